@@ -1,4 +1,4 @@
-"""equivalent(): against every short text there is, and on changes an author makes."""
+"""equivalent(): checked against all short texts, and on typical edits."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_difference(
     assert (back.same, back.gained, back.lost) == (same, *reversed(wanted)), "the other way round"
 
 
-def test_labels_are_told_by_their_names() -> None:
+def test_labels_are_reported_by_their_names() -> None:
     found = equivalent(read("ab(?P<IMAGE>)"), read("a(?P<IMAGE>)b|a(?P<TEXT_TOKEN>)"))
     assert found.why.endswith("; labels were compared as the characters they may be")
     found = equivalent(read("ab(?P<IMAGE>)"), read("a(?P<IMAGE>)b"))
@@ -117,13 +117,15 @@ def test_a_difference_past_the_bound_is_found_by_samples() -> None:
     second = read("start ::= s; s ::= '(' s ')' | '<' s '>' | 'x' | '(((<<<x>>>)))y';")
     found = equivalent(first, second, limits=Limits(configurations=1_000, seconds=0.02))
     assert found.bound is not None
-    if found.gained is not None:  # a sample may miss it; what is told is a text of the one alone
+    if (
+        found.gained is not None
+    ):  # a sample may miss it; a reported text is accepted by only one of the two
         assert second.accepts(found.gained)
         assert not first.accepts(found.gained)
     assert found.lost is None
 
 
-def test_the_time_is_kept() -> None:
+def test_the_time_limit_is_kept() -> None:
     first = read("(a|b)*a(a|b){40}")
     started = time.perf_counter()
     found = equivalent(first, read("(b|a)*a(a|b)(a|b){39}"), limits=Limits(seconds=0.1))
@@ -132,7 +134,7 @@ def test_the_time_is_kept() -> None:
     assert time.perf_counter() - started < 4.0  # samples have a second each
 
 
-def test_samples_of_a_long_chain_keep_the_time() -> None:
+def test_samples_of_a_long_chain_keep_the_time_limit() -> None:
     started = time.perf_counter()
     found = equivalent(read("(a{97})*"), read("(a{97})*|(a{9700}){5}"), limits=QUICK)
     assert found.same is None

@@ -1,4 +1,4 @@
-"""Lint as a whole: the order it speaks in, what it never says, and that it ends."""
+"""Lint as a whole: the order of the advice, no repetitions, and its time limit."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_warnings_come_before_notes_and_both_in_the_order_of_the_text() -> None:
     assert severities == sorted(severities, reverse=True) == ["warning"] * 3 + ["note"] * 3
 
 
-def test_nothing_is_said_twice() -> None:
+def test_no_advice_is_repeated() -> None:
     found = lint(Grammar.from_kbnf("start ::= a; a ::= #'[0-9]+'; a ::= #'[0-9]+';")).advice
     assert len(found) == len(set(found))
 
@@ -52,7 +52,7 @@ def test_an_ambiguous_text_is_one_with_two_readings() -> None:
         ("start ::= 'a' | x; x ::= 'a';", False, "one was found"),
     ],
 )
-def test_how_far_was_looked(text: str, pieces: bool, why: str) -> None:
+def test_the_number_of_pieces_tried(text: str, pieces: bool, why: str) -> None:
     assert (lint(Grammar.from_kbnf(text), seconds=0.2).pieces is not None) is pieces, why
 
 

@@ -1,4 +1,4 @@
-"""Every notation at the front door: who reads which file, what starts a grammar, what a text stands for."""
+"""Every notation: which files it reads, its start rule, and the meaning of a text."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_gbnf_starts_where_its_authors_start() -> None:
     assert Grammar.from_gbnf('x ::= "a"', root="x").accepts("a")
 
 
-def test_what_a_text_stands_for() -> None:
+def test_the_meaning_of_a_text() -> None:
     point = Grammar.from_dataclass(Point)
     assert point.parse("Point(x=3)") == Point(3)
     assert Grammar.from_dataclass(Point, style="json").parse('{"x": 3, "y": 4}') == Point(3, 4)
@@ -92,7 +92,7 @@ def test_a_schema_may_be_a_text_or_an_object() -> None:
         Grammar.from_json_schema({"const": {1, 2}})
 
 
-def test_rules_that_were_made_are_nobody_s_to_mend() -> None:
+def test_generated_rules_get_no_advice() -> None:
     loop = "a digit without an end"
     assert any(
         "no end" in one.message for one in tree_advice(Grammar.from_kbnf("start ::= #'[0-9]+';"))

@@ -1,4 +1,4 @@
-"""Outlines: what is said of a rule is so."""
+"""Outlines: the reported properties of rules are true."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ FLAGS = [
 
 
 @pytest.mark.parametrize(("text", "letters", "why"), FLAGS, ids=[why for *_, why in FLAGS])
-def test_what_is_said_of_rules(text: str, letters: dict[str, str], why: str) -> None:
+def test_the_facts_of_rules(text: str, letters: dict[str, str], why: str) -> None:
     assert {name: flags(facts) for name, facts in outlined(text).items()} == letters, why
 
 
@@ -65,7 +65,7 @@ def test_error_a_grammar_that_cannot_be_built_has_no_outline() -> None:
     tree = Grammar.from_kbnf("start ::= 'x';").tree
     assert tree is not None
     with pytest.raises(WorkbenchError):
-        outline(tree, "nobody")
+        outline(tree, "unused")
 
 
 @slow

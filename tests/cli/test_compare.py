@@ -32,7 +32,7 @@ def test_compare_tells_a_table_and_where_texts_part() -> None:
 @needs_model
 def test_compare_as_json_has_runs_then_summaries() -> None:
     result = run(*COMPARE, "--methods", "automaton,lalr,template", "--json")
-    assert result.exit_code == 1  # nobody wrote a template for it
+    assert result.exit_code == 1  # there is no template for it
     found = records(result)
     assert [(r["kind"], r.get("method", r.get("contender"))) for r in found] == [
         ("run", "automaton"),
@@ -43,7 +43,7 @@ def test_compare_as_json_has_runs_then_summaries() -> None:
     ]
     assert found[0]["valid"] is True
     assert found[0]["tokens"] == len(found[0]["token_ids"])
-    assert found[2]["message"] == "nobody wrote a template for this grammar"
+    assert found[2]["message"] == "there is no template for this grammar"
 
 
 @needs_model
@@ -62,7 +62,7 @@ def test_compare_as_csv_has_a_line_for_each_run() -> None:
 def test_compare_as_csv_tells_beside_it_what_could_not_be() -> None:
     result = run(*COMPARE, "--methods", "template", "--csv")
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr == "template: nobody wrote a template for this grammar\n"
+    assert result.stderr == "template: there is no template for this grammar\n"
 
 
 @pytest.mark.parametrize(

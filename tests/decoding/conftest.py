@@ -1,4 +1,4 @@
-"""One tiny model on disk for all tests of this room."""
+"""One tiny model on disk for all tests of this package."""
 
 from __future__ import annotations
 

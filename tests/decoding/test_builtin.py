@@ -1,4 +1,4 @@
-"""The embedded model in the loop, by the front door alone."""
+"""The embedded model in the decoding loop, by the public API only."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def model() -> TransformersModel:
     return builtin_model()
 
 
-def test_its_vocabulary_is_the_one_of_that_name(model: TransformersModel) -> None:
+def test_its_vocabulary_is_loaded_by_name(model: TransformersModel) -> None:
     assert model.vocabulary is wb.Vocabulary.load("builtin")
     assert model.vocabulary.end is not None
     assert model.vocabulary.single_bytes == frozenset(range(256))

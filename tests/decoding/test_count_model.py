@@ -1,4 +1,4 @@
-"""CountModel: shares after some tokens, mixed with those after fewer."""
+"""CountModel: token frequencies after a context, interpolated with those after shorter ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def shares(model: CountModel, *token_ids: int) -> list[float]:
     return found
 
 
-def test_shares_by_hand() -> None:
+def test_probabilities_of_a_small_example() -> None:
     model = CountModel.learnt(TOY, [[0, 1, 0, 1], [0, 2]], memory=1)
     # alone: a 3, b 2, c 1 of 6 in 3 kinds; half of the rest, 3/9, is even
     alone = [3 / 9 + 1 / 12, 2 / 9 + 1 / 12, 1 / 9 + 1 / 12, 1 / 12]
@@ -32,12 +32,12 @@ def test_shares_by_hand() -> None:
     assert shares(model, 2, 0) == pytest.approx(after_a)
 
 
-def test_an_empty_model_shares_evenly() -> None:
+def test_an_empty_model_is_uniform() -> None:
     assert shares(CountModel.learnt(TOY, []), 0, 1) == pytest.approx([0.25] * 4)
 
 
 @given(st.lists(st.lists(st.integers(0, 3), max_size=6), max_size=5), st.integers(0, 3), st.data())
-def test_shares_are_shares(texts: list[list[int]], memory: int, data: st.DataObject) -> None:
+def test_probabilities_sum_to_1(texts: list[list[int]], memory: int, data: st.DataObject) -> None:
     model = CountModel.learnt(TOY, texts, memory)
     context = data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=5))
     found = shares(model, *context)

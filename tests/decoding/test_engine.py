@@ -137,14 +137,14 @@ def test_a_refused_token_changes_nothing(token_id: int) -> None:
     assert words(engine) == {"a", "ab", "abc"}
 
 
-def test_half_characters() -> None:
+def test_incomplete_characters() -> None:
     vocabulary = Vocabulary((b"\xc3", b"\xa9", b"x\xc3", b"\xa9y"))
     engine = Engine("start ::= 'xéy';", vocabulary)
     assert [engine.advance(i) for i in (2, 3)] == [Advance.CONTINUE, Advance.EXHAUSTED]
 
 
 @pytest.mark.parametrize("cloned", [Engine.clone, copy.copy, copy.deepcopy])
-def test_clones_go_their_own_way(cloned: Any) -> None:
+def test_clones_are_independent(cloned: Any) -> None:
     engine = Engine("start ::= 'ab' 'c';", LETTERS)
     engine.advance(0)
     other = cloned(engine)

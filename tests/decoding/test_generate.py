@@ -40,7 +40,7 @@ def run(
     return finished(generate(model, constraint, [0], **options))
 
 
-def test_protocols_are_met() -> None:
+def test_protocols_are_implemented() -> None:
     assert isinstance(TableModel(LETTERS, USUAL), LanguageModel)
     assert isinstance(ToyModel(LETTERS), LanguageModel)
     assert isinstance(FiniteConstraint(LETTERS, []), Constraint)
@@ -149,7 +149,7 @@ MANY = [bytes((a, b, c, d)) for a in b"abcd" for b in b"abcd" for c in b"abcd" f
 
 
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
-def test_a_prefix_goes_on_as_the_generation_would_have(temperature: float) -> None:
+def test_a_prefix_continues_as_the_generation_would_have(temperature: float) -> None:
     model, constraint = ToyModel(LETTERS, seed=5), FiniteConstraint(LETTERS, MANY)
     sampling = Sampling(temperature=temperature, seed=9)
     whole = finished(generate(model, constraint, "ab", sampling))
@@ -171,7 +171,7 @@ def test_seeds_repeat_and_differ() -> None:
     assert len({text(s) for s in range(6)}) > 1
 
 
-def test_half_characters() -> None:
+def test_incomplete_characters() -> None:
     euro = "€".encode()
     vocabulary = Vocabulary((euro[:1], euro[1:], euro[:2], euro[2:], None), end=4)
     model = TableModel(vocabulary, [0, 0, 1, 0, 0])
@@ -180,7 +180,7 @@ def test_half_characters() -> None:
     assert trace.text.decode() == "€"
 
 
-def test_duplicates_are_tokens_of_their_own() -> None:
+def test_duplicates_are_separate_tokens() -> None:
     vocabulary = Vocabulary((b"a", b"a", None), end=2)
     model = TableModel(vocabulary, [0, 1, 0])
     step = finished(generate(model, FiniteConstraint(vocabulary, [b"a"]), [2])).steps[0]
@@ -206,7 +206,7 @@ def test_tokens_without_a_row_have_no_probability() -> None:
     assert run([""], [0.0, 0.0, 0.0]).trace.perplexity_with_end == math.inf
 
 
-def test_skipping_the_model_where_one_token_is_left() -> None:
+def test_skipping_the_model_if_one_token_is_allowed() -> None:
     constraint, model = FiniteConstraint(LETTERS, [b"abcd", b"abdd"]), TableModel(LETTERS, USUAL)
     asked = finished(generate(model, constraint, [0])).trace
     calls = len(model.asked)
@@ -221,7 +221,7 @@ def test_skipping_the_model_where_one_token_is_left() -> None:
     assert skipped.mask_bits == math.fsum(s.mask_bits for s in asked.steps[:3])
 
 
-def test_a_session_is_gone_on_with() -> None:
+def test_a_session_is_continued() -> None:
     model = ToyModel(LETTERS)
     session = TableModel(LETTERS, USUAL)
     finished(generate(model, FiniteConstraint(LETTERS, [b"b"]), [0], session=session))
@@ -266,7 +266,7 @@ def test_toy_model_follows_its_sample() -> None:
     assert trace.steps[-1].is_end
 
 
-def test_toy_model_answers_alike() -> None:
+def test_toy_model_is_deterministic() -> None:
     model = ToyModel(LETTERS, seed=1)
     assert model.encode("xaxb") == [0, 1]
     assert model.encode("") == [4]

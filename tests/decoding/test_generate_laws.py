@@ -48,7 +48,7 @@ def test_generation(pattern: str, sampling: wb.Sampling, budget: int) -> None:
         assert step.mask == constraint.mask(state)
         assert step.is_end is (step.token_id == VOCABULARY.end)
         state = constraint.advance(state, step.token_id)
-        # what is told of likelihoods fits together
+        # the reported likelihoods are consistent
         assert step.logprob <= step.masked_logprob <= 0
         assert math.exp(step.logprob) == pytest.approx(math.exp(step.masked_logprob) * step.kept)
         assert math.fsum(c.masked_probability for c in step.allowed) <= 1 + 1e-9

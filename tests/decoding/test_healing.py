@@ -1,4 +1,4 @@
-"""Token healing: what a prompt loses the grammar begins with."""
+"""Token healing: the bytes removed from the prompt are the prefix of the grammar."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KBNF = wb.Grammar.from_kbnf("start ::= 'ply' ('s' | 'e')? | '(' start ')';")
 
 
 @pytest.mark.parametrize("grammar", [REGEX, KBNF])
-def test_a_word_that_was_cut_is_written_as_one_token(grammar: wb.Grammar) -> None:
+def test_a_cut_word_is_generated_as_one_token(grammar: wb.Grammar) -> None:
     cut = generate(MODEL, wb.compile(grammar, WORDS), "the re")
     assert next(step.token for step in cut) == b"ply"
     healed = heal(MODEL, "the re", grammar)
@@ -56,7 +56,7 @@ def test_a_schema_is_built_after_the_prefix_as_it_was_built_before() -> None:
         ("", [], b"", "the end token is all there is to read"),
     ],
 )
-def test_what_is_taken_away(prompt: str, kept: list[str], prefix: bytes, because: str) -> None:
+def test_the_removed_tokens(prompt: str, kept: list[str], prefix: bytes, because: str) -> None:
     healed = heal(MODEL, prompt, REGEX)
     assert healed.prefix == prefix, because
     assert healed.prompt == (tuple(WORDS.ids(*kept)) or (WORDS.end,))
@@ -64,7 +64,7 @@ def test_what_is_taken_away(prompt: str, kept: list[str], prefix: bytes, because
         assert healed.grammar is REGEX
 
 
-def test_special_tokens_are_not_taken_away() -> None:
+def test_special_tokens_are_not_removed() -> None:
     class Chat(ToyModel):
         def encode(self, text: str) -> list[int]:
             return [*super().encode(text), 1]  # as chat templates end
@@ -75,7 +75,7 @@ def test_special_tokens_are_not_taken_away() -> None:
     assert (healed.prompt, healed.prefix, healed.grammar) == ((0, 0, 1), b"", grammar)
 
 
-def test_half_characters_are_taken_away_whole() -> None:
+def test_incomplete_characters_are_removed_completely() -> None:
     halves = toy(["a", b"\xc3", b"\xa9"])
     healed = heal(ToyModel(halves), "aaé", REGEX)
     assert (healed.prompt, healed.prefix) == ((0, 0), "é".encode())

@@ -1,4 +1,4 @@
-"""Terminal labels while a model writes: every strategy, healing, and transformers' own loop."""
+"""Terminal labels during generation: every strategy, healing, and transformers' own loop."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workbench.decoding.model import ToyModel
 from workbench.decoding.opportunistic import Opportunistic
 from workbench.decoding.retokenize import heal
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.speculative import Forced, standing
+from workbench.decoding.speculative import Forced, state_key
 from workbench.decoding.strategy import PLAIN, Skipping, Speculating, Strategy
 from workbench.decoding.transformers_model import TransformersModel
 from workbench.grammar.label_encoding import signed
@@ -66,7 +66,7 @@ def test_strategies_write_what_the_plain_loop_writes(
         for one in (PLAIN, strategy)
     ]
     plain, other = (run.trace for run in runs)
-    if isinstance(strategy, Skipping):  # an end may be spelt in fewer tokens
+    if isinstance(strategy, Skipping):  # a suffix may have fewer tokens
         assert other.text.startswith(plain.text) or plain.text.startswith(other.text)
     else:
         assert other.token_ids == plain.token_ids
@@ -102,10 +102,10 @@ def test_forced_text_is_proposed_up_to_a_label() -> None:
     assert Forced().propose(constraint, before, ()) is None
 
 
-def test_where_a_run_stands_is_told_of_the_machine_below() -> None:
+def test_the_key_of_a_state_is_that_of_the_inner_machine() -> None:
     grammar = wb.Grammar.from_kbnf("start ::= '(' start ')' | #'(?P<TEXT_TOKEN>)';")
     constraint = wb.compile(grammar, toy(["(", ")", "((", "x"]))
-    key = standing(constraint)
+    key = state_key(constraint)
     two = constraint.advance(constraint.initial, 2)
     three = constraint.advance(two, 0)
     # one deep both stand alike: that is what a count model learns from
@@ -121,7 +121,7 @@ def test_a_healed_grammar_keeps_its_labels() -> None:
     assert run.trace.text.startswith(b"Sum:\n*")
 
 
-def test_images_are_taken_and_spell_nothing() -> None:
+def test_image_tokens_are_taken_and_have_no_bytes() -> None:
     vocabulary = Vocabulary((b"a", b"b", None, None), end=2, special=(3,), names={3: "[IMG]"})
     constraint = wb.compile(wb.Grammar.from_regex("a(?P<IMAGE>){2}b"), vocabulary)
     trace = ran(generate(ToyModel(vocabulary), constraint, [0])).trace

@@ -84,7 +84,7 @@ def test_one_processor_serves_one_generation_after_the_other() -> None:
     assert allowed(1) == [0, 1], "a shorter one"
 
 
-def test_beams_change_places_and_finished_rows_are_padded() -> None:
+def test_beams_are_reordered_and_finished_rows_padded() -> None:
     processor = LogitsProcessor(FiniteConstraint(toy("ab"), [b"ab", b"b"]))
 
     def allowed(*rows: list[int]) -> list[list[bool]]:
@@ -114,15 +114,15 @@ def test_scores_far_beyond_the_tokens_are_forbidden() -> None:
     assert torch.isfinite(out)[0].nonzero().flatten().tolist() == [1]
 
 
-def test_infinite_scores_stay_what_they_are() -> None:
+def test_infinite_scores_are_not_changed() -> None:
     processor = LogitsProcessor(FiniteConstraint(toy("abc"), [b"a", b"b"]))
     out = processor(torch.tensor([[0]]), torch.tensor([[torch.inf, -torch.inf, torch.inf, 0.0]]))
     assert out.tolist() == [[torch.inf, -torch.inf, -torch.inf, -torch.inf]]
 
 
-def test_masks_met_again_are_kept_and_the_oldest_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_masks_are_cached_and_the_oldest_evicted(monkeypatch: pytest.MonkeyPatch) -> None:
     class Remembering(FiniteConstraint):
-        """One whose masks are remembered, as they are in all but the online methods."""
+        """A constraint that caches its masks, as all but the online methods do."""
 
         mask = functools.cache(FiniteConstraint.mask)
 
@@ -130,10 +130,10 @@ def test_masks_met_again_are_kept_and_the_oldest_forgotten(monkeypatch: pytest.M
     processor = LogitsProcessor(Remembering(toy("ab"), texts))
     for row in ([[5]], [[5, 0]], [[5, 0, 0]], [[5, 0]]):
         processor(torch.tensor(row), torch.zeros(1, 3))
-    assert len(processor._ceilings._kept) == 3
-    monkeypatch.setattr(logits_processor, "_KEPT", 4 * 3)
+    assert len(processor._ceilings._cached) == 3
+    monkeypatch.setattr(logits_processor, "_MAX_CACHE_BYTES", 4 * 3)
     processor(torch.tensor([[5, 0, 0, 0]]), torch.zeros(1, 3))
-    assert len(processor._ceilings._kept) == 2
+    assert len(processor._ceilings._cached) == 2
     again = processor(torch.tensor([[5, 0]]), torch.zeros(1, 3))
     assert torch.isfinite(again).tolist() == [[True, False, False]]
 

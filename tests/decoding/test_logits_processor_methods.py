@@ -99,7 +99,7 @@ def compiled(model: TransformersModel, method: str, options: dict[str, Any]) -> 
 
 
 @pytest.mark.parametrize(("method", "options"), ASKED, ids=[f"{m} {o}" for m, o in ASKED])
-def test_every_method_in_every_way(
+def test_every_method_in_every_generation_mode(
     tiny_model: TransformersModel,
     uncut_model: TransformersModel,
     method: str,
@@ -128,8 +128,8 @@ def test_greedy_is_our_own_loop(
     assert run(model, processor, do_sample=False)[1][: len(expected)] == expected
 
 
-def test_assisted_generation_goes_back_and_on(tiny_model: TransformersModel) -> None:
-    """Guesses looked up in the prompt: the processor sees them, and what is left where one fails."""
+def test_assisted_generation_rewinds_and_continues(tiny_model: TransformersModel) -> None:
+    """Prompt lookup decoding: the processor sees the proposals, and the remainder after a rejected one."""
     constraint = compile(Grammar.from_regex('("a": 31, ){3,6}end'), tiny_model.vocabulary)
     ids = torch.tensor([tiny_model.encode('"a": 31, "a": 31, "b": 12, "a"')])
     module: Any = tiny_model.module

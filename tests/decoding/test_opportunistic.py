@@ -1,4 +1,4 @@
-"""Opportunistic masking: no mask where the model's own draw is allowed, and the same numbers."""
+"""Opportunistic masking: no mask if the model's draw is allowed, and the same numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.generate import generate
 from workbench.decoding.model import LanguageModel
-from workbench.decoding.opportunistic import LateMask, Opportunistic
+from workbench.decoding.opportunistic import LazyMask, Opportunistic
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.trace import StopReason, Trace
 from workbench.vocabulary.toy import toy
@@ -31,7 +31,7 @@ def ran(
     return run.trace
 
 
-def test_opportunistic_makes_a_mask_only_where_the_draw_is_refused() -> None:
+def test_opportunistic_computes_a_mask_only_if_the_draw_is_forbidden() -> None:
     asked: list[object] = []
 
     class Watched(FiniteConstraint):
@@ -56,12 +56,12 @@ def test_opportunistic_makes_a_mask_only_where_the_draw_is_refused() -> None:
     ]  # fmt: skip
 
 
-def test_a_late_mask_is_the_mask() -> None:
-    late, mask = LateMask(FREE, b"ab"), FREE.mask(b"ab")
+def test_a_lazy_mask_equals_the_mask() -> None:
+    late, mask = LazyMask(FREE, b"ab"), FREE.mask(b"ab")
     assert [i in late for i in range(5)] == [i in mask for i in range(5)]
-    assert not late.is_made
+    assert not late.is_computed
     assert late == mask
-    assert late.is_made
+    assert late.is_computed
     assert list(late) == [2, 3]
     with pytest.raises(AttributeError):
         late.bytes  # noqa: B018
@@ -79,23 +79,23 @@ def test_opportunistic_without_an_end_token_and_in_a_dead_end() -> None:
     assert (stuck.text, stuck.stop) == (b"", StopReason.DEAD_END)
 
 
-def test_a_constraint_that_cannot_tell_is_asked_by_advancing() -> None:
-    late = LateMask(FREE, b"ab")  # it has no ``allows``
+def test_a_constraint_without_allows_is_tested_by_advancing() -> None:
+    late = LazyMask(FREE, b"ab")  # it has no ``allows``
     assert 2 in late
     assert 0 not in late
-    assert not late.is_made
+    assert not late.is_computed
     assert late.ms > 0
 
 
-def test_what_the_mask_did_is_measured_when_it_is_read() -> None:
+def test_measures_of_the_mask_are_computed_on_access() -> None:
     step = next(iter(generate(TableModel(LETTERS, USUAL), FREE, [0], strategy=Opportunistic())))
     mask = step.mask
-    assert isinstance(mask, LateMask)
+    assert isinstance(mask, LazyMask)
     assert step.logprob == pytest.approx(math.log(0.3))
     assert (step.rank, step.favourite_id) == (1, 2)
-    assert not mask.is_made
+    assert not mask.is_computed
     assert step.kept == pytest.approx(0.6)
-    assert mask.is_made
+    assert mask.is_computed
     assert [c.token_id for c in step.allowed] == [2, 1, 0]
     with pytest.raises(AttributeError):
         step.nothing  # noqa: B018

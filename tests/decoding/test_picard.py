@@ -1,4 +1,4 @@
-"""PICARD's check of the likeliest tokens alone: what it takes, what it never asks, where it dies."""
+"""PICARD's check of the likeliest tokens: what it takes, what it never computes, when it ends."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CHECKED = [
 
 
 @pytest.mark.parametrize(("k", "allowed", "because"), CHECKED, ids=[row[2] for row in CHECKED])
-def test_only_the_likeliest_are_checked(k: int, allowed: list[int], because: str) -> None:
+def test_only_the_likeliest_tokens_are_checked(k: int, allowed: list[int], because: str) -> None:
     constraint = FiniteConstraint(VOCABULARY, [b"ad", b"b"])
     mask = allowed_of_likeliest(constraint, constraint.initial, LOGITS, k)
     assert mask.ids.tolist() == allowed, because
@@ -57,14 +57,14 @@ class Asked(FiniteConstraint):
         return token_id in super().mask(state)
 
 
-def test_the_mask_is_never_made() -> None:
+def test_the_mask_is_never_computed() -> None:
     constraint = Asked(VOCABULARY, [b"b"])
     constraint.asked = []
     allowed_of_likeliest(constraint, b"", LOGITS, 3)
     assert constraint.asked == [3, 2, 1]
 
 
-def test_a_run_dies_where_no_checked_token_is_allowed() -> None:
+def test_a_run_ends_if_no_checked_token_is_allowed() -> None:
     model = TableModel(VOCABULARY, LOGITS.tolist())
     constraint = FiniteConstraint(VOCABULARY, [b"ad", b"b"])
     run = generate(model, constraint, "a", strategy=Picard(k=2))
@@ -86,7 +86,7 @@ def test_with_all_tokens_it_is_the_plain_loop() -> None:
         assert checked.stop is plain.stop
 
 
-def test_its_steps_tell_what_was_kept() -> None:
+def test_its_steps_have_the_kept_probability() -> None:
     model = TableModel(VOCABULARY, LOGITS.tolist())
     constraint = FiniteConstraint(VOCABULARY, [b"bb", b"ab"])
     step = next(generate(model, constraint, "a", strategy=Picard(k=3)))
@@ -97,6 +97,6 @@ def test_its_steps_tell_what_was_kept() -> None:
 
 
 @pytest.mark.parametrize("k", [0, -1, True, "8", 1.5])
-def test_error_what_is_no_number_of_tokens_to_check(k: object) -> None:
+def test_error_invalid_number_of_checked_tokens(k: object) -> None:
     with pytest.raises(WorkbenchError, match=f"at least one token, not {k!r}"):
         Picard(k=k)  # type: ignore[arg-type]

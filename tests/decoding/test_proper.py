@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from workbench.decoding.model import ToyModel
-from workbench.decoding.retokenize import improper
+from workbench.decoding.retokenize import first_improper
 from workbench.vocabulary.toy import toy
 
 #: The toy model reads the longest token at each place, so that is how it would spell a text.
@@ -21,11 +21,11 @@ MODEL = ToyModel(toy(["a", "b", "ab", "abc", "c", " "]))
         ("a", ["b"], 0, ["ab"], "tokens would join over the prompt's end"),
     ],
 )
-def test_improper(
+def test_first_improper(
     prompt: str, taken: list[str], index: int | None, proper: list[str], why: str
 ) -> None:
     vocabulary = MODEL.vocabulary
-    found = improper(MODEL, prompt, vocabulary.ids(*taken))
+    found = first_improper(MODEL, prompt, vocabulary.ids(*taken))
     if index is None:
         assert found is None, why
     else:
@@ -33,13 +33,13 @@ def test_improper(
         assert (found.index, list(found.proper)) == (index, vocabulary.ids(*proper)), why
 
 
-def test_the_join_with_the_prompt_is_told_apart() -> None:
+def test_a_token_across_the_end_of_the_prompt_is_reported() -> None:
     ids = MODEL.vocabulary.ids
-    assert improper(MODEL, "a", ids("b")).at_prompt  # type: ignore[union-attr]
-    assert not improper(MODEL, "c", ids("a", "b")).at_prompt  # type: ignore[union-attr]
+    assert first_improper(MODEL, "a", ids("b")).at_prompt  # type: ignore[union-attr]
+    assert not first_improper(MODEL, "c", ids("a", "b")).at_prompt  # type: ignore[union-attr]
 
 
 def test_the_end_token_is_left_out() -> None:
     end = MODEL.vocabulary.end
     assert end is not None
-    assert improper(MODEL, "", [*MODEL.vocabulary.ids("abc"), end]) is None
+    assert first_improper(MODEL, "", [*MODEL.vocabulary.ids("abc"), end]) is None

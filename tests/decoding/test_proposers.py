@@ -1,4 +1,4 @@
-"""Proposers: counts of runs, forced bytes, what of a state they are counted under."""
+"""Proposers: counts of runs, forced bytes, and the keys of states."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.constraint.protocol import Constraint
 from workbench.decoding.generate import generate
 from workbench.decoding.model import ToyModel
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.speculative import Counts, Forced, standing
+from workbench.decoding.speculative import Counts, Forced, state_key
 from workbench.decoding.strategy import PLAIN, Proposer, Speculating, Strategy
 from workbench.decoding.trace import Trace
 from workbench.vocabulary.toy import toy
@@ -34,7 +34,7 @@ def ran(constraint: Constraint, seed: int, strategy: Strategy = PLAIN, heat: flo
     return run.trace
 
 
-def test_counts_are_shares_of_what_was_chosen() -> None:
+def test_counts_are_frequencies_of_the_chosen_tokens() -> None:
     constraint = wb.compile(wb.Grammar.from_regex("a(a|b)*"), WORDS)
     model = TableModel(WORDS, [3, 1, 0, 0, 2, 0, 0, 0, 0, 1])
     runs = []
@@ -58,7 +58,7 @@ def test_a_longer_memory_falls_back_on_shorter_ones() -> None:
     assert counts.propose(constraint, here, [8, 0]) == (1, 1.0)
     assert counts.propose(constraint, here, [2, 8]) == (0, 1.0), "a comma was followed by a"
     assert counts.propose(constraint, here, [2, 2]) == (0, 0.5), "half of all tokens are a"
-    assert counts.propose(constraint, "nowhere", []) is None
+    assert counts.propose(constraint, "outside", []) is None
 
 
 def trace_of(constraint: Constraint, ids: list[int]) -> Trace:
@@ -76,9 +76,9 @@ def trace_of(constraint: Constraint, ids: list[int]) -> Trace:
     return run.trace
 
 
-def test_places_that_differ_in_depth_alone_are_counted_together() -> None:
+def test_states_that_differ_only_in_depth_are_counted_together() -> None:
     constraint = nested()
-    key = standing(constraint)
+    key = state_key(constraint)
 
     def after(text: str) -> object:
         state = constraint.initial
@@ -93,10 +93,10 @@ def test_places_that_differ_in_depth_alone_are_counted_together() -> None:
     assert len({after("(" * depth) for depth in range(20)}) == 4
 
 
-def test_inserted_text_is_counted_with_what_is_still_to_be_inserted() -> None:
+def test_inserted_text_is_counted_with_its_remainder() -> None:
     grammar = wb.Grammar.from_kbnf("start ::= 'a(b' ('a' | start) ')';")
     constraint = wb.compile(grammar, WORDS, method="template")
-    key, states = standing(constraint), [constraint.initial]
+    key, states = state_key(constraint), [constraint.initial]
     for token_id in WORDS.ids(*"a(ba(ba"):
         states.append(constraint.advance(states[-1], token_id))
     keys = [key(state) for state in states]
@@ -104,7 +104,7 @@ def test_inserted_text_is_counted_with_what_is_still_to_be_inserted() -> None:
     assert keys[3] != keys[2]
 
 
-def test_counts_are_taken_of_what_a_constraint_calls_alpha_and_beta() -> None:
+def test_counts_use_the_alpha_and_beta_of_a_constraint() -> None:
     class Told:
         def subterminal(self, state: int) -> int:
             return state % 2
@@ -112,11 +112,11 @@ def test_counts_are_taken_of_what_a_constraint_calls_alpha_and_beta() -> None:
         def parser_substate(self, state: int) -> int:
             return state % 3
 
-    key = standing(Told())  # type: ignore[arg-type]
+    key = state_key(Told())  # type: ignore[arg-type]
     assert key(1) == key(7) == (1, 1)
     assert key(1) != key(3)
     regular = wb.compile(wb.Grammar.from_regex("a*b"), WORDS)
-    assert standing(regular)(regular.initial) == regular.initial
+    assert state_key(regular)(regular.initial) == regular.initial
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_counts_are_taken_of_what_a_constraint_calls_alpha_and_beta() -> None:
         ("a*", None, "it may end"),
     ],
 )  # fmt: skip
-def test_forced_bytes_are_guessed(pattern: str, token: str | None, because: str) -> None:
+def test_forced_bytes_are_proposed(pattern: str, token: str | None, because: str) -> None:
     constraint = wb.compile(
         wb.Grammar.from_regex(pattern), toy(["a", "b", "c", "ab", ", ", ",", " "])
     )
@@ -140,7 +140,7 @@ def test_forced_bytes_are_guessed(pattern: str, token: str | None, because: str)
         assert guess == (constraint.vocabulary.ids(token)[0], 1.0), because
 
 
-def test_forced_bytes_are_known_by_state_and_constraint() -> None:
+def test_forced_bytes_are_cached_by_state_and_constraint() -> None:
     asked: list[object] = []
 
     class Watched(FiniteConstraint):
@@ -159,7 +159,7 @@ def test_forced_bytes_are_known_by_state_and_constraint() -> None:
 
 @pytest.mark.slow
 @given(st.integers(0, 50), st.sampled_from([0.0, 0.7, 1.5]), st.integers(0, 3), st.booleans())
-def test_tokens_are_the_plain_loops(seed: int, heat: float, memory: int, forced: bool) -> None:
+def test_tokens_equal_the_plain_loops(seed: int, heat: float, memory: int, forced: bool) -> None:
     constraint = nested()
     learnt = Counts.learnt(constraint, [ran(constraint, s) for s in range(3)], memory)
     proposer: Proposer = Forced() if forced else learnt

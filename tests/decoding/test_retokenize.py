@@ -1,4 +1,4 @@
-"""Retokenization: the model's own spelling is the greedy loop under a grammar of that one text."""
+"""Retokenization equals the greedy loop under a grammar of that one text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.decoding.worlds import TableModel
 from workbench.base.errors import VocabularyError
 from workbench.decoding.generate import generate
 from workbench.decoding.model import ToyModel
-from workbench.decoding.retokenize import naturalised, perplexity_of, retokenized
+from workbench.decoding.retokenize import perplexity_of, retokenized, retokenized_perplexity
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -32,10 +32,10 @@ def test_it_is_the_greedy_loop_under_the_text_alone(text: str, seed: int) -> Non
     assert WORDS.decode(found) == text.encode()
     expected = run.trace.perplexity
     assert perplexity_of(model, "a", found) == pytest.approx(expected)
-    assert naturalised(model, "a", text) == pytest.approx(expected)
+    assert retokenized_perplexity(model, "a", text) == pytest.approx(expected)
 
 
-def test_another_spelling_has_another_perplexity() -> None:
+def test_another_tokenization_has_another_perplexity() -> None:
     vocabulary = toy(["a", "b", "ab"])
     model = TableModel(vocabulary, [math.log(p) for p in (0.1, 0.2, 0.3, 0.4)])
     assert retokenized(model, [0], b"abab") == [2, 2]

@@ -1,4 +1,4 @@
-"""Sampling: the order of its steps, its statistics, its seeds, its edges."""
+"""Sampling: the order of its steps, its statistics, its seeds, its edge cases."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ALL = TokenMask.of(range(4), 4)
 
 
 def drawn(sampling: Sampling, allowed: TokenMask, count: int = 4000) -> dict[int, float]:
-    """How often each token comes out."""
+    """How often each token is drawn."""
     counts = Counter(sampling.choose(LOGITS, allowed, sampling.rng(i)) for i in range(count))
     return {token: n / count for token, n in counts.items()}
 
@@ -81,7 +81,7 @@ def test_greedy_takes_the_likeliest_allowed_and_the_lowest_of_equals() -> None:
     assert Sampling().choose(np.array([1, 2, 2], np.float32), TokenMask.of(range(3), 3), rng) == 1
 
 
-def test_greedy_where_the_model_gives_the_allowed_nothing() -> None:
+def test_greedy_if_all_allowed_tokens_have_probability_0() -> None:
     logits = np.array([0, -np.inf, -np.inf], np.float32)
     allowed = TokenMask.of([1, 2], 3)
     assert Sampling().choose(logits, allowed, Sampling().rng(0)) == 1
@@ -98,7 +98,7 @@ def test_rows_that_are_no_tokens_are_never_taken() -> None:
     }
 
 
-def test_the_own_draw_stands_where_it_is_allowed() -> None:
+def test_the_unconstrained_draw_is_kept_where_it_is_allowed() -> None:
     warm = Sampling(temperature=1.0)
     some = TokenMask.of([0, 2], 4)
     for index in range(200):

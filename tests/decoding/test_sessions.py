@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from workbench.base.errors import ModelError
-from workbench.decoding.model import Forgetful, Logits, ToyModel
-from workbench.decoding.sessions import Sessions, common
+from workbench.decoding.model import Logits, StatelessSession, ToyModel
+from workbench.decoding.sessions import SessionPool, common_prefix
 from workbench.vocabulary.toy import toy
 
 MODEL = ToyModel(toy(["a", "b", "c"]))
@@ -23,62 +23,62 @@ MODEL = ToyModel(toy(["a", "b", "c"]))
         ([], [], 0),
     ],
 )
-def test_common(left: list[int], right: list[int], shared: int) -> None:
-    assert common(left, right) == shared
+def test_common_prefix(left: list[int], right: list[int], shared: int) -> None:
+    assert common_prefix(left, right) == shared
 
 
-def test_who_goes_on_gets_the_same_conversation() -> None:
-    sessions = Sessions()
-    with sessions.lent(MODEL, [0, 1]) as first:
+def test_a_continued_text_gets_the_same_session() -> None:
+    sessions = SessionPool()
+    with sessions.borrow(MODEL, [0, 1]) as first:
         first.logits([0, 1])
-    with sessions.lent(MODEL, [0, 1, 2]) as second:
+    with sessions.borrow(MODEL, [0, 1, 2]) as second:
         assert second is first
-    with sessions.lent(MODEL, [2, 2, 2]) as other:
-        assert other is not first, "another text would crop what was read"
+    with sessions.borrow(MODEL, [2, 2, 2]) as other:
+        assert other is not first, "another text would crop the cache"
 
 
-def test_no_two_askers_hold_the_same_conversation() -> None:
-    sessions = Sessions()
-    with sessions.lent(MODEL, [0, 1]) as first:
+def test_a_session_has_one_borrower() -> None:
+    sessions = SessionPool()
+    with sessions.borrow(MODEL, [0, 1]) as first:
         first.logits([0, 1])
-    with sessions.lent(MODEL, [0, 1]) as second, sessions.lent(MODEL, [0, 1]) as third:
+    with sessions.borrow(MODEL, [0, 1]) as second, sessions.borrow(MODEL, [0, 1]) as third:
         assert second is first
         assert third is not first
 
 
-def test_few_are_kept_the_latest() -> None:
-    sessions = Sessions(kept=2)
-    lent = []
+def test_the_latest_sessions_are_kept() -> None:
+    sessions = SessionPool(kept=2)
+    borrowed = []
     for context in ([0], [1], [2]):
-        with sessions.lent(MODEL, context) as session:
+        with sessions.borrow(MODEL, context) as session:
             session.logits(context)
-            lent.append(session)
-    with sessions.lent(MODEL, [0]) as again:
-        assert again not in lent
-    with sessions.lent(MODEL, [2]) as latest:
-        assert latest is lent[2]
+            borrowed.append(session)
+    with sessions.borrow(MODEL, [0]) as again:
+        assert again not in borrowed
+    with sessions.borrow(MODEL, [2]) as latest:
+        assert latest is borrowed[2]
 
 
-def test_error_leaves_a_conversation_that_counts_as_unread() -> None:
-    class Failing(Forgetful):
+def test_error_leaves_a_session_with_an_unknown_cache() -> None:
+    class Failing(StatelessSession):
         def judge(self, token_ids: Sequence[int], last: int) -> Logits:
             raise ModelError("no")
 
     class Model(ToyModel):
-        def session(self) -> Forgetful:
+        def session(self) -> StatelessSession:
             return Failing(self.logits)
 
-    sessions = Sessions()
+    sessions = SessionPool()
     model = Model(MODEL.vocabulary)
-    with pytest.raises(ModelError), sessions.lent(model, [0]) as session:
+    with pytest.raises(ModelError), sessions.borrow(model, [0]) as session:
         session.logits([0])
     assert session.read == []
 
 
-def test_places_are_judged_as_they_are_asked() -> None:
-    sessions = Sessions()
+def test_positions_are_scored_in_the_order_of_the_request() -> None:
+    sessions = SessionPool()
     context = [0, 1, 2, 3]
-    with sessions.lent(MODEL, context) as session:
+    with sessions.borrow(MODEL, context) as session:
         rows = session.judge(context, 3)
         assert session.read == context
     for row, length in zip(rows, (2, 3, 4), strict=True):

@@ -1,4 +1,4 @@
-"""Draft and target: the target's distribution, exactly and by counting; masks shared; rewinding."""
+"""Draft and target: the target's distribution, exactly and by counting; shared masks; rewinding."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workbench.constraint.mask import TokenMask
 from workbench.decoding.generate import generate
 from workbench.decoding.model import LanguageModel, ToyModel
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.speculative import Acceptance, Drafting, Shares, speculative
+from workbench.decoding.speculative import Acceptance, Drafting, Probabilities, speculative
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import TokenId
 
@@ -46,40 +46,40 @@ def chances(model: LanguageModel, sampling: Sampling) -> dict[tuple[TokenId, ...
 
 
 @dataclass
-class Told:
-    """Dice that fall as they are told, then the first way; ``ways`` says what else was possible."""
+class Scripted:
+    """Decides by a script, then takes the first option; ``options`` lists what was possible."""
 
-    told: list[int]
+    script: list[int]
     chance: float = 1.0
-    ways: list[list[int]] = field(default_factory=list)
+    options: list[list[int]] = field(default_factory=list)
 
-    def draw(self, shares: Shares) -> int:
-        shares = shares / shares.sum()
-        return self._fall({i: float(share) for i, share in enumerate(shares) if share > 0})
+    def draw(self, probabilities: Probabilities) -> int:
+        shares = probabilities / probabilities.sum()
+        return self._decide({i: float(share) for i, share in enumerate(shares) if share > 0})
 
     def accepts(self, chance: float) -> bool:
-        return bool(self._fall({1: chance, 0: 1 - chance} if chance > 0 else {0: 1.0}))
+        return bool(self._decide({1: chance, 0: 1 - chance} if chance > 0 else {0: 1.0}))
 
-    def _fall(self, shares: dict[int, float]) -> int:
-        number = len(self.ways)
-        self.ways.append(list(shares))
-        chosen = self.told[number] if number < len(self.told) else next(iter(shares))
+    def _decide(self, shares: dict[int, float]) -> int:
+        number = len(self.options)
+        self.options.append(list(shares))
+        chosen = self.script[number] if number < len(self.script) else next(iter(shares))
         self.chance *= shares[chosen]
         return chosen
 
 
-def every_way(sampling: Sampling, tokens: int) -> Iterator[tuple[tuple[TokenId, ...], float]]:
-    """What the algorithm takes for every way the dice can fall, with the chance of that way."""
+def every_outcome(sampling: Sampling, tokens: int) -> Iterator[tuple[tuple[TokenId, ...], float]]:
+    """The tokens taken for every sequence of random decisions, with its probability."""
     waiting: list[list[int]] = [[]]
     while waiting:
-        told = waiting.pop()
-        dice = Told(told)
-        drafting = Drafting(DRAFT, tokens, dice=lambda _, dice=dice: dice)  # type: ignore[misc]
+        script = waiting.pop()
+        source = Scripted(script)
+        drafting = Drafting(DRAFT, tokens, random=lambda _, source=source: source)  # type: ignore[misc]
         run = generate(TARGET, LANGUAGE, [0], sampling, strategy=drafting)
-        yield tuple(step.token_id for step in run), dice.chance
-        fallen = [*told, *(ways[0] for ways in dice.ways[len(told) :])]
-        for number in range(len(told), len(dice.ways)):
-            waiting.extend([*fallen[:number], way] for way in dice.ways[number][1:])
+        yield tuple(step.token_id for step in run), source.chance
+        decided = [*script, *(options[0] for options in source.options[len(script) :])]
+        for number in range(len(script), len(source.options)):
+            waiting.extend([*decided[:number], option] for option in source.options[number][1:])
 
 
 SETTINGS = [
@@ -92,7 +92,7 @@ SETTINGS = [
 @pytest.mark.parametrize("tokens", [0, 1, 3])
 def test_the_distribution_is_the_targets_exactly(sampling: Sampling, tokens: int) -> None:
     found: Counter[tuple[TokenId, ...]] = Counter()
-    for taken, chance in every_way(sampling, tokens):
+    for taken, chance in every_outcome(sampling, tokens):
         found[taken] += chance  # type: ignore[assignment]
     expected = chances(TARGET, sampling)
     assert {t: p for t, p in found.items() if p > 1e-12} == pytest.approx(
@@ -125,7 +125,7 @@ def statistic(
     return sum((counts[t] - runs * share) ** 2 / (runs * share) for t, share in shares.items())
 
 
-def test_masks_are_shared_and_made_once_a_place() -> None:
+def test_masks_are_shared_and_computed_once_per_position() -> None:
     asked: Counter[object] = Counter()
 
     class Watched(FiniteConstraint):

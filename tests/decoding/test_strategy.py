@@ -16,7 +16,7 @@ from tests.decoding.worlds import FiniteConstraint, TableModel
 from workbench.base.errors import ModelError
 from workbench.constraint.protocol import Constraint, State
 from workbench.decoding.generate import Generation, generate
-from workbench.decoding.model import Forgetful, Logits, ToyModel
+from workbench.decoding.model import Logits, StatelessSession, ToyModel
 from workbench.decoding.opportunistic import Opportunistic
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.strategy import PLAIN, Skipping, Speculating, Strategy
@@ -58,7 +58,7 @@ class Guessing:
 
 @dataclass(frozen=True)
 class Knowing:
-    """Guesses what it was told, place by place."""
+    """Proposes a given token at each position."""
 
     tokens: Sequence[TokenId]
     #: How many tokens the prompt has.
@@ -93,7 +93,7 @@ def passes(
     """How often the model is asked."""
     asked = 0
 
-    class Counted(Forgetful):
+    class Counted(StatelessSession):
         def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
             nonlocal asked
             asked += 1
@@ -122,7 +122,7 @@ def same_numbers(step: Step, plain: Step) -> bool:
     st.sampled_from(PATTERNS), st.sampled_from([VOCABULARY, ENDLESS]), SETTINGS,
     st.integers(0, 12), st.data(),
 )  # fmt: skip
-def test_tokens_are_the_plain_loops(
+def test_tokens_equal_the_plain_loops(
     pattern: str, vocabulary: Vocabulary, sampling: Sampling, budget: int, data: st.DataObject
 ) -> None:
     constraint = wb.compile(wb.Grammar.from_regex(pattern), vocabulary)
@@ -190,7 +190,7 @@ FREE = FiniteConstraint(LETTERS, [b"abcd", b"abdd", b"bbdc", b"ccccc"])
     ("guessed", "judged", "firsts", "because"),
     [
         ("ccccc", [6], [0], "five guesses and the end in one pass"),
-        ("", [1] * 6, [0, 1, 2, 3, 4, 5], "nobody guesses: the plain loop"),
+        ("", [1] * 6, [0, 1, 2, 3, 4, 5], "no proposals: the plain loop"),
         ("ccb", [3, 1, 1, 1], [0, 3, 4, 5], "the third is not allowed, so it is not asked about"),
         ("ca", [2, 1, 1, 1, 1], [0, 2, 3, 4, 5], "nor is the second"),
         ("accc", [5, 4, 1], [0, 1, 5], "abcd was guessed and a is wrong, then three are right"),
@@ -229,7 +229,7 @@ def test_passes_of_a_speculation(
         ("(a|b)(cd|c)", ["a", "cd", ""], 2, "all tokens begin one text, and two are left"),
     ],
 )  # fmt: skip
-def test_an_end_is_skipped_where_one_text_is_left(
+def test_a_forced_suffix_is_skipped(
     pattern: str, tokens: list[str], passes: int, because: str
 ) -> None:
     vocabulary = toy(["a", "b", "c", "d", "cd", "cdcd"])
@@ -242,7 +242,7 @@ def test_an_end_is_skipped_where_one_text_is_left(
 
 
 def test_a_draft_too_long_for_the_model_is_left_out() -> None:
-    class Short(Forgetful):
+    class Short(StatelessSession):
         def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
             if len(token_ids) > 4:
                 raise ModelError("too long")
@@ -256,4 +256,4 @@ def test_a_draft_too_long_for_the_model_is_left_out() -> None:
             finished(run)
         assert len(run.steps) == 4  # the prompt and three of them can be read
         with pytest.raises(ModelError, match="too long"):
-            next(run)  # whoever asks again is told again
+            next(run)  # another call raises again

@@ -1,4 +1,4 @@
-"""Templates: what they say as grammars, their listings, and what is inserted without the model."""
+"""Templates: their grammars, the paper's listings, and the text inserted without the model."""
 
 from __future__ import annotations
 
@@ -100,11 +100,11 @@ ERRORS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "told"), ERRORS)
-def test_errors(text: str, told: str) -> None:
+@pytest.mark.parametrize(("text", "message"), ERRORS)
+def test_errors(text: str, message: str) -> None:
     with pytest.raises(ParseError) as caught:
         Template.parse(text)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_error_regex_and_values() -> None:
@@ -126,9 +126,7 @@ HOLES = st.sampled_from(
 
 
 @given(st.lists(st.one_of(TEXTS, HOLES, st.just(White())), max_size=5), st.data())
-def test_values_are_found_again(
-    parts: list[str | Gen | Select | White], data: st.DataObject
-) -> None:
+def test_values_are_extracted(parts: list[str | Gen | Select | White], data: st.DataObject) -> None:
     template = Template(tuple(parts))
     filled = ""
     for part in parts:

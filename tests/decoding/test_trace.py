@@ -1,4 +1,4 @@
-"""Step and Trace: what is computed from what a step recorded."""
+"""Step and Trace: the values computed from the recorded fields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TransformersModel: the same numbers as a plain forward pass, safe loading, clear refusals."""
+"""TransformersModel: the numbers of a plain forward pass, safe loading, clear error messages."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_rewinding_and_forking_equal_a_fresh_session(tiny_model: TransformersMod
         np.testing.assert_array_equal(session.logits(ids), session.logits(ids))
 
 
-def test_judging_many_places_equals_asking_one_by_one(tiny_model: TransformersModel) -> None:
+def test_scoring_many_positions_equals_single_passes(tiny_model: TransformersModel) -> None:
     session, alone = tiny_model.session(), tiny_model.session()
     rng = np.random.default_rng(1)
     ids: list[int] = [5, 6]
@@ -82,7 +82,7 @@ def test_judging_many_places_equals_asking_one_by_one(tiny_model: TransformersMo
         np.testing.assert_allclose(rows, np.stack(expected), atol=1e-4)
 
 
-def test_places_are_judged_in_one_pass(
+def test_positions_are_scored_in_one_pass(
     tiny_model: TransformersModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lengths: list[int] = []
@@ -102,12 +102,12 @@ def test_places_are_judged_in_one_pass(
 
 
 @pytest.mark.parametrize("last", [0, 4])
-def test_error_judging_what_is_not_there(tiny_model: TransformersModel, last: int) -> None:
-    with pytest.raises(ModelError, match=f"expected to judge 1 to 3 places, not {last}"):
+def test_error_scoring_positions_outside_the_text(tiny_model: TransformersModel, last: int) -> None:
+    with pytest.raises(ModelError, match=f"expected 1 to 3 positions, not {last}"):
         tiny_model.session().judge([1, 2, 3], last)
 
 
-def test_old_answers_stay_as_they_were(tiny_model: TransformersModel) -> None:
+def test_earlier_results_are_not_changed(tiny_model: TransformersModel) -> None:
     session = tiny_model.session()
     first = session.logits([1, 2, 3])
     copy = first.copy()
@@ -174,7 +174,7 @@ def test_generation_probabilities_equal_a_plain_forward_pass(
     assert generation.trace.perplexity == pytest.approx(np.exp(-mean))
 
 
-def test_a_fork_goes_on_in_the_same_session(tiny_model: TransformersModel) -> None:
+def test_a_fork_continues_in_the_same_session(tiny_model: TransformersModel) -> None:
     constraint = FiniteConstraint(tiny_model.vocabulary, TEXTS)
     session = tiny_model.session()
     whole = list(generate(tiny_model, constraint, "x", Sampling(1.0, seed=1), session=session))
@@ -239,7 +239,7 @@ def test_error_broken_weights(tiny_folder: Path, tmp_path: Path) -> None:
         TransformersModel(str(folder))
 
 
-def test_error_code_of_its_own_is_never_run(tiny_folder: Path, tmp_path: Path) -> None:
+def test_error_code_in_a_checkpoint_is_never_run(tiny_folder: Path, tmp_path: Path) -> None:
     folder = copied(tiny_folder, tmp_path / "model")
     config = json.loads((folder / "config.json").read_text())
     config["model_type"] = "something_else"
@@ -247,7 +247,7 @@ def test_error_code_of_its_own_is_never_run(tiny_folder: Path, tmp_path: Path) -
     (folder / "config.json").write_text(json.dumps(config))
     proof = tmp_path / "proof"
     (folder / "own.py").write_text(f"open({str(proof)!r}, 'w')\n")
-    with pytest.raises(ModelError, match="needs its own code, which is never run"):
+    with pytest.raises(ModelError, match="needs code from its repository, which is never run"):
         TransformersModel(str(folder))
     assert not proof.exists()
 

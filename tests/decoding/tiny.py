@@ -1,4 +1,4 @@
-"""A tiny Llama with random weights and its own byte-level tokenizer, written to a folder."""
+"""A tiny Llama with random weights and a byte-level tokenizer, written to a folder."""
 
 from __future__ import annotations
 

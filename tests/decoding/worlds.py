@@ -1,4 +1,4 @@
-"""Small worlds for the loop's tests: an obvious constraint, models with given logits."""
+"""Small constraints and models with given logits, for the tests of the loop."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 
 class FiniteConstraint:
-    """The texts of a finite set, by trying every token; a state is the text so far."""
+    """A finite set of texts, by trying every token; a state is the text read."""
 
     def __init__(self, vocabulary: Vocabulary, texts: Iterable[bytes]) -> None:
         self.vocabulary = vocabulary

@@ -1,4 +1,4 @@
-"""Boxes of what a lane layout draws, and what is wrong with them."""
+"""The boxes of a lane layout, and checks for overlaps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small graphs for the tests of this room, and what can be read off a graph."""
+"""Small graphs for the tests of this package, and their languages."""
 
 from __future__ import annotations
 

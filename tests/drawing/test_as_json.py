@@ -41,7 +41,7 @@ def test_characters_accept_what_the_grammar_accepts(text: str) -> None:
 
 
 def stack_accepts(record: Any, text: bytes) -> bool:
-    """The same for a machine with a stack: all configurations at once, S on the stack first."""
+    """The same for a machine with a stack: all configurations together, with S first on the stack."""
     waiting, seen = [(record["initial"], (0,), 0)], set()
     while waiting:
         configuration = waiting.pop()
@@ -81,12 +81,12 @@ def test_tokens_name_their_vocabulary_and_spelling() -> None:
     assert record["spelling"] == {"0": "f", "1": "oo", "2": "d", "3": "food"}
 
 
-def test_a_token_that_is_no_text_is_spelt_in_hexadecimal() -> None:
+def test_a_token_that_is_no_text_is_written_in_hexadecimal() -> None:
     record = machine_files.token_fsa_record(compose(dfa_of("é"), toy((b"\xc3", b"\xa9"))))
     assert record["spelling"] == {"0": {"hex": "c3"}, "1": {"hex": "a9"}}
 
 
-def test_tokens_of_nested_rules_say_what_they_do_to_the_stack() -> None:
+def test_tokens_of_nested_rules_have_stack_effects() -> None:
     machine = compose_pda(Grammar.from_kbnf(ANBN).rules, toy(("a", "b", "ab")))
     record = machine_files.token_pda_record(machine)
     assert sum(len(edge["tokens"]) for edge in record["edges"]) == machine.edge_count

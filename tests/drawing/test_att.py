@@ -128,7 +128,7 @@ def test_names_have_no_white_space_and_no_two_are_alike(tokens: list[bytes | Non
     )
 
 
-def test_names_that_could_be_taken_for_others() -> None:
+def test_names_that_could_be_confused() -> None:
     names = token_names(Vocabulary((b"a", b"a", b"<eps>", None, b"\\#1", b"a\\#1")))
     assert names == {
         0: "<eps>",
@@ -143,5 +143,5 @@ def test_names_that_could_be_taken_for_others() -> None:
 
 @settings(max_examples=60)
 @given(st.binary(max_size=12), st.binary(max_size=12))
-def test_escapes_tell_byte_strings_apart(one: bytes, other: bytes) -> None:
+def test_escapes_are_unique(one: bytes, other: bytes) -> None:
     assert (escaped(one) == escaped(other)) == (one == other)

@@ -1,4 +1,4 @@
-"""What OpenFst makes of our AT&T text, where pynini is installed."""
+"""OpenFst reads our AT&T text, if pynini is installed."""
 
 from __future__ import annotations
 

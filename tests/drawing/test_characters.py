@@ -1,4 +1,4 @@
-"""read_back(): UTF-8 chains become the code points they were made of, and nothing else does."""
+"""read_back(): UTF-8 chains become their code points, and nothing else does."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ BROKEN: list[tuple[list[Row], dict[tuple[int, int], Ranges], str]] = [
 
 
 @pytest.mark.parametrize(("rows", "raw", "because"), BROKEN, ids=[row[2] for row in BROKEN])
-def test_what_is_no_character_stays_bytes(
+def test_bytes_that_are_no_characters_stay_bytes(
     rows: list[Row], raw: dict[tuple[int, int], Ranges], because: str
 ) -> None:
     assert read_back(rows, [0], {len(rows) - 1}).raw == raw, because
@@ -80,7 +80,7 @@ def test_nothing_happens_inside_a_character() -> None:
     assert read_back(rows, [0], {1, 2}).raw == {(0, 1): ((0xC3, 0xC3),), (1, 2): ((0xA9, 0xA9),)}
 
 
-def test_all_of_unicode_is_quick_and_one_label() -> None:
+def test_all_of_unicode_is_fast_and_one_label() -> None:
     everything: Ranges = ((0, 0xD7FF), (0xE000, 0x10FFFF))
     dfa = regex_dfa(Characters(everything, Span(0, 0)))
     read = read_back(byte_edges(dfa.classes, dfa.table), [0], set(dfa.finals.nonzero()[0].tolist()))
@@ -88,7 +88,7 @@ def test_all_of_unicode_is_quick_and_one_label() -> None:
 
 
 @given(SETS, SETS)
-def test_both_ways_find_the_same_states_inside(left: Ranges, right: Ranges) -> None:
+def test_both_algorithms_find_the_same_states_inside(left: Ranges, right: Ranges) -> None:
     span = Span(0, 0)
     parts = (Characters(left, span), Characters(right, span))
     dfa = regex_dfa(Alternate((Concat(parts, span), parts[1]), span))

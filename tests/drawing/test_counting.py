@@ -5,7 +5,7 @@ import pytest
 from workbench.constraint.engine.compose import compose
 from workbench.drawing.graph import Graph
 from workbench.drawing.machines import draw_dfa, draw_token_fsa
-from workbench.drawing.reductions import FEWEST, fold_counts, fold_tokens, foot_of
+from workbench.drawing.reductions import MIN_RUNGS, fold_counts, fold_tokens, foot_of
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.toy import toy
 
@@ -20,7 +20,7 @@ def drawn(pattern: str) -> Graph:
     ("pattern", "states", "said", "why"),
     [
         ('"[a-z]{1,20}"', 4, "≤ 19 times", "a string of bounded length"),
-        ("x[a-m]{0,20}y", 3, "≤ 20 times", "it may be left at once"),
+        ("x[a-m]{0,20}y", 3, "≤ 20 times", "it may be left immediately"),
         ("[0-9]{1,9}", 2, "≤ 8 times", "every state may end"),
         ("[0-9]{20}", 21, None, "an exact count has no way out on the way: a chain"),
         ("a{1,3}b", 5, None, "few enough to be drawn"),
@@ -56,7 +56,7 @@ def test_how_often_is_what_the_machine_allows() -> None:
 
 
 def test_fewer_rungs_stay() -> None:
-    graph = drawn(f"x[a-m]{{0,{FEWEST - 2}}}y")
+    graph = drawn(f"x[a-m]{{0,{MIN_RUNGS - 2}}}y")
     assert fold_counts(graph) is graph
 
 

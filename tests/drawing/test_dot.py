@@ -1,4 +1,4 @@
-"""dot(): DOT that says exactly what the graph says, whatever strangers wrote into it."""
+"""dot(): the DOT text has exactly the labels of the graph, also untrusted ones."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def lines(label: str) -> list[str]:
 
 
 @pytest.mark.parametrize("label", NASTY)
-def test_labels_reach_the_picture_as_they_are(label: str) -> None:
+def test_labels_reach_the_picture_unchanged(label: str) -> None:
     svg = renderer().draw(one_edge(label, label))
     assert spoken(svg, "edge-0") == lines(label)
     assert spoken(svg, "state-0") == lines(label)
@@ -83,7 +83,7 @@ def test_any_token_reaches_the_picture(token: bytes) -> None:
     assert "".join(spoken(svg, "edge-0")) == label[:28]
 
 
-def test_long_labels_are_cut_and_told_on_hover() -> None:
+def test_long_labels_are_cut_and_shown_on_hover() -> None:
     words = tuple(f"word{i}" for i in range(9))
     graph = Graph("g", (Node("0"), Node("1")), (Edge("0", "1", ("x" * 99,)), Edge("1", "0", words)))
     svg = renderer().draw(graph)

@@ -1,4 +1,4 @@
-"""Graph: what it refuses, and where folded states are found again."""
+"""Graph: invalid graphs are rejected, and folded states are found."""
 
 from __future__ import annotations
 

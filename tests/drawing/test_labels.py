@@ -79,7 +79,7 @@ def test_labels_in_railroads() -> None:
     assert "PARAGRAPH_TOKEN" in svg
 
 
-def test_labels_of_a_machine_that_is_made_in_part() -> None:
+def test_labels_of_a_partly_computed_machine() -> None:
     """Of 2^20 states; the first reads 'a', 'b' or a label."""
     large = Grammar.from_regex(r"(a|b)*(a(a|b){20}|(?P<PARAGRAPH_TOKEN>)b)")
     characters = draw(large, Machine.CHARACTERS)
@@ -92,7 +92,7 @@ def test_labels_of_a_machine_that_is_made_in_part() -> None:
         assert {edge.labels for edge in found} == {(label,)}
 
 
-def test_no_machine_of_the_tokenizers_own_spellings() -> None:
+def test_no_machine_over_canonical_tokenizations() -> None:
     assert (
         missing(BULLETS, Machine.PROPER)
         == "PARAGRAPH_TOKEN reads one token, which no tokenizer chose"

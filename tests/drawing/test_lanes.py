@@ -11,7 +11,7 @@ import pytest
 
 from tests.drawing.boxes import boxes_of, outside, overlaps
 from tests.drawing.graphs import graph
-from workbench.drawing.connectors import LONGEST, TOKEN, connectors_of, numbered, ordered
+from workbench.drawing.connectors import MAX_LABEL_LETTERS, TOKEN, connectors_of, numbered, ordered
 from workbench.drawing.drawable import Drawn, Machine, draw, missing
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.lane_svg import svg
@@ -26,7 +26,7 @@ GALLERY = load_gallery()
 WIDTHS = (320, 560, 760, 1000)
 
 #: States of which a part of a machine is made, as on the page.
-_MADE = 90
+_PART_STATES = 90
 
 
 @cache
@@ -109,7 +109,7 @@ def check(layout: LaneLayout) -> None:
     lines = {line.edge for lane in layout.lanes for line in lane.lines}
     assert lines == set(range(len(drawn.edges))), "a line for each edge"
     labels = [label for lane in layout.lanes for label in lane.labels]
-    assert max((len(label.text) for label in labels), default=0) <= LONGEST
+    assert max((len(label.text) for label in labels), default=0) <= MAX_LABEL_LETTERS
     read = {edge for label in labels for edge in label.edges}
     assert read == {number for number, edge in enumerate(drawn.edges) if edge.labels}
     calls = {node.id for node in drawn.nodes if "call" in node.kinds}
@@ -122,9 +122,9 @@ def check(layout: LaneLayout) -> None:
 
 def graphs_of(name: str) -> Iterator[Graph]:
     for drawn in drawings(name).values():
-        part = drawn.parts.around("", _MADE)
+        part = drawn.parts.around("", _PART_STATES)
         plain, folded = merge_parallel(part), lanes_of(part)
-        if len(plain.nodes) <= 2 * _MADE:
+        if len(plain.nodes) <= 2 * _PART_STATES:
             yield plain
         if folded.nodes != plain.nodes:
             yield folded
@@ -156,7 +156,7 @@ def test_a_layout_depends_on_graph_and_width_alone(name: str) -> None:
         assert svg(lay_out(drawn, 560)) != svg(lay_out(drawn, 760))
 
 
-def test_a_picture_is_as_wide_as_asked_unless_a_label_is_wider() -> None:
+def test_a_picture_has_the_requested_width_unless_a_label_is_wider() -> None:
     small = HAND_WRITTEN["a list"]
     assert [lay_out(small, width).width for width in WIDTHS] == list(WIDTHS)
     wide = lay_out(HAND_WRITTEN["a loop with a wide label at the first state"], 100)
@@ -226,7 +226,7 @@ def test_a_chain_keeps_its_order() -> None:
     assert [node.id for node in numbered(chain).nodes] == ["3", "0", "4", "1", "2"]
 
 
-def test_ways_back_do_not_change_the_order() -> None:
+def test_back_edges_do_not_change_the_order() -> None:
     chain = [(0, 1, "a"), (1, 2, "b"), (2, 3, "c")]
     assert reading_order(graph(4, [*chain, (3, 0, "d"), (2, 1, "e"), (1, 1, "f")], {3})) == list(
         "0123"

@@ -29,7 +29,7 @@ def test_a_part_reads_what_the_machine_reads() -> None:
                 assert lazy.step(int(edge.source), ord(letter)) == int(edge.target)
 
 
-def test_the_part_around_a_state_has_the_way_that_led_there() -> None:
+def test_the_part_around_a_state_has_the_path_that_led_there() -> None:
     lazy = machine()
     parts = LazyParts(lazy)
     here = lazy.run(b"aab")
@@ -42,12 +42,12 @@ def test_the_part_around_a_state_has_the_way_that_led_there() -> None:
 
 
 @pytest.mark.parametrize("centre", ["nowhere", "99999999"])
-def test_a_state_there_is_not_is_the_first(centre: str) -> None:
+def test_an_unknown_state_is_replaced_by_the_first(centre: str) -> None:
     part = LazyParts(machine()).around(centre, 5)
     assert "0" in {node.id for node in part.nodes}
 
 
-def test_error_nobody_gets_all_of_it() -> None:
+def test_error_the_whole_machine_is_too_large() -> None:
     with pytest.raises(LimitError, match="too many states"):
         LazyParts(machine()).whole()
 
@@ -65,14 +65,14 @@ def test_the_tokens_of_a_state_lead_where_their_bytes_do() -> None:
             assert lazy.run(token, int(edge.source)) == int(edge.target)
 
 
-def test_tokens_over_other_states_are_told_apart() -> None:
+def test_tokens_over_other_states_are_separate() -> None:
     parts = LazyTokenParts(LazyParts(machine()), toy(["a", "b", "ab"]))
     skips = [edge for edge in parts.around("", 8).edges if "skip" in edge.kinds]
     assert skips
     assert all(edge.labels == ("ab",) for edge in skips)
 
 
-def test_limits_are_kept_while_a_part_is_made() -> None:
+def test_limits_are_checked_while_a_part_is_computed() -> None:
     reader = Grammar.from_regex(EXPLODES).reader
     assert isinstance(reader, LazyDfa)
     tight = LazyDfa(reader.nfa, Limits(megabytes=1))

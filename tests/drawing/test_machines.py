@@ -1,4 +1,4 @@
-"""Finite automata as graphs: characters where bytes run, tokens in groups."""
+"""Finite automata as graphs: characters instead of bytes, tokens in groups."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.base.source import Source
 from workbench.constraint.engine.compose import TokenFsa, compose
 from workbench.drawing.graph import Edge, Graph
 from workbench.drawing.machines import draw_dfa, draw_nfa, draw_token_fsa
-from workbench.drawing.token_edges import EXAMPLES
+from workbench.drawing.token_edges import MAX_EXAMPLES
 from workbench.syntax.regex.parser import parse_regex
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import Vocabulary
@@ -96,7 +96,7 @@ def test_many_tokens_are_counted() -> None:
     assert edge.count == 26 + 26 * 26
     assert edge.labels == ("702 tokens: aa  ab  ac …",)
     assert edge.examples[:3] == ("aa", "ab", "ac")
-    assert len(edge.examples) == EXAMPLES
+    assert len(edge.examples) == MAX_EXAMPLES
     assert edge.title.startswith("702 tokens: a  b  c")
     assert edge.detail.endswith("and 642 more")
 
@@ -141,7 +141,7 @@ def test_tokens_of_the_same_bytes_are_written_once() -> None:
     assert (edge.labels, edge.count, edge.title) == (("a",), 2, "2 tokens: a")
 
 
-def test_white_space_is_seen() -> None:
+def test_white_space_is_visible() -> None:
     fsa, dfa = tokens_of(r" \n\t", toy([" ", "\n\t"]))
     assert [edge.labels for edge in draw_token_fsa(fsa, dfa).edges] == [("·",), ("⏎⇥",)]
 

@@ -97,7 +97,7 @@ def test_a_rung_of_a_ladder_is_found_at_its_foot() -> None:
     }
 
 
-#: No token ends where the x do begin: what stands for them is the state behind the first.
+#: No token ends where the x begin, so the state after the first x represents them.
 PASSED = toy(("(x", "x", ")"))
 
 

@@ -1,4 +1,4 @@
-"""Railroad diagrams: every rule has its tracks, and nothing in them can act."""
+"""Railroad diagrams: every rule has a diagram, and no active content."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from workbench.drawing.railroad import MOST_PARTS, Railroad, draw_railroad
+from workbench.drawing.railroad import MAX_PARTS, Railroad, draw_railroad
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.grammar import Grammar
 
@@ -44,12 +44,12 @@ SAID = [
 
 
 @pytest.mark.parametrize(("text", "words", "why"), SAID, ids=[why for *_, why in SAID])
-def test_what_a_picture_says(text: str, words: list[str], why: str) -> None:
+def test_the_note_of_a_picture(text: str, words: list[str], why: str) -> None:
     _, svg = drawn(text)
     assert said(svg) == words, why
 
 
-def test_each_rule_and_each_call_knows_where_the_rule_is_defined() -> None:
+def test_each_rule_and_each_call_has_the_span_of_the_definition() -> None:
     text = "start ::= 'a' item;\nitem ::= 'b';"
     _, svg = drawn(text)
     rules = [group for group in svg.iter(f"{SVG}g") if group.get("class") == "rule"]
@@ -64,7 +64,7 @@ def test_each_rule_and_each_call_knows_where_the_rule_is_defined() -> None:
             assert text[end:].startswith(" ::=")
 
 
-def test_nothing_in_a_picture_can_act() -> None:
+def test_a_picture_has_no_active_content() -> None:
     _, svg = drawn("start ::= '<script>alert(1)</script>' #'\\u202e[\"<&]';")
     assert {element.tag for element in svg.iter()} <= {
         f"{SVG}{t}" for t in ("svg", "g", "path", "rect", "text", "title")
@@ -84,22 +84,22 @@ def test_a_regex_has_one_diagram() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told", "why"),
+    ("text", "message", "why"),
     [
-        ("start ::= " + " ".join(["a b"] * MOST_PARTS) + "; a ::= 'x'; b ::= 'y';", "too large to draw", "too many boxes"),
+        ("start ::= " + " ".join(["a b"] * MAX_PARTS) + "; a ::= 'x'; b ::= 'y';", "too large to draw", "too many boxes"),
         ("start ::= " + "('x' " * 30 + "'y'" + ")?" * 30 + ";", "too deep to draw", "too many brackets"),
     ],
 )  # fmt: skip
-def test_error_what_is_too_large_is_told(text: str, told: str, why: str) -> None:
+def test_error_too_large_rules_are_reported(text: str, message: str, why: str) -> None:
     made, svg = drawn(text)
     assert made.drawn == made.rules - 1, why
-    assert any(told in one for one in said(svg))
+    assert any(message in one for one in said(svg))
 
 
-@pytest.mark.parametrize(("branches", "told"), [(40, "and 16 more"), (3000, "and 2,976 more")])
-def test_many_branches_are_cut_and_counted(branches: int, told: str) -> None:
+@pytest.mark.parametrize(("branches", "message"), [(40, "and 16 more"), (3000, "and 2,976 more")])
+def test_many_branches_are_cut_and_counted(branches: int, message: str) -> None:
     _, svg = drawn("start ::= " + " | ".join(f"'w{i}'" for i in range(branches)) + ";")
-    assert said(svg)[-1] == told
+    assert said(svg)[-1] == message
 
 
 def test_many_rules_fill_the_picture_and_no_more() -> None:
@@ -127,7 +127,7 @@ def test_a_narrow_picture_breaks_its_lines() -> None:
 TOO_LARGE = "json_truncated"
 
 
-def test_an_example_that_is_too_large_is_told_so() -> None:
+def test_an_example_that_is_too_large_has_a_message() -> None:
     regex = Grammar.from_regex(GALLERY[TOO_LARGE].text).regex
     assert regex is not None
     made = draw_railroad(regex)

@@ -1,4 +1,4 @@
-"""Reductions keep what must be kept: the language, every state's place, the centre."""
+"""Reductions keep the language, the position of every state, and the centre."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ CHAINS: list[tuple[list[Arc], list[int], set[tuple[str, str, str]], str]] = [
     ([(0, 1, "a"), (1, 3, "b"), (0, 2, "a"), (2, 3, "b")], [3],  {("0", "3", "ab")},
      "two chains may read the same"),
     ([(0, 3, "e"), (1, 2, "a"), (2, 1, "b")], [3],  {("0", "3", "e"), ("1", "1", "ab")},
-     "a ring nobody enters does not vanish"),
+     "an isolated cycle does not vanish"),
 ]  # fmt: skip
 
 
@@ -114,7 +114,7 @@ def test_collapse_stays_inside_a_frame() -> None:
     assert len(collapse_chains(Graph("g", nodes, edges)).nodes) == 3
 
 
-def test_merge_keeps_apart_what_does_different_things() -> None:
+def test_merge_keeps_edges_with_different_effects_separate() -> None:
     nodes = (Node("0"), Node("1"))
     edges = (
         Edge("0", "1", ("a",), count=1, examples=("a",)),
@@ -129,7 +129,7 @@ def test_merge_keeps_apart_what_does_different_things() -> None:
 LINE = graph(10, [(s, s + 1, "a") for s in range(9)], [9])
 
 
-def test_nearest_takes_what_is_left_where_too_little_is_connected() -> None:
+def test_nearest_adds_other_nodes_if_few_are_connected() -> None:
     apart = graph(5, [(0, 1, "a"), (2, 3, "b")], [1])
     assert states(nearest(apart, "0", 3)) == {"0", "1", "2"}
 
@@ -142,7 +142,7 @@ def test_nearest_takes_what_is_left_where_too_little_is_connected() -> None:
         (40, 60, "showing 2 of 40 states; 38 stand inside edges"),
     ],
 )
-def test_reduce_tells_how_much_is_shown(count: int, limit: int, text: str) -> None:
+def test_reduce_reports_how_much_is_shown(count: int, limit: int, text: str) -> None:
     line = graph(count, [(s, s + 1, "a") for s in range(count - 1)], [count - 1])
     shown = reduce(line, limit)
     assert shown.text == text
@@ -168,7 +168,7 @@ def test_reduce_shows_the_edge_a_folded_centre_is_in() -> None:
     assert shown.graph.where["50"] == "edge-0"
 
 
-def test_reduce_takes_fewer_states_where_edges_crowd() -> None:
+def test_reduce_takes_fewer_states_if_there_are_many_edges() -> None:
     full = graph(40, [(s, t, "a") for s in range(40) for t in range(40)], [39])
     shown = reduce(full, 60)
     assert len(shown.graph.edges) <= 48
@@ -176,7 +176,7 @@ def test_reduce_takes_fewer_states_where_edges_crowd() -> None:
 
 
 def _rules(count: int, size: int) -> Graph:
-    """Rules r0, r1, … of so many states; each calls the one after the next."""
+    """Rules r0, r1, … with these numbers of states; each calls the one after the next."""
     nodes: list[Node] = []
     edges: list[Edge] = []
     for rule in range(count):

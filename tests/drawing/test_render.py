@@ -1,4 +1,4 @@
-"""Renderer: pictures in time or a clear word, from a process that may be killed at any moment."""
+"""Renderer: pictures in time or a clear error, from a process that may be killed at any moment."""
 
 from __future__ import annotations
 
@@ -74,14 +74,14 @@ def test_a_warm_picture_of_20_states_is_quick(shared: Renderer) -> None:
     assert min(seconds(f"number {n}") for n in range(20)) < 0.5
 
 
-def test_pictures_are_remembered(fresh: Renderer) -> None:
+def test_pictures_are_cached(fresh: Renderer) -> None:
     first = fresh.draw(line(3))
     fresh.close()
     fresh._layout = lambda job: pytest.fail("laid out again")
     assert fresh.draw(line(3)) == first
 
 
-def test_the_oldest_picture_is_forgotten() -> None:
+def test_the_oldest_picture_is_evicted() -> None:
     small = Renderer(remembered=2)
     laid_out: list[str] = []
 
@@ -125,7 +125,7 @@ def test_attempts_follow_one_another(fresh: Renderer) -> None:
     assert tried == [("dot", None), ("dot", "2"), ("sfdp", None)]
 
 
-def test_error_when_there_is_far_too_much(fresh: Renderer) -> None:
+def test_error_when_the_text_is_far_too_long(fresh: Renderer) -> None:
     with pytest.raises(LimitError, match="over 10 characters"):
         fresh.render("digraph { a -> b }", DrawingLimits(characters=10))
 
@@ -161,7 +161,7 @@ def test_a_process_killed_at_work_is_an_attempt_that_failed() -> None:
     worker.close()
 
 
-def test_a_process_that_does_not_start_is_as_good_as_no_wheel(
+def test_a_process_that_does_not_start_is_replaced_by_the_program(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "executable", shutil.which("true") or sys.executable)

@@ -1,4 +1,4 @@
-"""Push-down machines as graphs: what is read, popped and pushed, and rules that call each other."""
+"""Push-down machines as graphs: inputs, pops and pushes, and rules that call each other."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_character_that_pushes_is_one_edge() -> None:
         assert edge.mark.removeprefix("▲") in states(drawn)
 
 
-def test_what_is_pushed_is_popped_by_the_mark_of_the_same_state() -> None:
+def test_pushes_and_pops_have_the_mark_of_the_same_state() -> None:
     drawn = draw_pda(pda(network_of(NESTED)))
     pushed = {(edge.mark.removeprefix("▲"), edge.pushes) for edge in drawn.edges if edge.pushes}
     popped = {(edge.mark.removeprefix("▼"), edge.pops) for edge in drawn.edges if edge.pops}
@@ -64,7 +64,7 @@ def test_the_last_edge_pops_the_initial_symbol() -> None:
     assert last.kinds == ("epsilon", "pop")
 
 
-def test_line_breaks_in_literals_are_seen() -> None:
+def test_line_breaks_in_literals_are_visible() -> None:
     drawn = draw_pda(pda(network_of("S ::= 'a' | 'x\\n' S 'y\\n';")))
     pushed = [rule for edge in drawn.edges for rule in edge.pushes]
     assert any("⏎" in rule for rule in pushed)
@@ -97,7 +97,7 @@ def test_edges_over_tokens_have_the_moves_of_the_machine(text: str) -> None:
         ]  # fmt: skip
 
 
-def test_tokens_that_do_the_same_are_one_edge() -> None:
+def test_tokens_with_the_same_effect_are_one_edge() -> None:
     network = network_of("S ::= 'a' | 'b' | 'c' | '(' S ')';")
     drawn = draw_token_pda(compose_pda(network, toy(["a", "b", "c", "(", ")"])))
     together = [edge for edge in drawn.edges if edge.count == 3]
@@ -117,7 +117,7 @@ def test_many_tokens_are_counted() -> None:
 RULES = "start ::= '<' item '>'; item ::= 'x' | '[' start ']' item;"
 
 
-def test_rules_stand_in_frames_and_calls_are_boxes() -> None:
+def test_rules_have_frames_and_calls_are_boxes() -> None:
     network = network_of(RULES, "start")
     drawn = draw_network(network)
     assert {node.cluster for node in drawn.nodes} == set(network.names)

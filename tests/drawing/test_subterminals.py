@@ -31,7 +31,7 @@ def ways(graph: Graph) -> dict[tuple[str, ...], str]:
     return {path: labels[node] for node, path in found.items()}
 
 
-def test_figure_3b_has_a_box_for_every_terminal_and_a_way_back() -> None:
+def test_figure_3b_has_a_box_for_every_terminal_and_an_edge_back() -> None:
     graph = figure_3b()
     boxes = {node.label: node.id for node in graph.nodes if "call" in node.kinds}
     assert set(boxes) == {"int", "'('", "')'", "'+'"}
@@ -71,10 +71,10 @@ def test_figure_3d_has_all_that_can_be_scanned_after_a_number() -> None:
     }
 
 
-def test_zeros_cannot_go_on_with_another_digit() -> None:
+def test_no_digit_follows_a_zero() -> None:
     found = ways(figure_3d(b"0"))
     assert found["…int]",] == "0"
-    assert found["[int]",] == "0 1 12 2", "as a number of its own, which the parser will refuse"
+    assert found["[int]",] == "0 1 12 2", "as a separate number, which the parser refuses"
 
 
 #   k      drawn as left out             refused
@@ -102,7 +102,7 @@ def test_figure_3e(k: int | None, deeper: set[str], refused: set[str]) -> None:
         assert ("refused" in edge.kinds) == edge.labels[0].startswith("✗")
 
 
-def test_a_tree_tells_partial_from_full_terminals() -> None:
+def test_a_tree_distinguishes_partial_and_full_terminals() -> None:
     constraint = domino(
         Grammar.from_kbnf("start ::= 'while' start 'x' | 'x';"),
         toy(("w", "hi", "while", "whilex", "le", "x")),
@@ -118,8 +118,8 @@ def test_a_tree_tells_partial_from_full_terminals() -> None:
     }
 
 
-def test_readings_that_are_apart_have_roots_of_their_own() -> None:
-    """After 'a' it may be the keyword, or a name that goes on."""
+def test_separate_readings_have_separate_roots() -> None:
+    """After 'a' it may be the keyword, or a longer name."""
     constraint = domino(
         Grammar.from_kbnf("start ::= 'ab' start ';' | #'[a-c]+' '.';"),
         toy(("a", "b", "c", ";", ".", "ab")),
@@ -146,7 +146,7 @@ def own(graph: Graph, edge: Edge) -> set[str]:
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_figures_are_drawn_once_and_have_no_node_without_a_way_to_it(name: str) -> None:
+def test_figures_are_drawn_once_and_all_nodes_are_reachable(name: str) -> None:
     graph = FIGURES[name]()
     reached = {edge.target for edge in graph.edges} | {graph.initial}
     assert {node.id for node in graph.nodes} <= reached

@@ -84,7 +84,7 @@ def test_the_edges_have_the_tokens_of_the_mask(
             assert edge.source == found.state
 
 
-def test_every_edge_pops_and_pushes_what_the_stacks_differ_in() -> None:
+def test_every_edge_pops_and_pushes_the_difference_of_the_stacks() -> None:
     _, _, rules = tokens_of(LIST, SMALL)
     before = leaving(rules, "[[1")
     for edge, tokens in zip(before.edges, before.tokens, strict=True):
@@ -221,7 +221,7 @@ def test_a_state_inside_a_counted_repetition_is_drawn_as_its_first_state() -> No
         assert sum(edge.count for edge in drawn) == sum(edge.count for edge in inside.edges)
 
 
-def test_a_fan_says_how_much_it_leaves_out() -> None:
+def test_a_fan_reports_how_much_it_leaves_out() -> None:
     _, under, rules = tokens_of(GALLERY["json"].text, BUILTIN)
     found = leaving(rules, '{"a": ')
     base = lanes_of(under.graph, found.state)

@@ -10,7 +10,7 @@ from tests.drawing.graphs import states
 from workbench.drawing.transducers import (
     AB_TO_X,
     BRACKETED_RUNS,
-    EXCERPT,
+    MAX_DRAWN_TOKENS,
     ODD_TO_XOX,
     Fst,
     detokenizer,
@@ -90,4 +90,4 @@ def test_a_large_vocabulary_is_drawn_as_an_excerpt(draw: object) -> None:
 def test_an_excerpt_of_unlike_tokens_still_shows_some() -> None:
     vocabulary = toy([bytes((b,)) for b in range(256)])
     drawn = draw_detokenizer(vocabulary)
-    assert 0 < sum(len(edge.labels) for edge in drawn.edges) <= EXCERPT
+    assert 0 < sum(len(edge.labels) for edge in drawn.edges) <= MAX_DRAWN_TOKENS

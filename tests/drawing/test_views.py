@@ -1,4 +1,4 @@
-"""The view that is chosen for a box: its text can be read, and it opens at whole rows."""
+"""The view chosen for a box is legible, and opens at whole rows."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_graphviz_draws_only_what_can_be_read() -> None:
     assert calm.opening.scale * _NUMBER >= _SMALLEST
 
 
-def test_chains_are_folded_only_if_asked() -> None:
+def test_chains_are_folded_only_on_request() -> None:
     chain = graph(30, [(i, i + 1, "abcdef") for i in range(29)], {29})
     apart = draw_machine(Whole(chain), Box(400, 300), renderer(), folded=False, size=30)
     folded = draw_machine(Whole(chain), Box(400, 300), renderer(), folded=True)

@@ -1,4 +1,4 @@
-"""Character classes as their author wrote them."""
+"""Character classes are labelled as in the grammar's text."""
 
 from __future__ import annotations
 

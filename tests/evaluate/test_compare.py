@@ -6,17 +6,17 @@ import pytest
 
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.decoding.compare import (
-    Began,
-    Ended,
-    Failed,
-    Took,
+    RunBegan,
+    RunEnded,
+    RunFailed,
+    RunStep,
     compare,
-    cut_differently,
     divergence,
+    first_different_token,
 )
-from workbench.decoding.contenders import Contender, chosen
+from workbench.decoding.contenders import Contender, contenders_named
 from workbench.decoding.generate import generate
-from workbench.decoding.model import Forgetful, ToyModel
+from workbench.decoding.model import StatelessSession, ToyModel
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.trace import StopReason, Trace
 from workbench.grammar.grammar import Grammar
@@ -25,14 +25,14 @@ from workbench.vocabulary.toy import words_of
 SAMPLE = "ab ba ab ba"
 MODEL = ToyModel(words_of(SAMPLE), SAMPLE)
 GRAMMAR = Grammar.from_regex("(ab|ba)( (ab|ba)){0,3}")
-BOTH = chosen("unconstrained,automaton")
-NOBODY = Contender(name="nobody", title="", method="nobody", source="")
+BOTH = contenders_named("unconstrained,automaton")
+NOBODY = Contender(name="unknown", title="", method="unknown", source="")
 
 
 def test_every_contender_runs_on_every_prompt_with_every_seed() -> None:
     events = list(compare(MODEL, GRAMMAR, ["", "ab"], BOTH, [0, 1], max_tokens=6))
-    began = [e.run for e in events if isinstance(e, Began)]
-    ended = [e for e in events if isinstance(e, Ended)]
+    began = [e.run for e in events if isinstance(e, RunBegan)]
+    ended = [e for e in events if isinstance(e, RunEnded)]
     assert [(r.prompt, r.seed, r.contender.name) for r in began] == [
         (prompt, seed, contender.name)
         for prompt in ("", "ab")
@@ -41,7 +41,7 @@ def test_every_contender_runs_on_every_prompt_with_every_seed() -> None:
     ]
     assert [e.run for e in ended] == began
     for end in ended:
-        steps = [e.step for e in events if isinstance(e, Took) and e.run == end.run]
+        steps = [e.step for e in events if isinstance(e, RunStep) and e.run == end.run]
         assert tuple(steps) == end.trace.steps
         assert len(steps) == end.measures.tokens <= 6
 
@@ -50,13 +50,13 @@ def test_each_contender_makes_one_run_that_is_discarded() -> None:
     class Counted(ToyModel):
         sessions = 0
 
-        def session(self) -> Forgetful:
+        def session(self) -> StatelessSession:
             Counted.sessions += 1
             return super().session()
 
     model = Counted(words_of(SAMPLE), SAMPLE)
     events = list(compare(model, GRAMMAR, ["", "ab"], BOTH, [0, 1], max_tokens=6))
-    assert sum(isinstance(e, Ended) for e in events) == 8
+    assert sum(isinstance(e, RunEnded) for e in events) == 8
     assert Counted.sessions == 8 + len(BOTH)
 
 
@@ -76,7 +76,7 @@ def test_the_seed_draws() -> None:
         for e in compare(
             MODEL, GRAMMAR, [""], BOTH[1:], range(8), Sampling(temperature=3.0), max_tokens=8
         )
-        if isinstance(e, Ended)
+        if isinstance(e, RunEnded)
     ]
     assert len({e.measures.text for e in ended}) > 1
     assert all(e.measures.valid for e in ended if e.measures.ended)
@@ -84,21 +84,21 @@ def test_the_seed_draws() -> None:
 
 def test_one_that_does_not_apply_fails_alone() -> None:
     events = list(compare(MODEL, GRAMMAR, [""], [NOBODY, *BOTH], [0, 1], max_tokens=3))
-    failed = [e for e in events if isinstance(e, Failed)]
+    failed = [e for e in events if isinstance(e, RunFailed)]
     assert [f.run.seed for f in failed] == [0, 1]
-    assert all("no method 'nobody'" in f.error.message for f in failed)
-    assert sum(isinstance(e, Ended) for e in events) == 4
+    assert all("no method 'unknown'" in f.error.message for f in failed)
+    assert sum(isinstance(e, RunEnded) for e in events) == 4
 
 
 def test_a_stop_ends_the_run_and_begins_no_other() -> None:
-    taken: list[Took] = []
-    ended: list[Ended] = []
+    taken: list[RunStep] = []
+    ended: list[RunEnded] = []
     for event in compare(
         MODEL, GRAMMAR, ["", "ab"], BOTH, [0], max_tokens=9, stop=lambda: len(taken) >= 2
     ):
-        if isinstance(event, Took):
+        if isinstance(event, RunStep):
             taken.append(event)
-        if isinstance(event, Ended):
+        if isinstance(event, RunEnded):
             ended.append(event)
     assert [e.trace.stop for e in ended] == [StopReason.STOPPED]
     assert len(taken) == 2
@@ -121,24 +121,24 @@ def traces_of(*texts: str) -> list[Trace]:
     [
         (("ab", "ab"), None, "the same text"),
         (("ab ab", "ab ba"), 3, "the fourth byte"),
-        (("ab", "ab ba"), 2, "one is over where the other goes on"),
+        (("ab", "ab ba"), 2, "one ends and the other continues"),
         (("ab",), None, "alone"),
         ((), None, "none"),
     ],
 )
-def test_where_texts_part(texts: tuple[str, ...], place: int | None, why: str) -> None:
+def test_where_texts_differ(texts: tuple[str, ...], place: int | None, why: str) -> None:
     assert divergence(traces_of(*texts)) == place, why
 
 
-def test_where_spellings_part() -> None:
+def test_where_tokens_differ() -> None:
     one, other = traces_of("ab ba", "ab ab")
-    assert cut_differently([one, one]) is None
-    assert cut_differently([one, other]) in (2, 3)  # the token " ba", or " " before "ba"
+    assert first_different_token([one, one]) is None
+    assert first_different_token([one, other]) in (2, 3)  # the token " ba", or " " before "ba"
 
 
 def test_a_record_is_plain() -> None:
     (ended,) = (
-        e for e in compare(MODEL, GRAMMAR, [""], BOTH[1:], max_tokens=4) if isinstance(e, Ended)
+        e for e in compare(MODEL, GRAMMAR, [""], BOTH[1:], max_tokens=4) if isinstance(e, RunEnded)
     )
     record = ended.measures.as_record()
     assert record["tokens_per_second"] == pytest.approx(record["tokens"] / record["seconds"])

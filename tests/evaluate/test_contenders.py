@@ -6,7 +6,7 @@ from workbench.analysis.random_texts import samples
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS
 from workbench.constraint.compile import METHODS
-from workbench.decoding.contenders import CONTENDERS, STRATEGIES, chosen, program_of
+from workbench.decoding.contenders import CONTENDERS, STRATEGIES, contenders_named, program_of
 from workbench.decoding.model import ToyModel
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.strategy import PLAIN, Speculating
@@ -36,14 +36,14 @@ def test_the_register_is_keyed_by_name_and_whole() -> None:
 
 def test_error_names() -> None:
     with pytest.raises(WorkbenchError, match="there is no method 'x' to compare"):
-        chosen("automaton,x")
+        contenders_named("automaton,x")
     with pytest.raises(WorkbenchError, match="expected at least one method"):
-        chosen(" , ")
-    twice = [c.name for c in chosen("automaton, automaton,unconstrained")]
+        contenders_named(" , ")
+    twice = [c.name for c in contenders_named("automaton, automaton,unconstrained")]
     assert twice == ["automaton", "unconstrained"]
 
 
-def test_one_that_guesses_learns_before_it_runs_and_others_do_not() -> None:
+def test_only_contenders_with_proposals_learn_before_they_run() -> None:
     learnt = CONTENDERS["speculation"].prepare(MODEL, GRAMMAR).taught([""], Sampling(), 8)
     assert isinstance(learnt.strategy, Speculating)
     plain = CONTENDERS["automaton"].prepare(MODEL, GRAMMAR)
@@ -51,7 +51,7 @@ def test_one_that_guesses_learns_before_it_runs_and_others_do_not() -> None:
     assert plain.strategy is PLAIN
 
 
-def test_greedy_runs_are_not_learnt_by_heart() -> None:
+def test_warm_up_runs_are_not_greedy() -> None:
     """Warm-ups are drawn: a greedy run of the same prompt would tell the very text to come."""
     prepared = CONTENDERS["speculation"].prepare(MODEL, GRAMMAR)
     run = prepared.taught([""], Sampling(), 8).start("", Sampling(), max_tokens=8)
@@ -77,10 +77,10 @@ def test_a_program_is_found_whatever_the_text_ends_with() -> None:
     assert program_of(edited, LIMITS).source.text == program_of(grammar, LIMITS).source.text
 
 
-def test_error_a_grammar_nobody_wrote_a_program_for() -> None:
+def test_error_a_grammar_without_a_template() -> None:
     with pytest.raises(WorkbenchError) as raised:
         CONTENDERS["template"].prepare(MODEL, GRAMMAR)
     assert str(raised.value) == (
-        "nobody wrote a template for this grammar\nhint: there are templates for domino_rpg,"
+        "there is no template for this grammar\nhint: there are templates for domino_rpg,"
         " domino_gsm8k, domino_xml; template-ws takes any grammar"
     )

@@ -1,4 +1,4 @@
-"""Experiments: what they work out of records, whole or in part, and that their parts are small."""
+"""Experiments: results computed from records, whole or in part, and small units of work."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from workbench.vocabulary.toy import toy
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=lambda e: e.name)
-def test_units_have_keys_of_their_own_and_nothing_is_said_of_nothing(
+def test_units_have_unique_keys_and_no_results_without_records(
     experiment: Experiment,
 ) -> None:
     for size in (QUICK, FULL):
@@ -69,7 +69,7 @@ def test_blocks_of_questions_are_added_up() -> None:
     assert "cost no accuracy (0.700 alone, 0.750 with DOMINO): agrees" in TABLE_2.section(records)
 
 
-def test_what_does_not_agree_is_said() -> None:
+def test_disagreements_are_reported() -> None:
     records = {
         "accuracy/word_problems/0": {
             "unconstrained": unit_of(8, [1.0]),
@@ -81,7 +81,7 @@ def test_what_does_not_agree_is_said() -> None:
     assert "does not agree with the paper" in TABLE_2.section(records)
 
 
-def test_targets_are_met_or_not() -> None:
+def test_targets_are_reached_or_not() -> None:
     def one(ratio: float) -> Record:
         return {"relative": ratio, "low": ratio, "high": ratio, "passes_per_token": 0.5}
 
@@ -120,7 +120,7 @@ def test_speed_is_of_processor_time() -> None:
         ("", None),
     ],
 )
-def test_answers_are_read_out_of_texts(text: str, answer: float | None) -> None:
+def test_answers_are_extracted_from_texts(text: str, answer: float | None) -> None:
     assert answer_of(text) == answer
 
 
@@ -132,7 +132,7 @@ def test_questions_are_the_same_each_time_and_their_answers_numbers(name: str) -
     assert all(question.prompt.endswith("A: (Response in JSON)\n") for question in found)
 
 
-def test_prompts_of_tasks_belong_to_grammars_that_are_there() -> None:
+def test_prompts_of_tasks_belong_to_existing_grammars() -> None:
     for name, task in TASKS.items():
         assert task.name == name
         assert len(task.prompts) >= 5

@@ -5,8 +5,8 @@ import pytest
 from tests.decoding.worlds import FiniteConstraint, TableModel
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import Constraint
-from workbench.decoding.contenders import CONTENDERS, Prepared
-from workbench.decoding.invasive import alone, forbidden_at, searched, tried
+from workbench.decoding.contenders import CONTENDERS, PreparedContender
+from workbench.decoding.invasive import forbidden_at, model_outputs, search_spellings, try_outputs
 from workbench.decoding.sampling import Sampling
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.toy import toy
@@ -36,31 +36,33 @@ def likes(*ids: int) -> TableModel:
     return TableModel(VOCABULARY, [0.0, 0.0, 0.0, 9.0], after)
 
 
-def prepared(model: TableModel, constraint: Constraint) -> Prepared:
-    return Prepared(CONTENDERS["automaton"], model, constraint, 0.0)
+def prepared(model: TableModel, constraint: Constraint) -> PreparedContender:
+    return PreparedContender(CONTENDERS["automaton"], model, constraint, 0.0)
 
 
 @pytest.mark.parametrize(
     ("written", "valid", "why"),
     [
         ((2, 3), 1, "it ends by itself"),
-        ((2, 1, 1, 3), 1, "it goes on, and is valid up to there"),
+        ((2, 1, 1, 3), 1, "it continues, and is valid up to there"),
         ((1, 3), 0, "no text of the language"),
         ((0, 0, 3), 0, "a beginning alone"),
     ],
 )
 def test_outputs_that_count_are_valid_ones(written: tuple[int, ...], valid: int, why: str) -> None:
     model = likes(*written)
-    outputs = alone(model, GRAMMAR, [""], [Sampling()], max_tokens=5)
-    found = tried(prepared(model, exact()), outputs, max_tokens=5)
+    outputs = model_outputs(model, GRAMMAR, [""], [Sampling()], max_tokens=5)
+    found = try_outputs(prepared(model, exact()), outputs, max_tokens=5)
     assert (found.outputs, found.valid, found.kept) == (1, valid, ()), why
     assert found.holds is (True if valid else None)
 
 
-def test_a_forbidden_token_is_a_counterexample_with_what_came_instead() -> None:
+def test_a_forbidden_token_is_a_counterexample_with_the_constrained_run() -> None:
     model = likes(0, 2, 3)
     constraint = WithoutBridges(VOCABULARY, (b"ab", b"aab"))
-    found = tried(prepared(model, constraint), alone(model, GRAMMAR, [""], [Sampling()]))
+    found = try_outputs(
+        prepared(model, constraint), model_outputs(model, GRAMMAR, [""], [Sampling()])
+    )
     assert found.holds is False
     (kept,) = found.kept
     assert (kept.output.token_ids, kept.index) == ((0, 2), 1)
@@ -75,15 +77,15 @@ def test_tokens_forbidden_at() -> None:
     assert forbidden_at(constraint, (0, 2)) == 1
 
 
-def test_the_search_proves_or_gives_the_shortest_forbidden_spelling() -> None:
-    assert searched(exact(), exact()).complete
-    found = searched(exact(), WithoutBridges(VOCABULARY, (b"ab", b"aab")))
+def test_the_search_proves_or_gives_the_shortest_forbidden_tokenization() -> None:
+    assert search_spellings(exact(), exact()).complete
+    found = search_spellings(exact(), WithoutBridges(VOCABULARY, (b"ab", b"aab")))
     assert found.forbidden is not None
     assert (found.forbidden.before, found.forbidden.token_id, found.forbidden.after) == ((), 2, ())
 
 
 def test_a_search_that_was_cut_off_is_no_proof() -> None:
-    found = searched(exact(), exact(), most=2)
+    found = search_spellings(exact(), exact(), most=2)
     assert found.forbidden is None
     assert not found.complete
 
@@ -96,8 +98,8 @@ class NeverEnds(FiniteConstraint):
         return TokenMask.of([i for i in found if i != 3 or state != b"ab"], found.size)
 
 
-def test_an_end_that_is_forbidden_is_found_too() -> None:
-    found = searched(exact(), NeverEnds(VOCABULARY, (b"ab", b"aab"))).forbidden
+def test_a_forbidden_end_is_found() -> None:
+    found = search_spellings(exact(), NeverEnds(VOCABULARY, (b"ab", b"aab"))).forbidden
     assert found is not None
     assert (found.token_id, found.after) == (3, ())
     assert VOCABULARY.decode(found.before) == b"ab"

@@ -1,4 +1,4 @@
-"""The runner: what is done is kept, what is kept is not done again, and the page tells of it."""
+"""The runner: finished units are kept and not repeated, and the page lists them."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def counting(done: list[str], *, fails_at: str = "") -> Experiment:
     return Experiment(
         name="counting",
         title="Counting",
-        source="nobody",
+        source="unknown",
         units=lambda _: [unit("one"), unit("two")],
         section=section,
     )
 
 
-def test_what_is_done_is_kept_and_not_done_again(tmp_path: Path) -> None:
+def test_finished_units_are_kept_and_not_repeated(tmp_path: Path) -> None:
     done: list[str] = []
     with pytest.raises(Stopped):
         list(worked([counting(done, fails_at="two")], setting(), Results.at(tmp_path, setting())))
@@ -72,18 +72,18 @@ def test_units_two_experiments_share_are_done_once(tmp_path: Path) -> None:
     assert done == ["one", "two"]
 
 
-def test_the_page_tells_what_is_missing(tmp_path: Path) -> None:
+def test_the_page_lists_what_is_missing(tmp_path: Path) -> None:
     results = Results.at(tmp_path, setting())
     experiment = counting([])
     assert "## Counting" not in page([experiment], results, QUICK, MODEL)
     results.keep("one", {"value": 7})
     told = page([experiment], results, QUICK, MODEL)
-    assert "## Counting\n\n*nobody*\n\n*1 of 2 parts were done.*\n\none=7" in told
+    assert "## Counting\n\n*unknown*\n\n*1 of 2 parts were done.*\n\none=7" in told
     results.keep("two", {"value": 8})
     assert "parts were done" not in page([experiment], results, QUICK, MODEL)
 
 
-def test_kept_numbers_are_those_json_has_words_for(tmp_path: Path) -> None:
+def test_kept_numbers_are_valid_json(tmp_path: Path) -> None:
     results = Results.at(tmp_path, setting())
     results.keep("one", {"far": math.inf, "deep": [{"none": math.nan, "some": 0.5}]})
     assert results.records["one"] == {"far": None, "deep": [{"none": None, "some": 0.5}]}

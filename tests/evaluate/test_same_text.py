@@ -1,11 +1,11 @@
-"""Methods that allow the same tokens write the same text at equal seeds, whatever they ask for."""
+"""Methods that allow the same tokens write the same text at equal seeds."""
 
 from __future__ import annotations
 
 import pytest
 
-from workbench.decoding.compare import Ended, compare
-from workbench.decoding.contenders import chosen
+from workbench.decoding.compare import RunEnded, compare
+from workbench.decoding.contenders import contenders_named
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.transformers_model import builtin_model
 from workbench.lab.experiments.tasks import TASKS
@@ -22,13 +22,13 @@ def test_automaton_and_domino_without_end_write_the_same_text(task: str) -> None
             builtin_model(),
             TASKS[task].grammar,
             TASKS[task].prompts[:1],
-            chosen("automaton,domino"),
+            contenders_named("automaton,domino"),
             [1],
             Sampling(temperature=temperature),
             max_tokens=32,
         )
         for event in events:
-            if isinstance(event, Ended):
+            if isinstance(event, RunEnded):
                 key = (event.run.prompt, event.run.seed * 10 + int(temperature))
                 own = found.setdefault(key, {})
                 own[event.run.contender.name] = event.trace.token_ids
@@ -46,12 +46,12 @@ def test_every_strategy_over_the_exact_mask_writes_the_same_text(task: str) -> N
         builtin_model(),
         TASKS[task].grammar,
         TASKS[task].prompts[:1],
-        chosen(EXACT),
+        contenders_named(EXACT),
         range(2),
         Sampling(temperature=1.0),
         max_tokens=48,
     ):
-        if isinstance(event, Ended):
+        if isinstance(event, RunEnded):
             own = found.setdefault((event.run.prompt, event.run.seed), {})
             own[event.run.contender.name] = event.trace.token_ids
     for own in found.values():

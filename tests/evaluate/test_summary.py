@@ -1,4 +1,4 @@
-"""Summaries of a comparison: ratios agree with the rates beside them, sentences with the results."""
+"""Summaries of a comparison: ratios agree with the shown rates, sentences with the results."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from functools import partial
 import pytest
 
 from workbench.base.errors import WorkbenchError
-from workbench.decoding.compare import Ended, Failed, Run, compare
-from workbench.decoding.contenders import CONTENDERS, chosen
+from workbench.decoding.compare import Run, RunEnded, RunFailed, compare
+from workbench.decoding.contenders import CONTENDERS, contenders_named
 from workbench.decoding.model import ToyModel
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.summary import MAX_SPREAD, alike, rate, summaries, table, verdict
@@ -24,14 +24,16 @@ GRAMMAR = Grammar.from_regex("(ab|ba)( (ab|ba)){0,3}")
 
 
 @pytest.fixture(scope="module")
-def one() -> Ended:
+def one() -> RunEnded:
     """A run to make others of."""
-    events = compare(MODEL, GRAMMAR, [""], chosen("automaton"), [0], Sampling(), max_tokens=6)
-    return next(event for event in events if isinstance(event, Ended))
+    events = compare(
+        MODEL, GRAMMAR, [""], contenders_named("automaton"), [0], Sampling(), max_tokens=6
+    )
+    return next(event for event in events if isinstance(event, RunEnded))
 
 
 def made(
-    one: Ended,
+    one: RunEnded,
     method: str,
     seed: int,
     per_second: float,
@@ -39,7 +41,7 @@ def made(
     valid: bool = True,
     passes: int = 10,
     ids: tuple[int, ...] = (0,),
-) -> Ended:
+) -> RunEnded:
     """A run of ten tokens with such measures."""
     measures = replace(
         one.measures,
@@ -50,10 +52,10 @@ def made(
     )
     taken = [replace(one.trace.steps[0], token_id=token_id) for token_id in ids]
     trace = replace(one.trace, steps=tuple(taken))
-    return Ended(Run(CONTENDERS[method], "", seed), measures, trace)
+    return RunEnded(Run(CONTENDERS[method], "", seed), measures, trace)
 
 
-def test_the_ratio_is_that_of_the_rates_beside_it(one: Ended) -> None:
+def test_the_ratio_is_that_of_the_shown_rates(one: RunEnded) -> None:
     runs = [made(one, "unconstrained", seed, per) for seed, per in enumerate((91.4, 100, 80))]
     runs += [made(one, "skipping", seed, per) for seed, per in enumerate((186.4, 50, 400))]
     alone, skipping = summaries(runs)
@@ -74,8 +76,8 @@ def test_the_ratio_is_that_of_the_rates_beside_it(one: Ended) -> None:
         ((100,), False, "one run has no spread"),
     ],
 )
-def test_there_is_a_ratio_where_the_model_alone_is_steady(
-    one: Ended, rates: tuple[float, ...], steady: bool, why: str
+def test_there_is_a_ratio_if_the_unconstrained_model_is_steady(
+    one: RunEnded, rates: tuple[float, ...], steady: bool, why: str
 ) -> None:
     runs = [made(one, "unconstrained", seed, per) for seed, per in enumerate(rates)]
     runs += [made(one, "automaton", seed, 50) for seed in range(len(rates))]
@@ -90,17 +92,17 @@ def test_rates_have_three_digits(value: float, shown: str) -> None:
     assert rate(value) == shown
 
 
-def test_perplexities_above_a_million_are_not_written_out(one: Ended) -> None:
+def test_perplexities_above_a_million_are_not_written_out(one: RunEnded) -> None:
     high = replace(one.measures.free, nats=40.0, tokens=2)
     measures = replace(one.measures, free=high, forced=replace(high, nats=0.0, tokens=0))
-    assert "> 10⁶" in table(summaries([Ended(one.run, measures, one.trace)]))
+    assert "> 10⁶" in table(summaries([RunEnded(one.run, measures, one.trace)]))
 
 
 NAMES = ("unconstrained", "automaton", "skipping", "domino", "proper", "lalr")
 
 
 @pytest.mark.parametrize("number", range(40))
-def test_the_sentences_say_what_the_runs_show(one: Ended, number: int) -> None:
+def test_the_sentences_say_what_the_runs_show(one: RunEnded, number: int) -> None:
     drawn = random.Random(number)
     names = drawn.sample(NAMES, drawn.randint(1, len(NAMES)))
     lost = drawn.choice([None, None, "lalr"])
@@ -121,7 +123,7 @@ def test_the_sentences_say_what_the_runs_show(one: Ended, number: int) -> None:
     ]
     failed = (
         [
-            Failed(Run(CONTENDERS[lost], "", 0), WorkbenchError("no"))
+            RunFailed(Run(CONTENDERS[lost], "", 0), WorkbenchError("no"))
             for _ in range(lost is not None)
         ]
         if lost in names
@@ -161,5 +163,5 @@ def test_the_sentences_say_what_the_runs_show(one: Ended, number: int) -> None:
         assert all(name in said for name in fewest) or f"and {len(fewest) - 1} others" in said
 
 
-def all_valid(runs: list[Ended], name: str) -> bool:
+def all_valid(runs: list[RunEnded], name: str) -> bool:
     return all(run.measures.valid for run in runs if run.run.contender.name == name)

@@ -1,4 +1,4 @@
-"""Advice read off a tree: what is said, where, and what could stand there instead."""
+"""Advice on a tree: the message, the span, and the fix."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.grammar.grammar import Grammar
 UNENDING = "has no end: a model may never leave it"
 
 #   grammar
-#   piece it is about, kind, message, hint, what could stand there instead
+#   piece it is about, kind, message, hint, fix
 KBNF: list[tuple[str, list[tuple[str, str, str, str, str | None]]]] = [
     ("start ::= 'a' b; b ::= 'b' | 'c'; c ::= 'd';", [
         ("c ::= 'd';", "unreachable_rule", "the rule 'c' is never used",
@@ -80,7 +80,7 @@ KBNF: list[tuple[str, list[tuple[str, str, str, str, str | None]]]] = [
          "write it as a regex with an end, such as #'…{0,8}'", None),
     ]),
     ("start ::= 'x' '-'+ ('+' '-')*;", [
-        ("'-'+", "unbounded_loop", f"this repetition of signs {UNENDING}",
+        ("'-'+", "unbounded_loop", f"this repetition of punctuation {UNENDING}",
          "write it as a regex with an end, such as #'-{1,8}'", "#'-{1,8}'"),
     ]),
     ("start ::= 'x' #'[a-z]*' #'.'* #'[0-9]{3}' #'(1,)*' #'[0-9]?';", []),
@@ -91,9 +91,9 @@ KBNF: list[tuple[str, list[tuple[str, str, str, str, str | None]]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "told"), KBNF, ids=[text for text, _ in KBNF])
+@pytest.mark.parametrize(("text", "expected"), KBNF, ids=[text for text, _ in KBNF])
 def test_error_advice_on_rules(
-    text: str, told: list[tuple[str, str, str, str, str | None]]
+    text: str, expected: list[tuple[str, str, str, str, str | None]]
 ) -> None:
     tree = Grammar.from_kbnf(text).tree
     assert tree is not None
@@ -101,7 +101,7 @@ def test_error_advice_on_rules(
     assert [
         (text[one.span.start : one.span.end], one.kind, one.message, one.hint, one.fix)
         for one in found
-    ] == told
+    ] == expected
 
 
 #   grammar                                  why its fix is right: the language it comes to
@@ -119,7 +119,7 @@ FIXED = [
 
 
 @pytest.mark.parametrize(("text", "accepts", "rejects"), FIXED, ids=[text for text, *_ in FIXED])
-def test_a_fix_put_in_place_is_a_grammar(text: str, accepts: list[str], rejects: list[str]) -> None:
+def test_a_fix_gives_a_grammar(text: str, accepts: list[str], rejects: list[str]) -> None:
     (one,) = tree_advice(Grammar.from_kbnf(text))
     assert one.fix is not None
     mended = Grammar.from_kbnf(text[: one.span.start] + one.fix + text[one.span.end :])
@@ -142,10 +142,10 @@ REGEXES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("pattern", "told"), REGEXES, ids=[pattern for pattern, _ in REGEXES])
-def test_advice_on_a_regex(pattern: str, told: list[tuple[str, str]]) -> None:
+@pytest.mark.parametrize(("pattern", "expected"), REGEXES, ids=[pattern for pattern, _ in REGEXES])
+def test_advice_on_a_regex(pattern: str, expected: list[tuple[str, str]]) -> None:
     found = tree_advice(Grammar.from_regex(pattern))
-    assert [(pattern[one.span.start : one.span.end], one.fix) for one in found] == told
+    assert [(pattern[one.span.start : one.span.end], one.fix) for one in found] == expected
     assert {one.kind for one in found} <= {"unbounded_loop"}
 
 
@@ -159,10 +159,12 @@ UNMATCHED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("pattern", "told", "why"), UNMATCHED, ids=[why for *_, why in UNMATCHED])
-def test_parts_of_a_regex_that_match_nothing(pattern: str, told: list[str], why: str) -> None:
+@pytest.mark.parametrize(
+    ("pattern", "expected", "why"), UNMATCHED, ids=[why for *_, why in UNMATCHED]
+)
+def test_parts_of_a_regex_that_match_nothing(pattern: str, expected: list[str], why: str) -> None:
     found = [one for one in tree_advice(Grammar.from_regex(pattern)) if one.kind == "unproductive"]
-    assert [pattern[one.span.start : one.span.end] for one in found] == told, why
+    assert [pattern[one.span.start : one.span.end] for one in found] == expected, why
     assert {one.severity for one in found} <= {"warning"}
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 
 from tests.laws.test_mask_laws import grammar_of, slow, texts, trees
-from workbench.analysis.ambiguity import Derivations, Search, ambiguity
+from workbench.analysis.ambiguity import AmbiguitySearch, Derivations, ambiguity
 from workbench.base.limits import Limits
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.build import context_free
@@ -27,13 +27,13 @@ from workbench.syntax.grammar_tree import (
 LIMITS = Limits(seconds=2.0)
 
 
-def search(text: str, limits: Limits = LIMITS) -> Search:
+def search(text: str, limits: Limits = LIMITS) -> AmbiguitySearch:
     grammar = Grammar.from_kbnf(text)
     assert grammar.tree is not None
     return ambiguity(context_free(grammar.tree, "start"), grammar.rules, limits)
 
 
-#   grammar, what is said, the two ways (or what else is hinted), why
+#   grammar, message, the two derivations (or another hint), why
 AMBIGUOUS = [
     ("start ::= start '+' start | '1';",
      "the rule 'start' can read '1+1+1' in two ways",
@@ -73,7 +73,7 @@ AMBIGUOUS = [
 @pytest.mark.parametrize(
     ("text", "message", "hint", "why"), AMBIGUOUS, ids=[a[-1] for a in AMBIGUOUS]
 )
-def test_error_ambiguity_is_told(text: str, message: str, hint: str, why: str) -> None:
+def test_error_ambiguity_is_reported(text: str, message: str, hint: str, why: str) -> None:
     found = search(text).found
     assert found is not None
     assert found.message == message
@@ -85,8 +85,8 @@ UNAMBIGUOUS = [
     ("start ::= 'a' start 'b' | 'ab';",                       "a stack with one letter"),
     ("start ::= 'a' start 'a' | 'b' start 'b' | 'a' | 'b' | '';", "not deterministic, yet each palindrome has one middle"),
     ("start ::= #'(a|b)*a(a|b)*';",                           "a terminal has one derivation however it matches inside"),
-    ("start ::= ('a'?)* 'b';",                                "empty copies are no derivations of their own"),
-    ("start ::= 'a' start 'b' | s; s ::= 'b'*;",              "every b has its place, though no one knows it in time"),
+    ("start ::= ('a'?)* 'b';",                                "empty copies are no separate derivations"),
+    ("start ::= 'a' start 'b' | s; s ::= 'b'*;",              "every b has one position, though it is known only at the end"),
 ]  # fmt: skip
 
 
@@ -166,7 +166,7 @@ def slow_count(cfg: Cfg, name: str, text: bytes, most: int = 2) -> int:
 @pytest.mark.slow
 @slow
 @given(trees(), texts)
-def test_the_counter_counts(tree: GrammarTree, text: bytes) -> None:
+def test_counts_of_derivations(tree: GrammarTree, text: bytes) -> None:
     grammar_of(tree)  # those that are refused are not drawn
     cfg = context_free(tree, "start")
     text = text[:4]
@@ -198,7 +198,7 @@ def test_derivations_are_of_accepted_texts(tree: GrammarTree, text: bytes) -> No
     assert bool(counted.of_text()) == grammar.accepts(text)
 
 
-def test_the_bound_is_told() -> None:
+def test_the_bound_is_reported() -> None:
     assert search("start ::= 'a' 'b';").pieces is None, "there is no other text"
     stopped = search("start ::= start 'a' | 'b' start 'c' | 'd';", Limits(seconds=0.05))
     assert stopped.found is None

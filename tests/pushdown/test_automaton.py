@@ -1,4 +1,4 @@
-"""A terminal that is a machine reads what the regex reads that the machine was made from."""
+"""A terminal given as a machine reads the same texts as the regex of that machine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from workbench.analysis.earley import Places
+from workbench.analysis.earley import SourceRecognizer
 from workbench.analysis.outline import outline
 from workbench.analysis.redundant import redundant_advice
 from workbench.automata.build import regex_dfa
@@ -89,7 +89,7 @@ def reads(grammar: GrammarTree) -> Runner:
 @pytest.mark.parametrize(("write", "because"), GRAMMARS, ids=[row[1] for row in GRAMMARS])
 def test_a_machine_reads_what_its_regex_reads(write: Write, because: str) -> None:
     ours, plain = write(as_machine), write(as_regex)
-    engines, places = (reads(ours), reads(plain)), Places.of_grammar(ours)
+    engines, places = (reads(ours), reads(plain)), SourceRecognizer.of_grammar(ours)
     terms = Terms()
     slow = Recogniser(bodies_of_grammar(ours, terms), "start", terms)
     accepted = 0

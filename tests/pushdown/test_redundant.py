@@ -1,4 +1,4 @@
-"""Redundant alternatives: what is said to add nothing adds nothing, and can be cut out."""
+"""Redundant alternatives: they add no text, and can be deleted."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ RULES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "told", "why"), RULES, ids=[why for *_, why in RULES])
-def test_branches_of_rules(text: str, told: list[tuple[str, str]], why: str) -> None:
+@pytest.mark.parametrize(("text", "message", "why"), RULES, ids=[why for *_, why in RULES])
+def test_branches_of_rules(text: str, message: list[tuple[str, str]], why: str) -> None:
     found = [
         one
         for one in lint(Grammar.from_kbnf(text), seconds=0.3).advice
-        if one.kind != "ambiguous" or (told and told[0][0] == "ambiguous")
+        if one.kind != "ambiguous" or (message and message[0][0] == "ambiguous")
     ]
-    assert [(one.kind, text[one.span.start : one.span.end]) for one in found] == told, why
+    assert [(one.kind, text[one.span.start : one.span.end]) for one in found] == message, why
     for one in found:
         if one.fix is not None:
             mended = Grammar.from_kbnf(text[: one.span.start] + one.fix + text[one.span.end :])

@@ -20,8 +20,8 @@ from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import ModelRoom
 from workbench.app.ui.requests import MOST_IN_ALL, CompareRequest
 from workbench.base.errors import WorkbenchError
-from workbench.decoding.contenders import CONTENDERS, chosen
-from workbench.decoding.exact_distribution import exact
+from workbench.decoding.contenders import CONTENDERS, contenders_named
+from workbench.decoding.exact_distribution import exact_comparison
 from workbench.decoding.model import ToyModel
 from workbench.decoding.transformers_model import load_model
 from workbench.grammar.grammar import Grammar
@@ -260,9 +260,9 @@ SAMPLES = re.findall(
 @needs_model
 @pytest.mark.parametrize(("text", "prompt"), SAMPLES)
 def test_methods_differ_on_the_examples_of_the_page(text: str, prompt: str) -> None:
-    methods = chosen(["automaton", "proper"])
+    methods = contenders_named(["automaton", "proper"])
     grammar = Grammar.from_regex(text)
-    found = exact(load_model("builtin"), prompt, grammar, methods, most=600).as_record()
+    found = exact_comparison(load_model("builtin"), prompt, grammar, methods, most=600).as_record()
     apart = [abs(one["automaton"] - one["proper"]) for one in found["texts"]]
     assert sum(apart) / 2 > 0.05
     assert found["distances"]["automaton"]["total_variation"] > 0.2

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.analysis.run_tracing import NOWHERE, Follower
+from workbench.analysis.run_tracing import OUTSIDE, RunTracer
 from workbench.app.pipeline import compile_text
 from workbench.base.errors import WorkbenchError
 from workbench.grammar.notations import Notation
 
 
-def follower(text: str, notation: Notation = Notation.REGEX) -> Follower:
+def follower(text: str, notation: Notation = Notation.REGEX) -> RunTracer:
     return compile_text(text, notation).follower()
 
 
@@ -20,11 +20,11 @@ def test_a_token_passes_the_states_of_its_bytes() -> None:
     assert place.stack == ()
 
 
-def test_the_rules_that_read_the_token_are_told() -> None:
+def test_the_rules_that_read_the_token_are_listed() -> None:
     sums = "start ::= term ('+' term)*; term ::= factor ('*' factor)*; factor ::= #'[0-9]+';"
     run = follower(sums, Notation.KBNF)
     assert run.take(b"1").stack == ("start",)
-    # after a digit any of the three rules may go on: the one that reads the token is meant
+    # after a digit any of the three rules may continue: the one that reads the token is listed
     assert run.take(b"*").stack == ("start", "term")
     run.take(b"2")
     assert run.take(b"3").stack == ("start", "term", "factor")
@@ -37,11 +37,11 @@ def test_the_end_token_passes_nothing() -> None:
     assert len(run.take(b"").path["characters"]) == 1
 
 
-def test_outside_the_language_it_is_nowhere() -> None:
+def test_outside_the_language_there_is_no_position() -> None:
     run = follower("ab")
     assert run.take(b"ax").path["characters"] == [["0"], ["1"]]
     after = run.take(b"b")
-    assert (after.state, after.path, after.stack) == (NOWHERE, {}, ())
+    assert (after.state, after.path, after.stack) == (OUTSIDE, {}, ())
 
 
 def test_error_a_grammar_that_cannot_be_read() -> None:
@@ -61,7 +61,7 @@ def test_the_stack_before_and_after_a_token() -> None:
     assert (back[0]["depth"], back[1]["depth"]) == (1, 0)
 
 
-def test_other_ways_to_have_read_a_text_are_told() -> None:
+def test_other_derivations_of_a_text_are_listed() -> None:
     run = follower("start ::= a | b; a ::= 'x' a? 'y'; b ::= 'x' b? 'z';", Notation.KBNF)
     run.take(b"x")
     before, after = run.take(b"xy").path["stacks"]
@@ -75,7 +75,7 @@ def test_no_state_inside_a_character_is_passed() -> None:
     whole = run.take("äx".encode()).path["characters"]
     assert len(whole) == 3
     half = follower("[äöü]x").take("ä".encode()[:1]).path["characters"]
-    assert len(half) == 2, "where a token ends inside one, it stands there"
+    assert len(half) == 2, "a token that ends inside a character ends at that state"
 
 
 def test_a_regex_that_explodes_is_followed_as_it_is_read() -> None:

@@ -1,4 +1,4 @@
-"""Where a run stands in the text of a grammar: the innermost pieces that could read a token."""
+"""The position of a run in the text of a grammar: the innermost pieces that could read a token."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from workbench.analysis.run_tracing import ReadIn, innermost
+from workbench.analysis.run_tracing import TextTracer, innermost
 from workbench.base.limits import Limits
 from workbench.base.source import Span
 from workbench.grammar.grammar import Grammar
@@ -34,14 +34,14 @@ def test_the_pieces_that_read_a_token(
     notation: Notation, text: str, tokens: tuple[str, ...], pieces: list[str]
 ) -> None:
     style = {Notation.JSON_SCHEMA: "compact"}.get(notation, "")
-    run = ReadIn(Grammar.from_text(text, notation, style=style))
+    run = TextTracer(Grammar.from_text(text, notation, style=style))
     for token in tokens:
         found = run.take(token.encode())
     assert [text[span.start : span.end] for span in found] == pieces
 
 
-def test_a_run_that_left_its_grammar_stays_away() -> None:
-    run = ReadIn(Grammar.from_regex("ab"))
+def test_a_run_that_left_its_grammar_stays_outside() -> None:
+    run = TextTracer(Grammar.from_regex("ab"))
     assert run.take(b"x")
     assert run.take(b"b") == ()
     assert run.take(b"a") == ()
@@ -49,7 +49,7 @@ def test_a_run_that_left_its_grammar_stays_away() -> None:
 
 def test_without_time_nothing_is_marked() -> None:
     grammar = replace(Grammar.from_regex("(a|b)*(a|b){9}c"), limits=Limits(seconds=1e-9))
-    run = ReadIn(grammar)
+    run = TextTracer(grammar)
     run.take(b"ab" * 5_000)
     assert run.take(b"a") == ()
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.analysis.run_tracing import Standing, ways
+from workbench.analysis.run_tracing import Configuration, token_paths
 from workbench.app.pipeline import compile_text
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.notations import Notation
@@ -18,7 +18,7 @@ def rules(text: str, notation: Notation = Notation.KBNF) -> Network:
     return grammar.rules
 
 
-def standing(runner: Runner, situation: int) -> list[Standing]:
+def standing(runner: Runner, situation: int) -> list[Configuration]:
     return [(state, runner.stack(node)) for state, node in runner.configurations(situation)]
 
 
@@ -26,7 +26,7 @@ def test_a_call_is_passed_and_put_on_the_stack() -> None:
     network = rules(NESTED)
     runner = Runner(network)
     after_one = runner.run(b"(")
-    (way,) = [w for w in ways(network, standing(runner, after_one), b"(") if w.after[1]]
+    (way,) = [w for w in token_paths(network, standing(runner, after_one), b"(") if w.after[1]]
     assert len(way.after[1]) == len(way.before[1]) + 1
     call = next(name for name in way.passed if name.startswith("call-"))
     back = way.after[1][-1]
@@ -35,11 +35,11 @@ def test_a_call_is_passed_and_put_on_the_stack() -> None:
     assert way.passed[-1] == str(way.after[0])
 
 
-def test_a_return_goes_by_the_box_of_its_call() -> None:
+def test_a_return_passes_the_box_of_its_call() -> None:
     network = rules("start ::= '<' item '>'; item ::= 'a' | '[' item ']';")
     runner = Runner(network)
     before = standing(runner, runner.run(b"<"))
-    found = ways(network, before, b"a")
+    found = token_paths(network, before, b"a")
     assert found
     assert all(way.before in before for way in found)
     (way,) = found
@@ -48,13 +48,13 @@ def test_a_return_goes_by_the_box_of_its_call() -> None:
     assert way.after[1] == ()
 
 
-def test_no_way_reads_what_is_not_in_the_language() -> None:
+def test_no_path_reads_a_text_outside_the_language() -> None:
     network = rules(NESTED)
-    assert ways(network, standing(Runner(network), 0), b")") == []
+    assert token_paths(network, standing(Runner(network), 0), b")") == []
 
 
 @pytest.mark.parametrize("name", [e.name for e in load_gallery().values()])
-def test_ways_end_where_the_runner_does(name: str) -> None:
+def test_paths_end_where_the_runner_does(name: str) -> None:
     example = load_gallery()[name]
     compiled = compile_text(example.text, Notation(str(example.notation)), example.start)
     assert compiled.grammar is not None
@@ -65,20 +65,20 @@ def test_ways_end_where_the_runner_does(name: str) -> None:
         for at in range(0, len(data), 3):
             token = data[at : at + 3]
             there = runner.run(token, here)
-            found = ways(network, standing(runner, here), token)
+            found = token_paths(network, standing(runner, here), token)
             assert {way.after for way in found} == set(standing(runner, there)), (text, token)
             for way in found:
                 assert way.before[1][: way.kept] == way.after[1][: way.kept]
             here = there
 
 
-def test_what_is_taken_off_and_put_on_again_is_told() -> None:
+def test_popped_and_pushed_again_states_are_not_kept() -> None:
     network = rules("start ::= '[' item (',' item)* ']'; item ::= 'a' 'b'? | '(' item ')';")
     runner = Runner(network)
     before = standing(runner, runner.run(b"[a"))
-    again = [way for way in ways(network, before, b",a") if way.after[1]]
+    again = [way for way in token_paths(network, before, b",a") if way.after[1]]
     assert again
     assert all(way.kept == 0 for way in again)
-    back = ways(network, standing(runner, runner.run(b"[(a")), b")")
+    back = token_paths(network, standing(runner, runner.run(b"[(a")), b")")
     assert back
     assert all(way.kept < len(way.before[1]) for way in back)

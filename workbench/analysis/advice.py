@@ -1,9 +1,9 @@
-"""Advice on a grammar that builds, as records with a place and a fix.
+"""Advice on a grammar that can be built, as records with a span and a fix.
 
-What needs no machine is read off the tree and costs little more than reading the text; what
-``determinism`` and ``ambiguity`` find becomes advice here too.
-
-Their Unicode meaning costs a machine over bytes hundreds of edges, and most authors mean ASCII.
+Most advice is found in the tree, at little more than the cost of parsing the text: unused rules,
+parts that derive no text, nullable patterns, unbounded loops, and classes such as ``\\d`` that also
+match Unicode characters (which costs an automaton over bytes hundreds of edges, and most authors
+want ASCII). Conflicts (``conflicts``) and ambiguities (``ambiguity``) are converted to advice here.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 
 from workbench.analysis.ambiguity import Ambiguity
-from workbench.analysis.cheap_loops import Loop, loops, regex_loops
+from workbench.analysis.cheap_loops import CheapLoop, cheap_loops, cheap_regex_loops
 from workbench.analysis.conflicts import conflicts
+from workbench.analysis.outline import reachable, references
 from workbench.base.limits import LIMITS, Limits
 from workbench.base.problems import Advice
 from workbench.base.source import Source, Span
@@ -21,10 +22,8 @@ from workbench.pushdown.cfg import Terminal, derives, gathered, least, terminals
 from workbench.pushdown.network import Network
 from workbench.syntax.grammar_tree import (
     Choice,
-    Except,
     Expression,
     GrammarTree,
-    Nonterminal,
     Pattern,
     Repetition,
     Rule,
@@ -48,21 +47,23 @@ from workbench.syntax.regex.unicode_sets import python_class, rust_class
 
 
 def advice(tree: GrammarTree, start: str = "start") -> tuple[Advice, ...]:
-    """What can be said of a grammar that can be built, in the order of the text."""
+    """The advice on the tree of a grammar that can be built, in the order of the text."""
     rules = gathered(tree)
     used = _used(rules, start)
-    found = [*_unused(tree, start, used), *_endless(tree, rules, used)]
+    found = [*_unused(tree, start, used), *_unproductive(tree, rules, used)]
     for rule in tree.rules:
         if rule.name in used:
             found += _nullable(rule.body)
-    found += [_of_loop(loop) for loop in loops(tree, rules, used)]
+    found += [_loop_advice(loop) for loop in cheap_loops(tree, rules, used)]
     return _sorted(found)
 
 
 def regex_advice(regex: Regex, source: Source) -> tuple[Advice, ...]:
-    """What can be said of a regex."""
-    endless = [_endless_part(part) for part in _unmatched(regex)]
-    return _sorted([*endless, *(_of_loop(loop) for loop in regex_loops(regex, source.text))])
+    """The advice on a regex."""
+    unproductive = [_unproductive_part(part) for part in _unmatched(regex)]
+    return _sorted(
+        [*unproductive, *(_loop_advice(loop) for loop in cheap_regex_loops(regex, source.text))]
+    )
 
 
 def conflict_advice(
@@ -72,21 +73,21 @@ def conflict_advice(
     start: str = "start",
     limits: Limits = LIMITS,
 ) -> tuple[Advice, ...]:
-    """The conflicts of a machine, each at the first of its rules; the nearest first."""
-    place = _place(tree, start)
+    """The conflicts of a network, each at the first of its rules; shortest examples first."""
+    start_span = _name_span(tree, start)
     return tuple(
-        Advice(one.message, one.spans[0] if one.spans else place, "conflict", one.hint)
+        Advice(one.message, one.spans[0] if one.spans else start_span, "conflict", one.hint)
         for one in conflicts(network, written, tree, limits)
     )
 
 
 def ambiguity_advice(tree: GrammarTree, found: Ambiguity) -> Advice:
-    """An ambiguity at its rule."""
-    return Advice(found.message, _place(tree, found.rule), "ambiguous", found.hint)
+    """The advice on an ambiguity, at its rule."""
+    return Advice(found.message, _name_span(tree, found.rule), "ambiguous", found.hint)
 
 
-def _place(tree: GrammarTree, name: str) -> Span:
-    """Where a rule is named first."""
+def _name_span(tree: GrammarTree, name: str) -> Span:
+    """The span of a rule's name in its first definition."""
     return next(rule.name_span for rule in tree.rules if rule.name == name)
 
 
@@ -94,30 +95,22 @@ def _sorted(found: list[Advice]) -> tuple[Advice, ...]:
     return tuple(sorted(dict.fromkeys(found), key=lambda one: (one.span.start, one.kind)))
 
 
-def _of_loop(loop: Loop) -> Advice:
+def _loop_advice(loop: CheapLoop) -> Advice:
     return Advice(loop.message, loop.span, "unbounded_loop", loop.hint, loop.fix)
 
 
-# -- rules nobody calls ------------------------------------------------------------------------
+# -- unused rules ------------------------------------------------------------------------------
 
 
 def _used(rules: Mapping[str, Expression], start: str) -> frozenset[str]:
-    """The rules the start symbol reaches, by calls and by exceptions."""
-    found = dict.fromkeys([start] if start in rules else [])
-    waiting = list(found)
-    for name in waiting:  # grows while it is read
-        called = dict.fromkeys(_named(rules[name]))
-        waiting.extend(other for other in called if other not in found and other in rules)
-        found.update(dict.fromkeys(other for other in called if other in rules))
-    return frozenset(found)
-
-
-def _named(expression: Expression) -> Iterator[str]:
-    for call in calls(expression):
-        yield call.name
-    for terminal in terminals(expression):
-        if isinstance(terminal, Except) and isinstance(terminal.excepted, Nonterminal):
-            yield terminal.excepted.name
+    """The defined rules that the start symbol reaches, by calls and by ``except!``."""
+    if start not in rules:
+        return frozenset()
+    called = {
+        name: [other for other, _ in references(body) if other in rules]
+        for name, body in rules.items()
+    }
+    return frozenset(reachable(start, called))
 
 
 def _unused(tree: GrammarTree, start: str, used: Set[str]) -> Iterator[Advice]:
@@ -132,27 +125,27 @@ def _unused(tree: GrammarTree, start: str, used: Set[str]) -> Iterator[Advice]:
             )
 
 
-# -- what never ends ---------------------------------------------------------------------------
+# -- unproductive parts ------------------------------------------------------------------------
 
 
-def _endless(
+def _unproductive(
     tree: GrammarTree, rules: Mapping[str, Expression], used: Set[str]
 ) -> Iterator[Advice]:
-    """Rules and alternatives from which no text can be derived; they are left out of the machine.
+    """Rules and alternatives that derive no text; machines are built without them.
 
     Source: the useless symbols of Hopcroft & Ullman 1979, §4.4.
     """
-    ends = least(rules, _ends)
+    ends = least(rules, _derives)
     for rule in tree.rules:
         if rule.name not in used:
             continue
         if rule.name not in ends:
-            yield _endless_rule(rule)
+            yield _unproductive_rule(rule)
         else:
-            yield from _endless_options(rule.body, ends)
+            yield from _unproductive_options(rule.body, ends)
 
 
-def _endless_rule(rule: Rule) -> Advice:
+def _unproductive_rule(rule: Rule) -> Advice:
     return Advice(
         f"the rule {rule.name!r} never ends: no text can be derived from it",
         rule.name_span,
@@ -161,9 +154,9 @@ def _endless_rule(rule: Rule) -> Advice:
     )
 
 
-def _endless_options(expression: Expression, ends: Set[str]) -> Iterator[Advice]:
-    """The outermost parts of an expression that never end."""
-    if not _ends(expression, ends):
+def _unproductive_options(expression: Expression, ends: Set[str]) -> Iterator[Advice]:
+    """The outermost unproductive parts of an expression."""
+    if not _derives(expression, ends):
         culprit = next((c.name for c in calls(expression) if c.name not in ends), None)
         yield Advice(
             "this never ends: no text can be derived from it, so it is left out",
@@ -175,13 +168,13 @@ def _endless_options(expression: Expression, ends: Set[str]) -> Iterator[Advice]
     match expression:
         case Choice(options=parts) | Sequence(items=parts):
             for part in parts:
-                yield from _endless_options(part, ends)
+                yield from _unproductive_options(part, ends)
         case Repetition(item=item):
-            yield from _endless_options(item, ends)
+            yield from _unproductive_options(item, ends)
 
 
-def _ends(expression: Expression, ends: Set[str]) -> bool:
-    """Whether some text can be derived, if the rules ``ends`` derive some."""
+def _derives(expression: Expression, ends: Set[str]) -> bool:
+    """Whether an expression derives a text, given that the rules ``ends`` do."""
     return derives(expression, ends, _matches_something)
 
 
@@ -205,7 +198,7 @@ def _matches(regex: Regex) -> bool:
         case Group(part=part):
             return _matches(part)
         case Extension():
-            return True  # but for items none of which matches: nobody writes such
+            return True  # items that match nothing are so unlikely that they are not checked
 
 
 def _unmatched(regex: Regex) -> Iterator[Regex]:
@@ -221,7 +214,7 @@ def _unmatched(regex: Regex) -> Iterator[Regex]:
             yield from _unmatched(part)
 
 
-def _endless_part(part: Regex) -> Advice:
+def _unproductive_part(part: Regex) -> Advice:
     return Advice(
         "this matches no text, so no text that needs it is accepted",
         part.span,
@@ -230,7 +223,7 @@ def _endless_part(part: Regex) -> Advice:
     )
 
 
-# -- regexes that match nothing on the way ---------------------------------------------------------
+# -- nullable regexes in complements and first matches --------------------------------------------
 
 
 def _nullable(body: Expression) -> Iterator[Advice]:
@@ -274,14 +267,14 @@ def _is_nullable(regex: Regex) -> bool:
             return kind is Kind.SUBSTRING_OF
 
 
-#: What each class also matches, its ASCII members as they are written inside brackets, and what
-#: these are called.
+#: For each class: the other characters it matches, its ASCII members as they are written inside
+#: brackets, and a name for these.
 _CLASSES = {
     "d": ("hundreds of other digits, such as ٣ and ५", "0-9", "ASCII digits"),
     "w": ("letters and digits of all scripts, such as é and я", "A-Za-z0-9_", "ASCII alone"),
     "s": ("other white space, such as the no-break space", r" \t\n\r\f\v", "ASCII white space"),
 }
-#: An escape with the letter after its backslash; where the quotes around a regex resolve escapes
+#: An escape with the letter after its backslash. If the quotes around a regex resolve escapes
 #: first, the backslash of the regex is written twice.
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPE_IN_QUOTES = re.compile(r"\\\\(\\\\|[^\\])|\\[^\\]")
@@ -294,20 +287,20 @@ _ALGEBRA = re.compile(r".\[|&&|--|~~", re.DOTALL)
 def unicode_class_advice(
     sets: Iterable[Characters], source: Source, *, in_quotes: bool
 ) -> tuple[Advice, ...]:
-    """A note for each place where such a class is written and read with its Unicode meaning.
+    """A note for each class such as ``\\d`` that is read with its Unicode meaning.
 
-    A negated class gets none: there the Unicode meaning forbids more, not less.
+    A negated class gets no note: there the Unicode meaning forbids more, not less.
     ``in_quotes`` says whether quotes around a regex resolve escapes first, as in KBNF.
     """
     found: dict[Advice, None] = {}
     for one in sets:
         text = source.text[one.span.start : one.span.end]
         if text.startswith("\\") or (text.startswith("[") and not _ALGEBRA.search(text)):
-            found |= dict.fromkeys(_of_set(one, text, source, in_quotes))
+            found |= dict.fromkeys(_class_notes(one, text, source, in_quotes))
     return tuple(found)
 
 
-def _of_set(one: Characters, text: str, source: Source, in_quotes: bool) -> Iterator[Advice]:
+def _class_notes(one: Characters, text: str, source: Source, in_quotes: bool) -> Iterator[Advice]:
     for match in (_ESCAPE_IN_QUOTES if in_quotes else _ESCAPE).finditer(text):
         letter = match[1]
         if letter not in _CLASSES or not _is_unicode(one, letter):
@@ -328,5 +321,5 @@ def _of_set(one: Characters, text: str, source: Source, in_quotes: bool) -> Iter
 
 
 def _is_unicode(one: Characters, letter: str) -> bool:
-    """Whether a set holds all that the class matches in Python or in Rust."""
+    """Whether a set contains the Unicode class of Python or that of Rust."""
     return any(not difference(each(letter), one.ranges) for each in (python_class, rust_class))

@@ -1,10 +1,9 @@
-"""Ambiguity: a text that a rule derives in two ways, and its derivations.
+"""Searches a grammar for an ambiguous text, and counts and prints its derivations.
 
-In come a ``Cfg`` and a text; out come counts (none, one, two or more) of every rule for every
-piece of the text that was asked for.
-
-Whether a grammar is ambiguous cannot be decided (Cantor 1962; Chomsky & Schützenberger 1963), so
-texts are tried, those of few pieces first, as long as the limits allow.
+``Derivations`` counts the derivations of one text (none, one, two or more) for every rule and every
+piece of the text that is needed. ``ambiguity`` tries texts: whether a grammar is ambiguous is
+undecidable (Cantor 1962; Chomsky & Schützenberger 1963), so texts of few pieces are tried first,
+as long as the limits allow.
 """
 
 from __future__ import annotations
@@ -31,21 +30,22 @@ from workbench.syntax.grammar_tree import (
     Sequence,
 )
 
-#: More ways than one are all the same.
-_MANY = 2
+#: Counts of derivations stop here: two already prove an ambiguity.
+_MAX_COUNT = 2
 
-#: Where pieces that begin at a place can end, and in how many ways.
+#: The end positions of the pieces that begin at a position, with the count of their derivations.
 _Ends = dict[int, int]
 
-_Fact = tuple[str, int]
+#: A rule, and the position in the text where it begins.
+_Key = tuple[str, int]
 
 
 class Derivations:
     """The derivations of one text from one rule.
 
-    Counts are the least ones that fit the rules, so a rule that calls itself without reading
-    has one derivation more each time round: many, if it has any. Copies of a repetition
-    that read nothing are not told apart.
+    Counts are the least fixed point, so a rule that calls itself without reading has either no
+    derivation or the maximal count. Copies of a repetition that read nothing are not
+    distinguished.
 
     Source: the parse forest of general context-free parsing (Lang 1974), counted.
     """
@@ -55,39 +55,39 @@ class Derivations:
         self.rule = rule
         self.text = text
         self._clock = limits.clock()
-        self._facts: dict[_Fact, _Ends] = {}
-        self._readers: dict[_Fact, set[_Fact]] = {}
-        self._new: list[_Fact] = []
-        #: How often a rule may stand inside itself at one place, in readings.
+        self._counts: dict[_Key, _Ends] = {}
+        self._dependents: dict[_Key, set[_Key]] = {}
+        self._new: list[_Key] = []
+        #: How often a rule may be nested in itself at one position, in printed derivations.
         self._depth = 1
         self._count()
 
     def of_text(self) -> int:
-        """In how many ways the rule derives the whole text: 0, 1 or 2 for more."""
-        return self._facts[self.rule, 0].get(len(self.text), 0)
+        """The number of derivations of the whole text: 0, 1, or 2 for more."""
+        return self._counts[self.rule, 0].get(len(self.text), 0)
 
     def _count(self) -> None:
-        """Grow all facts the rule asks for until nothing changes."""
+        """Increase all counts the rule depends on until nothing changes."""
         first = (self.rule, 0)
-        self._facts[first] = {}
+        self._counts[first] = {}
         waiting = [first]
         while waiting:
             self._clock.check()
-            fact = waiting.pop()
-            self._asking, self._new = fact, []
-            name, start = fact
+            key = waiting.pop()
+            self._current, self._new = key, []
+            name, start = key
             ends = self._ends(self.cfg.rules[name], start)
             waiting.extend(self._new)
-            if ends != self._facts[fact]:
-                self._facts[fact] = ends
-                waiting.extend(self._readers.get(fact, ()))
+            if ends != self._counts[key]:
+                self._counts[key] = ends
+                waiting.extend(self._dependents.get(key, ()))
 
     def _ends(self, expression: Expression, start: int) -> _Ends:
         match expression:
             case Literal(value=value):
                 return {start + len(value): 1} if self.text.startswith(value, start) else {}
             case Nonterminal(name=name):
-                return self._asked((name, start))
+                return self._needed((name, start))
             case Choice(options=options):
                 found: _Ends = {}
                 for option in options:
@@ -103,12 +103,12 @@ class Derivations:
             case _:
                 return dict.fromkeys(self._matched(expression, start), 1)
 
-    def _asked(self, fact: _Fact) -> _Ends:
-        if fact not in self._facts:
-            self._facts[fact] = {}
-            self._new.append(fact)
-        self._readers.setdefault(fact, set()).add(self._asking)
-        return self._facts[fact]
+    def _needed(self, key: _Key) -> _Ends:
+        if key not in self._counts:
+            self._counts[key] = {}
+            self._new.append(key)
+        self._dependents.setdefault(key, set()).add(self._current)
+        return self._counts[key]
 
     def _after(self, here: _Ends, item: Expression) -> _Ends:
         found: _Ends = {}
@@ -143,55 +143,55 @@ class Derivations:
                 if state == DEAD:
                     return
 
-    # -- readings ------------------------------------------------------------------------------
+    # -- printed derivations -------------------------------------------------------------------
 
     def readings(self) -> tuple[str, ...]:
-        """Two readings of the text, in brackets by rule; fewer where they look alike."""
+        """Two derivations of the text, in brackets by rule; fewer if they look alike."""
         found: dict[str, None] = {}
         whole = len(self.text)
         try:
-            # left recursion goes no deeper than the text is long, but for going round in circles
-            for self._depth in range(1, whole + _MANY + 1):
+            # left recursion is no deeper than the text is long, except in cycles that read nothing
+            for self._depth in range(1, whole + _MAX_COUNT + 1):
                 for reading, stop in self._read_rule(self.rule, 0, whole, ()):
                     if stop == whole:
                         found.setdefault(reading)
-                    if len(found) == _MANY:
+                    if len(found) == _MAX_COUNT:
                         return tuple(found)
         except LimitError:
-            pass  # that there are two is known already
+            pass  # that there are two derivations is proven already
         return tuple(found)
 
     def _read_rule(
-        self, name: str, start: int, end: int, open_: tuple[tuple[str, int], ...]
+        self, name: str, start: int, end: int, open_rules: tuple[tuple[str, int], ...]
     ) -> Iterator[tuple[str, int]]:
-        if open_.count((name, start)) >= self._depth or not self._facts.get((name, start)):
+        if open_rules.count((name, start)) >= self._depth or not self._counts.get((name, start)):
             return
         self._clock.check()
-        inner = (*open_, (name, start))
+        inner = (*open_rules, (name, start))
         for reading, stop in self._read(self.cfg.rules[name], start, end, inner):
             yield f"{name}({reading})", stop
 
     def _read(
-        self, expression: Expression, start: int, end: int, open_: tuple[tuple[str, int], ...]
+        self, expression: Expression, start: int, end: int, open_rules: tuple[tuple[str, int], ...]
     ) -> Iterator[tuple[str, int]]:
-        """Readings of an expression from a place, with where they stop."""
+        """The derivations of an expression from a position, each with its end."""
         match expression:
             case Nonterminal(name=name):
-                yield from self._read_rule(name, start, end, open_)
+                yield from self._read_rule(name, start, end, open_rules)
             case Choice(options=options):
                 for option in options:
-                    yield from self._read(option, start, end, open_)
+                    yield from self._read(option, start, end, open_rules)
             case Sequence(items=items):
-                yield from self._read_all(items, start, end, open_)
+                yield from self._read_all(items, start, end, open_rules)
             case Repetition(item=item, low=low, high=high):
                 if low == 0 or self.cfg.is_nullable(item):
                     yield "", start
                 if high != 0:
                     left = None if high is None else high - 1
                     rest = Repetition(item, max(low - 1, 0), left, expression.span)
-                    for one, place in self._read(item, start, end, open_):
+                    for one, place in self._read(item, start, end, open_rules):
                         if place > start:
-                            for more, stop in self._read(rest, place, end, open_):
+                            for more, stop in self._read(rest, place, end, open_rules):
                                 yield _joined(one, more), stop
             case _:
                 for stop in self._ends(expression, start):
@@ -203,20 +203,20 @@ class Derivations:
         items: tuple[Expression, ...],
         start: int,
         end: int,
-        open_: tuple[tuple[str, int], ...],
+        open_rules: tuple[tuple[str, int], ...],
     ) -> Iterator[tuple[str, int]]:
         if not items:
             yield "", start
             return
-        for one, place in self._read(items[0], start, end, open_):
-            for more, stop in self._read_all(items[1:], place, end, open_):
+        for one, place in self._read(items[0], start, end, open_rules):
+            for more, stop in self._read_all(items[1:], place, end, open_rules):
                 yield _joined(one, more), stop
 
 
 def _add(found: _Ends, ends: _Ends, times: int) -> None:
-    """Count more ways, none of them past many."""
+    """Add counts, each at most ``_MAX_COUNT``."""
     for end, count in ends.items():
-        found[end] = min(_MANY, found.get(end, 0) + count * times)
+        found[end] = min(_MAX_COUNT, found.get(end, 0) + count * times)
 
 
 def _joined(left: str, right: str) -> str:
@@ -239,21 +239,21 @@ def literals(expression: Expression) -> Iterator[bytes]:
             yield from literals(item)
 
 
-#: Examples of a regex among the pieces texts are made of, and how long each may be.
-_EXAMPLES, _EXAMPLE_BYTES = 12, 8
+#: The most examples of one regex among the pieces of texts, and the most bytes of each.
+_MAX_EXAMPLES, _MAX_EXAMPLE_BYTES = 12, 8
 
-#: The longest text tried, in bytes, and the most texts begun.
-_LONGEST, _BEGUN = 64, 200_000
+#: The most bytes of a text, and the most texts queued.
+_MAX_TEXT_BYTES, _MAX_QUEUED = 64, 200_000
 
 
 @dataclass(frozen=True, slots=True)
 class Ambiguity:
-    """A text that a rule derives in two ways; so does the grammar every text it stands in."""
+    """A text that a rule derives in two ways; every text that contains it there is ambiguous."""
 
     rule: str
     text: bytes
-    #: The two ways, in brackets by rule: ``start(start(a) + start(a + a))``; fewer where they
-    #: look alike or are too long to follow.
+    #: The two derivations, in brackets by rule: ``start(start(a) + start(a + a))``; fewer if they
+    #: look alike or take too long to find.
     readings: tuple[str, ...]
 
     @property
@@ -262,37 +262,37 @@ class Ambiguity:
 
     @property
     def message(self) -> str:
-        """What is said to the author."""
+        """The message for the author of the grammar."""
         what = repr(self.example) if self.text else "the empty text"
         return f"the rule {self.rule!r} can read {what} in two ways"
 
     @property
     def hint(self) -> str:
-        """The two ways, and what to do about them."""
+        """The two derivations, or how to fix the ambiguity."""
         if len(self.readings) == 2:
             return f"either {self.readings[0]} or {self.readings[1]}"
         return "two of its alternatives match it; delete one of them"
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
-    """What came of looking for an ambiguous text."""
+class AmbiguitySearch:
+    """The result of a search for an ambiguous text."""
 
     found: Ambiguity | None
-    #: How many texts had one derivation alone.
+    #: The number of texts with exactly one derivation.
     tried: int
-    #: All texts of so many pieces were tried; None: there are no others.
+    #: All texts of up to this many pieces were tried; None: there are no longer ones.
     pieces: int | None
 
 
-def ambiguity(cfg: Cfg, rules: Network, limits: Limits = LIMITS) -> Search:
-    """A text with two derivations, of as few pieces as there is one, if one is met in time.
+def ambiguity(cfg: Cfg, rules: Network, limits: Limits = LIMITS) -> AmbiguitySearch:
+    """Searches for a text with two derivations, of as few pieces as possible, within the limits.
 
-    ``rules`` are the rules apart (``rule_network``). Every rule is tried for itself, so
-    that what leads to it need not be found first. Texts are made of the grammar's
-    literals and of examples of its regexes: one of each set of characters that all
-    terminals treat alike, and short texts of loops. A terminal has one derivation however
-    it matches inside; copies in a repetition that read nothing are none.
+    ``rules`` is the network of separate rules (``rule_network``). Every rule is tried on its
+    texts alone, so that no context has to be found first. Texts consist of the grammar's
+    literals and of examples of its regexes: one member of each class of characters that
+    all terminals treat alike, and short texts of loops. A terminal counts as one
+    derivation however it matches; copies of a repetition that read nothing are not counted.
 
     Source: breadth-first, as in bounded ambiguity checking (Axelsson, Heljanko & Lange
             2008), by counting instead of SAT.
@@ -302,57 +302,57 @@ def ambiguity(cfg: Cfg, rules: Network, limits: Limits = LIMITS) -> Search:
     tried = 0
     runners = [Runner(replace(rules, start=rule), work) for rule in range(len(rules.names))]
     count = 0
-    open_ = _Open()
+    queue = _Queue()
     for rule, runner in enumerate(runners):
-        open_.begin(0, rule, b"", runner.initial)
+        queue.push(0, rule, b"", runner.initial)
     try:
-        while open_ and len(open_.begun) <= _BEGUN:
+        while queue and len(queue.pushed) <= _MAX_QUEUED:
             clock.check()
-            count, rule, text, here = open_.next()
+            count, rule, text, here = queue.pop()
             if runners[rule].is_final(here):
                 counted = Derivations(cfg, rules.names[rule], text, work)
                 if counted.of_text() > 1:
                     found = Ambiguity(rules.names[rule], text, counted.readings())
-                    return Search(found, tried, count)
+                    return AmbiguitySearch(found, tried, count)
                 tried += 1
             for piece in pieces:
-                open_.begin(count + 1, rule, text + piece, runners[rule].run(piece, here))
+                queue.push(count + 1, rule, text + piece, runners[rule].run(piece, here))
     except LimitError:
-        pass  # what was found until then is the answer
-    return Search(None, tried, max(count - 1, 0) if open_ else None)
+        pass  # the search was cut short; what was tried until then is reported
+    return AmbiguitySearch(None, tried, max(count - 1, 0) if queue else None)
 
 
-class _Open:
-    """The texts of each rule that wait to be tried: few pieces first, callees before callers."""
+class _Queue:
+    """The queue of texts of each rule: few pieces first, callees before callers."""
 
     def __init__(self) -> None:
-        self.begun: set[tuple[int, bytes]] = set()
+        self.pushed: set[tuple[int, bytes]] = set()
         self._heap: list[tuple[int, tuple[int, bytes], int, Situation]] = []
 
     def __bool__(self) -> bool:
         return bool(self._heap)
 
-    def begin(self, pieces: int, rule: int, text: bytes, here: Situation) -> None:
-        if here != DEAD and len(text) <= _LONGEST and (rule, text) not in self.begun:
-            self.begun.add((rule, text))
+    def push(self, pieces: int, rule: int, text: bytes, here: Situation) -> None:
+        if here != DEAD and len(text) <= _MAX_TEXT_BYTES and (rule, text) not in self.pushed:
+            self.pushed.add((rule, text))
             heappush(self._heap, (pieces, rank(text), -rule, here))
 
-    def next(self) -> tuple[int, int, bytes, Situation]:
+    def pop(self) -> tuple[int, int, bytes, Situation]:
         pieces, order, before, here = heappop(self._heap)
         return pieces, -before, unranked(order), here
 
 
 def _pieces(cfg: Cfg) -> list[bytes]:
-    """The literals of a grammar and examples of its other terminals, the shortest first."""
+    """The literals of a grammar and examples of its other terminals, shortest first."""
     machines = [cfg.machine(one) for body in cfg.rules.values() for one in terminals(body)]
     found = {value for body in cfg.rules.values() for value in literals(body) if value}
     if machines:
-        told_apart = np.stack([machine.classes[:256] for machine in machines])
+        byte_classes = np.stack([machine.classes[:256] for machine in machines])
         for value in found:
-            alone = np.zeros((1, 256), told_apart.dtype)
+            alone = np.zeros((1, 256), byte_classes.dtype)
             alone[0, value[0]] = 1
-            told_apart = np.concatenate([told_apart, alone])
-        _, kinds = np.unique(told_apart, axis=1, return_inverse=True)
+            byte_classes = np.concatenate([byte_classes, alone])
+        _, kinds = np.unique(byte_classes, axis=1, return_inverse=True)
         members: dict[int, int] = {}
         for byte in sorted(range(256), key=lambda one: rank(bytes([one]))):
             members.setdefault(int(kinds.reshape(-1)[byte]), byte)
@@ -362,16 +362,16 @@ def _pieces(cfg: Cfg) -> list[bytes]:
 
 
 def _examples(machine: Dfa, members: list[int]) -> Iterator[bytes]:
-    """The shortest texts of a machine, but the empty one."""
+    """The shortest nonempty texts of a machine."""
     reached = [(b"", machine.initial)]
     count = 0
-    for text, state in reached:  # grows while it is read
+    for text, state in reached:  # extended in the loop
         if text and machine.finals[state]:
             yield text
             count += 1
-        if count >= _EXAMPLES or len(reached) > 50 * _EXAMPLES:
+        if count >= _MAX_EXAMPLES or len(reached) > 50 * _MAX_EXAMPLES:
             return
-        if len(text) < _EXAMPLE_BYTES:
+        if len(text) < _MAX_EXAMPLE_BYTES:
             for byte in members:
                 target = machine.step(state, byte)
                 if target != DEAD:

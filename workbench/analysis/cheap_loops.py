@@ -1,7 +1,7 @@
-"""Cheap loops: repetitions of white space, digits or signs without end; a tree in, places out.
+"""Finds unbounded repetitions of white space, digits or punctuation in a grammar.
 
-A model that likes such a character best likes it best again: it may never leave the loop. Loops
-over whole items or free text have other characters to choose from and are not spoken of.
+A model that prefers such a character prefers it again at the next step, and may never leave the
+loop. Loops over whole items or free text offer other characters and are not reported.
 """
 
 from __future__ import annotations
@@ -39,27 +39,27 @@ from workbench.syntax.regex.tree import (
 )
 from workbench.syntax.regex.unicode_sets import python_class
 
-#: So many copies are proposed where there was no end.
-_PROPOSED = 8
+#: The upper bound that is proposed for an unbounded repetition.
+_PROPOSED_BOUND = 8
 
-#: What follows the part of an endless repetition in a regex.
-_ENDLESS = re.compile(r"[*+]\??|\{\d*,\}\??")
+#: The operator of an unbounded repetition in a regex.
+_UNBOUNDED = re.compile(r"[*+]\??|\{\d*,\}\??")
 
 _SPACE, _DIGITS, _OTHER = _KINDS = "white space", "digits", "other"
-_SIGNS = "signs"
+_PUNCTUATION_KIND = "punctuation"
 
-#: The signs of ASCII: rows of dashes and dots are what models get stuck in, after white space.
-_SIGN_SET: Ranges = ((0x21, 0x2F), (0x3A, 0x40), (0x5B, 0x60), (0x7B, 0x7E))
+#: ASCII punctuation: after white space, models most often get stuck in dashes and dots.
+_PUNCTUATION: Ranges = ((0x21, 0x2F), (0x3A, 0x40), (0x5B, 0x60), (0x7B, 0x7E))
 
-#: How a sign that means something in a regex is written in one, inside a string of KBNF.
-_MEANT = {sign: f"[{sign}]" for sign in ".$*+?(){}|"} | {
+#: How regex operators are escaped in a regex inside a KBNF string.
+_ESCAPED = {sign: f"[{sign}]" for sign in ".$*+?(){}|"} | {
     "^": r"\\^", "[": r"\\[", "]": r"\\]", "\\": r"\\\\",
 }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
-    """A repetition without end, and what to write instead."""
+class CheapLoop:
+    """An unbounded repetition, and its replacement."""
 
     message: str
     span: Span
@@ -67,7 +67,9 @@ class Loop:
     fix: str | None
 
 
-def loops(tree: GrammarTree, rules: Mapping[str, Expression], used: Set[str]) -> tuple[Loop, ...]:
+def cheap_loops(
+    tree: GrammarTree, rules: Mapping[str, Expression], used: Set[str]
+) -> tuple[CheapLoop, ...]:
     """The outermost cheap loops of the rules in use."""
     kinds = _RuleKinds(rules)
     found = [
@@ -80,28 +82,28 @@ def loops(tree: GrammarTree, rules: Mapping[str, Expression], used: Set[str]) ->
     )
 
 
-def regex_loops(regex: Regex, text: str) -> Iterator[Loop]:
-    """The outermost cheap loops of a regex written somewhere in ``text``."""
+def cheap_regex_loops(regex: Regex, text: str) -> Iterator[CheapLoop]:
+    """The outermost cheap loops of a regex that is a part of ``text``."""
     match regex:
-        case Repeat(part=part, low=low, high=None) if kinds := _cheap(regex) or _signs(part):
+        case Repeat(part=part, low=low, high=None) if kinds := _cheap(regex) or _punctuation(part):
             operator = text[part.span.end : regex.span.end].strip()
             fix = None
-            if _ENDLESS.fullmatch(operator):
+            if _UNBOUNDED.fullmatch(operator):
                 fix = text[regex.span.start : part.span.end] + _bounded(low)
             yield _loop(kinds, regex.span, f"bound it, for instance with {_bounded(low)}", fix)
         case Repeat(part=part) | Group(part=part):
-            yield from regex_loops(part, text)
+            yield from cheap_regex_loops(part, text)
         case Concat(parts=parts) | Alternate(options=parts):
             for part in parts:
-                yield from regex_loops(part, text)
+                yield from cheap_regex_loops(part, text)
 
 
-def _in_rule(rule: Rule, kinds: _RuleKinds, tree: GrammarTree) -> Iterator[Loop]:
-    own = kinds.of(rule.body)
+def _in_rule(rule: Rule, kinds: _RuleKinds, tree: GrammarTree) -> Iterator[CheapLoop]:
+    read_kinds = kinds.of(rule.body)
     again = next((call for call in calls(rule.body) if call.name == rule.name), None)
-    if own and again:
-        what = _spoken(own)
-        yield Loop(
+    if read_kinds and again:
+        what = _in_words(read_kinds)
+        yield CheapLoop(
             f"{rule.name!r} calls itself without end to read {what}: a model may never leave it",
             again.span,
             f"write it as one regex with an end, such as #'…{_bounded(0)}'"
@@ -112,11 +114,11 @@ def _in_rule(rule: Rule, kinds: _RuleKinds, tree: GrammarTree) -> Iterator[Loop]
     yield from _in(rule.body, kinds, tree)
 
 
-def _in(expression: Expression, kinds: _RuleKinds, tree: GrammarTree) -> Iterator[Loop]:
+def _in(expression: Expression, kinds: _RuleKinds, tree: GrammarTree) -> Iterator[CheapLoop]:
     match expression:
-        case Repetition(item=item, low=low, high=None) if own := kinds.of(expression) or _signs(
-            item
-        ):
+        case Repetition(item=item, low=low, high=None) if read_kinds := kinds.of(
+            expression
+        ) or _punctuation(item):
             fix = _counted(item, low, tree)
             if tree.counted:
                 hint = f"bound it, for instance with {_count(low, tree)}"
@@ -124,23 +126,23 @@ def _in(expression: Expression, kinds: _RuleKinds, tree: GrammarTree) -> Iterato
             else:
                 example = fix or f"#'…{_bounded(low)}'"
                 hint = f"write it as a regex with an end, such as {example}"
-            yield _loop(own, expression.span, hint, fix)
+            yield _loop(read_kinds, expression.span, hint, fix)
         case Repetition(item=item):
             yield from _in(item, kinds, tree)
         case Sequence(items=parts) | Choice(options=parts):
             for part in parts:
                 yield from _in(part, kinds, tree)
         case Pattern(regex=regex, stop=Stop.ANYWHERE):
-            yield from regex_loops(regex, tree.source.text)
+            yield from cheap_regex_loops(regex, tree.source.text)
 
 
-def _loop(kinds: frozenset[str], span: Span, hint: str, fix: str | None) -> Loop:
-    message = f"this repetition of {_spoken(kinds)} has no end: a model may never leave it"
-    return Loop(message, span, hint, fix)
+def _loop(kinds: frozenset[str], span: Span, hint: str, fix: str | None) -> CheapLoop:
+    message = f"this repetition of {_in_words(kinds)} has no end: a model may never leave it"
+    return CheapLoop(message, span, hint, fix)
 
 
 def _counted(item: Expression, low: int, tree: GrammarTree) -> str | None:
-    """An item with a count; in KBNF, which counts none, a regex of a terminal of one character."""
+    """An item with a count. KBNF has no counts: there, a regex for a terminal of one character."""
     written = tree.source.text[item.span.start : item.span.end]
     if tree.counted:
         return written + _count(low, tree)
@@ -148,21 +150,21 @@ def _counted(item: Expression, low: int, tree: GrammarTree) -> str | None:
         case Pattern(regex=Characters()):
             return f"{written[:-1]}{_bounded(low)}{written[-1:]}"
         case Literal(value=value) if len(value) == 1:
-            letter = _MEANT.get(value.decode("latin-1"), written[1:-1])
+            letter = _ESCAPED.get(value.decode("latin-1"), written[1:-1])
             return f"#{written[:1]}{letter}{_bounded(low)}{written[-1:]}"
         case _:
             return None
 
 
 def _count(low: int, tree: GrammarTree) -> str:
-    return tree.counted.format(low=low, high=max(_PROPOSED, 2 * low))
+    return tree.counted.format(low=low, high=max(_PROPOSED_BOUND, 2 * low))
 
 
 def _bounded(low: int) -> str:
-    return f"{{{low},{max(_PROPOSED, 2 * low)}}}"
+    return f"{{{low},{max(_PROPOSED_BOUND, 2 * low)}}}"
 
 
-def _spoken(kinds: frozenset[str]) -> str:
+def _in_words(kinds: frozenset[str]) -> str:
     return " and ".join(sorted(kinds, reverse=True))
 
 
@@ -171,19 +173,19 @@ def _holds(outer: Span, inner: Span) -> bool:
 
 
 class _RuleKinds:
-    """What expressions are made of, the rules they call included."""
+    """The kinds of characters that expressions read, including those of the rules they call."""
 
     def __init__(self, rules: Mapping[str, Expression]) -> None:
         self._known = {kind: least(rules, partial(_reads, kind)) for kind in _KINDS}
 
     def of(self, expression: Expression) -> frozenset[str]:
-        """The kinds of characters an expression reads; empty where it reads others too."""
+        """The kinds of characters an expression reads; empty if it reads other characters too."""
         found = {kind for kind in _KINDS if _reads(kind, expression, self._known[kind])}
         return frozenset(found - {_OTHER}) if _OTHER not in found else frozenset()
 
 
 def _reads(kind: str, expression: Expression, known: Set[str]) -> bool:
-    """Whether an expression reads characters of a kind, if the rules ``known`` do."""
+    """Whether an expression reads characters of a kind, given that the rules ``known`` do."""
     match expression:
         case Literal(value=value):
             codes = map(ord, value.decode("utf-8", "replace"))
@@ -200,18 +202,20 @@ def _reads(kind: str, expression: Expression, known: Set[str]) -> bool:
             return kind == _OTHER
 
 
-def _signs(item: Expression | Regex) -> frozenset[str]:
-    """Whether an item is one sign; several of them in a row are no item worth a word."""
+def _punctuation(item: Expression | Regex) -> frozenset[str]:
+    """The kind of an item that is one punctuation character; longer items are not reported."""
     while isinstance(item, Group):
         item = item.part
     match item:
         case Pattern(regex=Characters(ranges=ranges)) | Characters(ranges=ranges):
-            is_sign = bool(ranges) and not difference(ranges, _SIGN_SET)
+            is_punctuation = bool(ranges) and not difference(ranges, _PUNCTUATION)
         case Literal(value=value):
-            is_sign = len(value) == 1 and not difference(((value[0], value[0]),), _SIGN_SET)
+            is_punctuation = len(value) == 1 and not difference(
+                ((value[0], value[0]),), _PUNCTUATION
+            )
         case _:
-            is_sign = False
-    return frozenset({_SIGNS}) if is_sign else frozenset()
+            is_punctuation = False
+    return frozenset({_PUNCTUATION_KIND}) if is_punctuation else frozenset()
 
 
 def _cheap(regex: Regex) -> frozenset[str]:

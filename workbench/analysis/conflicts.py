@@ -1,7 +1,8 @@
-"""Conflicts of a stack machine, explained with the rules' names.
+"""Finds the conflicts of a grammar's pushdown network and explains them by the rules' names.
 
-In come the ``Network`` the engine runs, and the rules as they were written; out come
-``Conflict`` values, each with a shortest text after which one character can be read in two ways.
+A conflict is a point where the network the engine runs is not deterministic. Each is reported as a
+``Conflict`` with a shortest text after which one character can be read in two ways. The message
+uses the rules as they were written, because the network has inlined some of them.
 """
 
 from __future__ import annotations
@@ -22,25 +23,25 @@ from workbench.pushdown.shortest_texts import Shortest, rank
 from workbench.syntax.grammar_tree import GrammarTree
 from workbench.syntax.ranges import Ranges, intersection, normalized
 
-#: The most characters of an example shown in a sentence.
-_SHOWN = 60
+#: The most characters of an example that a message shows.
+_MAX_EXAMPLE_CHARACTERS = 60
 
-#: Ways to read a byte that are compared with each other.
-_MOST_WAYS = 100
+#: The most transitions on one byte that are compared with each other.
+_MAX_TRANSITIONS = 100
 
-#: The two ways in words, and the rules between which it cannot decide.
+#: The two alternatives in words, and the rules they belong to.
 _Choice = tuple[str, tuple[str, ...]]
 
-#: First bytes of characters that have more of them, and how many bits the others add.
+#: Ranges of lead bytes, and how many bits their continuation bytes add.
 _LEADS = ((0xC2, 0xDF, 6), (0xE0, 0xEF, 12), (0xF0, 0xF4, 18))
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
-    """What is said of a conflict."""
+class ConflictText:
+    """A conflict in words, with the data of its message."""
 
     message: str
-    #: The two ways, without the example: places that read alike are told once.
+    #: The two alternatives, without the example; conflicts with equal choices are reported once.
     choice: str
     next: Ranges
     #: The bytes that can be read in these two ways.
@@ -50,21 +51,21 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class _Way:
-    """One way to read a byte: the states of all rules being read, before and after."""
+class _Transition:
+    """A transition on one byte: the states of all rules being read, before and after it."""
 
     before: tuple[State, ...]
     after: tuple[State, ...]
 
-    def depth(self) -> tuple[int, _Way]:
+    def depth(self) -> tuple[int, _Transition]:
         return len(self.before), self
 
 
-class Teller:
-    """Puts conflicts into words, by the rules of the first network that sees two ways.
+class ConflictDescriber:
+    """Describes conflicts by the rules of the first network that has two transitions there.
 
-    The rules as they were written come first, the machine's own after them: names are
-    lost where rules are written into others, and ways where a stack says less.
+    The network of the written rules comes first and that of the engine second: inlining
+    loses rule names, and a network whose stack says less loses transitions.
     """
 
     def __init__(
@@ -74,20 +75,20 @@ class Teller:
         rules = tree.rules if tree else ()
         self._spans = {rule.name: rule.name_span for rule in reversed(rules)}
 
-    def words(self, text: bytes, columns: Sequence[Sequence[int]]) -> list[Words]:
-        """What can be done with some bytes after a text; bytes with the same words together."""
+    def texts(self, text: bytes, columns: Sequence[Sequence[int]]) -> list[ConflictText]:
+        """Describes what some bytes can do after a text; bytes with the same choice are grouped."""
         found: dict[_Choice, list[int]] = {}
         for members in columns:
             found.setdefault(self._choice(text, members[0]), []).extend(members)
-        return [self._words(text, choice, members) for choice, members in found.items()]
+        return [self._text(text, choice, members) for choice, members in found.items()]
 
-    def _words(self, text: bytes, choice: _Choice, members: Sequence[int]) -> Words:
-        said, rules = choice
+    def _text(self, text: bytes, choice: _Choice, members: Sequence[int]) -> ConflictText:
+        alternatives, rules = choice
         following = self._following(text, members)
-        place = f"after {shown(text)}" if text else "at the beginning"
-        return Words(
-            message=f"{place}, {_spoken(following, members)} can {said}",
-            choice=said,
+        place = f"after {quoted_end(text)}" if text else "at the beginning"
+        return ConflictText(
+            message=f"{place}, {_spoken(following, members)} can {alternatives}",
+            choice=alternatives,
             next=following or normalized([(byte, byte) for byte in members]),
             bytes=tuple(sorted(members)),
             rules=rules,
@@ -96,7 +97,7 @@ class Teller:
 
     def _following(self, text: bytes, members: Sequence[int]) -> Ranges:
         """The characters that begin with some bytes and can be read after a text."""
-        following = characters(members)
+        following = characters_beginning_with(members)
         if not following or max(members) < 0x80:
             return following
         runner = self._runners[-1]
@@ -105,16 +106,19 @@ class Teller:
 
     def _choice(self, text: bytes, byte: int) -> _Choice:
         for runner in self._runners:
-            # compared in pairs, and an ambiguous grammar has thousands: the shallowest tell
-            ways = sorted(nsmallest(_MOST_WAYS, set(_ways(runner, text, byte)), _Way.depth))
-            names = _Names(runner.network, self._spans, frozenset(self._runners[-1].network.names))
-            if (choice := names.choice(ways)) is not None:
+            # compared in pairs: of the thousands in an ambiguous grammar only the shallowest
+            found = set(_transitions(runner, text, byte))
+            transitions = sorted(nsmallest(_MAX_TRANSITIONS, found, _Transition.depth))
+            names = _ChoiceText(
+                runner.network, self._spans, frozenset(self._runners[-1].network.names)
+            )
+            if (choice := names.choice(transitions)) is not None:
                 return choice
         return "be read in two ways", ()
 
 
-def _ways(runner: Runner, text: bytes, byte: int) -> Iterator[_Way]:
-    """All ways a byte can be read after a text; none where they are too many to tell apart."""
+def _transitions(runner: Runner, text: bytes, byte: int) -> Iterator[_Transition]:
+    """All transitions on a byte after a text; none if the text exceeds the runner's limits."""
     try:
         here = runner.run(text)
     except LimitError:
@@ -125,22 +129,24 @@ def _ways(runner: Runner, text: bytes, byte: int) -> Iterator[_Way]:
     for state, node in runner.configurations(here):
         stack = runner.stack(node)
         for target, pushed in runner.network.moves(state, byte_class):
-            yield _Way((*stack, state), (*stack, *pushed, target))
+            yield _Transition((*stack, state), (*stack, *pushed, target))
 
 
 @dataclass(frozen=True, slots=True)
-class _Names:
-    """The clearest two of several ways, in words."""
+class _ChoiceText:
+    """Describes the clearest two of several transitions."""
 
     network: Network
     spans: Mapping[str, Span]
-    #: The rules the machine calls; it does not mind how the others begin.
+    #: The rules the engine's network calls; the others are inlined, and beginning one is no choice.
     called: frozenset[str]
 
-    def choice(self, ways: Sequence[_Way]) -> _Choice | None:
-        """The two ways and their rules; None where there are not two."""
-        calls = {way: self._calls(way) for way in ways}
-        pairs = [(one, other) for one in ways for other in ways if one.after != other.after]
+    def choice(self, transitions: Sequence[_Transition]) -> _Choice | None:
+        """The two alternatives and their rules; None if there are fewer than two transitions."""
+        calls = {transition: self._calls(transition) for transition in transitions}
+        pairs = [
+            (one, other) for one in transitions for other in transitions if one.after != other.after
+        ]
         apart = [(one, other) for one, other in pairs if calls[one] != calls[other]]
         pairs = apart or pairs
         for one, other in pairs:
@@ -148,28 +154,32 @@ class _Names:
                 return self._after_a_rule(one, other)
         for one, other in pairs:
             if one.before == other.before:
-                return self._from_one_place(one, other)
+                return self._from_one_stack(one, other)
         return self._elsewhere(*pairs[0]) if pairs else None
 
-    def _calls(self, way: _Way) -> list[str]:
-        """The rules of a way that the machine calls as well."""
-        return [name for name in map(self._rule, way.after) if name in self.called]
+    def _calls(self, transition: _Transition) -> list[str]:
+        """The rules of a transition that the engine's network calls as well."""
+        return [name for name in map(self._rule, transition.after) if name in self.called]
 
-    def _after_a_rule(self, inner: _Way, outer: _Way) -> _Choice:
+    def _after_a_rule(self, inner: _Transition, outer: _Transition) -> _Choice:
         ended = self._rule(inner.before[len(outer.before)])
         around = self._rule(outer.before[-1])
         if ended == around:
             return f"belong to {ended!r} or to the {around!r} around it", (ended,)
         return f"belong to {ended!r} or come after it in {around!r}", (ended, around)
 
-    def _from_one_place(self, one: _Way, other: _Way) -> _Choice:
-        at = _parting(one.after, other.after)
-        here = [self._rule(way.after[at]) for way in (one, other)]
+    def _from_one_stack(self, one: _Transition, other: _Transition) -> _Choice:
+        at = _first_difference(one.after, other.after)
+        here = [self._rule(transition.after[at]) for transition in (one, other)]
         if here[0] != here[1]:
             first, second = sorted(here, key=self._order)
             return f"begin {first!r} or {second!r}", (first, second)
         around = here[0]
-        begun = [self._rule(way.after[at + 1]) for way in (one, other) if len(way.after) > at + 1]
+        begun = [
+            self._rule(transition.after[at + 1])
+            for transition in (one, other)
+            if len(transition.after) > at + 1
+        ]
         if len(begun) == 2 and begun[0] == begun[1]:
             return f"begin {begun[0]!r} in two places of {around!r}", (begun[0], around)
         if len(begun) == 2:
@@ -180,11 +190,14 @@ class _Names:
             return f"begin an inner {inner!r} or be read by the {around!r} around it", (inner,)
         return f"begin {inner!r} or be read by {around!r} itself", (inner, around)
 
-    def _elsewhere(self, one: _Way, other: _Way) -> _Choice:
-        at = _parting(one.after, other.after)
-        names = [self._rule(way.after[at]) for way in (one, other)]
+    def _elsewhere(self, one: _Transition, other: _Transition) -> _Choice:
+        at = _first_difference(one.after, other.after)
+        names = [self._rule(transition.after[at]) for transition in (one, other)]
         if names[0] == names[1]:
-            names = [self._rule(way.after[min(at + 1, len(way.after) - 1)]) for way in (one, other)]
+            names = [
+                self._rule(transition.after[min(at + 1, len(transition.after) - 1)])
+                for transition in (one, other)
+            ]
         first, second = sorted(names, key=self._order)
         if first == second:
             return f"be read in two places of {first!r}", (first,)
@@ -198,16 +211,16 @@ class _Names:
         return (self.spans[name].start if name in self.spans else 0), name
 
 
-def _parting(one: Sequence[State], other: Sequence[State]) -> int:
-    """The first place at which two lists of states differ."""
+def _first_difference(one: Sequence[State], other: Sequence[State]) -> int:
+    """The first index at which two lists of states differ."""
     return next(
         (i for i, (left, right) in enumerate(zip(one, other, strict=False)) if left != right),
         min(len(one), len(other)) - 1,
     )
 
 
-def characters(members: Sequence[int]) -> Ranges:
-    """The characters that begin with one of some bytes; none where one of them begins none."""
+def characters_beginning_with(members: Sequence[int]) -> Ranges:
+    """The characters that begin with some bytes; none if one of the bytes begins no character."""
     found: list[tuple[int, int]] = []
     for byte in members:
         if byte < 0x80:
@@ -222,10 +235,11 @@ def characters(members: Sequence[int]) -> Ranges:
     return normalized(found)
 
 
-def shown(text: bytes) -> str:
-    """A text in quotes, cut on the left where it is long: its end is the place spoken of."""
-    told = text.decode("utf-8", "backslashreplace")
-    return repr(told if len(told) <= _SHOWN else "…" + told[-_SHOWN:])
+def quoted_end(text: bytes) -> str:
+    """A text in quotes; a long one is cut on the left, because its end is what matters."""
+    decoded = text.decode("utf-8", "backslashreplace")
+    is_short = len(decoded) <= _MAX_EXAMPLE_CHARACTERS
+    return repr(decoded if is_short else "…" + decoded[-_MAX_EXAMPLE_CHARACTERS:])
 
 
 def _spoken(following: Ranges, members: Sequence[int]) -> str:
@@ -236,11 +250,11 @@ def _spoken(following: Ranges, members: Sequence[int]) -> str:
     return describe(following)
 
 
-#: So many conflicts are told; an author mends one at a time.
-_TOLD = 10
+#: The most conflicts reported; an author fixes one at a time.
+_MAX_CONFLICTS = 10
 
-#: So many places are put into words; several may come to the same words.
-_PUT_INTO_WORDS = 60
+#: The most sites described; several may have the same description.
+_MAX_DESCRIBED_SITES = 60
 
 HINT = (
     "the engine follows both; a deterministic grammar would let them begin with different "
@@ -250,32 +264,32 @@ HINT = (
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A place where one character can be read in two ways.
+    """A point where one character can be read in two ways.
 
     ``message`` is a whole sentence: after ``example``, ``next`` can do one thing or another.
     """
 
     message: str
-    #: A shortest text after which the machine cannot know.
+    #: A shortest text after which the network is not deterministic.
     example: str
-    #: The same as bytes: it may end inside a character.
+    #: The example as bytes: it may end inside a character.
     text: bytes
-    #: The characters that can be read in two ways; bytes where the text ends inside a character.
+    #: The characters that can be read in two ways; bytes if the text ends inside a character.
     next: Ranges
-    #: The bytes of these characters that are read first.
+    #: The first bytes of these characters.
     bytes: tuple[int, ...]
-    #: The rules between which it cannot decide, and where they are written.
+    #: The rules the two alternatives belong to, and the spans of their names.
     rules: tuple[str, ...]
     spans: tuple[Span, ...]
     hint: str = HINT
 
 
 @dataclass(frozen=True, slots=True)
-class Clash:
+class ConflictSite:
     """A text and the bytes that can be read in two ways after it."""
 
     text: bytes
-    #: Bytes that are read alike everywhere stand together, the most readable first.
+    #: The bytes by byte class; in each class the most readable byte first.
     columns: tuple[tuple[int, ...], ...]
 
 
@@ -285,62 +299,62 @@ def conflicts(
     tree: GrammarTree | None = None,
     limits: Limits = LIMITS,
 ) -> tuple[Conflict, ...]:
-    """The conflicts of a machine, the nearest first, at most ten.
+    """The conflicts of a network, shortest examples first, at most ten.
 
-    ``written`` makes the rules apart (``rule_network``), by whose names the conflicts are
-    told; it is asked only where there is one. Places that read alike are told once. What
-    is found before the time is over is told.
+    ``written`` returns the network of separate rules (``rule_network``), whose names the
+    messages use; it is called only if there is a conflict. Conflicts with equal choices are
+    reported once. If the time runs out, those found until then are reported.
 
     Source: Koo et al. 2024, §3.1 ("detects non-deterministic grammars and signals an
-            error"); here the engine goes both ways, so it is advice.
+            error"); this engine follows both alternatives, so a conflict is only advice.
     """
-    told: dict[str, Conflict] = {}
+    found: dict[str, Conflict] = {}
     try:
-        if not (found := clashes(network, limits)):
+        if not (sites := conflict_sites(network, limits)):
             return ()
-        teller = Teller([written() if written else network, network], tree, limits)
-        for clash in found[:_PUT_INTO_WORDS]:
-            for words in teller.words(clash.text, clash.columns):
-                told.setdefault(words.choice, _conflict(clash.text, words))
-            if len(told) >= _TOLD:
+        describer = ConflictDescriber([written() if written else network, network], tree, limits)
+        for site in sites[:_MAX_DESCRIBED_SITES]:
+            for text in describer.texts(site.text, site.columns):
+                found.setdefault(text.choice, _conflict(site.text, text))
+            if len(found) >= _MAX_CONFLICTS:
                 break
     except LimitError:
-        pass  # advice is worth no more than the time it has
-    return tuple(told.values())[:_TOLD]
+        pass  # out of time: the conflicts found until then are reported
+    return tuple(found.values())[:_MAX_CONFLICTS]
 
 
-def _conflict(text: bytes, words: Words) -> Conflict:
+def _conflict(text: bytes, described: ConflictText) -> Conflict:
     return Conflict(
-        message=words.message,
+        message=described.message,
         example=text.decode("utf-8", "backslashreplace"),
         text=text,
-        next=words.next,
-        bytes=words.bytes,
-        rules=words.rules,
-        spans=words.spans,
+        next=described.next,
+        bytes=described.bytes,
+        rules=described.rules,
+        spans=described.spans,
     )
 
 
-def clashes(network: Network, limits: Limits = LIMITS) -> list[Clash]:
-    """All places at which a byte leads two ways, with a shortest text to each, nearest first.
+def conflict_sites(network: Network, limits: Limits = LIMITS) -> list[ConflictSite]:
+    """All points where a byte has two transitions, each with a shortest text that leads there.
 
-    A place is a state, with the return states below it that are reached by ending rules.
-    It clashes where two calls begin with the same byte, a call and the state itself, or
-    the state and what comes after its rule. None: every text is read in one way.
+    A point is a state with the return states below it that are reached when rules end. There is
+    a conflict if the same byte begins two calls, or a call and an edge of the state, or an
+    edge of the state and what follows its rule. Without any, the network is deterministic.
 
     Raises: LimitError past ``limits.seconds``.
-    Cost: about the edges of the network, once for every way its rules can end.
+    Cost: about the edges of the network, once for every chain of rules that can end together.
     """
     if len(network.names) == 1 and not any(network.calling):
         return []
     shortest = Shortest(network, limits)
-    found = dict.fromkeys(_clashes_at(network, shortest))
-    return sorted(found, key=lambda clash: (rank(clash.text), clash.columns))
+    found = dict.fromkeys(_sites(network, shortest))
+    return sorted(found, key=lambda site: (rank(site.text), site.columns))
 
 
-def _clashes_at(network: Network, shortest: Shortest) -> Iterator[Clash]:
+def _sites(network: Network, shortest: Shortest) -> Iterator[ConflictSite]:
     moves: dict[State, dict[int, list[Move]]] = {}
-    for state in _places(network, shortest):
+    for state in _states_between_bytes(network, shortest):
         shortest.clock.check()
         moves[state] = _moves(network, shortest, state)
     for state, own in moves.items():
@@ -348,38 +362,38 @@ def _clashes_at(network: Network, shortest: Shortest) -> Iterator[Clash]:
         before = shortest.to(state)
         if before is None:
             continue
-        columns = [c for c, found in own.items() if len(_settled(network, found, ())) > 1]
+        columns = [c for c, found in own.items() if len(_settled_moves(network, found, ())) > 1]
         if columns:
-            yield _clash(shortest, before, columns)
+            yield _site(shortest, before, columns)
         if not network.finals[state] or not own or state not in shortest.arrived:
             continue
-        for way in shortest.ways_back(int(network.owner[state])):
-            place = way.chain[-1]
-            if way.chain[0] == state and network.stars[state]:
-                continue  # the runner keeps no such state above itself
+        for back in shortest.ways_back(int(network.owner[state])):
+            place = back.chain[-1]
+            if back.chain[0] == state and network.stars[state]:
+                continue  # the runner never pushes such a state onto itself
             theirs = moves.get(place) or {}
             columns = [
                 column
                 for column, found in own.items()
                 if column in theirs
                 and len(
-                    _settled(network, found, way.chain[::-1])
-                    | _settled(network, theirs[column], ())
+                    _settled_moves(network, found, back.chain[::-1])
+                    | _settled_moves(network, theirs[column], ())
                 )
                 > 1
             ]
             if columns:
                 outer = shortest.before[int(network.owner[place])]
-                yield _clash(shortest, outer + way.text + shortest.arrived[state], columns)
+                yield _site(shortest, outer + back.text + shortest.arrived[state], columns)
 
 
-def _places(network: Network, shortest: Shortest) -> list[State]:
-    """The states a machine can stand in between two bytes."""
+def _states_between_bytes(network: Network, shortest: Shortest) -> list[State]:
+    """The states a network can be in between two bytes."""
     return sorted({network.initial, *shortest.arrived})
 
 
 def _moves(network: Network, shortest: Shortest, state: State) -> dict[int, list[Move]]:
-    """Where bytes lead from a state, by column."""
+    """The moves from a state, by column."""
     found: dict[int, list[Move]] = {}
     for inner, pushed in network.openings(state):
         for column, target in shortest.edges(inner):
@@ -387,8 +401,8 @@ def _moves(network: Network, shortest: Shortest, state: State) -> dict[int, list
     return found
 
 
-def _settled(network: Network, moves: Sequence[Move], below: tuple[State, ...]) -> set[Move]:
-    """Moves as the runner keeps them, above the same stack: finished rules gone at once."""
+def _settled_moves(network: Network, moves: Sequence[Move], below: tuple[State, ...]) -> set[Move]:
+    """Moves as the runner keeps them, above the same stack: finished rules are popped."""
     return {_settle(network, target, (*below, *pushed)) for target, pushed in moves}
 
 
@@ -405,5 +419,7 @@ def _settle(network: Network, target: State, stack: tuple[State, ...]) -> Move:
     return target, tuple(kept)
 
 
-def _clash(shortest: Shortest, text: bytes, columns: Sequence[int]) -> Clash:
-    return Clash(text, tuple(members for c, members in shortest.columns.items() if c in columns))
+def _site(shortest: Shortest, text: bytes, columns: Sequence[int]) -> ConflictSite:
+    return ConflictSite(
+        text, tuple(members for c, members in shortest.columns.items() if c in columns)
+    )

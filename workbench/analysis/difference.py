@@ -1,8 +1,8 @@
-"""Difference: two grammars in, whether they mean the same, and the shortest texts they differ in.
+"""Compares two grammars: whether they accept the same texts, and the shortest differences.
 
-Regular languages are compared exactly. Of context-free ones nobody can decide it in general
-(Bar-Hillel, Perles & Shamir 1961): a proof is looked for first, then a text that tells them
-apart, among all texts up to a length that is told.
+Regular languages are compared exactly. For context-free languages equivalence is undecidable
+(Bar-Hillel, Perles & Shamir 1961): first a proof of equality is tried, then all texts are compared
+up to a length that the result reports.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ from workbench.pushdown.shortest_texts import rank
 from workbench.syntax.grammar_tree import shape
 from workbench.syntax.regex.tree import Regex
 
-#: Whatever reads byte by byte: its states have numbers.
+#: A deterministic machine over bytes with numbered states.
 _Machine = Dfa | LazyDfa | Runner
 
-#: Samples of each grammar that are tried where the search ends at a bound, and their length.
-_SAMPLES, _LONG = 40, 120
-#: The bytes that go on a character.
-_MORE = range(0x80, 0xC0)
-#: Bytes that are chosen first among those above 7F: ``é`` has them.
-_SEEN_OFTEN = (0xC3, 0xA9)
+#: The samples of each grammar that are tried if the search ends at a bound, and their length.
+_SAMPLE_COUNT, _MAX_SAMPLE_CHARACTERS = 40, 120
+#: The bytes that continue a character.
+_CONTINUATION_BYTES = range(0x80, 0xC0)
+#: The bytes preferred among those above 7F: those of ``é``.
+_PREFERRED_BYTES = (0xC3, 0xA9)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """What is known of how two grammars differ; true where they are proven to mean the same."""
+    """How two grammars differ; true if they are proven to accept the same texts."""
 
-    #: None: no difference was found up to ``bound``, and no proof that there is none.
+    #: None: no difference was found up to ``bound``, and no proof of equality.
     same: bool | None
-    #: A text only the second grammar accepts, or None where none was found. The shortest, in
-    #: characters, if it has at most ``bound`` of them. Bytes, for some languages hold no UTF-8.
+    #: A text only the second grammar accepts, or None if none was found. It is the shortest, in
+    #: characters, if it has at most ``bound`` of them. Bytes, since a language may not be UTF-8.
     gained: bytes | None = None
     #: A text only the first one accepts, likewise.
     lost: bytes | None = None
-    #: All texts of at most so many characters were compared; None: all texts there are.
+    #: All texts of at most this many characters were compared; None: all texts.
     bound: int | None = None
-    #: How it is known, in a sentence.
+    #: The reason for the answer, in a sentence.
     why: str
 
     def __bool__(self) -> bool:
@@ -58,29 +58,29 @@ class Difference:
 
     @property
     def exact(self) -> bool:
-        """Whether this is about all texts: also that nothing is gained, or nothing lost."""
+        """Whether all texts were compared, so that a missing ``gained`` or ``lost`` is certain."""
         return self.bound is None
 
     def __str__(self) -> str:
         found = (("gained", self.gained), ("lost", self.lost))
-        texts = [f"{word}: {_read(text)}" for word, text in found if text is not None]
+        texts = [f"{word}: {_shown(text)}" for word, text in found if text is not None]
         return "\n".join([*texts, self.why])
 
 
 def equivalent(first: Grammar, second: Grammar, *, limits: Limits = LIMITS) -> Difference:
     """Whether two grammars accept the same texts; if not, the shortest text gained and lost.
 
-    Both machines are walked side by side, short texts first. Two automata have finitely many pairs
-    of states: the walk ends, and the answer is exact. With a stack it may have no end; then it
-    stops when a budget is used up, and samples of longer texts are compared.
+    Both machines are run in parallel, short texts first. Two automata have finitely many pairs
+    of states, so the search ends and the answer is exact. With a stack it may not end; then it
+    stops when a limit is reached, and samples of longer texts are compared.
 
-    Terminal labels are compared as the characters they may be; where that tells nothing apart, as
-    labels: then ``why`` says which row of labels and text only one of the two reads.
+    Terminal labels are compared as the characters they may be. If that finds no difference, they
+    are compared as labels; then ``why`` gives a sequence of labels and text that only one reads.
 
     Cost:   at most |Q first| × |Q second| pairs without a stack; with one ``limits.seconds``, and
             up to two seconds for the samples. With labels twice that.
     Source: Hopcroft & Karp 1971, "A linear algorithm for testing equivalence of finite
-            automata"; with a stack the same walk over sets of configurations, to a bound.
+            automata"; with a stack the same search over sets of configurations, to a bound.
     """
     found = _compared(first, second, limits.begun())
     if not labels_of(first) and not labels_of(second):
@@ -90,17 +90,17 @@ def equivalent(first: Grammar, second: Grammar, *, limits: Limits = LIMITS) -> D
             found, why=f"{found.why}; labels were compared as the characters they may be"
         )
     try:
-        return _of_labels(found, _compared(signed(first), signed(second), limits.begun()))
+        return _with_labels(found, _compared(signed(first), signed(second), limits.begun()))
     except BuildError:
         why = f"{found.why}; labels were compared as characters alone"
         return replace(found, same=None, why=why)
 
 
 def _compared(first: Grammar, second: Grammar, work: Limits) -> Difference:
-    """Whether two grammars accept the same texts, labels told as whatever their machines read."""
+    """Whether two grammars accept the same texts; labels as their machines read them."""
     if why := _proof(first, second, work):
         return Difference(same=True, why=why)
-    search = _Search(_machine(first, work), _machine(second, work), work.clock())
+    search = _PairSearch(_machine(first, work), _machine(second, work), work.clock())
     bound = search.run()
     if bound is None:
         return _decided(search.gained, search.lost)
@@ -109,18 +109,18 @@ def _compared(first: Grammar, second: Grammar, work: Limits) -> Difference:
     return _bounded(gained, lost, bound)
 
 
-def _of_labels(texts: Difference, signs: Difference) -> Difference:
-    """What is known where no text tells two grammars apart, from what is known of their signs."""
-    rows = (("second", signs.gained), ("first", signs.lost))
-    told = [f"only the {which} reads {named(row)}" for which, row in rows if row is not None]
-    if not told:
-        return signs
-    why = f"{texts.why}, but tokens are read differently: {', '.join(told)}"
+def _with_labels(texts: Difference, encoded: Difference) -> Difference:
+    """The result if no text differs, from the comparison of the grammars with encoded labels."""
+    rows = (("second", encoded.gained), ("first", encoded.lost))
+    differences = [f"only the {which} reads {named(row)}" for which, row in rows if row is not None]
+    if not differences:
+        return encoded
+    why = f"{texts.why}, but tokens are read differently: {', '.join(differences)}"
     return Difference(same=False, bound=texts.bound, why=why)
 
 
 def _decided(gained: bytes | None, lost: bytes | None) -> Difference:
-    """The answer of a search that came to its end."""
+    """The result of a complete search."""
     if gained is None and lost is None:
         return Difference(same=True, why="no text distinguishes them: all states were compared")
     why = "each accepts texts the other does not"
@@ -132,6 +132,7 @@ def _decided(gained: bytes | None, lost: bytes | None) -> Difference:
 
 
 def _bounded(gained: bytes | None, lost: bytes | None, bound: int) -> Difference:
+    """The result of a search that ended at a bound."""
     compared = f"all texts of up to {bound} character{'s' * (bound != 1)} were compared"
     if gained is None and lost is None:
         why = f"no difference was found: {compared}, and samples of longer ones"
@@ -141,20 +142,22 @@ def _bounded(gained: bytes | None, lost: bytes | None, bound: int) -> Difference
 
 
 def _proof(first: Grammar, second: Grammar, limits: Limits) -> str:
-    """Why the two are the same, where that is seen without a search; else nothing."""
-    if first.regex and second.regex and _alike(first.regex, second.regex):
-        return "both are the same regex"  # where its automaton explodes the search would not end
+    """Why the two are the same, if that is provable without a search; else empty."""
+    if first.regex and second.regex and _same_regex(first.regex, second.regex):
+        return (
+            "both are the same regex"  # its automaton may explode, and then a search would not end
+        )
     if isinstance(first.reader, Network) and isinstance(second.reader, Network):
         try:
             if bisimilar(first.reader, second.reader, limits):
                 return "their rules are the same automata up to names"
         except LimitError:
-            pass  # the search that follows tells how far it came
+            pass  # the search that follows reports its bound
     return ""
 
 
-def _alike(first: Regex, second: Regex) -> bool:
-    """Whether two regexes are one but for groups, and for ``a|b`` instead of ``[ab]``."""
+def _same_regex(first: Regex, second: Regex) -> bool:
+    """Whether two regexes differ only in groups, and in ``a|b`` instead of ``[ab]``."""
     one = plain(first)
     return shape(first) == shape(second) or (one is not None and one == plain(second))
 
@@ -162,15 +165,15 @@ def _alike(first: Regex, second: Regex) -> bool:
 def _machine(grammar: Grammar, limits: Limits) -> _Machine:
     reader = grammar.reader
     if isinstance(reader, Network):
-        return Runner(reader, limits)  # situations of its own: the grammar's would stay
+        return Runner(reader, limits)  # a separate runner: the grammar's would keep the situations
     return nothing(BYTES) if reader.is_empty else reader
 
 
-class _Search:
-    """Two machines read byte by byte side by side, texts of few characters first.
+class _PairSearch:
+    """Breadth-first search over pairs of states, texts of few characters first.
 
-    A byte that goes on a character costs nothing, so that texts are met by how many characters
-    they have. Of bytes that are one class to both machines the most readable one is read.
+    A continuation byte has length 0, so texts are visited in the order of their length in
+    characters. Of the bytes in one class for both machines only the most readable one is read.
     """
 
     def __init__(self, first: _Machine, second: _Machine, clock: Clock) -> None:
@@ -184,13 +187,13 @@ class _Search:
             found.setdefault(pair, byte)
         self._bytes = list(found.values())
         self._rows = _row(first, self._bytes), _row(second, self._bytes)
-        #: How each pair was met: the entry before it, and the byte read.
-        self._ways: list[tuple[int, int]] = [(-1, 0)]
+        #: How each pair was reached: the entry before it, and the byte read.
+        self._parents: list[tuple[int, int]] = [(-1, 0)]
 
     def run(self) -> int | None:
-        """Look until a text of each kind is found, or nothing is left to compare: None.
+        """Search until a text of each kind is found or all pairs are compared; then None.
 
-        Where a budget ends it before: all texts of at most so many characters were compared.
+        If a limit ends the search: the length in characters up to which all texts were compared.
         """
         compared = 0
         try:
@@ -207,47 +210,49 @@ class _Search:
         length = 0
         while now:
             longer: list[tuple[State, State, int]] = []
-            for one, other, way in now:  # grows while it is read
+            for one, other, entry in now:  # extended in the loop
                 if (one, other) in seen or self._is_settled(one, other):
                     continue
                 seen.add((one, other))
                 self._clock.check()
-                self._judge(one, other, way)
+                self._compare(one, other, entry)
                 if self.gained is not None and self.lost is not None:
                     return
                 followers = zip(self._bytes, self._rows[0](one), self._rows[1](other), strict=True)
                 for byte, a, b in followers:
                     if (a, b) not in seen and not self._is_settled(a, b):
-                        (now if byte in _MORE else longer).append((a, b, len(self._ways)))
-                        self._ways.append((way, byte))
+                        (now if byte in _CONTINUATION_BYTES else longer).append(
+                            (a, b, len(self._parents))
+                        )
+                        self._parents.append((entry, byte))
             yield length
             now, length = longer, length + 1
 
     def _is_settled(self, one: State, other: State) -> bool:
-        """Whether no text that goes on from here says anything new."""
+        """Whether no continuation of this pair can be a new difference."""
         if one == DEAD:
             return other == DEAD or self.gained is not None
         return other == DEAD and self.lost is not None
 
-    def _judge(self, one: State, other: State, way: int) -> None:
+    def _compare(self, one: State, other: State, entry: int) -> None:
         first, second = self._machines
         before = one != DEAD and first.is_final(one)
         after = other != DEAD and second.is_final(other)
         if after and not before and self.gained is None:
-            self.gained = self._text(way)
+            self.gained = self._text(entry)
         if before and not after and self.lost is None:
-            self.lost = self._text(way)
+            self.lost = self._text(entry)
 
-    def _text(self, way: int) -> bytes:
+    def _text(self, entry: int) -> bytes:
         read = []
-        while way > 0:
-            way, byte = self._ways[way]
+        while entry > 0:
+            entry, byte = self._parents[entry]
             read.append(byte)
         return bytes(reversed(read))
 
 
 def _row(machine: _Machine, wanted: list[int]) -> Callable[[State], list[State]]:
-    """Where a state leads by each of some bytes; ``DEAD`` leads nowhere."""
+    """The successors of a state by some bytes; those of ``DEAD`` are ``DEAD``."""
     dead = [DEAD] * len(wanted)
     if isinstance(machine, Dfa):
         rows = machine.table[:, machine.classes[wanted]].tolist()
@@ -258,25 +263,25 @@ def _row(machine: _Machine, wanted: list[int]) -> Callable[[State], list[State]]
 
 def _order(byte: int) -> tuple[bool, tuple[int, bytes]]:
     """The most readable byte first."""
-    return byte >= _MORE.start and byte not in _SEEN_OFTEN, rank(bytes([byte]))
+    return byte >= _CONTINUATION_BYTES.start and byte not in _PREFERRED_BYTES, rank(bytes([byte]))
 
 
 def _sampled(accepting: Grammar, other: Grammar) -> bytes | None:
-    """A text of a grammar that another rejects, out of some samples, with what can be left out."""
-    for text in samples(accepting, _SAMPLES, longest=_LONG):
-        if _tells_apart(accepting, other, text):
+    """A sample of a grammar that another one rejects, shortened; None if no sample is."""
+    for text in samples(accepting, _SAMPLE_COUNT, longest=_MAX_SAMPLE_CHARACTERS):
+        if _is_difference(accepting, other, text):
             return _shortened(accepting, other, text).encode()
     return None
 
 
 def _shortened(accepting: Grammar, other: Grammar, text: str) -> str:
-    """The text without pieces it can do without, large ones first (Zeller & Hildebrandt 2002)."""
+    """Delta debugging: shortens a difference by pieces (Zeller & Hildebrandt 2002)."""
     size = len(text) // 2
     while size:
         at = 0
         while at < len(text):
             shorter = text[:at] + text[at + size :]
-            if _tells_apart(accepting, other, shorter):
+            if _is_difference(accepting, other, shorter):
                 text = shorter
             else:
                 at += size
@@ -284,12 +289,12 @@ def _shortened(accepting: Grammar, other: Grammar, text: str) -> str:
     return text
 
 
-def _tells_apart(accepting: Grammar, other: Grammar, text: str) -> bool:
+def _is_difference(accepting: Grammar, other: Grammar, text: str) -> bool:
     try:
         return accepting.accepts(text) and not other.accepts(text)
     except LimitError:
-        return False  # nobody knows
+        return False  # unknown
 
 
-def _read(text: bytes) -> str:
+def _shown(text: bytes) -> str:
     return repr(text.decode("utf-8", "backslashreplace"))

@@ -1,10 +1,10 @@
-"""Earley recogniser over source spans: which pieces of a grammar's text may read next.
+"""Earley recogniser over source spans: which pieces of a grammar's text can read next.
 
-A recogniser for explanations: it keeps all ways to read a text, however ambiguous, and the places
-where rules were called. Masks are made from machines that have forgotten these.
+It is used for explanations. It keeps all derivations of a text, however ambiguous, and the source
+spans where rules were called; the machines that masks are made from do not have these spans.
 
-Slow and obvious on purpose, and apart from the machines that masks are made of: what it says is
-checked against them. Nothing is determinized or unrolled, so what explodes there does not here.
+It is kept simple and independent of those machines, and tests check the two against each other.
+Nothing is determinized or unrolled, so a grammar whose automaton explodes can still be explained.
 """
 
 from __future__ import annotations
@@ -20,8 +20,22 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from workbench.analysis.position_automata import END, FirstMatch, Position, Positions, RulePieces
-from workbench.analysis.source_pieces import Call, Leaf, Memory, OneOf, Piece, leaves, regex_piece
+from workbench.analysis.position_automata import (
+    END,
+    FirstMatchMatcher,
+    Position,
+    Positions,
+    RulePieces,
+)
+from workbench.analysis.source_pieces import (
+    Call,
+    Leaf,
+    MatcherState,
+    Piece,
+    SetMatcher,
+    leaves,
+    regex_piece,
+)
 from workbench.automata.code_points import character_edges
 from workbench.base.limits import LIMITS, Clock, Limits
 from workbench.base.source import Span
@@ -30,119 +44,133 @@ from workbench.syntax.grammar_tree import GrammarTree
 from workbench.syntax.ranges import ANY_CHARACTER, Ranges, difference, union
 from workbench.syntax.regex.tree import Regex
 
-#: What is left to be read of a caller, the caller, and where it called.
-_Return = tuple[Position, "Reading", Call]
+#: Where to continue after a rule: the position in the caller, the caller, and the call.
+_Return = tuple[Position, "Invocation", Call]
 
-_Item = tuple[Position, "Reading"]
+_Item = tuple[Position, "Invocation"]
 
-#: Items between looks at the clock.
-_ITEMS = 256
+#: How many items are processed between two checks of the clock.
+_ITEMS_PER_CLOCK_CHECK = 256
 
 
 @dataclass(slots=True, eq=False)
-class Reading:
-    """A rule being read from one place of the text on, whoever called it there."""
+class Invocation:
+    """A rule predicted at one position of the text, with all its callers there."""
 
     rule: str
-    #: How many bytes stand before it.
-    began: int
-    #: Calls between the start rule and it, on the shortest way.
+    #: The number of bytes before it (Earley's origin).
+    origin: int
+    #: The fewest calls between the start rule and it.
     depth: int
-    #: Where it was called; in the order it was found out.
+    #: Its callers, in the order of discovery.
     callers: dict[_Return, None] = field(default_factory=dict)
-    #: The same with callers that end with it left out for theirs; known after the place is passed.
+    #: The same, with callers that end with this rule replaced by their own callers. Computed at
+    #: the first completion, which comes after all callers are known.
     returns: tuple[_Return, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Situation:
-    """All that may be going on between two bytes."""
+class ItemSet:
+    """The Earley items between two bytes."""
 
-    #: What is left of a rule, and the reading of that rule; those alone that read on.
+    #: The remainder of a rule and its invocation; only items that read a byte themselves.
     items: tuple[_Item, ...]
     #: Whether the text may end here.
     ends: bool
-    #: How many bytes have been read.
+    #: The number of bytes read.
     bytes_read: int
 
 
-class Situations:
-    """Reads texts from one situation to the next; situations never change.
+class EarleyRecognizer:
+    """Steps from item set to item set; item sets are immutable.
 
-    Cost:   the items of each situation: a few dozen for grammars in use, up to the length of
-            the text where a rule has been read from everywhere; right recursion adds none.
-    Source: Earley 1970; the readings are the stack graph of Tomita 1985, rules that may be empty
-            are skipped as in Aycock & Horspool 2002, and calls at the end of a rule return at
-            once to where their chain began (Leo 1991).
+    Cost:   the items of each set: a few dozen for common grammars, up to the length of the text
+            if a rule was predicted at every position; right recursion adds none.
+    Source: Earley 1970; invocations are the graph-structured stack of Tomita 1985, nullable
+            rules are skipped as in Aycock & Horspool 2002, and a chain of calls at the ends of
+            rules returns directly to where the chain began (Leo 1991).
     """
 
     def __init__(self, rules: Mapping[str, Piece], start: str, positions: Positions) -> None:
         self._positions = positions
-        self._begins = {name: positions.before(piece) for name, piece in rules.items()}
-        self.root = Reading(start, 0, 0)
+        self._starts = {name: positions.before(piece) for name, piece in rules.items()}
+        self.root = Invocation(start, 0, 0)
 
-    def initial(self, clock: Clock) -> Situation:
-        """Before anything is read."""
-        first = (self._begins[self.root.rule], self.root)
-        return self._closed({first: None}, {self.root.rule: self.root}, 0, clock)
+    def initial(self, clock: Clock) -> ItemSet:
+        """The item set before the first byte."""
+        first = (self._starts[self.root.rule], self.root)
+        return self._closure({first: None}, {self.root.rule: self.root}, 0, clock)
 
-    def step(self, here: Situation, byte: int, clock: Clock) -> Situation | None:
-        """After one more byte, or None where nothing can read it.
+    def step(self, here: ItemSet, byte: int, clock: Clock) -> ItemSet | None:
+        """Scan: the item set after one more byte, or None if no item can read it.
 
-        Raises: LimitError when the time of the clock is over.
+        Raises: LimitError when the clock's time is over.
         """
         found = {
-            (there, reading): None
-            for position, reading in here.items
+            (there, invocation): None
+            for position, invocation in here.items
             for there in self._positions.step(position, byte)
         }
-        return self._closed(found, {}, here.bytes_read + 1, clock) if found else None
+        return self._closure(found, {}, here.bytes_read + 1, clock) if found else None
 
-    def _closed(
-        self, items: dict[_Item, None], begun: dict[str, Reading], bytes_read: int, clock: Clock
-    ) -> Situation:
-        """The items with all that calls and returns lead to; ``begun`` are rules begun here."""
+    def _closure(
+        self,
+        items: dict[_Item, None],
+        predicted: dict[str, Invocation],
+        bytes_read: int,
+        clock: Clock,
+    ) -> ItemSet:
+        """Predict and complete until nothing is added; ``predicted`` begin here."""
         ends = False
         waiting = list(items)
-        for number, item in enumerate(waiting):  # grows while it is read
-            if number % _ITEMS == 0:
+        for number, item in enumerate(waiting):  # extended in the loop
+            if number % _ITEMS_PER_CLOCK_CHECK == 0:
                 clock.check("the grammar is too ambiguous to list all places")
-            position, reading = item
-            opened = self._positions.open(position)
+            position, invocation = item
+            first_set = self._positions.first(position)
             added = [
-                (self._begins[call.rule], self._called(call, rest, reading, begun, bytes_read))
-                for call, rest in opened.calls
+                (
+                    self._starts[call.rule],
+                    self._predict(call, rest, invocation, predicted, bytes_read),
+                )
+                for call, rest in first_set.calls
             ]
-            if opened.ends:
-                ends = ends or reading is self.root
-                # what is empty has been skipped, so nothing returns where it began
-                if begun.get(reading.rule) is not reading:
-                    added += [(rest, caller) for rest, caller, _ in self._returns(reading)]
+            if first_set.ends:
+                ends = ends or invocation is self.root
+                # nullable calls are skipped, so no invocation completes at its origin
+                if predicted.get(invocation.rule) is not invocation:
+                    added += [
+                        (rest, caller) for rest, caller, _ in self._return_addresses(invocation)
+                    ]
             for one in added:
                 if one not in items:
                     items[one] = None
                     waiting.append(one)
-        reading_on = [item for item in waiting if self._positions.open(item[0]).reads]
-        return Situation(tuple(reading_on), ends, bytes_read)
+        scanning = [item for item in waiting if self._positions.first(item[0]).reads]
+        return ItemSet(tuple(scanning), ends, bytes_read)
 
     @staticmethod
-    def _called(
-        call: Call, rest: Position, caller: Reading, begun: dict[str, Reading], bytes_read: int
-    ) -> Reading:
-        """The reading of a rule that begins here, which has one caller more."""
-        reading = begun.get(call.rule)
-        if reading is None:
-            reading = begun[call.rule] = Reading(call.rule, bytes_read, caller.depth + 1)
-        reading.callers[rest, caller, call] = None
-        return reading
+    def _predict(
+        call: Call,
+        rest: Position,
+        caller: Invocation,
+        predicted: dict[str, Invocation],
+        bytes_read: int,
+    ) -> Invocation:
+        """The invocation of a rule that begins here, with one more caller."""
+        invocation = predicted.get(call.rule)
+        if invocation is None:
+            invocation = predicted[call.rule] = Invocation(call.rule, bytes_read, caller.depth + 1)
+        invocation.callers[rest, caller, call] = None
+        return invocation
 
-    def _returns(self, reading: Reading) -> tuple[_Return, ...]:
-        """Where a rule returns to; callers that have nothing left to read have returned too."""
-        if reading.returns is None:
+    def _return_addresses(self, invocation: Invocation) -> tuple[_Return, ...]:
+        """Where a rule returns to; callers with no remainder return as well."""
+        if invocation.returns is None:
             found: dict[_Return, None] = {}
-            seen = {reading}
-            waiting = [reading]
-            for one in waiting:  # grows while it is read
+            seen = {invocation}
+            waiting = [invocation]
+            for one in waiting:  # extended in the loop
                 if one.returns is not None:
                     found.update(dict.fromkeys(one.returns))
                     continue
@@ -153,17 +181,17 @@ class Situations:
                     elif caller not in seen:
                         seen.add(caller)
                         waiting.append(caller)
-            reading.returns = tuple(found)
-        return reading.returns
+            invocation.returns = tuple(found)
+        return invocation.returns
 
 
-#: Ways back that are followed beyond those of the shortest stack.
-_SEARCHED = 512
+#: The paths explored in addition to those of the shortest stack.
+_MAX_EXTRA_PATHS = 512
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A rule that is being read, and where it was called; the start rule: where it is defined."""
+    """A rule being read and the span of its call; for the start rule the span of its definition."""
 
     rule: str
     span: Span
@@ -173,54 +201,56 @@ Stack = tuple[Frame, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Way:
-    """From a reading back to where the search began: the frames on it."""
+class _StackPath:
+    """A path from an invocation back to the innermost one: a linked list of frames."""
 
-    at: Reading
+    at: Invocation
     frame: Span | None
-    inner: _Way | None
+    inner: _StackPath | None
     length: int
 
 
-def stacks_of(reading: Reading, root: Reading, defined: Span, most: int) -> Iterator[Stack]:
-    """The shortest stacks, at most so many; the outermost rule first. None goes round in circles.
+def stacks_of(
+    invocation: Invocation, root: Invocation, defined: Span, most: int
+) -> Iterator[Stack]:
+    """The shortest stacks without cycles, at most ``most``; the outermost rule first.
 
-    Cost: that of the shortest one, and a bounded search for more.
+    Cost: that of the shortest stack, and a bounded search for more.
     """
     number = 0
-    queue = [(reading.depth, number, _Way(reading, None, None, 1))]
-    left = reading.depth + _SEARCHED
+    queue = [(invocation.depth, number, _StackPath(invocation, None, None, 1))]
+    left = invocation.depth + _MAX_EXTRA_PATHS
     while queue and most > 0 and left > 0:
-        _, _, way = heappop(queue)
+        _, _, path = heappop(queue)
         left -= 1
-        if way.at is root:
+        if path.at is root:
             most -= 1
-            yield _frames(way, defined)
+            yield _frames(path, defined)
             continue
-        for _, caller, call in way.at.callers:
-            if not _is_on(way, caller):
+        for _, caller, call in path.at.callers:
+            if not _is_on(path, caller):
                 number += 1
-                longer = _Way(caller, call.span, way, way.length + 1)
-                # of equally short ways those that are nearly done go first
+                longer = _StackPath(caller, call.span, path, path.length + 1)
+                # of equally long paths the one with the fewest calls left comes first
                 heappush(queue, (longer.length + caller.depth, -number, longer))
 
 
-def _is_on(way: _Way, reading: Reading) -> bool:
-    """Whether the way has passed a reading.
+def _is_on(path: _StackPath, invocation: Invocation) -> bool:
+    """Whether the path contains an invocation.
 
-    Those that began at one place of the text follow one another on a way.
+    Invocations with the same origin are adjacent on a path.
     """
-    here: _Way | None = way
-    while here is not None and here.at.began == reading.began:
-        if here.at is reading:
+    here: _StackPath | None = path
+    while here is not None and here.at.origin == invocation.origin:
+        if here.at is invocation:
             return True
         here = here.inner
     return False
 
 
-def _frames(way: _Way, defined: Span) -> Stack:
-    frames = [Frame(way.at.rule, defined)]
-    here: _Way | None = way
+def _frames(path: _StackPath, defined: Span) -> Stack:
+    frames = [Frame(path.at.rule, defined)]
+    here: _StackPath | None = path
     while here is not None and here.inner is not None:
         assert here.frame is not None
         frames.append(Frame(here.inner.at.rule, here.frame))
@@ -228,72 +258,70 @@ def _frames(way: _Way, defined: Span) -> Stack:
     return tuple(frames)
 
 
-__all__ = ["Frame", "Place", "Places", "Reached", "Stack"]
+#: The most stacks listed for one piece.
+MAX_STACKS = 4
 
-#: Stacks told of one place.
-MOST_STACKS = 4
-
-#: What a regex is called where a rule has its name; no rule of a grammar is called so.
+#: The rule name of a regex; no rule of a grammar has this name.
 _REGEX = ""
 
-#: The last character that is one byte.
+#: The last character of one byte.
 _ASCII = 0x7F
 
-#: The bytes from which on a character has one, two, three bytes after its first.
+#: From these lead bytes on a character has one, two, three continuation bytes.
 _LEADS = (0xC0, 0xE0, 0xF0)
 
-Tried = TypeVar("Tried", bound=Hashable)
+T = TypeVar("T", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A piece of a grammar that could read next.
+class ExpectedPiece:
+    """A piece of a grammar's text that could read next.
 
-    A letter of a string, a class of a regex, or a whole terminal such as ``except!('…')``.
+    It is a letter of a string, a class of a regex, or a whole terminal such as ``except!('…')``.
     """
 
     span: Span
-    #: The terminal it is a piece of; the whole regex.
+    #: The terminal that contains it; the whole regex.
     whole: Span
-    #: The characters it could read there, all of which some accepted text goes on with.
+    #: The characters it could read; each continues some accepted text.
     reads: Ranges
-    #: The rules being read, each with the place it was called from; the shortest few of the ways
-    #: to come here. For a regex its named groups.
+    #: The rules being read, each with the span of its call; at most ``MAX_STACKS``, the shortest
+    #: first. For a regex its named groups.
     stacks: tuple[Stack, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
-    """Where a text has led to."""
+class Expected:
+    """What could follow a text."""
 
-    #: In the order they are written.
-    places: tuple[Place, ...]
+    #: In the order of the grammar's text.
+    pieces: tuple[ExpectedPiece, ...]
     #: Whether the text may end here.
     may_end: bool
 
     @property
     def reads(self) -> Ranges:
         """The characters that could come next."""
-        return union((), *(place.reads for place in self.places))
+        return union((), *(piece.reads for piece in self.pieces))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Reads:
-    """What is found out about one piece."""
+class _PieceReads:
+    """What is collected about one piece."""
 
     leaf: Leaf
-    #: What it reads by itself.
+    #: The characters it reads without the pieces that follow it.
     ranges: dict[Ranges, None] = field(default_factory=dict)
-    #: The rules it is read in.
-    readings: dict[Reading, None] = field(default_factory=dict)
-    #: Where it reads bytes rather than characters: what is left to be read from there on.
-    tried: list[tuple[Position, Reading]] = field(default_factory=list)
+    #: The invocations it is read in.
+    invocations: dict[Invocation, None] = field(default_factory=dict)
+    #: The items of a piece that reads bytes rather than characters.
+    byte_items: list[tuple[Position, Invocation]] = field(default_factory=list)
 
 
-class Places:
-    """Tells of any text which places of one grammar could read next. Safe to share.
+class SourceRecognizer:
+    """Finds the pieces of one grammar that could read after a text. Safe to share across threads.
 
-    Raises: LimitError from ``after`` where the text is too ambiguous for the time allowed.
+    Raises: LimitError from ``after`` if the text is too ambiguous for the time allowed.
     """
 
     def __init__(
@@ -302,44 +330,46 @@ class Places:
         self._rules = rules
         self._defined = defined
         self._positions = positions
-        self._situations = Situations(rules, start, positions)
+        self._earley = EarleyRecognizer(rules, start, positions)
         self._lock = threading.Lock()
-        self._last: tuple[bytes, Situation] | None = None
+        self._last: tuple[bytes, ItemSet] | None = None
 
     @staticmethod
-    def of(grammar: Grammar) -> Places:
-        """Of any grammar.
+    def of(grammar: Grammar) -> SourceRecognizer:
+        """For any grammar.
 
         Raises: LimitError
         """
         if grammar.tree is not None:
-            return Places.of_grammar(grammar.tree, grammar.start, grammar.limits)
+            return SourceRecognizer.of_grammar(grammar.tree, grammar.start, grammar.limits)
         assert grammar.regex is not None, "a grammar has a tree or a regex"
-        return Places.of_regex(grammar.regex, grammar.limits)
+        return SourceRecognizer.of_regex(grammar.regex, grammar.limits)
 
     @staticmethod
-    def of_grammar(tree: GrammarTree, start: str = "start", limits: Limits = LIMITS) -> Places:
-        """Of a grammar that has been built: its start symbol derives a text.
+    def of_grammar(
+        tree: GrammarTree, start: str = "start", limits: Limits = LIMITS
+    ) -> SourceRecognizer:
+        """For a grammar that can be built: its start symbol derives a text.
 
         Raises: BuildError for what ``except!`` cannot except; LimitError.
         """
         positions = Positions(limits)
         rules = RulePieces(tree, start, positions, limits).rules
         defined = next(rule.name_span for rule in tree.rules if rule.name == start)
-        return Places(rules, start, defined, positions)
+        return SourceRecognizer(rules, start, defined, positions)
 
     @staticmethod
-    def of_regex(regex: Regex, limits: Limits = LIMITS) -> Places:
-        """Of a regex."""
+    def of_regex(regex: Regex, limits: Limits = LIMITS) -> SourceRecognizer:
+        """For a regex."""
         piece = regex_piece(regex, regex.span)
         rules = {} if piece is None else {_REGEX: piece}
-        return Places(rules, _REGEX, regex.span, Positions(limits))
+        return SourceRecognizer(rules, _REGEX, regex.span, Positions(limits))
 
-    def after(self, text: bytes, limits: Limits = LIMITS) -> Reached | None:
-        """What could read on after a text, or None where no accepted text begins with this text.
+    def after(self, text: bytes, limits: Limits = LIMITS) -> Expected | None:
+        """What could follow a text, or None if no accepted text begins with it.
 
-        Cost:   some 10 µs a byte for a regex, 50 for grammars in use; a text that goes on where
-                the last one ended is read from there.
+        Cost:   about 10 µs a byte for a regex, 50 for common grammars. A text that continues the
+                previous one is read from where that one ended.
         Raises: LimitError past ``limits.seconds``.
         """
         clock = limits.clock()
@@ -347,65 +377,65 @@ class Places:
             here = self._run(text, clock)
             if here is None:
                 return None
-            return Reached(tuple(self._places(here, clock)), here.ends)
+            return Expected(tuple(self._pieces(here, clock)), here.ends)
 
-    def _run(self, text: bytes, clock: Clock) -> Situation | None:
+    def _run(self, text: bytes, clock: Clock) -> ItemSet | None:
         if not self._rules:
             return None
-        here: Situation | None
+        here: ItemSet | None
         if self._last is not None and text.startswith(self._last[0]):
             known, here = self._last
         else:
-            known, here = b"", self._situations.initial(clock)
+            known, here = b"", self._earley.initial(clock)
         for byte in text[len(known) :]:
-            here = self._situations.step(here, byte, clock)
+            here = self._earley.step(here, byte, clock)
             if here is None:
                 return None
         self._last = (text, here)
         return here
 
-    def _places(self, here: Situation, clock: Clock) -> Iterator[Place]:
-        """One for each piece, in the order they are written."""
-        found: dict[Span, _Reads] = {}
-        for position, reading in here.items:
-            for leaf, memory, rest in self._positions.open(position).reads:
-                item = (self._positions.begun(leaf, memory, rest), reading)
-                for piece, ranges in self._pieces(leaf, memory):
-                    reads = found.setdefault(piece.span, _Reads(piece))
-                    reads.readings[reading] = None
+    def _pieces(self, here: ItemSet, clock: Clock) -> Iterator[ExpectedPiece]:
+        """One for each span, in the order of the grammar's text."""
+        found: dict[Span, _PieceReads] = {}
+        for position, invocation in here.items:
+            for leaf, state, rest in self._positions.first(position).reads:
+                item = (self._positions.begun(leaf, state, rest), invocation)
+                for piece, ranges in self._leaf_pieces(leaf, state):
+                    reads = found.setdefault(piece.span, _PieceReads(piece))
+                    reads.invocations[invocation] = None
                     reads.ranges[ranges] = None
-                    if _characters(leaf, memory) is None:
-                        reads.tried.append(item)
+                    if _characters(leaf, state) is None:
+                        reads.byte_items.append(item)
         for span in sorted(found, key=lambda span: (span.start, span.end)):
             reads = found[span]
             ranges = self._read(reads, here.bytes_read, clock)
-            yield Place(span, reads.leaf.whole, ranges, self._stacks(reads))
+            yield ExpectedPiece(span, reads.leaf.whole, ranges, self._stacks(reads))
 
-    def _pieces(self, leaf: Leaf, memory: Memory) -> Iterator[tuple[Leaf, Ranges]]:
-        """The pieces of a leaf that read next, and the characters they read by themselves."""
-        reader = leaf.reader
-        if isinstance(reader, FirstMatch):
-            for inner, its in reader.reading(memory):
-                yield from self._pieces(inner, its)
+    def _leaf_pieces(self, leaf: Leaf, state: MatcherState) -> Iterator[tuple[Leaf, Ranges]]:
+        """The pieces of a leaf that read next, and the characters each reads alone."""
+        matcher = leaf.matcher
+        if isinstance(matcher, FirstMatchMatcher):
+            for inner, its in matcher.reading(state):
+                yield from self._leaf_pieces(inner, its)
         else:
-            simple = _characters(leaf, memory)
+            simple = _characters(leaf, state)
             if simple is None:
-                simple = _explored(reader.step, memory, _byte_classes([leaf]))
+                simple = _readable_characters(matcher.step, state, _byte_classes([leaf]))
             yield leaf, simple
 
-    def _read(self, reads: _Reads, bytes_read: int, clock: Clock) -> Ranges:
+    def _read(self, reads: _PieceReads, bytes_read: int, clock: Clock) -> Ranges:
         """All characters a piece can begin to read."""
         alone = union((), *reads.ranges)
         missing = difference(ANY_CHARACTER, alone)
-        if not (reads.tried and self._reads_halves and missing and missing[-1][1] > _ASCII):
+        if not (reads.byte_items and self._reads_halves and missing and missing[-1][1] > _ASCII):
             return alone
 
-        # it may read half a character, and what follows it the other half
-        def step(here: Situation, byte: int) -> Situation | None:
-            return self._situations.step(here, byte, clock)
+        # it may read half a character, and the pieces after it the other half
+        def step(here: ItemSet, byte: int) -> ItemSet | None:
+            return self._earley.step(here, byte, clock)
 
-        together = Situation(tuple(reads.tried), ends=False, bytes_read=bytes_read)
-        return union(alone, _explored(step, together, self._classes))
+        together = ItemSet(tuple(reads.byte_items), ends=False, bytes_read=bytes_read)
+        return union(alone, _readable_characters(step, together, self._classes))
 
     @cached_property
     def _leaves(self) -> list[Leaf]:
@@ -417,34 +447,34 @@ class Places:
 
     @cached_property
     def _reads_halves(self) -> bool:
-        """Whether any leaf may begin with a byte that begins no character."""
+        """Whether some leaf can begin with a continuation byte."""
         return any(
-            leaf.reader.step(leaf.reader.initial, byte) is not None
+            leaf.matcher.step(leaf.matcher.initial, byte) is not None
             for leaf in self._leaves
-            if not _characters(leaf, leaf.reader.initial)
+            if not _characters(leaf, leaf.matcher.initial)
             for byte in range(0x80, 0xC0)
         )
 
-    def _stacks(self, reads: _Reads) -> tuple[Stack, ...]:
-        root = self._situations.root
+    def _stacks(self, reads: _PieceReads) -> tuple[Stack, ...]:
+        root = self._earley.root
         if root.rule == _REGEX:
             return (tuple(Frame(group.name or "", group.span) for group in reads.leaf.groups),)
         found: dict[Stack, None] = {}
-        for reading in reads.readings:
-            wanted = MOST_STACKS - len(found)
-            found.update(dict.fromkeys(stacks_of(reading, root, self._defined, wanted)))
-            if len(found) >= MOST_STACKS:
+        for invocation in reads.invocations:
+            wanted = MAX_STACKS - len(found)
+            found.update(dict.fromkeys(stacks_of(invocation, root, self._defined, wanted)))
+            if len(found) >= MAX_STACKS:
                 break
         return tuple(found)
 
 
-def _explored(
-    step: Callable[[Tried, int], Tried | None], begin: Tried, classes: npt.NDArray[np.uint16]
+def _readable_characters(
+    step: Callable[[T, int], T | None], begin: T, classes: npt.NDArray[np.uint16]
 ) -> Ranges:
-    """The characters a machine over bytes can read."""
+    """The characters that a machine over bytes can read from one state."""
 
-    # where a character ends does not matter, so all ends are one: thousands fold into a few
-    def go(here: tuple[Tried, int] | None, byte: int) -> tuple[Tried, int] | None:
+    # all ends of characters are merged into one state, which folds thousands of edges into a few
+    def go(here: tuple[T, int] | None, byte: int) -> tuple[T, int] | None:
         if here is None:
             return None
         there = step(here[0], byte)
@@ -458,17 +488,17 @@ def _explored(
 
 
 def _byte_classes(some: Iterable[Leaf]) -> npt.NDArray[np.uint16]:
-    """Bytes that all these leaves treat alike have one number."""
+    """Byte classes: bytes that all these leaves treat alike have one number."""
     edges = np.zeros(257, np.uint16)
     for leaf in some:
-        edges[list(leaf.reader.boundaries())] = 1
+        edges[list(leaf.matcher.boundaries())] = 1
     edges[0] = 0
     return np.cumsum(edges[:256]).astype(np.uint16)
 
 
-def _characters(leaf: Leaf, memory: Memory) -> Ranges | None:
-    """The characters of a leaf that is about to read one out of a set; None for all others."""
-    reader = leaf.reader
-    if isinstance(reader, OneOf) and memory == reader.initial:
-        return reader.characters
+def _characters(leaf: Leaf, state: MatcherState) -> Ranges | None:
+    """The set of characters of a leaf that has not read a byte yet; None for other leaves."""
+    matcher = leaf.matcher
+    if isinstance(matcher, SetMatcher) and state == matcher.initial:
+        return matcher.characters
     return None

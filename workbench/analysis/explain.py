@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
-from workbench.analysis.earley import MOST_STACKS, Frame, Place, Places, Stack
+from workbench.analysis.earley import MAX_STACKS, ExpectedPiece, Frame, SourceRecognizer, Stack
 from workbench.automata.describe import expected as in_words
 from workbench.automata.describe import in_brief, is_most, spoken
 from workbench.base.errors import LimitError, WorkbenchError
@@ -27,10 +27,18 @@ from workbench.grammar.recognition import Verdict, character_start, utf8
 from workbench.syntax.ranges import Ranges
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
-__all__ = ["Explanation", "Frame", "Place", "Stack", "explain", "explain_each", "explain_id"]
+__all__ = [
+    "ExpectedPiece",
+    "Explanation",
+    "Frame",
+    "Stack",
+    "explain",
+    "explain_each",
+    "explain_id",
+]
 
-#: So long the places are looked for; what the machine says costs no time to speak of.
-_SECONDS = 1.0
+#: The seconds for finding the places; the machine's answer takes almost no time.
+_MAX_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,28 +50,28 @@ class Explanation:
     token: bytes | None
     #: The longest prefix of the token with which some accepted text continues.
     read: bytes
-    #: The first byte that cannot be read; None where all can: the token is allowed, or
-    #: the end comes too early.
+    #: The first byte that cannot be read; None if all can be read: the token is allowed, or it is
+    #: the end token and the text may not end yet.
     byte: int | None
-    #: The text the next fields speak of: all that was read, up to where a character begins.
+    #: The text read, up to the last start of a character; the next fields say what can follow it.
     text: bytes
     #: The characters that could have come instead.
     expected: Ranges
     #: Whether the text could have ended there.
     may_end: bool
-    #: The pieces of the grammar that could have read on, in the order they are written.
-    places: tuple[Place, ...] = ()
-    #: Whether these are all places; False where none were searched, or time ran out.
+    #: The pieces of the grammar that could have read next, in the order of its text.
+    places: tuple[ExpectedPiece, ...] = ()
+    #: Whether ``places`` is complete; False if it was not computed, or time ran out.
     complete: bool = False
 
     @property
     def allowed(self) -> bool:
-        """Whether the grammar does not forbid the token; a vocabulary may still lack the rest."""
+        """Whether the grammar allows the token; a vocabulary may still lack tokens to continue."""
         return self.may_end if self.token is None else self.byte is None
 
     @property
     def failing(self) -> str:
-        """What fails: a character, or ``<0xE2>`` for a byte of none; empty where nothing does."""
+        """The failing character, ``<0xE2>`` for a byte of none; empty if the token is allowed."""
         if self.byte is None or self.token is None:
             return ""
         if self._is_cut:
@@ -78,27 +86,27 @@ class Explanation:
 
     @property
     def _is_cut(self) -> bool:
-        """Whether a character has begun, and what fails is not even a byte of one."""
+        """Whether a character is incomplete and the failing byte does not continue it."""
         inside = len(self.so_far) + len(self.read) > len(self.text)
         return inside and self.byte is not None and self.byte & 0xC0 != 0x80
 
     @property
     def stacks(self) -> tuple[Stack, ...]:
-        """The rules being read there, the outermost first; a few of the ways to have come there.
+        """The rules being read there, the outermost first; at most ``MAX_STACKS`` stacks.
 
-        The innermost rule of each is one of those that could have read on.
+        The innermost rule of each could have read next.
         """
         found = dict.fromkeys(stack for place in self.places for stack in place.stacks if stack)
-        return tuple(found)[:MOST_STACKS]
+        return tuple(found)[:MAX_STACKS]
 
     @property
     def wanted(self) -> str:
-        """What was expected, in words: ``'"', '}' or a digit``."""
+        """The expected characters, in words: ``'"', '}' or a digit``."""
         return in_words([self.expected], end=self.may_end and self.token is not None)
 
     @property
     def reason(self) -> str:
-        """One short sentence, without what was read before; empty where the token is allowed."""
+        """One short sentence, without the text before; empty if the token is allowed."""
         if self.allowed:
             return ""
         if self.token is None:
@@ -131,12 +139,13 @@ class Explanation:
     @property
     def _too_early(self) -> str:
         """Why the text may not end."""
-        told = self._unfinished
-        return told if self.text and is_most(self.expected) else f"{told}: expected {self.wanted}"
+        reason = self._unfinished
+        brief = self.text and is_most(self.expected)
+        return reason if brief else f"{reason}: expected {self.wanted}"
 
     @property
     def _unfinished(self) -> str:
-        """What has begun and not ended: the innermost rule on all ways to read the text."""
+        """The unfinished rule: the innermost one that all stacks share."""
         if not self.text:
             return "the text may not be empty"
         stacks = [stack[1:] for stack in self.stacks]
@@ -150,14 +159,14 @@ class Explanation:
 
 
 def explain(grammar: Grammar, so_far: str | bytes, token: str | bytes | None) -> Explanation:
-    """Why a token is forbidden after a text; None is the end of the text.
+    """Why a token is forbidden after a text; the token None is the end of the text.
 
-    A test that fails is explained as the token after no text at all.
+    To explain why a whole text is rejected, pass it as the token after the empty text.
 
-    Cost:   what the machine says as ``Grammar.check``; the places some 50 µs a byte, at most a
-            second. A text that continues the one explained before is read from its end.
-    Raises: WorkbenchError where no accepted text begins with the text; LimitError where
-            it is too ambiguous to be read.
+    Cost:   ``Grammar.check``, and about 50 µs a byte for the places, at most a second. A text that
+            continues the one explained before is read from its end.
+    Raises: WorkbenchError if no accepted text begins with the text; LimitError if it is too
+            ambiguous to be read.
     """
     found = explain_each(grammar, utf8(so_far), [None if token is None else utf8(token)])[0]
     return _placed(found, grammar)
@@ -166,7 +175,7 @@ def explain(grammar: Grammar, so_far: str | bytes, token: str | bytes | None) ->
 def explain_each(
     grammar: Grammar, so_far: bytes, tokens: Sequence[bytes | None]
 ) -> list[Explanation]:
-    """Why each of some tokens is forbidden, for short notes: only the end has places.
+    """Why each of some tokens is forbidden, for short notes: only the end token gets places.
 
     Cost: the text is read once, and each token.
     """
@@ -188,7 +197,7 @@ def explain_id(
     """The same for tokens of a vocabulary, by their ids.
 
     Raises: WorkbenchError also for special tokens, which have no text, and for a grammar with
-            terminal labels, of which ``constraint.label_reasons`` tells.
+            terminal labels, which ``constraint.label_reasons`` explains.
     """
     if labels := labels_of(grammar):
         raise WorkbenchError(
@@ -207,7 +216,7 @@ def explain_id(
 def _explained(
     grammar: Grammar, so_far: bytes, token: bytes | None, verdict: Verdict
 ) -> Explanation:
-    """What a verdict on both together means."""
+    """The explanation of a verdict on text and token together."""
     data = so_far + (token or b"")
     failed = len(data) if verdict.byte is None else verdict.byte
     start = character_start(data, failed)
@@ -226,21 +235,21 @@ def _explained(
 
 
 def _placed(found: Explanation, grammar: Grammar) -> Explanation:
-    """The same with the places, if they are found in time."""
-    limits = replace(grammar.limits, seconds=min(_SECONDS, grammar.limits.seconds), began=None)
+    """The same explanation with its places, if they are found in time."""
+    limits = replace(grammar.limits, seconds=min(_MAX_SECONDS, grammar.limits.seconds), began=None)
     try:
-        reached = _places(grammar).after(found.text, limits)
+        reachable = _recognizer(grammar).after(found.text, limits)
     except LimitError:
         return found
-    # of a language without any text there are none
-    return replace(found, places=reached.places if reached else (), complete=True)
+    # the empty language has no places
+    return replace(found, places=reachable.pieces if reachable else (), complete=True)
 
 
-def _places(grammar: Grammar) -> Places:
-    """The recogniser of a grammar, kept as long as the grammar is."""
-    if (known := _PLACES.get(grammar)) is None:
-        known = _PLACES[grammar] = Places.of(grammar)
+def _recognizer(grammar: Grammar) -> SourceRecognizer:
+    """The recogniser of a grammar, cached as long as the grammar exists."""
+    if (known := _RECOGNIZERS.get(grammar)) is None:
+        known = _RECOGNIZERS[grammar] = SourceRecognizer.of(grammar)
     return known
 
 
-_PLACES: WeakKeyDictionary[Grammar, Places] = WeakKeyDictionary()
+_RECOGNIZERS: WeakKeyDictionary[Grammar, SourceRecognizer] = WeakKeyDictionary()

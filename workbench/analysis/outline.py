@@ -1,8 +1,8 @@
-"""Outline: a grammar of rules comes in, what there is to know of each rule goes out."""
+"""Outline of a grammar: calls, recursion, nullability and regularity of every rule."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 
 from workbench.automata.components import circles
@@ -28,26 +28,26 @@ from workbench.syntax.grammar_tree import (
 
 @dataclass(frozen=True, slots=True)
 class RuleFacts:
-    """A rule, with whom it calls and what can be said of it without doubt."""
+    """A rule, with its calls and its decidable properties."""
 
     name: str
-    #: Where it is defined, the name alone; several places for rules of one name.
+    #: The spans of its name in its definitions; a rule may have several definitions.
     definitions: tuple[Span, ...]
-    #: Where it is called, in the order of the text.
+    #: The spans of its calls, in the order of the text.
     references: tuple[Span, ...]
     #: The rules it calls and those that call it, in the order of the text.
     calls: tuple[str, ...]
     called_by: tuple[str, ...]
-    #: It calls itself, directly or through others.
+    #: It calls itself, directly or through other rules.
     is_recursive: bool
-    #: It can do so before anything is read.
+    #: It can call itself before anything is read.
     is_left_recursive: bool
     #: The empty text is one of its texts.
     is_nullable: bool
     #: Some text can be derived from it.
     is_productive: bool
-    #: It needs no stack: wherever rules call each other in a circle, it is always at their end,
-    #: or always at their start.
+    #: It needs no stack: in every cycle of rules that call each other, all calls are at the ends of
+    #: their rules, or all at the starts.
     is_regular: bool
     #: The start symbol reaches it.
     is_used: bool
@@ -60,42 +60,42 @@ def outline(tree: GrammarTree, start: str = "start") -> tuple[RuleFacts, ...]:
     Source: for regularity, the strongly regular grammars of Mohri & Nederhof 2001, §2.
     """
     cfg = context_free(tree, start)
-    places = {name: list(_references(body)) for name, body in cfg.written.items()}
-    called = {name: tuple(dict.fromkeys(n for n, _ in found)) for name, found in places.items()}
+    called_at = {name: list(references(body)) for name, body in cfg.written.items()}
+    called = {name: tuple(dict.fromkeys(n for n, _ in found)) for name, found in called_at.items()}
     callers: dict[str, list[str]] = {name: [] for name in cfg.written}
-    references: dict[str, list[Span]] = {name: [] for name in cfg.written}
-    for name, found in places.items():
+    spans: dict[str, list[Span]] = {name: [] for name in cfg.written}
+    for name, found in called_at.items():
         for other, span in found:
-            references[other].append(span)
+            spans[other].append(span)
             if name not in callers[other]:
                 callers[other].append(name)
-    around = circles({name: set(others) for name, others in called.items()})
+    cycles = circles({name: set(others) for name, others in called.items()})
     texts = dict(zip(cfg.program.names, map(cfg.program.texts_of, range(len(called))), strict=True))
     reading = {name for name, bits in texts.items() if bits & LONGER}
     edges = {name: list(_linear(cfg, reading, body)) for name, body in cfg.written.items()}
-    nesting = {name for circle in around if not _is_linear(circle, edges) for name in circle}
+    nesting = {name for cycle in cycles if not _is_linear(cycle, edges) for name in cycle}
     left = circles({n: {e.name for e in found if not e.must_read} for n, found in edges.items()})
-    used = _reached(start, called)
+    used = reachable(start, called)
     return tuple(
         RuleFacts(
             name=name,
             definitions=tuple(rule.name_span for rule in tree.rules if rule.name == name),
-            references=tuple(sorted(references[name], key=lambda span: span.start)),
+            references=tuple(sorted(spans[name], key=lambda span: span.start)),
             calls=called[name],
             called_by=tuple(callers[name]),
-            is_recursive=any(name in circle for circle in around),
-            is_left_recursive=any(name in circle for circle in left),
+            is_recursive=any(name in cycle for cycle in cycles),
+            is_left_recursive=any(name in cycle for cycle in left),
             is_nullable=bool(texts[name] & EMPTY),
             is_productive=bool(texts[name]),
-            is_regular=nesting.isdisjoint(_reached(name, called)),
+            is_regular=nesting.isdisjoint(reachable(name, called)),
             is_used=name in used,
         )
         for name in cfg.written
     )
 
 
-def _references(expression: Expression) -> Iterator[tuple[str, Span]]:
-    """Calls, and the rules that exceptions name."""
+def references(expression: Expression) -> Iterator[tuple[str, Span]]:
+    """The rules that an expression calls or names in ``except!``, with the spans."""
     for call in calls(expression):
         yield call.name, call.span
     for terminal in terminals(expression):
@@ -103,10 +103,11 @@ def _references(expression: Expression) -> Iterator[tuple[str, Span]]:
             yield terminal.excepted.name, terminal.excepted.span
 
 
-def _reached(start: str, called: Mapping[str, tuple[str, ...]]) -> set[str]:
+def reachable(start: str, called: Mapping[str, Iterable[str]]) -> set[str]:
+    """The start symbol and all rules it reaches."""
     found = {start}
     waiting = [start]
-    for name in waiting:  # grows while it is read
+    for name in waiting:  # extended in the loop
         new = [other for other in called[name] if other not in found]
         found.update(new)
         waiting += new
@@ -124,9 +125,9 @@ class _Call:
     must_read: bool
 
 
-def _is_linear(circle: frozenset[str], edges: Mapping[str, list[_Call]]) -> bool:
-    """Whether the calls among some rules all stand at the end of theirs, or all at the start."""
-    inner = [call for name in circle for call in edges[name] if call.name in circle]
+def _is_linear(cycle: frozenset[str], edges: Mapping[str, list[_Call]]) -> bool:
+    """Whether all calls within a cycle are at the ends of their rules, or all at the starts."""
+    inner = [call for name in cycle for call in edges[name] if call.name in cycle]
     return not any(call.after for call in inner) or not any(call.before for call in inner)
 
 
@@ -138,9 +139,9 @@ def _linear(
     after: bool = False,
     must: bool = False,
 ) -> Iterator[_Call]:
-    """Every call in an expression, given what is read before and after that.
+    """Every call in an expression, given whether something is read before and after it.
 
-    ``reading`` are the rules that have a text which is not empty.
+    ``reading`` are the rules with a nonempty text.
     """
     match expression:
         case Nonterminal(name=name):
@@ -162,7 +163,7 @@ def _linear(
 
 
 def _reads(reading: Set[str], expression: Expression) -> bool:
-    """Whether an expression has a text that is not empty."""
+    """Whether an expression has a nonempty text."""
     match expression:
         case Nonterminal(name=name):
             return name in reading

@@ -1,35 +1,36 @@
-"""Position automata of rules and regexes: what is left of a piece after each byte.
+"""Position automata of rules and regexes: the remainder of a piece after each byte.
 
-A position is what is still to be read of one rule, as a list whose first part may have been begun:
-equal lists are one object. Copies of a repetition are counted, not written out, so that
+A position is the remainder of one rule, as a linked list of pieces of which the first may be
+partly read. Equal lists are one object. Copies of a repetition are counted, not unrolled, so
 ``(a|b)*a(a|b){20}`` has a few dozen positions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from workbench.analysis.outline import reachable, references
 from workbench.analysis.source_pieces import (
-    NOTHING,
-    AnyOf,
+    EMPTY_PIECE,
+    Alternation,
     Call,
+    Concatenation,
+    DfaMatcher,
+    ExceptMatcher,
     Leaf,
-    Loop,
-    Memory,
-    OfMachine,
+    Matcher,
+    MatcherState,
     Piece,
-    Pieces,
-    Reader,
-    Row,
-    Without,
-    any_of,
+    Repeated,
+    SubstringMatcher,
+    alternation,
+    concatenation,
     leaves,
     literal_piece,
-    loop,
     regex_piece,
-    row,
+    repeated,
 )
 from workbench.base.limits import Limits
 from workbench.base.source import Source
@@ -47,71 +48,71 @@ from workbench.syntax.grammar_tree import (
     Sequence,
     Stop,
     Substrings,
-    calls,
 )
 
 
-class _From(NamedTuple):
-    """A row from one of its parts on."""
+class _Suffix(NamedTuple):
+    """A concatenation from its part ``first`` on."""
 
-    row: Row
+    row: Concatenation
     first: int
 
 
-class _Copies(NamedTuple):
-    """A repetition of which some copies are read; no more are counted than are needed."""
+class _PartialRepeat(NamedTuple):
+    """A repetition of which ``done`` copies are read; counted only as far as it matters."""
 
-    loop: Loop
+    loop: Repeated
     done: int
 
 
-class _Begun(NamedTuple):
-    """A leaf that has read something."""
+class _StartedLeaf(NamedTuple):
+    """A leaf that has read at least one byte."""
 
     leaf: Leaf
-    memory: Memory
+    state: MatcherState
 
 
-_Head = Piece | _From | _Copies | _Begun
+_Head = Piece | _Suffix | _PartialRepeat | _StartedLeaf
 
 
 @dataclass(slots=True, eq=False)
 class Position:
-    """What is left to be read of a rule: a part, then the rest."""
+    """The remainder of a rule: a part, then the rest."""
 
     head: _Head | None
     rest: Position | None
-    opened: Opened | None = None
+    first_set: FirstSet | None = None
     steps: dict[int, tuple[Position, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Opened:
-    """What may come first."""
+class FirstSet:
+    """What can be read first at a position (its first set)."""
 
-    #: Leaves, with what they remember and what is left after them.
-    reads: tuple[tuple[Leaf, Memory, Position], ...]
-    #: Rules, and what is left after them.
+    #: Leaves, with the matcher's state and the position after the leaf.
+    reads: tuple[tuple[Leaf, MatcherState, Position], ...]
+    #: Calls, with the position after the call.
     calls: tuple[tuple[Call, Position], ...]
-    #: Whether nothing has to come.
+    #: Whether the remainder is nullable.
     ends: bool
 
 
-#: Nothing is left.
+#: The end of a rule: nothing remains.
 END = Position(None, None)
 
 
-class _Found(NamedTuple):
-    reads: dict[tuple[Leaf, Memory, Position], None]
+class _FirstSetBuilder(NamedTuple):
+    reads: dict[tuple[Leaf, MatcherState, Position], None]
     calls: dict[tuple[Call, Position], None]
 
 
 class Positions:
-    """All positions met so far.
+    """The interned positions; each is created when it is first reached.
 
-    A part that may be empty is skipped, never read as nothing, so no loop turns on the spot.
+    A nullable part is skipped and never read as the empty text, so no loop repeats without
+    reading.
 
-    Source: the first and follow sets of Glushkov 1961, made as they are asked for.
+    Source: the first and follow sets of Glushkov 1961, computed on demand.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -122,38 +123,38 @@ class Positions:
         return len(self._known)
 
     def before(self, piece: Piece) -> Position:
-        """All of a piece is left."""
+        """The position before a piece."""
         return self._position(piece, END)
 
-    def begun(self, leaf: Leaf, memory: Memory, rest: Position) -> Position:
-        """A leaf that remembers something, then the rest."""
-        return self._position(_Begun(leaf, memory), rest)
+    def begun(self, leaf: Leaf, state: MatcherState, rest: Position) -> Position:
+        """The position inside a leaf whose matcher is in a given state."""
+        return self._position(_StartedLeaf(leaf, state), rest)
 
     def step(self, position: Position, byte: int) -> tuple[Position, ...]:
-        """Where a byte that the position's own leaves read leads."""
+        """The positions after a byte that is read by a leaf, not inside a call."""
         known = position.steps.get(byte)
         if known is None:
             found: dict[Position, None] = {}
-            for leaf, memory, rest in self.open(position).reads:
-                after = leaf.reader.step(memory, byte)
+            for leaf, state, rest in self.first(position).reads:
+                after = leaf.matcher.step(state, byte)
                 if after is None:
                     continue
-                over = leaf.reader.is_over(after)
+                over = leaf.matcher.is_exhausted(after)
                 found[rest if over else self.begun(leaf, after, rest)] = None
             known = position.steps[byte] = tuple(found)
         return known
 
-    def open(self, position: Position) -> Opened:
-        """What may come first at a position."""
-        if position.opened is None:
-            found = _Found({}, {})
+    def first(self, position: Position) -> FirstSet:
+        """The first set of a position, computed once."""
+        if position.first_set is None:
+            found = _FirstSetBuilder({}, {})
             here: Position | None = position
             while here is not None and here.head is not None:
                 assert here.rest is not None
                 self._first(here.head, here.rest, found)
-                here = here.rest if _may_be_empty(here.head) else None
-            position.opened = Opened(tuple(found.reads), tuple(found.calls), here is END)
-        return position.opened
+                here = here.rest if _is_nullable(here.head) else None
+            position.first_set = FirstSet(tuple(found.reads), tuple(found.calls), here is END)
+        return position.first_set
 
     def _position(self, head: _Head, rest: Position) -> Position:
         key = (head, rest)
@@ -163,40 +164,44 @@ class Positions:
             known = self._known[key] = Position(head, rest)
         return known
 
-    def _first(self, head: _Head, rest: Position, found: _Found) -> None:
-        """All ways to read at least one byte of a part, then what is left of it and the rest."""
+    def _first(self, head: _Head, rest: Position, found: _FirstSetBuilder) -> None:
+        """Adds the leaves and calls that can begin a part, with the position after each."""
         match head:
-            case _Begun(leaf=leaf, memory=memory):
-                found.reads[leaf, memory, rest] = None
+            case _StartedLeaf(leaf=leaf, state=state):
+                found.reads[leaf, state, rest] = None
             case Leaf():
-                found.reads[head, head.reader.initial, rest] = None
+                found.reads[head, head.matcher.initial, rest] = None
             case Call():
                 found.calls[head, rest] = None
-            case AnyOf(options=options):
+            case Alternation(options=options):
                 for option in options:
                     self._first(option, rest, found)
-            case Row():
-                self._first_of_row(head, 0, rest, found)
-            case _From(row=row, first=first):
-                self._first_of_row(row, first, rest, found)
-            case Loop():
+            case Concatenation():
+                self._first_of_suffix(head, 0, rest, found)
+            case _Suffix(row=row, first=first):
+                self._first_of_suffix(row, first, rest, found)
+            case Repeated():
                 self._first_copy(head, 0, rest, found)
-            case _Copies(loop=loop, done=done):
+            case _PartialRepeat(loop=loop, done=done):
                 self._first_copy(loop, done, rest, found)
 
-    def _first_of_row(self, row: Row, first: int, rest: Position, found: _Found) -> None:
+    def _first_of_suffix(
+        self, row: Concatenation, first: int, rest: Position, found: _FirstSetBuilder
+    ) -> None:
         last = len(row.parts) - 1
         for place in range(first, last + 1):
-            after = rest if place == last else self._position(_From(row, place + 1), rest)
+            after = rest if place == last else self._position(_Suffix(row, place + 1), rest)
             self._first(row.parts[place], after, found)
             if not row.parts[place].is_nullable:
                 return
 
-    def _first_copy(self, loop: Loop, done: int, rest: Position, found: _Found) -> None:
+    def _first_copy(
+        self, loop: Repeated, done: int, rest: Position, found: _FirstSetBuilder
+    ) -> None:
         if loop.high is None:
-            after = self._position(_Copies(loop, min(done + 1, loop.low)), rest)
+            after = self._position(_PartialRepeat(loop, min(done + 1, loop.low)), rest)
         elif done + 1 < loop.high:
-            after = self._position(_Copies(loop, done + 1), rest)
+            after = self._position(_PartialRepeat(loop, done + 1), rest)
         elif done < loop.high:
             after = rest
         else:
@@ -204,121 +209,126 @@ class Positions:
         self._first(loop.part, after, found)
 
 
-def _may_be_empty(head: _Head) -> bool:
+def _is_nullable(head: _Head) -> bool:
     match head:
-        case _Begun(leaf=leaf, memory=memory):
-            return leaf.reader.ends(memory)
-        case _From(row=row, first=first):
+        case _StartedLeaf(leaf=leaf, state=state):
+            return leaf.matcher.is_final(state)
+        case _Suffix(row=row, first=first):
             return all(part.is_nullable for part in row.parts[first:])
-        case _Copies(loop=loop, done=done):
+        case _PartialRepeat(loop=loop, done=done):
             return done >= loop.low
         case _:
             return head.is_nullable
 
 
-class FirstMatch:
-    """The first match of a regex, not empty (``#e'…'``); it remembers all ways to read it."""
+class FirstMatchMatcher:
+    """The first nonempty match of a regex (``#e'…'``); the state is a set of its positions."""
 
     def __init__(self, piece: Piece, positions: Positions) -> None:
         self._piece, self._positions = piece, positions
-        self.initial: Memory = frozenset((positions.before(piece),))
+        self.initial: MatcherState = frozenset((positions.before(piece),))
 
-    def step(self, memory: Memory, byte: int) -> Memory | None:
-        return frozenset(_after(self._positions, memory, byte)) or None
+    def step(self, state: MatcherState, byte: int) -> MatcherState | None:
+        return frozenset(_after(self._positions, state, byte)) or None
 
-    def ends(self, memory: Memory) -> bool:
-        return memory != self.initial and _any_ends(self._positions, memory)
+    def is_final(self, state: MatcherState) -> bool:
+        return state != self.initial and _any_ends(self._positions, state)
 
-    is_over = ends
+    is_exhausted = is_final
 
     def boundaries(self) -> list[int]:
-        return [edge for leaf in leaves(self._piece) for edge in leaf.reader.boundaries()]
+        return [edge for leaf in leaves(self._piece) for edge in leaf.matcher.boundaries()]
 
-    def reading(self, memory: Memory) -> list[tuple[Leaf, Memory]]:
-        """The leaves of the regex that read next."""
-        opened = (self._positions.open(position) for position in _members(memory))
-        return list(dict.fromkeys((leaf, inner) for one in opened for leaf, inner, _ in one.reads))
+    def reading(self, state: MatcherState) -> list[tuple[Leaf, MatcherState]]:
+        """The leaves of the regex that can read next."""
+        first_sets = (self._positions.first(position) for position in _members(state))
+        return list(
+            dict.fromkeys((leaf, inner) for one in first_sets for leaf, inner, _ in one.reads)
+        )
 
 
-class NoMatch:
-    """Some bytes, no piece of which a regex matches (``#ex'…'``).
+class NoMatchMatcher:
+    """A nonempty byte string with no substring that a regex matches (``#ex'…'``).
 
-    It remembers all ways in which a match may have begun; None before anything is read.
+    The state is the set of positions of all matches that may have begun.
     """
 
-    initial: Memory = "nothing read"
+    initial: MatcherState = "nothing read"
 
     def __init__(self, piece: Piece | None, positions: Positions) -> None:
         self._piece, self._positions = piece, positions
         self._begins = frozenset(() if piece is None else (positions.before(piece),))
 
-    def step(self, memory: Memory, byte: int) -> Memory | None:
-        begun = self._begins if memory == self.initial else memory
+    def step(self, state: MatcherState, byte: int) -> MatcherState | None:
+        begun = self._begins if state == self.initial else state
         after = _after(self._positions, begun, byte)
         if _any_ends(self._positions, after):
             return None
         return frozenset(after | self._begins)
 
-    def ends(self, memory: Memory) -> bool:
-        return memory != self.initial
+    def is_final(self, state: MatcherState) -> bool:
+        return state != self.initial
 
-    def is_over(self, memory: Memory) -> bool:
+    def is_exhausted(self, state: MatcherState) -> bool:
         return False
 
     def boundaries(self) -> list[int]:
         if self._piece is None:
             return []
-        return [edge for leaf in leaves(self._piece) for edge in leaf.reader.boundaries()]
+        return [edge for leaf in leaves(self._piece) for edge in leaf.matcher.boundaries()]
 
 
-def _members(memory: Memory) -> frozenset[Position]:
-    assert isinstance(memory, frozenset)
-    return memory
+def _members(state: MatcherState) -> frozenset[Position]:
+    assert isinstance(state, frozenset)
+    return state
 
 
-def _after(positions: Positions, memory: Memory, byte: int) -> set[Position]:
-    return {there for here in _members(memory) for there in positions.step(here, byte)}
+def _after(positions: Positions, state: MatcherState, byte: int) -> set[Position]:
+    return {there for here in _members(state) for there in positions.step(here, byte)}
 
 
-def _any_ends(positions: Positions, memory: Memory | set[Position]) -> bool:
-    members = memory if isinstance(memory, set) else _members(memory)
-    return any(positions.open(position).ends for position in members)
+def _any_ends(positions: Positions, state: MatcherState | set[Position]) -> bool:
+    members = state if isinstance(state, set) else _members(state)
+    return any(positions.first(position).ends for position in members)
 
 
 class RulePieces:
-    """The rules the start symbol reaches, without alternatives that derive no text.
+    """The pieces of the rules the start symbol reaches, without alternatives that derive no text.
 
-    Raises: BuildError for what ``except!`` cannot except; KeyError for a rule there is none of.
+    Raises: BuildError for what ``except!`` cannot except; KeyError for an undefined rule.
     """
 
     def __init__(self, tree: GrammarTree, start: str, positions: Positions, limits: Limits) -> None:
         self._source: Source = tree.source
         self._positions = positions
         self._limits = limits
-        self._written = _reached(gathered(tree), start)
+        rules = gathered(tree)
+        called = {name: [other for other, _ in references(body)] for name, body in rules.items()}
+        reached = reachable(start, called)
+        self._written = {name: body for name, body in rules.items() if name in reached}
         self._terminals: dict[int, Piece | None] = {}
         self._productive = least(self._written, self._derives)
-        self._nullable = least(self._written, self._may_be_empty)
+        self._nullable = least(self._written, self._is_nullable)
         self.rules = {name: self._rule(name) for name in self._written if name in self._productive}
 
     def _rule(self, name: str) -> Piece:
         piece = self._piece(self._written[name])
-        assert piece is not None, "productive"
+        assert piece is not None, "the rule is productive"
         return piece
 
     def _derives(self, body: Expression, known: Set[str]) -> bool:
         return derives(body, known, lambda terminal: self._terminal(terminal) is not None)
 
-    def _may_be_empty(self, body: Expression, known: Set[str]) -> bool:
+    def _is_nullable(self, body: Expression, known: Set[str]) -> bool:
         match body:
             case Nonterminal(name=name):
                 return name in known
             case Sequence(items=items):
-                return all(self._may_be_empty(item, known) for item in items)
+                return all(self._is_nullable(item, known) for item in items)
             case Choice(options=options):
-                return any(self._may_be_empty(option, known) for option in options)
+                return any(self._is_nullable(option, known) for option in options)
             case Repetition(item=item, low=low):
-                return low == 0 or self._may_be_empty(item, known)
+                return low == 0 or self._is_nullable(item, known)
             case Literal(value=value):
                 return not value
             case _:
@@ -331,36 +341,40 @@ class RulePieces:
                 known = name in self._productive
                 return Call(name, span, name in self._nullable) if known else None
             case Sequence(items=items):
-                return row([self._piece(item) for item in items])
+                return concatenation([self._piece(item) for item in items])
             case Choice(options=options):
-                return any_of([self._piece(option) for option in options])
+                return alternation([self._piece(option) for option in options])
             case Repetition(item=item, low=low, high=high):
-                return loop(self._piece(item), low, high)
+                return repeated(self._piece(item), low, high)
             case Literal():
                 return literal_piece(body, self._source)
             case _:
                 return self._terminal(body)
 
     def _terminal(self, terminal: Terminal) -> Piece | None:
-        """A terminal; None where it has no text."""
+        """The piece of a terminal, computed once; None if it has no text."""
         key = id(terminal)
         if key not in self._terminals:
-            self._terminals[key] = self._made(terminal)
+            self._terminals[key] = self._new_terminal(terminal)
         return self._terminals[key]
 
-    def _made(self, terminal: Terminal) -> Piece | None:
+    def _new_terminal(self, terminal: Terminal) -> Piece | None:
         match terminal:
             case Pattern():
                 return self._pattern(terminal)
             case Substrings(value=value, span=span):
-                return Leaf(Pieces(value), span, span, is_nullable=True) if value else NOTHING
+                return (
+                    Leaf(SubstringMatcher(value), span, span, is_nullable=True)
+                    if value
+                    else EMPTY_PIECE
+                )
             case Except(limit=limit, span=span):
                 strings = excepted_strings(terminal, self._written, self._source, self._limits)
-                return _if_it_reads(Leaf(Without(strings, limit), span, span))
+                return _unless_empty(Leaf(ExceptMatcher(strings, limit), span, span))
             case Automaton(machine=machine, span=span):
                 if not machine.is_empty:
                     empty = machine.is_final(machine.initial)
-                    return Leaf(OfMachine(machine), span, span, is_nullable=empty)
+                    return Leaf(DfaMatcher(machine), span, span, is_nullable=empty)
                 return None
 
     def _pattern(self, pattern: Pattern) -> Piece | None:
@@ -370,38 +384,16 @@ class RulePieces:
         if pattern.stop is Stop.BEFORE_MATCH:
             if piece is not None and piece.is_nullable:
                 return None
-            return _if_it_reads(Leaf(NoMatch(piece, self._positions), pattern.span, pattern.span))
+            return _unless_empty(
+                Leaf(NoMatchMatcher(piece, self._positions), pattern.span, pattern.span)
+            )
         if piece is None or not any(leaves(piece)):
             return None
-        reader: Reader = FirstMatch(piece, self._positions)
-        return Leaf(reader, pattern.span, pattern.span)
+        matcher: Matcher = FirstMatchMatcher(piece, self._positions)
+        return Leaf(matcher, pattern.span, pattern.span)
 
 
-def _if_it_reads(leaf: Leaf) -> Leaf | None:
-    """The leaf, unless no byte at all may come first."""
-    reader = leaf.reader
-    return leaf if any(reader.step(reader.initial, b) is not None for b in range(256)) else None
-
-
-def _reached(rules: Mapping[str, Expression], start: str) -> dict[str, Expression]:
-    """The rules that a rule calls, itself or through others, and those its ``except!`` name."""
-    found: dict[str, Expression] = {}
-    waiting = [start]
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found[name] = rules[name]
-            waiting += [*_named(rules[name])]
-    return found
-
-
-def _named(body: Expression) -> list[str]:
-    match body:
-        case Except(excepted=Nonterminal(name=name)):
-            return [name]
-        case Sequence(items=parts) | Choice(options=parts):
-            return [name for part in parts for name in _named(part)]
-        case Repetition(item=item):
-            return _named(item)
-        case _:
-            return [call.name for call in calls(body)]
+def _unless_empty(leaf: Leaf) -> Leaf | None:
+    """The leaf; None if it can read no byte."""
+    matcher = leaf.matcher
+    return leaf if any(matcher.step(matcher.initial, b) is not None for b in range(256)) else None

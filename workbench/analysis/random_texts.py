@@ -1,7 +1,8 @@
-"""Draws accepted texts at random, and texts that just miss a grammar.
+"""Random accepted texts of a grammar, and rejected texts that are one edit away.
 
-Every step is one after which the text can still be finished within the length that is left, so
-that a walk always ends, however the rules call each other.
+Small automata are sampled by counting their paths (``Paths``). Other machines are sampled by
+``RandomWalk``: each step keeps the end within the remaining length, so a walk always ends,
+however the rules call each other.
 """
 
 from __future__ import annotations
@@ -25,22 +26,22 @@ from workbench.pushdown.build import network_of
 from workbench.pushdown.network import CALLS, Network
 from workbench.syntax.ranges import Ranges
 
-#: How often a walk stops where it might also go on: a whole text, and a rule inside it.
-_STOPS, _RETURNS = 0.2, 0.35
-#: After so many calls and returns without a character whatever may end does: rules that read
-#: nothing could call each other for ever.
-_IDLE = 40
-#: How often a rule is called beside characters that could be read: there is more to see in it.
-_CALLS = 2.0
-#: How often a character of no keyboard is chosen beside others.
-_EXOTIC = 0.1
-#: More than any text has.
-_ENDLESS = 1 << 40
+#: The chance to end although the walk could continue: of the whole text, and of a called rule.
+_STOP_CHANCE, _RETURN_CHANCE = 0.2, 0.35
+#: After this many calls and returns without a character the walk ends wherever it can: rules that
+#: read nothing could call each other forever.
+_MAX_IDLE_STEPS = 40
+#: The weight of a call relative to reading a character: called rules make samples more varied.
+_CALL_WEIGHT = 2.0
+#: The weight of characters that are not on a keyboard, if others are possible.
+_RARE_WEIGHT = 0.1
+#: A distance for states that cannot reach an end.
+_INFINITE = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
-    """A way on from a place: characters to read, or a rule to call, and the state after it."""
+class _Move:
+    """A move from a state: characters to read, or a rule to call, and the state after it."""
 
     ranges: Ranges
     entry: State
@@ -48,106 +49,109 @@ class _Way:
     #: The fewest bytes from here to the end of the rule.
     cost: int
     weight: float
-    #: The sets are bytes, for what is no whole character.
+    #: The ranges are bytes that are no whole character.
     raw: bool = False
 
 
-class Wander:
+class RandomWalk:
     """Random walks through a machine.
 
-    Raises: LimitError where the way to the end of each state is not found in time.
+    Raises: LimitError if the distances to the end are not found in time.
     """
 
     def __init__(self, machine: Dfa | LazyDfa | Network, limits: Limits = LIMITS) -> None:
         self._clock = limits.clock()
-        self._ground: _OfNetwork | _OfSets
+        self._graph: _NetworkGraph | _LazyDfaGraph
         if isinstance(machine, LazyDfa):
-            self._ground = _OfSets(machine)
+            self._graph = _LazyDfaGraph(machine)
         else:
             network = machine if isinstance(machine, Network) else network_of(machine)
-            self._ground = _OfNetwork(network, limits)
-        self._ways: dict[State, list[_Way]] = {}
-        nearest = self._ground.rest(self._ground.initial)
-        #: The bytes of a shortest text; None where there is no text.
-        self.shortest = nearest if nearest < _ENDLESS else None
+            self._graph = _NetworkGraph(network, limits)
+        self._moves: dict[State, list[_Move]] = {}
+        nearest = self._graph.rest(self._graph.initial)
+        #: The bytes of a shortest text; None for the empty language.
+        self.shortest = nearest if nearest < _INFINITE else None
 
     def draw(self, random: Random, longest: int) -> bytes:
-        """A text of at most ``longest`` bytes, or as few as there must be.
+        """A text of at most ``longest`` bytes, or of the fewest possible.
 
-        Among the ways a state has each set of characters is taken with equal chance and each call
-        with twice that; characters outside ASCII are rare where there are others.
+        At each state, all sets of characters have equal chances and each call has twice that;
+        characters outside ASCII are rare if there are others.
         """
-        ground = self._ground
-        assert self.shortest is not None, "there is a text to draw"
+        graph = self._graph
+        assert self.shortest is not None, "the language is not empty"
         most = max(self.shortest, longest)
         text, due = bytearray(), 0
         waiting: list[State] = []
-        state, idle = ground.initial, 0
+        state, idle = graph.initial, 0
         while True:
             self._clock.check()
             idle += 1
             left = most - len(text) - due
-            ways = [way for way in self._ways_of(state) if way.cost <= left]
-            chance = (_RETURNS if waiting else _STOPS) if ways and idle < _IDLE else 1.0
-            if ground.is_final(state) and random.random() < chance:
+            moves = [move for move in self._moves_from(state) if move.cost <= left]
+            chance = (
+                (_RETURN_CHANCE if waiting else _STOP_CHANCE)
+                if moves and idle < _MAX_IDLE_STEPS
+                else 1.0
+            )
+            if graph.is_final(state) and random.random() < chance:
                 if not waiting:
                     return bytes(text)
                 state = waiting.pop()
-                due -= ground.rest(state)
+                due -= graph.rest(state)
                 continue
-            way = random.choices(ways, [way.weight for way in ways])[0]
-            if way.entry >= 0:
-                waiting.append(way.target)
-                due += ground.rest(way.target)
-                state = way.entry
+            move = random.choices(moves, [move.weight for move in moves])[0]
+            if move.entry >= 0:
+                waiting.append(move.target)
+                due += graph.rest(move.target)
+                state = move.entry
             else:
-                text += self._read(way, random, left - ground.rest(way.target))
-                state, idle = way.target, 0
+                text += self._read(move, random, left - graph.rest(move.target))
+                state, idle = move.target, 0
 
-    def _read(self, way: _Way, random: Random, room: int) -> bytes:
-        if way.raw:
-            return bytes([random.randint(*random.choice(way.ranges))])
-        read = character(way.ranges, random).encode()
-        if len(read) > room:  # a shorter one is there: its cost was looked at
-            read = chr(way.ranges[0][0]).encode()
+    def _read(self, move: _Move, random: Random, room: int) -> bytes:
+        if move.raw:
+            return bytes([random.randint(*random.choice(move.ranges))])
+        read = character(move.ranges, random).encode()
+        if len(read) > room:  # the cost of the move guarantees a shorter one
+            read = chr(move.ranges[0][0]).encode()
         return read
 
-    def _ways_of(self, state: State) -> list[_Way]:
-        known = self._ways.get(state)
+    def _moves_from(self, state: State) -> list[_Move]:
+        known = self._moves.get(state)
         if known is None:
-            known = self._ways[state] = self._found(state)
+            known = self._moves[state] = self._find_moves(state)
         return known
 
-    def _found(self, state: State) -> list[_Way]:
-        ground = self._ground
-        ways = [
-            _Way((), entry, target, ground.rest(entry) + ground.rest(target), _CALLS)
-            for entry, target in ground.calls(state)
+    def _find_moves(self, state: State) -> list[_Move]:
+        graph = self._graph
+        moves = [
+            _Move((), entry, target, graph.rest(entry) + graph.rest(target), _CALL_WEIGHT)
+            for entry, target in graph.calls(state)
         ]
-        for ranges, target in character_edges(ground.step, state, ground.classes):
-            cost = len(chr(ranges[0][0]).encode()) + ground.rest(target)
-            ways.append(_Way(ranges, -1, target, cost, 1.0 if is_readable(ranges) else _EXOTIC))
-        if all(way.cost > ground.rest(state) for way in ways):
-            # the shortest way leads through bytes that are no character
-            ways += [
-                _Way(((byte, byte),), -1, target, 1 + ground.rest(target), _EXOTIC, raw=True)
+        for ranges, target in character_edges(graph.step, state, graph.classes):
+            cost = len(chr(ranges[0][0]).encode()) + graph.rest(target)
+            moves.append(
+                _Move(ranges, -1, target, cost, 1.0 if is_readable(ranges) else _RARE_WEIGHT)
+            )
+        if all(move.cost > graph.rest(state) for move in moves):
+            # the shortest path leads through bytes that are no whole character
+            moves += [
+                _Move(((byte, byte),), -1, target, 1 + graph.rest(target), _RARE_WEIGHT, raw=True)
                 for byte in range(CALLS)
-                if (target := ground.step(state, byte)) != DEAD
+                if (target := graph.step(state, byte)) != DEAD
             ]
-        return [way for way in ways if way.cost < _ENDLESS]
+        return [move for move in moves if move.cost < _INFINITE]
 
 
-class _OfNetwork:
-    """The states of a network, and how far each is from the end of its rule.
-
-    Source: Knuth 1977, "A generalization of Dijkstra's algorithm", backwards from the ends.
-    """
+class _NetworkGraph:
+    """A network, with the distance of each state to the end of its rule."""
 
     def __init__(self, network: Network, limits: Limits) -> None:
         self._network = network
         self.initial = network.initial
         self.classes = network.classes[:CALLS]
-        self._rest = rests(network, limits)
+        self._rest = distances_to_end(network, limits)
 
     def step(self, state: State, byte: int) -> State:
         return int(self._network.table[state, self._network.classes[byte]])
@@ -163,8 +167,11 @@ class _OfNetwork:
         return [(initials[rule], target) for rule, target in self._network.calling[state]]
 
 
-def rests(network: Network, limits: Limits) -> list[int]:
-    """For each state the fewest bytes to the end of its rule."""
+def distances_to_end(network: Network, limits: Limits) -> list[int]:
+    """For each state the fewest bytes to the end of its rule.
+
+    Source: Knuth 1977, "A generalization of Dijkstra's algorithm", backwards from the ends.
+    """
     clock = limits.clock()
     before: defaultdict[State, set[State]] = defaultdict(set)
     reading = np.unique(network.classes[:CALLS])
@@ -179,7 +186,7 @@ def rests(network: Network, limits: Limits) -> list[int]:
             calls_to[target].append((state, rule))
             calls_of[rule].append((state, target))
     rule_of = {initial: rule for rule, initial in enumerate(network.initials)}
-    rest = [_ENDLESS] * len(network)
+    rest = [_INFINITE] * len(network)
     heap: list[tuple[int, State]] = [(0, s) for s in np.flatnonzero(network.finals).tolist()]
     least: dict[int, int] = {}
     while heap:
@@ -196,13 +203,13 @@ def rests(network: Network, limits: Limits) -> list[int]:
         if state in rule_of:
             least[rule_of[state]] = cost
             for source, target in calls_of[rule_of[state]]:
-                if rest[target] < _ENDLESS:
+                if rest[target] < _INFINITE:
                     heappush(heap, (cost + rest[target], source))
     return rest
 
 
-class _OfSets:
-    """The sets of a machine made as it is read; each is as near to an end as its nearest state."""
+class _LazyDfaGraph:
+    """A lazy DFA; a subset is as near to an end as its nearest NFA state."""
 
     def __init__(self, machine: LazyDfa) -> None:
         self._machine = machine
@@ -223,7 +230,7 @@ class _OfSets:
             members = self._machine.subsets.sets[state]
             bits = np.unpackbits(members.view(np.uint8), bitorder="little")
             inside = np.flatnonzero(bits[: len(self._nearest)])
-            known = self._rest[state] = int(self._nearest[inside].min(initial=_ENDLESS))
+            known = self._rest[state] = int(self._nearest[inside].min(initial=_INFINITE))
         return known
 
     def calls(self, state: State) -> list[tuple[State, State]]:
@@ -231,7 +238,7 @@ class _OfSets:
 
 
 def _distances(machine: LazyDfa) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """For each state of the Nfa the fewest bytes to a final one: backwards from those, once."""
+    """For each state of the NFA the fewest bytes to a final one, by one backward search."""
     flat, size = machine.nfa.flat, len(machine.nfa)
     before: list[list[tuple[State, int]]] = [[] for _ in range(size)]
     for first, targets, length in (
@@ -241,7 +248,7 @@ def _distances(machine: LazyDfa) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         owners = np.repeat(np.arange(size), np.diff(first))
         for owner, target in zip(owners.tolist(), targets.tolist(), strict=True):
             before[target].append((owner, length))
-    found = np.full(size, _ENDLESS, np.int64)
+    found = np.full(size, _INFINITE, np.int64)
     waiting = deque((state, 0) for state in np.flatnonzero(flat.finals).tolist())
     while waiting:
         state, rest = waiting.popleft()
@@ -249,64 +256,67 @@ def _distances(machine: LazyDfa) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
             continue
         found[state] = rest
         for owner, length in before[state]:
-            # what costs nothing comes before all that is one byte further away
+            # 0-1 breadth-first search: epsilon edges go to the front
             (waiting.append if length else waiting.appendleft)((owner, rest + length))
     return found
 
 
-#: The most states of an automaton whose paths are counted; larger ones are walked.
-_COUNTED = 600
-#: Draws for each text asked for; languages with fewer texts run out of new ones.
-_DRAWS = 12
-#: Seconds all of it may take; what is found until then is the answer.
-_SECONDS = 1.0
-#: Characters a text may have beyond the shortest, where that one is long.
-_MORE = 60
-#: Edits tried of a sample until one is outside the language.
-_EDITS = 24
+#: The most states of an automaton whose paths are counted; larger ones are sampled by walks.
+_MAX_COUNTED_STATES = 600
+#: The most draws for each requested text; a finite language runs out of new ones.
+_MAX_DRAWS_PER_TEXT = 12
+#: The most seconds for all samples together; those found until then are returned.
+_MAX_SECONDS = 1.0
+#: The most characters beyond the shortest text, if that one is long.
+_MAX_EXTRA_CHARACTERS = 60
+#: The most edits of a sample that are tried until one is outside the language.
+_MAX_EDITS = 24
 
 
 def samples(grammar: Grammar, count: int = 5, seed: int = 0, longest: int = 40) -> tuple[str, ...]:
-    """Different texts of the language, at most ``count``; fewer where there are fewer.
+    """Different accepted texts, at most ``count``; fewer if the language has fewer.
 
-    Each is accepted. They are about ``longest`` characters or fewer where there are such.
-    A small automaton is sampled by counting (``Paths.draw``): short lengths more often, then every
-    path of that length with equal chance. Other machines are walked (``Wander.draw``), the
-    rules as they are written. In both the letters, digits and signs of ASCII are drawn first.
+    They have about ``longest`` characters or fewer, if such texts exist. A small automaton is
+    sampled by counting (``Paths.draw``): short lengths more often, then every path of that length
+    with equal probability. Other machines are sampled by walks (``RandomWalk.draw``) through the
+    rules as they are written. Both prefer printable ASCII.
 
-    Cost: some milliseconds; a second at most.
+    Cost: a few milliseconds; a second at most.
     """
     found: dict[str, None] = {}
     try:
         draws = _draws(grammar, Random(seed), longest)
-        for _ in range(_DRAWS * count):
+        for _ in range(_MAX_DRAWS_PER_TEXT * count):
             if len(found) == count:
                 break
             text = next(draws, None)
             if text is not None and text not in found and grammar.accepts(text):
                 found[text] = None
     except LimitError:
-        pass  # what was found in time
+        pass  # the samples found in time are returned
     return tuple(found)
 
 
-def told(grammar: Grammar) -> str:
-    """How the samples of a grammar are drawn, in a sentence."""
-    if isinstance(grammar.reader, Dfa) and len(grammar.reader) <= _COUNTED:
-        return "a random length, short ones more often; then each path through the automaton alike"
+def sampling_method(grammar: Grammar) -> str:
+    """How the samples of a grammar are drawn, as a message for the page."""
+    if isinstance(grammar.reader, Dfa) and len(grammar.reader) <= _MAX_COUNTED_STATES:
+        return (
+            "a random length, shorter ones more often; "
+            "then each path of that length with equal probability"
+        )
     return "a random walk through the rules that prefers calls and always ends"
 
 
 def near_misses(
     grammar: Grammar, count: int = 3, seed: int = 0, longest: int = 40
 ) -> tuple[tuple[str, str], ...]:
-    """Texts outside the language that one edit brings in, each with what was done to a sample."""
+    """Rejected texts that are one edit away from a sample, each with a description of the edit."""
     random = Random(seed)
     found: dict[str, str] = {}
     for text in samples(grammar, 3 * count, seed, longest):
         if len(found) == count:
             break
-        for _ in range(_EDITS):
+        for _ in range(_MAX_EDITS):
             edited, what = _edited(text, random)
             if edited not in found and not _accepts(grammar, edited):
                 found[edited] = what
@@ -318,22 +328,22 @@ def _accepts(grammar: Grammar, text: str) -> bool:
     try:
         return grammar.accepts(text)
     except LimitError:
-        return True  # nobody knows: no example then
+        return True  # unknown, so it is no example
 
 
 def _draws(grammar: Grammar, random: Random, longest: int) -> Iterator[str | None]:
-    """Texts without end, accepted ones; None where a walk came to bytes that are no text.
+    """An infinite sequence of accepted texts; None for a walk whose bytes are not UTF-8.
 
     Raises: LimitError
     """
-    machine = _machine(grammar)  # it has a budget of its own
-    limits = replace(grammar.limits, seconds=min(_SECONDS, grammar.limits.seconds), began=None)
-    wander = Wander(machine, limits.begun())
+    machine = _machine(grammar)  # its limits are separate
+    limits = replace(grammar.limits, seconds=min(_MAX_SECONDS, grammar.limits.seconds), began=None)
+    wander = RandomWalk(machine, limits.begun())
     if wander.shortest is None:
-        return  # a language without texts
-    # where the shortest text is long already, there has to be room to differ from it
+        return  # the empty language
+    # if the shortest text is long, other texts need room to differ from it
     shortest = wander.shortest
-    most = max(longest, shortest + min(shortest, _MORE))
+    most = max(longest, shortest + min(shortest, _MAX_EXTRA_CHARACTERS))
     draw = _by_counting(grammar, most) or _by_walking(wander, shortest, most)
     while True:
         yield draw(random)
@@ -343,15 +353,15 @@ _Draw = Callable[[Random], str | None]
 
 
 def _by_counting(grammar: Grammar, longest: int) -> _Draw | None:
-    if not isinstance(grammar.reader, Dfa) or len(grammar.reader) > _COUNTED:
+    if not isinstance(grammar.reader, Dfa) or len(grammar.reader) > _MAX_COUNTED_STATES:
         return None
     paths = Paths(grammar.reader, longest)
     return paths.draw if paths.lengths else None
 
 
-def _by_walking(wander: Wander, shortest: int, longest: int) -> _Draw:
+def _by_walking(wander: RandomWalk, shortest: int, longest: int) -> _Draw:
     def draw(random: Random) -> str | None:
-        # a length for each text, so that long ones are not all as long as they may be
+        # a random length for each text, so that not all are as long as possible
         most = random.randint((shortest + longest) // 2, longest)
         try:
             return wander.draw(random, most).decode()
@@ -362,7 +372,7 @@ def _by_walking(wander: Wander, shortest: int, longest: int) -> _Draw:
 
 
 def _machine(grammar: Grammar) -> Dfa | LazyDfa | Network:
-    """The rules as they are written, or the automaton of a language that needs no stack."""
+    """The network of the written rules, or the automaton of a regular language."""
     if not isinstance(grammar.reader, Network):
         return grammar.reader
     try:
@@ -371,8 +381,8 @@ def _machine(grammar: Grammar) -> Dfa | LazyDfa | Network:
         return grammar.reader
 
 
-#: What can be done to a text at a place: how it is told, and what becomes of the text.
-_WAYS: tuple[tuple[str, Callable[[str, int], str]], ...] = (
+#: The edits of a text at a position: a description, and the function.
+_EDITS: tuple[tuple[str, Callable[[str, int], str]], ...] = (
     ("left out {0!r}", lambda text, at: text[:at] + text[at + 1 :]),
     ("doubled {0!r}", lambda text, at: text[: at + 1] + text[at:]),
     (
@@ -384,9 +394,9 @@ _WAYS: tuple[tuple[str, Callable[[str, int], str]], ...] = (
 
 
 def _edited(text: str, random: Random) -> tuple[str, str]:
-    """A text with one thing done to it, and what that was."""
+    """A text after one random edit, and the description of the edit."""
     if not text:
         return "?", "put in '?'"
     at = random.randrange(len(text))
-    told, way = random.choice(_WAYS)
-    return way(text, at), told.format(text[at])
+    description, edit = random.choice(_EDITS)
+    return edit(text, at), description.format(text[at])

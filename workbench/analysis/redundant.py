@@ -1,7 +1,7 @@
-"""Redundant alternatives: a tree in; out come those that read nothing the others do not read.
+"""Finds redundant alternatives: those that match no text the others do not match.
 
-Only what is certain is told: branches written alike, and terminals whose machine accepts nothing
-that another's does not.
+Only certain cases are reported: equal branches, and terminals whose language is included in that of
+another one.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from workbench.syntax.grammar_tree import Sequence as Row
 from workbench.syntax.regex.extensions import labels_in
 from workbench.syntax.regex.tree import Alternate, Concat, Group, Regex, Repeat
 
-#: More branches than these are compared by how they are written alone.
-_COMPARED = 24
-#: So many pairs of states are looked at until nobody knows whether one holds the other.
-_PAIRS = 4_000
+#: More alternatives than these are compared only by their syntax.
+_MAX_COMPARED = 24
+#: Inclusion is unknown after this many pairs of states.
+_MAX_PAIRS = 4_000
 
 
 _Node = Expression | Regex
 
 
 def redundant_advice(cfg: Cfg, tree: GrammarTree) -> tuple[Advice, ...]:
-    """Alternatives that add nothing, and rules that have no text but the empty one."""
+    """Redundant alternatives, and rules whose only text is the empty one."""
     program = cfg.program
     empty = {
         name for name in cfg.rules if program.texts_of(program.names.index(name)) == SOME | EMPTY
@@ -57,13 +57,13 @@ def redundant_advice(cfg: Cfg, tree: GrammarTree) -> tuple[Advice, ...]:
 
 
 def _labelled(body: Expression) -> bool:
-    """Whether an expression has a label, whose token may have no text."""
+    """Whether an expression has a terminal label; the label's token may have no text."""
     regexes = (node.regex for node in _nodes(body) if isinstance(node, Pattern))
     return any(True for regex in regexes for _ in labels_in(regex))
 
 
 def redundant_regex_advice(regex: Regex, source: Source, limits: Limits) -> tuple[Advice, ...]:
-    """Alternatives of a regex that add nothing."""
+    """The redundant alternatives of a regex."""
     return tuple(_in_time(redundant_branches(regex, source.text, limits)))
 
 
@@ -88,7 +88,9 @@ def redundant_rules(cfg: Cfg) -> Iterator[Advice]:
             case Literal(value=value):
                 return literals([value], cfg.limits)
             case Pattern(regex=regex) if any(labels_in(regex)):
-                return None  # a label reads one token, which no machine over characters says
+                return (
+                    None  # a label reads one token, which a machine over characters cannot express
+                )
             case Pattern() | Substrings() | Except() | Automaton():
                 return cfg.machine(node)
         return None
@@ -97,28 +99,28 @@ def redundant_rules(cfg: Cfg) -> Iterator[Advice]:
         for node in _nodes(body):
             match node:
                 case Choice(options=options):
-                    yield from _among(options, machine, text)
+                    yield from _redundant_among(options, machine, text)
                 case Pattern(regex=regex):
                     yield from redundant_branches(regex, text, cfg.limits)
 
 
 def redundant_branches(regex: Regex, text: str, limits: Limits) -> Iterator[Advice]:
-    """The redundant branches of a regex written somewhere in ``text``."""
+    """The redundant branches of a regex that is a part of ``text``."""
 
     def machine(node: _Node) -> Dfa | None:
-        assert not isinstance(node, _OF_RULES)
+        assert not isinstance(node, _EXPRESSIONS)
         return None if any(labels_in(node)) else regex_dfa(node, limits)
 
     for node in _regex_nodes(regex):
         if isinstance(node, Alternate):
-            yield from _among(node.options, machine, text)
+            yield from _redundant_among(node.options, machine, text)
 
 
 _TERMINALS = (Literal, Pattern, Substrings, Except, Automaton)
-_OF_RULES = (*_TERMINALS, Nonterminal, Row, Choice, Repetition)
+_EXPRESSIONS = (*_TERMINALS, Nonterminal, Row, Choice, Repetition)
 
 
-def _among(
+def _redundant_among(
     options: Sequence[_Node], machine_of: Callable[[_Node], Dfa | None], text: str
 ) -> Iterator[Advice]:
     """The redundant ones of some alternatives."""
@@ -133,7 +135,7 @@ def _among(
             f"duplicate alternative: {_written(options[twin], text)}",
             span, "duplicate_alternative", "delete one of them", fix,
         )  # fmt: skip
-    if len(left) > _COMPARED:
+    if len(left) > _MAX_COMPARED:
         return
     machines = {place: machine for place in left if (machine := machine_of(options[place]))}
     out: set[int] = set()
@@ -151,14 +153,14 @@ def _among(
 
 
 def is_included(smaller: Dfa, larger: Dfa) -> bool:
-    """Whether each text of one machine is one of the other's; False where that takes too long."""
+    """Whether one machine's language is included in the other's; False if that takes too long."""
     _, pairs = joint_classes(smaller, larger)
     start = (smaller.initial, larger.initial)
     seen, waiting = {start}, [start]
-    for one, other in waiting:  # grows while it is read
+    for one, other in waiting:  # extended in the loop
         if smaller.finals[one] and (other == DEAD or not larger.finals[other]):
             return False
-        if len(waiting) > _PAIRS:
+        if len(waiting) > _MAX_PAIRS:
             return False
         for here, there in pairs:
             step = int(smaller.table[one, here])
@@ -172,7 +174,7 @@ def is_included(smaller: Dfa, larger: Dfa) -> bool:
 
 
 def _cut(options: Sequence[_Node], place: int, text: str) -> tuple[Span, str | None]:
-    """An option's place with one of its bars, and the fix that cuts it out, where that is safe."""
+    """An option's span with one of its bars, and the fix that deletes it, if that is safe."""
     span = options[place].span
     if place and text[options[place - 1].span.end : span.start].strip() == "|":
         return Span(options[place - 1].span.end, span.end), ""
@@ -207,7 +209,7 @@ def _regex_nodes(regex: Regex) -> Iterator[Regex]:
 
 
 def _in_time(found: Iterator[Advice]) -> Iterator[Advice]:
-    """What is found before a limit is met: advice is worth no more than the time it has."""
+    """The advice found before a limit is reached."""
     try:
         yield from found
     except LimitError:

@@ -1,9 +1,10 @@
-"""Grammar and regex trees as pieces with places, and readers of their terminals.
+"""Grammar and regex trees as pieces with source spans, and matchers of their terminals.
 
-Slow and obvious, for explanations: a reader knows which piece of the text it was written in reads
-on, which the machines made for speed have forgotten.
+Used for explanations. Unlike the machines that masks are made from, a matcher knows which piece
+of the grammar's text continues to read. Simplicity matters more than speed.
 
-What derives no text is left out, so that whatever a piece begins to read can be finished.
+Pieces that derive no text are left out, so every text that a piece begins to read can be
+completed.
 """
 
 from __future__ import annotations
@@ -39,161 +40,161 @@ from workbench.syntax.regex.tree import (
 
 _BYTES = 256
 
-#: What a reader remembers of what it has read.
-Memory = Hashable
+#: The state of a matcher after the bytes it has read.
+MatcherState = Hashable
 
 
-class Reader(Protocol):
-    """A machine over bytes. Whatever it reads can be finished: it never runs into a dead end."""
+class Matcher(Protocol):
+    """An automaton over bytes without dead ends: whatever it reads can be completed."""
 
     @property
-    def initial(self) -> Memory:
-        """Before anything is read."""
+    def initial(self) -> MatcherState:
+        """The state before the first byte."""
 
-    def step(self, memory: Memory, byte: int) -> Memory | None:
-        """What it remembers after one more byte; None where it cannot read it."""
+    def step(self, state: MatcherState, byte: int) -> MatcherState | None:
+        """The state after one more byte; None if it cannot read the byte."""
 
-    def ends(self, memory: Memory) -> bool:
-        """Whether what it has read is a whole text of its own."""
+    def is_final(self, state: MatcherState) -> bool:
+        """Whether the bytes read are a complete text."""
 
-    def is_over(self, memory: Memory) -> bool:
-        """Whether it is known that it reads nothing more."""
+    def is_exhausted(self, state: MatcherState) -> bool:
+        """Whether it certainly reads no further byte."""
 
     def boundaries(self) -> Iterable[int]:
-        """Bytes that it may treat otherwise than the byte before them."""
+        """Bytes that it may treat differently from the preceding byte."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OneOf:
+class SetMatcher:
     """One character out of a set, or one byte out of a set."""
 
-    #: For each node what is read and where it leads; node 0 is the end.
+    #: For each node its edges (low, high, target); node 0 is final.
     edges: tuple[tuple[tuple[int, int, int], ...], ...]
-    #: The characters, or None where it reads a byte.
+    #: The characters; None for a set of bytes.
     characters: Ranges | None
     initial: int
 
-    def step(self, memory: Memory, byte: int) -> Memory | None:
-        assert isinstance(memory, int)
-        for low, high, target in self.edges[memory]:
+    def step(self, state: MatcherState, byte: int) -> MatcherState | None:
+        assert isinstance(state, int)
+        for low, high, target in self.edges[state]:
             if low <= byte <= high:
                 return target
         return None
 
-    def ends(self, memory: Memory) -> bool:
-        return memory == 0
+    def is_final(self, state: MatcherState) -> bool:
+        return state == 0
 
-    is_over = ends
+    is_exhausted = is_final
 
     def boundaries(self) -> Iterable[int]:
         return (edge for row in self.edges for low, high, _ in row for edge in (low, high + 1))
 
 
 @lru_cache(maxsize=1024)
-def character(ranges: Ranges) -> OneOf:
-    """The reader of a set of characters, which is not empty."""
+def character_matcher(ranges: Ranges) -> SetMatcher:
+    """The matcher of a nonempty set of characters."""
     edges = character_machine(ranges).edges
-    return OneOf(edges, ranges, len(edges) - 1)
+    return SetMatcher(edges, ranges, len(edges) - 1)
 
 
 @lru_cache(maxsize=1024)
-def one_byte(ranges: Ranges) -> OneOf:
-    """The reader of a set of bytes, which is not empty."""
-    return OneOf(((), tuple((low, high, 0) for low, high in ranges)), None, 1)
+def byte_matcher(ranges: Ranges) -> SetMatcher:
+    """The matcher of a nonempty set of bytes."""
+    return SetMatcher(((), tuple((low, high, 0) for low, high in ranges)), None, 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pieces:
-    """Any contiguous piece of a byte string (``#substrs``): it remembers where that may end."""
+class SubstringMatcher:
+    """Any substring of a byte string (``#substrs``); the state is the set of its possible ends."""
 
     value: bytes
 
     @property
-    def initial(self) -> Memory:
+    def initial(self) -> MatcherState:
         return frozenset(range(len(self.value) + 1))
 
-    def step(self, memory: Memory, byte: int) -> Memory | None:
-        assert isinstance(memory, frozenset)
+    def step(self, state: MatcherState, byte: int) -> MatcherState | None:
+        assert isinstance(state, frozenset)
         value = self.value
-        return frozenset(i + 1 for i in memory if i < len(value) and value[i] == byte) or None
+        return frozenset(i + 1 for i in state if i < len(value) and value[i] == byte) or None
 
-    def ends(self, memory: Memory) -> bool:
+    def is_final(self, state: MatcherState) -> bool:
         return True
 
-    def is_over(self, memory: Memory) -> bool:
-        return memory == frozenset((len(self.value),))
+    def is_exhausted(self, state: MatcherState) -> bool:
+        return state == frozenset((len(self.value),))
 
     def boundaries(self) -> Iterable[int]:
         return (edge for byte in self.value for edge in (byte, byte + 1))
 
 
-class Without:
-    """A byte string in which none of some strings occurs, not empty (``except!``).
+class ExceptMatcher:
+    """A nonempty byte string in which none of some strings occurs (``except!``).
 
-    It remembers the longest end of what it has read that one of them begins with, and how
-    many bytes may follow (Aho & Corasick 1975, with the failures looked for at every step).
+    The state is the longest suffix read that is a prefix of one of the strings, and how many
+    bytes may follow (Aho & Corasick 1975; failure links are searched at every step).
     """
 
     def __init__(self, strings: Iterable[bytes], limit: int | None) -> None:
         self._strings = tuple(strings)
-        self._begun = {s[:length] for s in self._strings for length in range(len(s))} | {b""}
-        #: Nothing has been read where the first is None.
+        self._prefixes = {s[:length] for s in self._strings for length in range(len(s))} | {b""}
+        #: The suffix is None before the first byte.
         self.initial: tuple[bytes | None, int | None] = (None, limit)
 
-    def step(self, memory: Memory, byte: int) -> Memory | None:
-        assert isinstance(memory, tuple)
-        kept, left = memory
+    def step(self, state: MatcherState, byte: int) -> MatcherState | None:
+        assert isinstance(state, tuple)
+        suffix, left = state
         if left == 0:
             return None
-        tail = (kept or b"") + bytes((byte,))
+        tail = (suffix or b"") + bytes((byte,))
         if tail.endswith(self._strings):
             return None
-        while tail not in self._begun:
+        while tail not in self._prefixes:
             tail = tail[1:]
         return tail, None if left is None else left - 1
 
-    def ends(self, memory: Memory) -> bool:
-        assert isinstance(memory, tuple)
-        return memory[0] is not None
+    def is_final(self, state: MatcherState) -> bool:
+        assert isinstance(state, tuple)
+        return state[0] is not None
 
-    def is_over(self, memory: Memory) -> bool:
-        assert isinstance(memory, tuple)
-        return bool(memory[1] == 0)
+    def is_exhausted(self, state: MatcherState) -> bool:
+        assert isinstance(state, tuple)
+        return bool(state[1] == 0)
 
     def boundaries(self) -> Iterable[int]:
         return (edge for s in self._strings for byte in s for edge in (byte, byte + 1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OfMachine:
-    """The texts of a byte machine: it remembers the state."""
+class DfaMatcher:
+    """The texts of a DFA over bytes."""
 
     machine: Dfa
 
     @property
-    def initial(self) -> Memory:
+    def initial(self) -> MatcherState:
         return self.machine.initial
 
-    def step(self, memory: Memory, byte: int) -> Memory | None:
-        assert isinstance(memory, int)
-        there = self.machine.step(memory, byte)
+    def step(self, state: MatcherState, byte: int) -> MatcherState | None:
+        assert isinstance(state, int)
+        there = self.machine.step(state, byte)
         return None if there == DEAD else there
 
-    def ends(self, memory: Memory) -> bool:
-        assert isinstance(memory, int)
-        return self.machine.is_final(memory)
+    def is_final(self, state: MatcherState) -> bool:
+        assert isinstance(state, int)
+        return self.machine.is_final(state)
 
-    def is_over(self, memory: Memory) -> bool:
-        assert isinstance(memory, int)
-        return not (self.machine.table[memory] != DEAD).any()
+    def is_exhausted(self, state: MatcherState) -> bool:
+        assert isinstance(state, int)
+        return not (self.machine.table[state] != DEAD).any()
 
     def boundaries(self) -> Iterable[int]:
         changes: list[int] = np.flatnonzero(np.diff(self.machine.classes[:_BYTES])).tolist()
         return (byte + 1 for byte in changes)
 
 
-class OfNfa:
-    """The texts of a machine that is not deterministic: it remembers the states it may be in."""
+class NfaMatcher:
+    """The texts of an NFA over bytes; the state is the set of its possible states."""
 
     def __init__(self, nfa: Nfa) -> None:
         self._nfa = nfa
@@ -201,11 +202,11 @@ class OfNfa:
         self._alive = alive_of(
             flat.edges, flat.first, flat.epsilons, flat.first_epsilon, flat.finals
         )
-        #: Empty where it has no text at all.
-        self.initial: frozenset[int] = self._closed([nfa.initial])
+        #: Empty if the NFA accepts no text.
+        self.initial: frozenset[int] = self._closure([nfa.initial])
 
-    def _closed(self, states: list[int]) -> frozenset[int]:
-        """These and all that is reached from them without reading, as far as an end is reached."""
+    def _closure(self, states: list[int]) -> frozenset[int]:
+        """The co-accessible states in the epsilon closure of some states."""
         found = {state for state in states if self._alive[state]}
         waiting = list(found)
         while waiting:
@@ -215,22 +216,22 @@ class OfNfa:
                     waiting.append(target)
         return frozenset(found)
 
-    def step(self, memory: Memory, byte: int) -> Memory | None:
-        assert isinstance(memory, frozenset)
+    def step(self, state: MatcherState, byte: int) -> MatcherState | None:
+        assert isinstance(state, frozenset)
         edges = self._nfa.edges
         reached = [
-            target for state in memory for low, high, target in edges[state] if low <= byte <= high
+            target for origin in state for low, high, target in edges[origin] if low <= byte <= high
         ]
-        return self._closed(reached) or None
+        return self._closure(reached) or None
 
-    def ends(self, memory: Memory) -> bool:
-        assert isinstance(memory, frozenset)
-        return not self._nfa.finals.isdisjoint(memory)
+    def is_final(self, state: MatcherState) -> bool:
+        assert isinstance(state, frozenset)
+        return not self._nfa.finals.isdisjoint(state)
 
-    def is_over(self, memory: Memory) -> bool:
-        assert isinstance(memory, frozenset)
+    def is_exhausted(self, state: MatcherState) -> bool:
+        assert isinstance(state, frozenset)
         edges = self._nfa.edges
-        return not any(self._alive[target] for s in memory for _, _, target in edges[s])
+        return not any(self._alive[target] for s in state for _, _, target in edges[s])
 
     def boundaries(self) -> Iterable[int]:
         lows, highs = self._nfa.flat.edges[:, 0], self._nfa.flat.edges[:, 1]
@@ -240,20 +241,20 @@ class OfNfa:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Leaf:
-    """Something that reads, and where it is written."""
+    """A piece that reads bytes, with its source span."""
 
-    reader: Reader
+    matcher: Matcher
     span: Span
-    #: The terminal, or the regex, it is a piece of.
+    #: The terminal, or the regex, that contains it.
     whole: Span
-    #: The named groups of a regex it is in, the outermost first.
+    #: The named groups of a regex that contain it, the outermost first.
     groups: tuple[Group, ...] = ()
     is_nullable: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Call:
-    """A rule is called, at a place."""
+    """A call of a rule, with the source span of the call."""
 
     rule: str
     span: Span
@@ -261,8 +262,8 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Row:
-    """One part after the other; no part: the empty text."""
+class Concatenation:
+    """Parts in sequence; without parts the empty text."""
 
     parts: tuple[Piece, ...]
     is_nullable: bool = field(init=False)
@@ -272,7 +273,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AnyOf:
+class Alternation:
     """One of the options."""
 
     options: tuple[Piece, ...]
@@ -283,8 +284,8 @@ class AnyOf:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Loop:
-    """From ``low`` to ``high`` copies of a part; of a part that may be empty none is needed."""
+class Repeated:
+    """From ``low`` to ``high`` copies of a part; ``low`` is 0 for a nullable part."""
 
     part: Piece
     low: int
@@ -295,74 +296,74 @@ class Loop:
         return self.low == 0
 
 
-Piece = Leaf | Call | Row | AnyOf | Loop
+Piece = Leaf | Call | Concatenation | Alternation | Repeated
 
 #: The empty text.
-NOTHING = Row(())
+EMPTY_PIECE = Concatenation(())
 
 
-def row(parts: list[Piece | None]) -> Piece | None:
-    """One after the other; None, no text at all, where one of them has none."""
+def concatenation(parts: list[Piece | None]) -> Piece | None:
+    """The parts in sequence; None (no text) if one of them has no text."""
     kept = [part for part in parts if part is not None]
     if len(kept) < len(parts):
         return None
-    return kept[0] if len(kept) == 1 else Row(tuple(kept))
+    return kept[0] if len(kept) == 1 else Concatenation(tuple(kept))
 
 
-def any_of(options: list[Piece | None]) -> Piece | None:
-    """Whichever has texts; None where none has any."""
+def alternation(options: list[Piece | None]) -> Piece | None:
+    """The options that have texts; None if none has any."""
     kept = tuple(option for option in options if option is not None)
     if len(kept) > 1:
-        return AnyOf(kept)
+        return Alternation(kept)
     return kept[0] if kept else None
 
 
-def loop(part: Piece | None, low: int, high: int | None) -> Piece | None:
-    """Copies of a part; None where a copy is needed and there is none."""
+def repeated(part: Piece | None, low: int, high: int | None) -> Piece | None:
+    """Copies of a part; None if a copy is needed and the part has no text."""
     if high == 0 or (part is None and low == 0):
-        return NOTHING
+        return EMPTY_PIECE
     if part is None:
         return None
-    return Loop(part, 0 if part.is_nullable else low, high)
+    return Repeated(part, 0 if part.is_nullable else low, high)
 
 
 def regex_piece(regex: Regex, whole: Span, groups: tuple[Group, ...] = ()) -> Piece | None:
-    """A regex that stands at ``whole``, or a part of it in some named groups.
+    """A regex with the source span ``whole``, or a part of it inside some named groups.
 
-    None where it matches nothing at all.
+    None if it matches no text.
     """
     match regex:
         case Characters(ranges=ranges, span=span):
-            return Leaf(character(ranges), span, whole, groups) if ranges else None
+            return Leaf(character_matcher(ranges), span, whole, groups) if ranges else None
         case Bytes(ranges=ranges, span=span):
-            return Leaf(one_byte(ranges), span, whole, groups) if ranges else None
+            return Leaf(byte_matcher(ranges), span, whole, groups) if ranges else None
         case Concat(parts=parts):
-            return row([regex_piece(part, whole, groups) for part in parts])
+            return concatenation([regex_piece(part, whole, groups) for part in parts])
         case Alternate(options=options):
-            return any_of([regex_piece(option, whole, groups) for option in options])
+            return alternation([regex_piece(option, whole, groups) for option in options])
         case Repeat(part=part, low=low, high=high):
-            return loop(regex_piece(part, whole, groups), low, high)
+            return repeated(regex_piece(part, whole, groups), low, high)
         case Group(part=part, name=name):
             return regex_piece(part, whole, groups if name is None else (*groups, regex))
         case Extension(span=span):
-            reader = OfNfa(thompson(regex))
-            empty = reader.ends(reader.initial)
-            return Leaf(reader, span, whole, groups, empty) if reader.initial else None
+            matcher = NfaMatcher(thompson(regex))
+            empty = matcher.is_final(matcher.initial)
+            return Leaf(matcher, span, whole, groups, empty) if matcher.initial else None
 
 
 def literal_piece(literal: Literal, source: Source) -> Piece | None:
-    """A string, letter by letter, each at its own place."""
+    """A string as a sequence of characters, each with a separate span."""
     text = literal.value.decode("utf-8")
     letters: list[Piece | None] = []
     for letter, span in zip(text, _letters(literal, text, source), strict=True):
-        letters.append(Leaf(character(((ord(letter), ord(letter)),)), span, literal.span))
-    return row(letters)
+        letters.append(Leaf(character_matcher(((ord(letter), ord(letter)),)), span, literal.span))
+    return concatenation(letters)
 
 
 def _letters(literal: Literal, text: str, source: Source) -> list[Span]:
-    """Where each letter of a string is written; the whole where that is not told.
+    """The span of each letter of a string; if unknown, the span of the whole string.
 
-    A tree made by hand has only that, and so have strings with escapes KBNF does not know.
+    It is unknown in trees that were not parsed from KBNF, and for escapes that KBNF lacks.
     """
     start, end = literal.span.start, literal.span.end
     quoted = source.text[start:end]
@@ -379,10 +380,10 @@ def leaves(piece: Piece) -> Iterator[Leaf]:
     match piece:
         case Leaf():
             yield piece
-        case Row(parts=parts) | AnyOf(options=parts):
+        case Concatenation(parts=parts) | Alternation(options=parts):
             for part in parts:
                 yield from leaves(part)
-        case Loop(part=part):
+        case Repeated(part=part):
             yield from leaves(part)
         case Call():
             pass

@@ -1,4 +1,4 @@
-"""Characters and texts of a grammar that no sequence of tokens can write."""
+"""Lint: literals and characters of a grammar that no sequence of tokens contains."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from workbench.syntax.regex import tree as regex
 from workbench.syntax.regex.tree import Regex
 from workbench.vocabulary.vocabulary import Vocabulary
 
-#: Members of a set that are asked for one by one, and how many of the lost ones are named.
-_ASKED, _TOLD = 512, 4
+#: The most members of a set that are tried one by one, and the most missing ones that are named.
+_MAX_TRIED, _MAX_NAMED = 512, 4
 
 
 @dataclass(frozen=True)
-class Speller:
-    """Which byte strings some sequence of tokens holds, anywhere in it.
+class TokenCoverage:
+    """Which byte strings occur in some sequence of tokens.
 
-    A token may begin before such a piece and may end after it, so "no" is certain whatever
-    stands around the piece; "yes" says nothing of what a grammar allows there.
+    A token may begin before such a string and end after it, so "no" is certain in any context;
+    "yes" does not mean that a grammar allows the surrounding bytes.
     """
 
     vocabulary: Vocabulary
 
     @property
-    def spells_all(self) -> bool:
-        """Whether every byte is a token, and so every text can be spelled."""
+    def covers_all(self) -> bool:
+        """Whether every byte is a token, so that every text can be tokenized."""
         return len(self.vocabulary.single_bytes) == 256
 
     @cached_property
@@ -55,15 +55,15 @@ class Speller:
         return frozenset(token[start:] for token in self._tokens for start in range(len(token)))
 
     def holds(self, piece: bytes) -> bool:
-        """Whether some sequence of tokens holds these bytes.
+        """Whether some sequence of tokens contains these bytes.
 
-        Cost: for each place of the piece the tokens that may stand there.
+        Cost: for each position of the piece the tokens that may begin there.
         """
-        if self.spells_all or not piece:
+        if self.covers_all or not piece:
             return True
         if any(piece in token for token in self._tokens if len(token) >= len(piece)):
             return True
-        # reached[i]: the first i bytes end with a token, which may have begun before them
+        # reached[i]: a token can end after the first i bytes; it may have begun before them
         longest = max(map(len, self._tokens), default=0)
         reached = [True] + [piece[:end] in self._endings for end in range(1, len(piece) + 1)]
         for start in range(len(piece)):
@@ -76,76 +76,79 @@ class Speller:
                     reached[end] = True
         return reached[-1]
 
-    def lost(self, ranges: Ranges) -> tuple[str, ...]:
-        """The characters of a set that cannot be spelled; none where it is too large to ask."""
-        if self.spells_all or size(ranges) > _ASKED:
+    def missing(self, ranges: Ranges) -> tuple[str, ...]:
+        """The characters of a set that cannot be tokenized; none if the set is too large to try."""
+        if self.covers_all or size(ranges) > _MAX_TRIED:
             return ()
         members = (chr(code) for low, high in ranges for code in range(low, high + 1))
         return tuple(member for member in members if not self.holds(member.encode()))
 
 
-def spelling_advice(grammar: Grammar, vocabulary: Vocabulary) -> tuple[Advice, ...]:
-    """The literals and characters of a grammar that the vocabulary cannot spell."""
-    speller = Speller(vocabulary)
-    if speller.spells_all:
+def unspellable_advice(grammar: Grammar, vocabulary: Vocabulary) -> tuple[Advice, ...]:
+    """The literals and characters of a grammar that the vocabulary cannot produce."""
+    coverage = TokenCoverage(vocabulary)
+    if coverage.covers_all:
         return ()
     found: dict[Advice, None] = {}
-    for piece in written(grammar):
+    for piece in literals_and_sets(grammar):
         if isinstance(piece, tuple):
             text, span = piece
-            if not speller.holds(text):
-                found[_unspellable(repr(text.decode("utf-8", "replace")), span, speller)] = None
-        elif lost := speller.lost(piece.ranges):
-            found[_lost(lost, piece, speller)] = None
+            if not coverage.holds(text):
+                found[_unspellable(repr(text.decode("utf-8", "replace")), span, coverage)] = None
+        elif missing := coverage.missing(piece.ranges):
+            found[_missing_advice(missing, piece, coverage)] = None
     return tuple(sorted(found, key=lambda one: one.span.start))
 
 
-def _unspellable(what: str, span: Span, speller: Speller) -> Advice:
+def _unspellable(what: str, span: Span, coverage: TokenCoverage) -> Advice:
     return Advice(
-        f"{what} cannot be spelled with the tokens of {speller.vocabulary.name}",
+        f"{what} cannot be spelled with the tokens of {coverage.vocabulary.name}",
         span,
         "unspellable",
         "texts that need it are never generated; rewrite it, or choose another model",
     )
 
 
-def _lost(lost: tuple[str, ...], piece: regex.Characters, speller: Speller) -> Advice:
-    """What is said of a set some or all of whose characters cannot be spelled."""
-    told = ", ".join(map(repr, lost[:_TOLD])) + (" and others" if len(lost) > _TOLD else "")
-    if len(lost) == size(piece.ranges):
-        return _unspellable(told, piece.span, speller)
+def _missing_advice(
+    missing: tuple[str, ...], piece: regex.Characters, coverage: TokenCoverage
+) -> Advice:
+    """The advice on a set of which some or all characters cannot be tokenized."""
+    names = ", ".join(map(repr, missing[:_MAX_NAMED]))
+    names += " and others" if len(missing) > _MAX_NAMED else ""
+    if len(missing) == size(piece.ranges):
+        return _unspellable(names, piece.span, coverage)
     return Advice(
-        f"of this set {told} cannot be spelled with the tokens of {speller.vocabulary.name}",
+        f"of this set {names} cannot be spelled with the tokens of {coverage.vocabulary.name}",
         piece.span,
         "partly_unspellable",
         "a model can generate only the others",
     )
 
 
-def written(grammar: Grammar) -> Iterator[tuple[bytes, Span] | regex.Characters]:
+def literals_and_sets(grammar: Grammar) -> Iterator[tuple[bytes, Span] | regex.Characters]:
     """The literals and sets of a grammar, from left to right."""
     if grammar.regex is not None:
-        yield from _of_regex(grammar.regex)
+        yield from _in_regex(grammar.regex)
     elif grammar.tree is not None:
         for body in gathered(grammar.tree).values():
-            yield from _of_rules(body)
+            yield from _in_expression(body)
 
 
-def _of_rules(node: Expression) -> Iterator[tuple[bytes, Span] | regex.Characters]:
+def _in_expression(node: Expression) -> Iterator[tuple[bytes, Span] | regex.Characters]:
     match node:
         case Literal(value=value, span=span):
             yield value, span
         case Pattern(regex=inner):
-            yield from _of_regex(inner)
+            yield from _in_regex(inner)
         case Sequence(items=parts) | Choice(options=parts):
             for part in parts:
-                yield from _of_rules(part)
+                yield from _in_expression(part)
         case Repetition(item=item):
-            yield from _of_rules(item)
+            yield from _in_expression(item)
 
 
-def _of_regex(node: Regex) -> Iterator[tuple[bytes, Span] | regex.Characters]:
-    """Letters that follow each other come as one piece."""
+def _in_regex(node: Regex) -> Iterator[tuple[bytes, Span] | regex.Characters]:
+    """Adjacent letters are one piece."""
     match node:
         case regex.Characters():
             yield node
@@ -159,11 +162,11 @@ def _of_regex(node: Regex) -> Iterator[tuple[bytes, Span] | regex.Characters]:
                 if word:
                     yield word.encode(), begun
                 word = ""
-                yield from _of_regex(part)
+                yield from _in_regex(part)
             if word:
                 yield word.encode(), begun
         case regex.Alternate(options=parts):
             for part in parts:
-                yield from _of_regex(part)
+                yield from _in_regex(part)
         case regex.Repeat(part=part) | regex.Group(part=part):
-            yield from _of_regex(part)
+            yield from _in_regex(part)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from workbench.analysis.lint import Lint, lint, tree_advice
-from workbench.analysis.run_tracing import Followed, Follower
+from workbench.analysis.run_tracing import PicturedMachine, RunTracer
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.base.dfa import Dfa
 from workbench.base.errors import LimitError, WorkbenchError
@@ -104,16 +104,16 @@ class Compiled:
             lambda: tuple(Problem.advised(one, grammar.source) for one in tree_advice(grammar)),
         )
 
-    def follower(self) -> Follower:
+    def follower(self) -> RunTracer:
         """Follows a run through the machines of the grammar, from its beginning.
 
         Raises: WorkbenchError where there is no grammar.
         """
-        return Follower(self._readable(), self.characters, self._numbers)
+        return RunTracer(self._readable(), self.characters, self._numbers)
 
-    def _numbers(self, followed: Followed) -> Mapping[str, str]:
+    def _numbers(self, followed: PicturedMachine) -> Mapping[str, str]:
         """The numbers of the states of a machine as pictures show them."""
-        machine = Machine.CHARACTERS if followed is Followed.CHARACTERS else Machine.RULES
+        machine = Machine.CHARACTERS if followed is PicturedMachine.CHARACTERS else Machine.RULES
         if self.missing(machine):
             return {}
         try:

@@ -1,32 +1,37 @@
-"""Text for people: control and format characters as glyphs or codes, shortened, counted."""
+"""Text for people: invisible characters as glyphs or codes, shortened, counted.
+
+White space is drawn as ``·`` ``⏎`` ``⇥``; control characters and bytes that are no UTF-8 as
+``<0xE2>``; characters without a glyph (format, private, unassigned) as ``<U+202E>``. The result has
+no line break, no character that XML forbids, and none that changes the reading direction.
+"""
 
 from __future__ import annotations
 
 import unicodedata
 from functools import lru_cache
 
-#: Drawn in place of white space; the space itself would vanish in a picture.
+#: Glyphs for white space, which would be invisible in a picture.
 _GLYPHS = {" ": "·", "\n": "⏎", "\t": "⇥", "\r": "␍"}
 
 
-#: Categories without a glyph, or whose glyph depends on what surrounds it.
+#: Unicode categories without a glyph, or whose glyph depends on the context.
 _SHAPELESS = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs"})
 
 
 def visible(text: str | bytes) -> str:
-    """The text with everything invisible spelt out; half characters as their bytes."""
+    """The text with invisible characters escaped; incomplete characters as bytes."""
     if isinstance(text, bytes):
         text = text.decode("utf-8", "surrogateescape")
     shown = "".join(_GLYPHS.get(c) or printable(c) for c in text)
-    # an accent with nothing under it would sit on whatever the picture has before it
+    # a combining accent at the start would combine with the text before it in the picture
     return "◌" + shown if shown and unicodedata.combining(shown[0]) else shown
 
 
 def printable(text: str) -> str:
-    """Text made for reading, with only what no picture can hold spelt out: spaces stay."""
-    if text.isprintable():  # the same categories, asked of all characters at once
+    """Text with only those characters escaped that a picture cannot hold; spaces are kept."""
+    if text.isprintable():  # tests the same categories for all characters
         return text
-    return "".join(c if c in " \n" else _spelt(c) for c in text)
+    return "".join(c if c in " \n" else _escaped(c) for c in text)
 
 
 def shorten(text: str, width: int) -> str:
@@ -39,7 +44,7 @@ def shorten(text: str, width: int) -> str:
 
 @lru_cache(maxsize=8192)
 def columns(text: str) -> int:
-    """How many columns a text takes in a font of one width."""
+    """The number of columns of a text in a monospaced font."""
     return sum(
         0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
         for c in text
@@ -47,7 +52,7 @@ def columns(text: str) -> int:
 
 
 def fitted(text: str, most: int) -> str:
-    """The text in at most so many columns; letters of some scripts take two."""
+    """The text in at most ``most`` columns; letters of some scripts take two."""
     text = shorten(text, most)
     while (wide := columns(text)) > most:
         text = shorten(text, max(3, len(text) - (wide - most + 1) // 2))
@@ -59,7 +64,7 @@ def count_of(number: int, what: str) -> str:
     return f"{number:,} {what}{'s' * (number != 1)}"
 
 
-def _spelt(character: str) -> str:
+def _escaped(character: str) -> str:
     if unicodedata.category(character) not in _SHAPELESS:
         return character
     point = ord(character)

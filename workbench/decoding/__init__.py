@@ -1,4 +1,4 @@
-"""Decoding: models, the loop, sampling strategies, traces, and comparisons of methods.
+"""Decoding: models, the decoding loop, strategies, sampling, traces, and comparisons of methods.
 
-Nothing else in this project loops over a model. Pictures and files are unknown here.
+All loops over a model are in this package; it does not import pictures or files.
 """

@@ -21,10 +21,10 @@ from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 
 @dataclass(frozen=True, eq=False)
-class Turn:
-    """The next token before it is chosen: every token's probability before the mask and after it.
+class TokenDistribution:
+    """The distribution of the next token: every token's probability before and after the mask.
 
-    What only measures need is computed when it is first asked for.
+    Values that only measures need are computed when first accessed.
 
     Shape: ``rows`` (V or more,), ``logits`` and ``logprobs`` (V,); ``ids`` (A,) the allowed tokens,
            sorted; ``within`` (A,) their logits.
@@ -35,7 +35,7 @@ class Turn:
     #: The constraint's state before the token.
     state: State
     mask: TokenMask
-    #: What the model said, rows that are no tokens included.
+    #: The model's logits, including rows that are no tokens.
     rows: Logits
     model_ms: float
     mask_ms: float
@@ -48,14 +48,16 @@ class Turn:
         state: State,
         mask: TokenMask,
         mask_ms: float,
-    ) -> Turn:
-        """Ask the model what comes after ``context`` and lay the mask over it.
+    ) -> TokenDistribution:
+        """Run the model on ``context`` and apply the mask.
 
         Raises: ModelError.
         """
         started = time.perf_counter()
         rows = session.logits(context)
-        return Turn.of(vocabulary, state, (mask, mask_ms), rows, since(started))
+        return TokenDistribution.of(
+            vocabulary, state, (mask, mask_ms), rows, milliseconds_since(started)
+        )
 
     @staticmethod
     def of(
@@ -64,20 +66,20 @@ class Turn:
         masked: tuple[TokenMask, float],
         rows: Logits,
         model_ms: float,
-    ) -> Turn:
-        """A mask, with its milliseconds, laid over what a model has said.
+    ) -> TokenDistribution:
+        """Apply a mask (with its milliseconds) to a model's logits.
 
-        Models pad their output to round sizes. Rows that are no token count in the
-        probabilities, since the model gives them some, and can never be taken.
-        Raises: ModelError where the logits are no numbers.
+        Models pad their output to round sizes. Rows that are no tokens count in the
+        probabilities, since the model gives them some, but are never taken.
+        Raises: ModelError if the logits are not numbers.
         """
         rows = padded(rows, len(vocabulary))
-        if not math.isfinite(rows.max()):  # nan spreads to the maximum
+        if not math.isfinite(rows.max()):  # nan propagates to the maximum
             raise ModelError(
                 "the model's logits are not numbers",
                 "load it in float32, or use another checkpoint",
             )
-        return Turn(vocabulary, state, masked[0], rows, model_ms, masked[1])
+        return TokenDistribution(vocabulary, state, masked[0], rows, model_ms, masked[1])
 
     @property
     def logits(self) -> Logits:
@@ -102,27 +104,27 @@ class Turn:
 
     @property
     def kept(self) -> float:
-        """The probability of everything the mask lets through."""
+        """The probability of all allowed tokens together."""
         return min(1.0, math.exp(self.log_kept))
 
     def drawn(self, sampling: Sampling, index: int) -> TokenId:
-        """What the loop takes as token ``index``: the same wherever it is asked."""
+        """The token the loop takes at ``index``; it depends only on the seed and the logits."""
         return sampling.choose(self.logits, self.mask, sampling.rng(index))
 
     def masked_logprob(self, token_id: TokenId) -> float:
-        """Among the allowed tokens; even shares where the model gives all of them nothing."""
+        """Log-probability among the allowed tokens; uniform if the model gives all of them 0."""
         if self.log_kept == -math.inf:
             return -math.log(len(self.ids))
         return min(0.0, float(self.logprobs[token_id]) - self.log_kept)
 
     def rank(self, token_id: TokenId) -> int:
-        """Its place among all tokens: 1 for the likeliest, the lower id first among equals."""
+        """The rank among all tokens: 1 for the likeliest; among equals the lower id comes first."""
         own = self.logits[token_id]
         above = int(np.count_nonzero(self.logits > own))
         return 1 + above + int(np.count_nonzero(self.logits[:token_id] == own))
 
     def masked_rank(self, token_id: TokenId) -> int:
-        """Its place among the allowed tokens."""
+        """The rank among the allowed tokens."""
         own = self.logits[token_id]
         above = int(np.count_nonzero(self.within > own))
         return 1 + above + int(np.count_nonzero(self.within[self.ids < token_id] == own))
@@ -162,7 +164,7 @@ class Turn:
         *,
         forward: bool = True,
     ) -> Step:
-        """The step of taking a token here; that it is allowed is the caller's to know."""
+        """The step that takes a token; the caller has checked that it is allowed."""
         wanted = self.wanted(top)
         return Step(
             index=index,
@@ -186,6 +188,6 @@ class Turn:
         )
 
 
-def since(started: float) -> float:
+def milliseconds_since(started: float) -> float:
     """Milliseconds since a moment of ``time.perf_counter``."""
     return (time.perf_counter() - started) * 1000.0

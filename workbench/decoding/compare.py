@@ -1,8 +1,8 @@
-"""compare: runs contenders on the same grammar, prompts and seeds, and yields events.
+"""Runs contenders on the same grammar, prompts and seeds, and yields events.
 
 The contenders are interleaved: all of them run on one prompt and seed before the next seed begins,
 so a change in the load of the machine reaches all of them. Before its first run each contender
-makes a warm-up run that is discarded: compiled kernels and caches cost nothing in what is measured.
+makes a warm-up run that is discarded, so that compiling kernels and filling caches is not measured.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS, Limits
-from workbench.decoding.contenders import Contender, Prepared
-from workbench.decoding.measures import Measures, Spent, measured
+from workbench.decoding.contenders import Contender, PreparedContender
+from workbench.decoding.measures import Measures, TimeSpent, measure
 from workbench.decoding.model import LanguageModel
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.trace import Step, Trace
@@ -31,7 +31,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Began:
+class RunBegan:
     """A run is about to take its first token; its contender has compiled the grammar."""
 
     run: Run
@@ -39,7 +39,7 @@ class Began:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Took:
+class RunStep:
     """A run took a token."""
 
     run: Run
@@ -47,8 +47,8 @@ class Took:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ended:
-    """A run is over, or was stopped (``trace.stop`` says which)."""
+class RunEnded:
+    """A run ended or was stopped; see ``trace.stop``."""
 
     run: Run
     measures: Measures
@@ -56,14 +56,14 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Failed:
-    """A run that could not be: the contender does not apply, or the model failed."""
+class RunFailed:
+    """A run failed: the contender does not apply, or the model failed."""
 
     run: Run
     error: WorkbenchError
 
 
-Event = Began | Took | Ended | Failed
+Event = RunBegan | RunStep | RunEnded | RunFailed
 
 
 def compare(
@@ -79,24 +79,24 @@ def compare(
     stop: Callable[[], bool] | None = None,
     limits: Limits = LIMITS,
 ) -> Iterator[Event]:
-    """Every contender on every prompt with every seed.
+    """Run every contender on every prompt with every seed.
 
     ``sampling``    its seed is replaced by each of ``seeds``.
-    ``top``         how many candidates a step remembers.
-    ``stop``        asked before every token and every run; True ends the comparison, the run under
-                    way with ``Ended`` and ``StopReason.STOPPED``.
+    ``top``         how many candidates a step records.
+    ``stop``        called before every token and every run; True ends the comparison, the current
+                    run with ``RunEnded`` and ``StopReason.STOPPED``.
 
-    A contender compiles the grammar once, before its first run, learns what it learns from these
-    prompts and makes one run that is discarded, with a seed that is not among ``seeds``. One that
-    cannot compile fails each of its runs with the same error, and the others continue.
+    Before its first run, a contender compiles the grammar, does its warm-up runs on these prompts
+    and makes one run that is discarded, with a seed that is not among ``seeds``. If it cannot
+    compile, each of its runs fails with the same error, and the others continue.
     """
-    ready: dict[str, Prepared | WorkbenchError] = {}
+    ready: dict[str, PreparedContender | WorkbenchError] = {}
 
-    def teach(prepared: Prepared) -> Prepared:
+    def teach(prepared: PreparedContender) -> PreparedContender:
         taught = prepared.taught(prompts, sampling, max_tokens, stop)
         run = Run(prepared.contender, prompts[0], max(seeds) + 1)
         drawn = replace(sampling, seed=run.seed)
-        for _ in followed(run, taught, grammar, drawn, max_tokens=max_tokens, top=top, stop=stop):
+        for _ in run_events(run, taught, grammar, drawn, max_tokens=max_tokens, top=top, stop=stop):
             pass
         return taught
 
@@ -113,10 +113,10 @@ def compare(
                     if stop is not None and stop():
                         return
                 if isinstance(found, WorkbenchError):
-                    yield Failed(run, found)
+                    yield RunFailed(run, found)
                     continue
                 drawn = replace(sampling, seed=seed)
-                yield from followed(
+                yield from run_events(
                     run, found, grammar, drawn, max_tokens=max_tokens, top=top, stop=stop
                 )
 
@@ -126,17 +126,17 @@ def _prepared(
     model: LanguageModel,
     grammar: Grammar,
     limits: Limits,
-    teach: Callable[[Prepared], Prepared],
-) -> Prepared | WorkbenchError:
+    teach: Callable[[PreparedContender], PreparedContender],
+) -> PreparedContender | WorkbenchError:
     try:
         return teach(contender.prepare(model, grammar, limits))
     except WorkbenchError as error:
         return error
 
 
-def followed(
+def run_events(
     run: Run,
-    prepared: Prepared,
+    prepared: PreparedContender,
     grammar: Grammar,
     sampling: Sampling,
     *,
@@ -144,16 +144,16 @@ def followed(
     top: int = 8,
     stop: Callable[[], bool] | None = None,
 ) -> Iterator[Event]:
-    """One run. The prompt is read before the clock starts: it costs every contender the same."""
+    """The events of one run. The prompt's pass is not timed: it costs all contenders the same."""
     model = prepared.model
     try:
         session = model.session()
         session.logits(model.encode(run.prompt))
-        yield Began(run, prepared.compile_ms)
+        yield RunBegan(run, prepared.compile_ms)
         generation = prepared.start(
             run.prompt, sampling, max_tokens=max_tokens, top=top, stop=stop, session=session
         )
-        spent = Spent()
+        spent = TimeSpent()
         while True:
             started, used = time.perf_counter(), time.process_time()
             step = next(generation, None)
@@ -161,16 +161,18 @@ def followed(
             spent.cpu_seconds += time.process_time() - used
             if step is None:
                 break
-            yield Took(run, step)  # what the reader does with it is not on the clock
+            yield RunStep(run, step)  # the consumer's time is not measured
     except WorkbenchError as error:
-        yield Failed(run, error)
+        yield RunFailed(run, error)
         return
-    trace = generation.judged()  # off the clock: what was skipped at the end counts too
-    yield Ended(run, measured(trace, grammar, model.vocabulary, spent, prepared.compile_ms), trace)
+    trace = generation.judged()  # not timed: scores the tokens skipped at the end
+    yield RunEnded(
+        run, measure(trace, grammar, model.vocabulary, spent, prepared.compile_ms), trace
+    )
 
 
 def divergence(traces: Sequence[Trace]) -> int | None:
-    """The first byte at which the texts differ, one that is over included; None where none does."""
+    """The first byte at which the texts differ (a shorter one at its end); None if equal."""
     texts = [trace.text for trace in traces]
     if len(set(texts)) < 2:
         return None
@@ -178,10 +180,10 @@ def divergence(traces: Sequence[Trace]) -> int | None:
     return next((i for i in range(shortest) if len({text[i] for text in texts}) > 1), shortest)
 
 
-def cut_differently(traces: Sequence[Trace]) -> int | None:
-    """The first byte of a token that is not a token of all: where texts alike part in spelling.
+def first_different_token(traces: Sequence[Trace]) -> int | None:
+    """The first byte of the first token that not all runs took; None if all took the same tokens.
 
-    None where all took the same tokens.
+    Equal texts may differ in their tokens.
     """
     steps = [[step for step in trace.steps if not step.is_end] for trace in traces]
     begin = 0

@@ -1,8 +1,10 @@
-"""Contenders: the ways of decoding that are compared.
+"""Contenders: the decoding methods that comparisons run, by name.
 
-DOMINO compares with GUIDANCE programs of this kind (appendix A, listing 1): keys, braces and white
-space are fixed, the values are holes. Where a task has lists of any length a program is written as
-a grammar, since templates have no loops.
+A contender is a constraint method with options and a strategy. Some learn from warm-up runs first
+(counts, or a count model as draft). ``template`` replaces the grammar by a fixed layout, as the
+GUIDANCE programs that DOMINO compares with (appendix A, listing 1): keys, braces and white space
+are fixed, the values are holes. For lists of any length the program is a grammar, since templates
+have no loops.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.constraint.protocol import Constraint
-from workbench.decoding.candidates import since
+from workbench.decoding.candidates import milliseconds_since
 from workbench.decoding.generate import Generation, generate
 from workbench.decoding.model import CountModel, LanguageModel, Prompt, Session, context_of
 from workbench.decoding.opportunistic import Opportunistic, Picard
@@ -29,7 +31,8 @@ from workbench.decoding.trace import Trace
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.grammar import Grammar
 
-#: DOMINO, listing 1, with the third item its grammar (listing 7) asks for and no comma after it.
+#: DOMINO, listing 1, with the third item that its grammar (listing 7) requires and no comma after
+#: it.
 _RPG = """{{
     "id": {gen('id', regex='[1-9][0-9]*')},
     "description": "A nimble fighter",
@@ -60,7 +63,7 @@ text    ::= #'[^<\n]+';
 """
 
 
-#: By the gallery's example.
+#: By the name of the gallery's example.
 _PROGRAMS: dict[str, Template | str] = {
     "domino_rpg": Template.parse(_RPG),
     "domino_gsm8k": _GSM8K,
@@ -69,34 +72,34 @@ _PROGRAMS: dict[str, Template | str] = {
 
 
 def program_of(grammar: Grammar, limits: Limits) -> Grammar:
-    """The template's language: texts of the grammar in one fixed layout.
+    """The language of the template for a grammar: its texts in one fixed layout.
 
-    Raises: WorkbenchError where nobody wrote a program for this grammar.
+    Raises: WorkbenchError if there is no template for this grammar.
     """
-    for name, made in _PROGRAMS.items():
+    for name, program in _PROGRAMS.items():
         if load_gallery()[name].text.rstrip() == grammar.source.text.rstrip():
-            if isinstance(made, Template):
-                return made.grammar
-            return Grammar.from_kbnf(made, limits=limits, name="template")
+            if isinstance(program, Template):
+                return program.grammar
+            return Grammar.from_kbnf(program, limits=limits, name="template")
     raise WorkbenchError(
-        "nobody wrote a template for this grammar",
+        "there is no template for this grammar",
         f"there are templates for {', '.join(_PROGRAMS)}; template-ws takes any grammar",
     )
 
 
-#: How the model is asked, by the name a contender has for it.
+#: The strategies by the names that contenders use.
 STRATEGIES: dict[str, Strategy] = {
     "plain": PLAIN,
-    "speculation": PLAIN,  # until it is taught
+    "speculation": PLAIN,  # until it has learnt from warm-up runs
     "skipping": Skipping(),
     "opportunistic": Opportunistic(),
     "picard": Picard(),
 }
 
-#: Those that draw from fewer tokens than the mask allows.
-CHOOSING_LESS = frozenset({"picard"})
+#: The strategies that draw from fewer tokens than the mask allows.
+NARROWER_STRATEGIES = frozenset({"picard"})
 
-#: Where the seeds of warm-up runs begin, far from those anybody asks for.
+#: The first seed of warm-up runs, far from the seeds of comparisons.
 _WARM_UP_SEED = 1_000_000
 
 #: A prompt and the run that followed it.
@@ -112,13 +115,13 @@ def warm_up(
     max_tokens: int,
     stop: Callable[[], bool] | None = None,
 ) -> list[WarmUp]:
-    """Plain runs on some prompts in turn, with seeds of their own.
+    """Plain runs on some prompts in turn, with separate seeds.
 
-    Drawn at a temperature of 1 at least, also where what follows is greedy: the greedy text of a
-    prompt must not be learnt by heart.
+    The temperature is at least 1, also if the measured runs are greedy: otherwise the strategy
+    would learn the greedy text of a prompt.
 
     Raises: as ``generate``.
-    Source: DOMINO §4.3, 10 repetitions, after which the priors stay as they are.
+    Source: DOMINO §4.3, 10 repetitions, after which the priors are fixed.
     """
     found = []
     for number in range(runs):
@@ -133,49 +136,49 @@ def warm_up(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guessing:
-    """Tokens guessed from counts, P(l | α, β); the text is the plain loop's.
+class CountGuesses:
+    """Proposals from counts, P(l | α, β); the text is the plain loop's.
 
     Source: DOMINO §3.6.
     """
 
-    #: The paper's s: how many guesses go into one pass.
+    #: The most proposals in one pass; the paper's s.
     tokens: int = 10
-    #: Guesses go on while all of them together are right with this probability.
+    #: Proposals continue while all of them together are right with this probability.
     least: float = 0.3
-    #: So many tokens before are told apart too; the paper has none.
+    #: How many preceding tokens the counts depend on; the paper uses none.
     memory: int = 0
     warm_up: int = 10
 
     def learnt(
         self, model: LanguageModel, constraint: Constraint, runs: Sequence[WarmUp]
     ) -> Strategy:
-        """The strategy, its counts frozen."""
+        """The strategy, with fixed counts."""
         counts = Counts.learnt(constraint, [trace for _, trace in runs], self.memory)
         return Speculating(counts, self.tokens, self.least)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drafts:
-    """Tokens drawn from a draft that counted, judged by rejection; the distribution is the same.
+class CountDrafts:
+    """Proposals from a count model with rejection sampling; the distribution is the target's.
 
     Source: Koo et al. 2024, §5.3.
     """
 
     tokens: int = 6
-    #: How many tokens before each are counted with.
+    #: How many preceding tokens the counts depend on.
     memory: int = 4
     warm_up: int = 10
 
     def learnt(
         self, model: LanguageModel, constraint: Constraint, runs: Sequence[WarmUp]
     ) -> Strategy:
-        """The strategy; prompts are counted too, since texts repeat their words."""
+        """The strategy; prompts are counted too, since texts repeat words of their prompts."""
         texts = [[*context_of(model, prompt), *trace.token_ids] for prompt, trace in runs]
         return Drafting(CountModel.learnt(model, texts, self.memory), self.tokens)
 
 
-UNCONSTRAINED = "unconstrained"  # everything is measured against it
+UNCONSTRAINED = "unconstrained"  # the baseline of all measures
 
 _WILLARD = "Willard & Louf 2023"
 _DOMINO = "Beurer-Kellner, Fischer & Vechev 2024 (DOMINO)"
@@ -185,46 +188,50 @@ _TRAN = "Tran-Thien 2024"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contender:
-    """One way to decode, as the command line and the page speak of it."""
+    """A decoding method, as the command line and the page name it."""
 
     name: str
-    #: A few words for people.
+    #: A short description.
     title: str
-    #: The same in a sentence, for tooltips.
+    #: A sentence, for tooltips.
     detail: str = ""
     #: The mask, one of ``METHODS``.
     method: str
-    #: The method's own.
+    #: Options of the method.
     options: Mapping[str, Any] = field(default_factory=dict)
-    #: How the model is asked, one of ``STRATEGIES``: ``plain`` is once a token.
+    #: One of ``STRATEGIES``; ``plain`` is one forward pass per token.
     strategy: str = "plain"
-    #: Whether a template that somebody wrote for the grammar takes the grammar's place.
+    #: Whether a hand-written template replaces the grammar.
     program: bool = False
-    #: What a strategy learns on warm-up runs before it is used; None for one that learns nothing.
-    learns: Guessing | Drafts | None = None
-    #: Who described it, and where.
+    #: What the strategy learns from warm-up runs; None if it learns nothing.
+    learns: CountGuesses | CountDrafts | None = None
+    #: The paper and section that describe it.
     source: str
 
-    def prepare(self, model: LanguageModel, grammar: Grammar, limits: Limits = LIMITS) -> Prepared:
-        """Compile the grammar this way.
+    def prepare(
+        self, model: LanguageModel, grammar: Grammar, limits: Limits = LIMITS
+    ) -> PreparedContender:
+        """Compile the grammar for this method.
 
-        Raises: WorkbenchError where the method does not apply to the grammar or the vocabulary
-                and says why; LimitError.
+        Raises: WorkbenchError if the method does not apply to the grammar or the vocabulary;
+                LimitError.
         """
         started = time.perf_counter()
         read = program_of(grammar, limits) if self.program else grammar
         constraint = compile_grammar(read, model.vocabulary, self.method, limits, **self.options)
-        return Prepared(self, model, constraint, since(started), STRATEGIES[self.strategy])
+        return PreparedContender(
+            self, model, constraint, milliseconds_since(started), STRATEGIES[self.strategy]
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Prepared:
-    """A contender that has compiled a grammar and may be started on any prompt."""
+class PreparedContender:
+    """A contender with a compiled grammar, ready to run on any prompt."""
 
     contender: Contender
     model: LanguageModel
     constraint: Constraint
-    #: Milliseconds the compilation took.
+    #: The milliseconds of the compilation.
     compile_ms: float
     strategy: Strategy = PLAIN
 
@@ -234,8 +241,8 @@ class Prepared:
         sampling: Sampling,
         max_tokens: int,
         stop: Callable[[], bool] | None = None,
-    ) -> Prepared:
-        """The same after its warm-up (``learning.warm_up``); itself where it learns nothing."""
+    ) -> PreparedContender:
+        """A copy that has learnt from warm-up runs (``warm_up``); itself if it learns nothing."""
         learns = self.contender.learns
         if learns is None:
             return self
@@ -254,7 +261,7 @@ class Prepared:
         stop: Callable[[], bool] | None = None,
         session: Session | None = None,
     ) -> Generation:
-        """A run of it: iterate for steps. Raises: as ``generate``."""
+        """Start a run; iterate for steps. Raises: as ``generate``."""
         return generate(
             self.model,
             self.constraint,
@@ -304,7 +311,7 @@ _ALL = (
         detail="The exact mask; guesses from counts of up to four tokens, checked in one pass",
         method="automaton",
         strategy="speculation",
-        learns=Guessing(memory=4, least=0.7),
+        learns=CountGuesses(memory=4, least=0.7),
         source=f"{_DOMINO}, §3.6, with longer contexts",
     ),
     Contender(
@@ -313,7 +320,7 @@ _ALL = (
         detail="The exact mask; a model of counted tokens proposes, the model checks in one pass",
         method="automaton",
         strategy="speculation",
-        learns=Drafts(),
+        learns=CountDrafts(),
         source=f"{_KOO}, §5.3",
     ),
     Contender(
@@ -353,7 +360,7 @@ _ALL = (
         detail="Trees of subterminals; up to 10 tokens guessed from counts, checked in one pass",
         method="domino",
         strategy="speculation",
-        learns=Guessing(),
+        learns=CountGuesses(),
         source=f"{_DOMINO}, §3.6",
     ),
     Contender(
@@ -460,17 +467,17 @@ _ALL = (
     ),
 )
 
-#: Every contender by its name, in the order tables have.
+#: Every contender by its name, in the order of tables.
 CONTENDERS: dict[str, Contender] = {contender.name: contender for contender in _ALL}
 
 
-def chosen(names: str | Iterable[str]) -> tuple[Contender, ...]:
-    """The contenders named, in the order named; a text holds names separated by commas.
+def contenders_named(names: str | Iterable[str]) -> tuple[Contender, ...]:
+    """The contenders with these names, in this order; a string has names separated by commas.
 
-    Raises: WorkbenchError for a name nobody knows, or no name at all.
+    Raises: WorkbenchError for an unknown name, or no name.
     """
-    asked: Sequence[str] = names.split(",") if isinstance(names, str) else list(names)
-    wanted = dict.fromkeys(name.strip() for name in asked if name.strip())
+    given: Sequence[str] = names.split(",") if isinstance(names, str) else list(names)
+    wanted = dict.fromkeys(name.strip() for name in given if name.strip())
     hint = f"choose from {', '.join(CONTENDERS)}"
     for name in wanted:
         if name not in CONTENDERS:

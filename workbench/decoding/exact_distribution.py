@@ -1,12 +1,13 @@
 """The exact distribution of each method over a finite language.
 
-In come a model, a prompt and an exact constraint; out comes a tree over tokens in which each node
-knows what the model thinks of its children. Methods are then compared on it without the model.
+The model scores a tree of all tokenizations of the language once; methods are then compared on that
+tree without the model.
 
-The model's own conditional over a language gives each text its probability among the language's
-texts. Masks chosen token by token induce another one: they renormalise at every step, so a first
-token that many texts share is taken as often as the model likes it, whatever follows. How far
-apart the two are is Tran-Thien's first challenge; here it is computed, not sampled.
+The model's conditional distribution over a language gives each text its probability relative to all
+texts of the language. Masking token by token induces another distribution: it renormalizes at every
+step, so a first token that many texts share is taken as often as the model prefers it, whatever
+follows. The distance between the two is Tran-Thien's first challenge; here it is computed, not
+sampled.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.constraint.protocol import Constraint, State
-from workbench.decoding.contenders import CHOOSING_LESS, UNCONSTRAINED, Contender
-from workbench.decoding.measures import Canonical, spelling_of
-from workbench.decoding.model import Forgetful, LanguageModel, Logits, padded
+from workbench.decoding.contenders import NARROWER_STRATEGIES, UNCONSTRAINED, Contender
+from workbench.decoding.measures import CanonicalSpelling, canonical_spelling
+from workbench.decoding.model import LanguageModel, Logits, StatelessSession, padded
 from workbench.decoding.sampling import log_softmax
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
@@ -33,10 +34,10 @@ from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 @dataclass(frozen=True, eq=False)
 class ScoredModel:
-    """A model that writes some sequences and no others; each ends with the end token.
+    """A model that generates only given sequences; each ends with the end token.
 
-    After a beginning that none of them has it ends at once. Prompts are not read. The scores
-    need not add up to 1.
+    After a prefix of none of them it generates the end token. Prompts are ignored. The scores need
+    not add up to 1.
     """
 
     vocabulary: Vocabulary
@@ -47,14 +48,14 @@ class ScoredModel:
         """One token, whatever the prompt."""
         return [0]
 
-    def session(self) -> Forgetful:
-        return Forgetful(self.logits)
+    def session(self) -> StatelessSession:
+        return StatelessSession(self.logits)
 
     def logits(self, token_ids: Sequence[TokenId]) -> Logits:
-        """The logarithms of what goes on so, summed over the sequences (V,)."""
+        """The log-probability of each next token, summed over the matching sequences (V,)."""
         taken = tuple(token_ids[1:])
         end = self.vocabulary.end
-        assert end is not None, "its sequences end"
+        assert end is not None, "the model needs an end token"
         mass = np.zeros(len(self.vocabulary))
         for ids, score in self.scores.items():
             if ids[: len(taken)] == taken:
@@ -66,43 +67,43 @@ class ScoredModel:
         return logits
 
 
-#: Beginnings of spellings a language may have: some seconds of the embedded model.
-MOST_NODES = 20_000
+#: The most nodes of a token tree: a few seconds of the embedded model.
+MAX_NODES = 20_000
 
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A beginning of some accepted text, spelt in tokens.
+    """A tokenized prefix of an accepted text.
 
-    Unit: log-probabilities in nats, of the model's own distribution over all tokens.
+    Unit: log-probabilities in nats, of the model's distribution before any mask.
     """
 
     text: bytes
-    #: Whether the text is accepted as it is.
+    #: Whether the prefix is an accepted text.
     accepted: bool
     children: dict[TokenId, Node] = field(default_factory=dict)
-    #: log p of each child's token after this beginning.
+    #: log p of each child's token after this prefix.
     logprobs: dict[TokenId, float] = field(default_factory=dict)
-    #: log p of the end token here; 0 where the vocabulary has none.
+    #: log p of the end token here; 0 if the vocabulary has none.
     end: float = -math.inf
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TokenTree:
-    """All spellings of a finite language after a prompt."""
+    """All tokenizations of a finite language after a prompt."""
 
     root: Node
-    #: Forward passes it took.
+    #: The number of forward passes it took.
     passes: int
     nodes: int
 
     @property
     def texts(self) -> tuple[bytes, ...]:
-        """The texts of the language that the vocabulary spells, sorted."""
+        """The texts of the language that the vocabulary can tokenize, sorted."""
         return tuple(sorted({node.text for _, node, _ in self.spellings()}))
 
     def spellings(self) -> Iterator[tuple[tuple[TokenId, ...], Node, float]]:
-        """Each spelling of each accepted text: tokens, its last node, log p of these tokens."""
+        """Each tokenization of each accepted text: its tokens, last node, and log p."""
         waiting: list[tuple[tuple[TokenId, ...], Node, float]] = [((), self.root, 0.0)]
         while waiting:
             ids, node, logprob = waiting.pop()
@@ -113,21 +114,21 @@ class TokenTree:
 
 
 def token_tree(
-    model: LanguageModel, prompt: str, constraint: Constraint, most: int = MOST_NODES
+    model: LanguageModel, prompt: str, constraint: Constraint, most: int = MAX_NODES
 ) -> TokenTree:
-    """The tree of an exact constraint over a finite language, judged by the model.
+    """The token tree of an exact constraint over a finite language, scored by the model.
 
-    Cost:   one forward pass a leaf, over what it does not share with the leaf before.
-    Raises: WorkbenchError where the language has more than ``most`` beginnings (an infinite one
-            has), or no text; ModelError past the model's context.
+    Cost:   one forward pass per leaf, over the tokens it does not share with the previous leaf.
+    Raises: WorkbenchError if the language has more than ``most`` prefixes (as infinite languages
+            have), or no text; ModelError past the model's context.
     """
-    root, count = _grown(constraint, most)
-    passes = _judge(model, prompt, root)
+    root, count = _unscored_tree(constraint, most)
+    passes = _score(model, prompt, root)
     return TokenTree(root, passes, count)
 
 
-def _grown(constraint: Constraint, most: int) -> tuple[Node, int]:
-    """The tree before the model is asked, and how many nodes it has."""
+def _unscored_tree(constraint: Constraint, most: int) -> tuple[Node, int]:
+    """The tree without scores, and its number of nodes."""
     root = Node(b"", constraint.is_final(constraint.initial))
     waiting: list[tuple[Node, State]] = [(root, constraint.initial)]
     tokens, end, count = constraint.vocabulary.tokens, constraint.vocabulary.end, 1
@@ -137,8 +138,7 @@ def _grown(constraint: Constraint, most: int) -> tuple[Node, int]:
         count += len(mask)
         if count > most:
             raise WorkbenchError(
-                f"the language has more than {most:,} beginnings in tokens; expected a finite and"
-                " small one",
+                f"expected a finite language with at most {most:,} prefixes in tokens",
                 "exact distributions are for languages such as ( William)|( Theodore)",
             )
         for token_id in mask:
@@ -153,11 +153,11 @@ def _grown(constraint: Constraint, most: int) -> tuple[Node, int]:
     return root, count
 
 
-def _judge(model: LanguageModel, prompt: str, root: Node) -> int:
-    """Ask the model about every node, chain by chain; how many passes it took."""
+def _score(model: LanguageModel, prompt: str, root: Node) -> int:
+    """Score every node, one pass per chain of first children; returns the number of passes."""
     session, context, passes = model.session(), model.encode(prompt), 0
     size, end = len(model.vocabulary), model.vocabulary.end
-    waiting: list[list[TokenId]] = [[]]  # spellings of the first node of a chain nobody judged
+    waiting: list[list[TokenId]] = [[]]  # the tokens of the first node of each unscored chain
     while waiting:
         ids = waiting.pop()
         chain = [_at(root, ids)]
@@ -186,46 +186,46 @@ def _at(root: Node, ids: list[TokenId]) -> Node:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Distribution:
-    """The texts of a finite language with their probabilities, at temperature 1."""
+    """Probabilities of the texts of a finite language, at temperature 1."""
 
     probability: dict[bytes, float]
-    #: What ends nowhere: the mass of dead ends, which sampling would reach and be stuck in.
+    #: The probability of reaching a dead end.
     lost: float = 0.0
-    #: The spellings that have a chance.
+    #: The number of tokenizations with a probability above 0.
     spellings: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """How far a method's distribution is from the model's own.
+    """The distance of a method's distribution from the model's.
 
-    Unit: ``kl`` and ``kl_back`` in nats, infinite where a text has lost all its chance.
+    Unit: ``kl`` and ``kl_back`` in nats, infinite if a text has lost all its probability.
     """
 
     #: The largest difference in the probability of any set of texts, between 0 and 1.
     total_variation: float
-    #: KL(own ‖ method).
+    #: KL(model ‖ method).
     kl: float
-    #: KL(method ‖ own).
+    #: KL(method ‖ model).
     kl_back: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Exact:
-    """A finite language under a model: its own conditional, and what methods make of it."""
+class ExactComparison:
+    """The model's conditional over a finite language, and the distributions of methods."""
 
     texts: tuple[bytes, ...]
-    #: Over all spellings of each text.
+    #: The model's conditional over all tokenizations of each text.
     own: Distribution
-    #: Over the spellings of the tokenizer alone; None where the vocabulary does not tell them.
+    #: Over canonical tokenizations only; None if the vocabulary's tokenizer is unknown.
     own_proper: Distribution | None
-    #: For each text the part of its own probability that its proper spelling holds.
+    #: For each text the share of its probability that its canonical tokenization has.
     proper_share: dict[bytes, float]
     #: By the contender's name.
     methods: dict[str, Distribution]
-    #: Why a contender has none.
+    #: Why a contender has no distribution.
     failed: dict[str, WorkbenchError]
-    #: Of the own conditional.
+    #: From the model's conditional.
     distances: dict[str, Distance]
     spellings: int
     passes: int
@@ -259,52 +259,51 @@ class Exact:
         }
 
 
-def exact(
+def exact_comparison(
     model: LanguageModel,
     prompt: str,
     grammar: Grammar,
     contenders: Sequence[Contender],
     *,
     ended: bool = True,
-    most: int = MOST_NODES,
+    most: int = MAX_NODES,
     limits: Limits = LIMITS,
-) -> Exact:
-    """What each contender's mask makes of the model's own conditional over a finite language.
+) -> ExactComparison:
+    """Compares each contender's distribution with the model's conditional over a finite language.
 
-    ``ended``  the model's own probability of a text is that of the text and the end token after
-               it; False leaves the end token out, as Tran-Thien does (the texts' probabilities
-               are then those of beginning so).
+    ``ended``  the model's probability of a text includes the end token after it; False leaves it
+               out, as Tran-Thien does (the probability is then that of beginning with the text).
 
-    A method's distribution is that of sampling at temperature 1 with its mask at every token, the
-    end token included where the text may go on. A contender that does not apply, or draws from
-    fewer tokens than its masks allow, is in ``failed``.
+    A method's distribution is that of sampling at temperature 1 with its mask at every token,
+    including the choice of the end token. A contender that does not apply, or draws from fewer
+    tokens than its masks allow, is in ``failed``.
 
-    Raises: WorkbenchError where the language is infinite or has more than ``most`` beginnings;
+    Raises: WorkbenchError if the language is infinite or has more than ``most`` prefixes;
             ModelError.
     Source: Tran-Thien 2024, challenge 1.
     """
     vocabulary = model.vocabulary
     tree = token_tree(model, prompt, compile_grammar(grammar, vocabulary, limits=limits), most)
-    canonical = spelling_of(vocabulary)
-    everything = own(tree, ended=ended)
-    proper = None if canonical is None else own(tree, canonical, ended=ended)
+    canonical = canonical_spelling(vocabulary)
+    everything = model_distribution(tree, ended=ended)
+    proper = None if canonical is None else model_distribution(tree, canonical, ended=ended)
     methods: dict[str, Distribution] = {}
     failed: dict[str, WorkbenchError] = {}
     for contender in contenders:
         if contender.method == UNCONSTRAINED:
-            continue  # alone, the model's conditional is its own
-        if contender.strategy in CHOOSING_LESS:
+            continue  # the unconstrained model has no distribution over the language
+        if contender.strategy in NARROWER_STRATEGIES:
             failed[contender.name] = WorkbenchError(
-                "it draws from fewer tokens than its masks allow; only masks are computed"
+                "expected a method that draws from all allowed tokens; only masks are compared"
             )
             continue
         try:
             constraint = contender.prepare(model, grammar, limits).constraint
-            methods[contender.name] = induced(tree, constraint)
+            methods[contender.name] = masked_distribution(tree, constraint)
         except WorkbenchError as error:
             failed[contender.name] = error
     compared = methods if proper is None else {"own_proper": proper} | methods
-    return Exact(
+    return ExactComparison(
         texts=tree.texts,
         own=everything,
         own_proper=proper,
@@ -317,8 +316,10 @@ def exact(
     )
 
 
-def own(tree: TokenTree, canonical: Canonical | None = None, *, ended: bool = True) -> Distribution:
-    """The model's own conditional over the language: over all spellings, or the proper ones."""
+def model_distribution(
+    tree: TokenTree, canonical: CanonicalSpelling | None = None, *, ended: bool = True
+) -> Distribution:
+    """The model's conditional over the language: all tokenizations, or canonical ones only."""
     mass = _masses(tree, canonical, ended)
     total = math.fsum(p for parts in mass.values() for p in parts)
     if total == 0:
@@ -331,8 +332,10 @@ def own(tree: TokenTree, canonical: Canonical | None = None, *, ended: bool = Tr
     )
 
 
-def _masses(tree: TokenTree, canonical: Canonical | None, ended: bool) -> dict[bytes, list[float]]:
-    """For each text the probabilities of its spellings, of the proper one where asked for."""
+def _masses(
+    tree: TokenTree, canonical: CanonicalSpelling | None, ended: bool
+) -> dict[bytes, list[float]]:
+    """For each text the probabilities of its tokenizations, or of its canonical one."""
     mass: dict[bytes, list[float]] = defaultdict(list)
     for ids, node, logprob in tree.spellings():
         if canonical is None or canonical(node.text) == list(ids):
@@ -340,7 +343,7 @@ def _masses(tree: TokenTree, canonical: Canonical | None, ended: bool) -> dict[b
     return mass
 
 
-def _shares(tree: TokenTree, canonical: Canonical, ended: bool) -> dict[bytes, float]:
+def _shares(tree: TokenTree, canonical: CanonicalSpelling, ended: bool) -> dict[bytes, float]:
     whole, proper = _masses(tree, None, ended), _masses(tree, canonical, ended)
     return {
         text: math.fsum(proper.get(text, ())) / total
@@ -349,11 +352,11 @@ def _shares(tree: TokenTree, canonical: Canonical, ended: bool) -> dict[bytes, f
     }
 
 
-def induced(tree: TokenTree, constraint: Constraint) -> Distribution:
-    """The texts that sampling at temperature 1 under a constraint's masks ends in.
+def masked_distribution(tree: TokenTree, constraint: Constraint) -> Distribution:
+    """The distribution of sampling at temperature 1 under a constraint's masks.
 
-    Raises: WorkbenchError where the constraint allows a token after which no accepted text is
-            left: it is not sound.
+    Raises: WorkbenchError if the constraint is not sound: it allows a token after which no
+            accepted text is possible.
     """
     found: dict[bytes, list[float]] = defaultdict(list)
     end, lost = constraint.vocabulary.end, list[float]()
@@ -370,7 +373,7 @@ def induced(tree: TokenTree, constraint: Constraint) -> Distribution:
         if not allowed:
             (found[node.text] if ends else lost).append(probability)
             continue
-        if total == 0:  # the model gives all of them nothing: sampling takes any alike
+        if total == 0:  # the model gives all of them probability 0: sampling is uniform
             weights, ending, total = [1.0] * len(allowed), float(ends), len(allowed) + ends
         if ends:
             found[node.text].append(probability * ending / total)
@@ -389,13 +392,13 @@ def _check_sound(node: Node, allowed: list[TokenId], ends: bool) -> None:
     if wrong or (ends and not node.accepted):
         what = f"token {wrong[0]}" if wrong else "the end"
         raise WorkbenchError(
-            f"this method allows {what} after {node.text!r}, where no accepted text goes on so",
+            f"this method allows {what} after {node.text!r}, which no accepted text continues with",
             "its distribution is not one over the language",
         )
 
 
 def distance(first: Distribution, second: Distribution) -> Distance:
-    """How far the second is from the first; what a dead end loses counts as a text of its own."""
+    """The distance of the second from the first; dead ends count as one more text."""
     texts = first.probability.keys() | second.probability.keys()
     pairs = [(first.probability.get(t, 0.0), second.probability.get(t, 0.0)) for t in sorted(texts)]
     pairs.append((first.lost, second.lost))
@@ -407,7 +410,7 @@ def distance(first: Distribution, second: Distribution) -> Distance:
 
 
 def _divergence(pairs: list[tuple[float, float]]) -> float:
-    """Kullback and Leibler's, of pairs (p, q)."""
+    """The Kullback–Leibler divergence of pairs (p, q)."""
     if any(p > 0 and q == 0 for p, q in pairs):
         return math.inf
     return max(0.0, math.fsum(p * math.log(p / q) for p, q in pairs if p > 0))

@@ -1,8 +1,10 @@
-"""Forced ends of a text, and beginnings that can never be finished.
+"""The forced suffix of a text, and prefixes that can never be completed.
 
-The exact automaton leaves out rules that derive no text, such as ``T ::= 'b' T;``. The KBNF engine
-reads into them: the text stays open and no sentence ever comes. So its possible tokens are those of
-the grammar together with those of this tree.
+``forced_suffix``: if only one text can follow, its tokens (used by the strategy ``Skipping``).
+
+``unproductive_prefixes``: the exact automaton omits rules that derive no text, such as
+``T ::= 'b' T;``. The KBNF engine reads into them, although no sentence can result. Its possible
+tokens are those of the grammar together with those of the grammar built here.
 """
 
 from __future__ import annotations
@@ -27,12 +29,12 @@ from workbench.syntax.grammar_tree import (
 from workbench.vocabulary.vocabulary import TokenId
 
 
-def endless(tree: GrammarTree, start: str) -> tuple[GrammarTree, str] | None:
-    """The beginnings that run into an unproductive rule, as a grammar and its start symbol.
+def unproductive_prefixes(tree: GrammarTree, start: str) -> tuple[GrammarTree, str] | None:
+    """The prefixes that lead into an unproductive rule, as a grammar and its start symbol.
 
-    Of every rule there is a copy that stops inside an unproductive one: what stands
-    before the call is read as it is, what stands after it is never reached. None where
-    no rule that can be reached is unproductive. Terminals count as productive.
+    Every rule gets a copy that stops inside an unproductive rule: the part before the call is
+    unchanged, the part after it is never reached. None if no reachable rule is unproductive.
+    Terminals count as productive.
     """
     rules = gathered(tree)
     productive = least(rules, is_productive)
@@ -58,93 +60,94 @@ def _copy(name: str) -> str:
 
 
 def is_productive(body: Expression, known: Set[str]) -> bool:
-    """Whether a body derives some text, given the rules that do."""
+    """Whether a body derives a text, given the rules that do."""
     return derives(body, known, lambda _: True)
 
 
 @dataclass(frozen=True, slots=True)
 class _Opener:
-    """Writes the copies."""
+    """Builds the copies."""
 
-    #: The rules from which an unproductive one can be reached, these included.
+    #: The rules that reach an unproductive one, including the unproductive ones.
     opens: Set[str]
     productive: Set[str]
 
     def alternatives(self, name: str, body: Expression) -> list[Expression]:
         """The bodies of a rule's copy."""
-        ways = self.opened(body)
-        # a rule that is itself says nothing, and would be left recursion
-        found = [w for w in ways if not (isinstance(w, Nonterminal) and w.name == _copy(name))]
-        # an unproductive rule is open as soon as it is called
+        prefixes = self.opened(body)
+        # a copy that only calls itself adds nothing and would be left recursion
+        found = [w for w in prefixes if not (isinstance(w, Nonterminal) and w.name == _copy(name))]
+        # an unproductive rule has been entered as soon as it is called
         return found if name in self.productive else [*found, Literal(b"", body.span)]
 
     def opened(self, body: Expression) -> list[Expression]:
-        """All ways to read a body until inside an unproductive rule."""
+        """The prefixes of a body that end inside an unproductive rule."""
         match body:
             case Nonterminal(name=name, span=span):
                 return [Nonterminal(_copy(name), span)] if name in self.opens else []
             case Choice(options=options):
-                return [way for option in options for way in self.opened(option)]
+                return [prefix for option in options for prefix in self.opened(option)]
             case Sequence():
                 return self._in_sequence(body)
             case Repetition(item=item, high=high, span=span):
-                ways = self.opened(item)
+                prefixes = self.opened(item)
                 if high == 1 or not is_productive(item, self.productive):
-                    return ways
+                    return prefixes
                 before = Repetition(item, 0, None if high is None else high - 1, span)
-                return [Sequence((before, way), span) for way in ways]
+                return [Sequence((before, prefix), span) for prefix in prefixes]
             case _:
                 return []
 
     def _in_sequence(self, body: Sequence) -> list[Expression]:
         found: list[Expression] = []
-        for place, item in enumerate(body.items):
-            before = body.items[:place]
-            ways = self.opened(item)
-            found.extend(Sequence((*before, way), body.span) if before else way for way in ways)
+        for index, item in enumerate(body.items):
+            before = body.items[:index]
+            for prefix in self.opened(item):
+                found.append(Sequence((*before, prefix), body.span) if before else prefix)
             if not is_productive(item, self.productive):
                 break  # nothing after it is ever reached
         return found
 
 
-#: So many places are looked at before nobody cares what is left: enough for some dozen tokens.
-_MOST = 256
+#: The most states explored before giving up: enough for a suffix of a few dozen tokens.
+_MAX_STATES = 256
 
 
-def only_rest(constraint: Constraint, state: State) -> tuple[TokenId, ...]:
-    """Tokens for all that may still be read, the end token last; none where texts differ.
+def forced_suffix(constraint: Constraint, state: State) -> tuple[TokenId, ...]:
+    """The tokens of the only text that can follow, the end token last; empty if texts differ.
 
-    Every way to spell what is left is followed from mask to mask, so nothing but the protocol is
-    relied on. The tokens are the longest at each place, the lowest id of equals.
-    Cost: a mask for every byte of what is left, at most ``_MOST``; one where texts differ at once.
+    Every tokenization of the remainder is followed from mask to mask, so only the ``Constraint``
+    protocol is needed. The tokens are the longest at each position; of equals the lowest id.
+    Cost: a mask for every byte of the remainder, at most ``_MAX_STATES``; one if texts differ
+          immediately.
     """
-    spelt = b""
+    suffix = b""
     ends: set[int] = set()
     waiting, seen = [(0, state)], {(0, state)}
     while waiting:
-        place, here = waiting.pop()
+        position, here = waiting.pop()
         mask = constraint.mask(here)
-        ids = mask.ids[:_MOST].tolist()
-        if len(ids) == _MOST or len(seen) > _MOST:
+        ids = mask.ids[:_MAX_STATES].tolist()
+        if len(ids) == _MAX_STATES or len(seen) > _MAX_STATES:
             return ()
         if _only_end(constraint, here, ids):
-            ends.add(place)
+            ends.add(position)
             continue
         for token_id in ids:
             token = constraint.vocabulary.tokens[token_id] or b""
-            known = spelt[place : place + len(token)]
+            known = suffix[position : position + len(token)]
             if not token or not token.startswith(known):
                 return ()
-            spelt += token[len(known) :]
-            there = (place + len(token), constraint.advance(here, token_id))
+            suffix += token[len(known) :]
+            there = (position + len(token), constraint.advance(here, token_id))
             if there not in seen:
                 seen.add(there)
                 waiting.append(there)
-    return _longest_tokens(constraint, state, spelt) if ends == {len(spelt)} else ()
+    return _longest_tokens(constraint, state, suffix) if ends == {len(suffix)} else ()
 
 
 def _only_end(constraint: Constraint, state: State, ids: list[TokenId]) -> bool:
-    """Whether the text is complete and nothing but its end can follow."""
+    """Whether the text is complete and only the end token can follow."""
     end = constraint.vocabulary.end
     return constraint.is_final(state) and all(token_id == end for token_id in ids)
 
@@ -160,7 +163,7 @@ def _longest_tokens(constraint: Constraint, state: State, left: bytes) -> tuple[
 
 
 def _longest(constraint: Constraint, mask: TokenMask, left: bytes) -> TokenId:
-    """The longest allowed token that ``left`` begins with (there is one)."""
+    """The longest allowed token that is a prefix of ``left``; it exists."""
     ids_of = constraint.vocabulary.ids_of
-    ways = (i for length in range(len(left), 0, -1) for i in ids_of.get(left[:length], ()))
-    return next(token_id for token_id in ways if token_id in mask)
+    prefixes = (i for length in range(len(left), 0, -1) for i in ids_of.get(left[:length], ()))
+    return next(token_id for token_id in prefixes if token_id in mask)

@@ -1,4 +1,4 @@
-"""The decoding loop: in come a model, a constraint and a prompt, out a Step for every token."""
+"""The decoding loop: generates from a model under a constraint, one ``Step`` per token."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from workbench.base.errors import ModelError, TokenNotAllowed, VocabularyError, 
 from workbench.constraint.protocol import Constraint, State
 from workbench.decoding.model import LanguageModel, Prompt, Session, context_of
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.strategy import PLAIN, Loop, Strategy
+from workbench.decoding.strategy import PLAIN, DecodingLoop, Strategy
 from workbench.decoding.trace import Step, StopReason, Trace
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
-#: The usual sampling: greedy.
+#: The default sampling: greedy.
 GREEDY = Sampling()
 
 
@@ -30,27 +30,27 @@ def generate(
     prefix: Sequence[TokenId] = (),
     session: Session | None = None,
 ) -> Generation:
-    """Generate under a constraint, one Step a turn; the iterator keeps the Trace so far.
+    """Generate under a constraint; iterate for steps, the iterator also has the trace.
 
     ``prompt``       text, or the model's own tokens.
     ``max_tokens``   how many tokens this call may take, the end token included.
-    ``top``          how many candidates a step remembers, wanted and allowed.
-    ``stop``         asked before every token; True ends with StopReason.STOPPED.
-    ``strategy``     how the model is asked: once a token, or more rarely (``strategy``). Those
-                     named there take the text of the plain loop.
+    ``top``          how many candidates a step records, before and after the mask.
+    ``stop``         called before every token; True ends with StopReason.STOPPED.
+    ``strategy``     when a forward pass is run: for each token, or for several. The strategies of
+                     module ``strategy`` generate the plain loop's text.
     ``prefix``       tokens already taken after the prompt. With the same seed the generation
-                     goes on exactly as it would have: rewinding and forking are other prefixes.
-    ``session``      the model's conversation to go on with: the prompt is not computed again.
+                     continues exactly as it would have: to rewind or fork, pass another prefix.
+    ``session``      a model session to continue: its cached prompt is not computed again.
 
-    Raises: TokenNotAllowed where the constraint forbids ``prefix``; VocabularyError where the
-            constraint was compiled for another vocabulary than the model's; while iterating
-            ModelError and LimitError.
+    Raises: TokenNotAllowed if the constraint forbids ``prefix``; VocabularyError if the constraint
+            was compiled for another vocabulary than the model's; while iterating ModelError and
+            LimitError.
     Source: Koo et al. 2024, Algorithm 2; Beurer-Kellner et al. 2024 (DOMINO), Algorithm 1.
     """
     same_tokens(model.vocabulary, constraint.vocabulary)
     if max_tokens < 0 or top < 0:
         raise WorkbenchError(f"expected counts of 0 or more, not {min(max_tokens, top)}")
-    loop = Loop(
+    loop = DecodingLoop(
         constraint=constraint,
         sampling=sampling,
         session=model.session() if session is None else session,
@@ -65,7 +65,7 @@ def generate(
 
 
 def same_tokens(model: Vocabulary, constraint: Vocabulary) -> None:
-    """Raise VocabularyError where a constraint is over other tokens than a model's."""
+    """Raise VocabularyError if a constraint's tokens are not the model's."""
     if model is constraint or (model.tokens == constraint.tokens and model.end == constraint.end):
         return
     raise VocabularyError(
@@ -76,7 +76,7 @@ def same_tokens(model: Vocabulary, constraint: Vocabulary) -> None:
 
 
 def after(constraint: Constraint, prefix: Sequence[TokenId]) -> State:
-    """The constraint's state after tokens already taken."""
+    """The constraint's state after the tokens of a prefix."""
     state = constraint.initial
     for token_id in prefix:
         if token_id == constraint.vocabulary.end:
@@ -88,33 +88,33 @@ def after(constraint: Constraint, prefix: Sequence[TokenId]) -> State:
 
 
 class Generation(Iterator[Step]):
-    """A generation under way: iterate for steps; ``trace`` holds those so far.
+    """A running generation: iterate for steps; ``trace`` has the steps taken.
 
-    ``stop`` is None while it goes on, and known as soon as the last step is out.
+    ``stop`` is None while it runs, and set as soon as the last step was returned.
     """
 
-    def __init__(self, loop: Loop, strategy: Strategy) -> None:
+    def __init__(self, loop: DecodingLoop, strategy: Strategy) -> None:
         self._loop = loop
         self._strategy = strategy
-        self._coming: Iterator[Step] | None = None
+        self._pending: Iterator[Step] | None = None
         self.steps: list[Step] = []
 
     @property
     def stop(self) -> StopReason | None:
-        """Why it ended."""
+        """Why it ended; None while it runs."""
         return self._loop.stop
 
     @property
     def trace(self) -> Trace:
-        """The steps of this call so far, and why it ended."""
+        """The steps taken in this call, and why it ended."""
         return Trace(tuple(self.steps), self.stop)
 
     def judged(self) -> Trace:
-        """The trace with everything known, in one more pass where an end was skipped.
+        """The trace with skipped tokens at the end scored, in one more pass if there are any.
 
-        The steps themselves stay as they were; the pass counts as nobody's. Without it the
-        perplexity of a text depends on how much of its end was skipped. What is longer than the
-        model can read stays as it is.
+        The recorded steps are not changed, and the pass counts for no step. Without it the
+        perplexity of a text would depend on how much of its end was skipped. A context longer than
+        the model can read is not scored.
         """
         tail = list(takewhile(lambda step: not step.judged, reversed(self.steps)))[::-1]
         if not tail:
@@ -130,12 +130,12 @@ class Generation(Iterator[Step]):
     def __next__(self) -> Step:
         if self.stop is not None:
             raise StopIteration
-        if self._coming is None:
-            self._coming = self._strategy.steps(self._loop)
+        if self._pending is None:
+            self._pending = self._strategy.steps(self._loop)
         try:
-            step = next(self._coming)
+            step = next(self._pending)
         except WorkbenchError:
-            self._coming = None  # whoever asks again begins where the loop stands
+            self._pending = None  # another call resumes at the loop's current state
             raise
         self.steps.append(step)
         return step

@@ -1,9 +1,9 @@
-"""Whether a method is minimally invasive: a method comes in, a counterexample goes out, or none.
+"""Tests whether a method is minimally invasive, by a search for counterexamples.
 
-Two questions. *Of the model*: is every valid output that the model generates alone also generated
-under the constraint (DOMINO, definition 2.1)? *Of the masks alone*: is every spelling of every
-accepted text allowed, whatever the model? The second needs no model and says what a model could
-be kept from; one counterexample of either settles it, and no number of tries proves the first.
+There are two questions. *With a model*: is every valid output of the unconstrained model also
+generated under the constraint (DOMINO, definition 2.1)? *Without a model*: do the masks allow every
+tokenization of every accepted text? The second shows what any model could be prevented from. One
+counterexample refutes either; the first cannot be proven by trials.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import Constraint, State, Unconstrained
-from workbench.decoding.contenders import Prepared
+from workbench.decoding.contenders import PreparedContender
 from workbench.decoding.generate import Generation, generate
 from workbench.decoding.model import LanguageModel
 from workbench.decoding.sampling import Sampling
@@ -22,16 +22,16 @@ from workbench.decoding.trace import Trace
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import TokenId
 
-#: Pairs of states the search for a forbidden spelling looks at, and tokens it tries.
-_MOST_PAIRS = 2_000
-_MOST_TRIED = 200_000
+#: The most pairs of states and the most tokens that the search for forbidden tokenizations tries.
+_MAX_PAIRS = 2_000
+_MAX_TOKENS = 200_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Alone:
-    """What the model alone wrote, up to the last token after which the grammar accepts the text.
+class ModelOutput:
+    """An output of the unconstrained model, up to the last token after which it is accepted.
 
-    Where it goes on beyond, a minimally invasive constraint ends (DOMINO §2). No tokens at all:
+    If the model continued, a minimally invasive constraint ends there (DOMINO §2). Without tokens
     the output was not valid.
     """
 
@@ -40,15 +40,15 @@ class Alone:
     token_ids: tuple[TokenId, ...]
 
 
-def alone(
+def model_outputs(
     model: LanguageModel,
     grammar: Grammar,
     prompts: Sequence[str],
     samplings: Iterable[Sampling],
     *,
     max_tokens: int = 128,
-) -> Iterator[Alone]:
-    """The model's own outputs; a sampling of temperature 0 is greedy.
+) -> Iterator[ModelOutput]:
+    """Outputs of the unconstrained model; a sampling of temperature 0 is greedy.
 
     Raises: ModelError, LimitError.
     """
@@ -56,38 +56,40 @@ def alone(
     for sampling in samplings:
         for prompt in prompts:
             run = generate(model, free, prompt, sampling, max_tokens=max_tokens, top=0)
-            yield Alone(prompt, sampling, _valid(grammar, _trace(run)))
+            yield ModelOutput(prompt, sampling, _valid(grammar, _trace(run)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Kept:
-    """A valid output of the model alone which the constrained model does not generate."""
+class Counterexample:
+    """A valid output of the unconstrained model that the constrained model does not generate."""
 
-    output: Alone
+    output: ModelOutput
     #: The first of its tokens the mask forbids, counted from 0.
     index: int
-    #: What the method wrote instead, with the same seed; of the first counterexample alone, since
-    #: it costs a run.
+    #: The constrained run with the same seed; only for the first counterexample, since it costs a
+    #: run.
     instead: Trace | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tried:
-    """What was tried of definition 2.1, and what it came to."""
+class InvasiveTrial:
+    """The result of trials of definition 2.1."""
 
-    #: Outputs of the model alone, and those of them that were valid.
+    #: The number of outputs of the unconstrained model, and how many were valid.
     outputs: int
     valid: int
-    kept: tuple[Kept, ...]
+    kept: tuple[Counterexample, ...]
 
     @property
     def holds(self) -> bool | None:
-        """False where a counterexample was found; None where no output was valid."""
+        """False if a counterexample was found; None if no output was valid."""
         return False if self.kept else True if self.valid else None
 
 
-def tried(prepared: Prepared, outputs: Iterable[Alone], *, max_tokens: int = 128) -> Tried:
-    """Definition 2.1 on some outputs of the model alone.
+def try_outputs(
+    prepared: PreparedContender, outputs: Iterable[ModelOutput], *, max_tokens: int = 128
+) -> InvasiveTrial:
+    """Test definition 2.1 on some outputs of the unconstrained model.
 
     The constrained model *can* generate an output if the mask allows each of its tokens; with
     greedy decoding it then does.
@@ -96,38 +98,38 @@ def tried(prepared: Prepared, outputs: Iterable[Alone], *, max_tokens: int = 128
     Source: DOMINO, definition 2.1.
     """
     count, valid = 0, 0
-    kept: list[Kept] = []
+    kept: list[Counterexample] = []
     for output in outputs:
         count += 1
         valid += bool(output.token_ids)
         index = forbidden_at(prepared.constraint, output.token_ids)
         if index is not None:
             run = prepared.start(output.prompt, output.sampling, max_tokens=max_tokens, top=0)
-            kept.append(Kept(output, index, None if kept else _trace(run)))
-    return Tried(count, valid, tuple(kept))
+            kept.append(Counterexample(output, index, None if kept else _trace(run)))
+    return InvasiveTrial(count, valid, tuple(kept))
 
 
 def _trace(run: Generation) -> Trace:
-    """All of a run."""
+    """Run to the end."""
     deque(run, maxlen=0)
     return run.trace
 
 
 def _valid(grammar: Grammar, trace: Trace) -> tuple[TokenId, ...]:
-    """The tokens of a text up to the last after which the grammar accepts it; none without one."""
+    """The tokens up to the last one after which the grammar accepts the text; none if never."""
     text, longest = b"", 0
-    told = [step for step in trace.steps if not step.is_end]
-    for number, step in enumerate(told, 1):
+    steps = [step for step in trace.steps if not step.is_end]
+    for number, step in enumerate(steps, 1):
         text += step.token
         if grammar.accepts(text):
             longest = number
         elif not grammar.is_prefix(text):
             break
-    return tuple(step.token_id for step in told[:longest])
+    return tuple(step.token_id for step in steps[:longest])
 
 
 def forbidden_at(constraint: Constraint, token_ids: Sequence[TokenId]) -> int | None:
-    """The first of these tokens that the masks forbid, counted from 0; None where none is."""
+    """The index of the first token that the masks forbid; None if all are allowed."""
     state = constraint.initial
     for index, token_id in enumerate(token_ids):
         if token_id not in constraint.mask(state):
@@ -137,11 +139,11 @@ def forbidden_at(constraint: Constraint, token_ids: Sequence[TokenId]) -> int | 
 
 
 @dataclass(frozen=True, slots=True)
-class Forbidden:
-    """A spelling of an accepted text that a method's masks forbid, though the exact ones do not.
+class ForbiddenSpelling:
+    """A tokenization of an accepted text that a method's masks forbid and the exact masks allow.
 
-    ``before`` are the tokens that lead there, ``token_id`` the one forbidden (the end token where
-    the text may not end); ``after`` completes an accepted text, None where none was found soon.
+    ``before`` are the allowed tokens, ``token_id`` the forbidden one (the end token if the text may
+    not end); ``after`` completes an accepted text, None if none was found within the limit.
     """
 
     before: tuple[TokenId, ...]
@@ -150,61 +152,63 @@ class Forbidden:
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
-    """What a search for forbidden spellings found, over how many pairs of states."""
+class SpellingSearch:
+    """The result of a search for forbidden tokenizations, and the number of pairs visited."""
 
-    forbidden: Forbidden | None
+    forbidden: ForbiddenSpelling | None
     pairs: int
-    #: Whether every pair that can be reached was looked at: with nothing found, a proof.
+    #: Whether all reachable pairs were visited; then finding nothing is a proof.
     complete: bool
 
 
-def searched(exact: Constraint, constraint: Constraint, most: int = _MOST_PAIRS) -> Searched:
-    """The first forbidden spelling, breadth first over the pairs of states of both constraints.
+def search_spellings(
+    exact: Constraint, constraint: Constraint, most: int = _MAX_PAIRS
+) -> SpellingSearch:
+    """The first forbidden tokenization, breadth-first over pairs of states of both constraints.
 
-    ``exact`` is any constraint of the same grammar that allows everything there is to allow.
-    Cost: a mask of each and one comparison a pair; every token of a pair leads to another one.
+    ``exact`` is any exact constraint of the same grammar.
+    Cost: two masks and one comparison per pair; every allowed token of a pair leads to a pair.
     """
     first = (exact.initial, constraint.initial)
     seen = {first}
     waiting: deque[tuple[State, State, tuple[TokenId, ...]]] = deque([(*first, ())])
-    tried_tokens = 0
+    token_count = 0
     while waiting:
         state, other, before = waiting.popleft()
         here, there = exact.mask(state), constraint.mask(other)
         missing = TokenMask(here.bits & ~there.bits, here.size)
         if len(missing):
             token_id = int(missing.ids[0])
-            return Searched(
-                Forbidden(before, token_id, _rest(exact, state, token_id)), len(seen), False
+            return SpellingSearch(
+                ForbiddenSpelling(before, token_id, _rest(exact, state, token_id)), len(seen), False
             )
         for token_id in here:
-            tried_tokens += 1
+            token_count += 1
             if token_id == exact.vocabulary.end:
                 continue
             pair = exact.advance(state, token_id), constraint.advance(other, token_id)
             if pair not in seen:
-                if len(seen) >= most or tried_tokens > _MOST_TRIED:
-                    return Searched(None, len(seen), False)
+                if len(seen) >= most or token_count > _MAX_TOKENS:
+                    return SpellingSearch(None, len(seen), False)
                 seen.add(pair)
                 waiting.append((*pair, (*before, token_id)))
-    return Searched(None, len(seen), True)
+    return SpellingSearch(None, len(seen), True)
 
 
 def _rest(exact: Constraint, state: State, token_id: TokenId) -> tuple[TokenId, ...] | None:
-    """Fewest tokens after which the text is accepted, once ``token_id`` is taken."""
+    """The fewest tokens that complete an accepted text after ``token_id``."""
     if token_id == exact.vocabulary.end:
         return ()
     first = exact.advance(state, token_id)
-    seen, tried_tokens = {first}, 0
+    seen, token_count = {first}, 0
     waiting: deque[tuple[State, tuple[TokenId, ...]]] = deque([(first, ())])
     while waiting:
         here, ids = waiting.popleft()
         if exact.is_final(here):
             return ids
         for next_id in exact.mask(here):
-            tried_tokens += 1
-            if tried_tokens > _MOST_TRIED:
+            token_count += 1
+            if token_count > _MAX_TOKENS:
                 return None
             there = exact.advance(here, next_id)
             if there not in seen:

@@ -1,13 +1,13 @@
-"""The API of the KBNF engine over the exact automaton.
+"""The API of the KBNF engine, on top of the exact automaton.
 
-The engine calls a token possible where its bytes can be read: whether or not the vocabulary can
-spell what has to follow, and also into rules that never finish. The exact automaton trims both, so
-this language runs it over a vocabulary with every byte, and beside it a second one for the texts
-that stay open for ever.
+The KBNF engine allows a token if its bytes can be read, even if the vocabulary lacks tokens to
+complete the text, and even if the text leads into a rule that never ends. The exact automaton
+excludes both. Therefore it is compiled here for a vocabulary with every byte, and a second
+automaton reads the prefixes that can never be completed.
 
-It differs from a ``Constraint`` in one rule: it finishes eagerly, at the first complete sentence,
-and accepts nothing after it. Left out: the released engine's configuration (caches, compaction and
-integer widths change no result) and its defects.
+The engine differs from a ``Constraint`` in one rule: it finishes eagerly, at the first complete
+sentence, and accepts nothing after it. Not implemented: the released engine's configuration
+(caches, compaction and integer widths change no result) and its defects.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from workbench.base.errors import BuildError, WorkbenchError
 from workbench.base.limits import LIMITS, Limits
 from workbench.base.source import Source
 from workbench.constraint.engine.automaton import AutomatonConstraint, automaton
-from workbench.decoding.forced_suffix import endless
+from workbench.decoding.forced_suffix import unproductive_prefixes
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 from workbench.pushdown.build import build
@@ -33,36 +33,36 @@ from workbench.syntax.grammar_tree import GrammarTree, labels_in_rules
 from workbench.syntax.kbnf.kbnf_parser import parse_kbnf
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
-#: Where the grammar stands, and where its beginnings without end do; None where it cannot be.
-Place = tuple[State | None, State | None]
+#: The states of the grammar and of its unproductive prefixes; None after a text it cannot read.
+LanguageState = tuple[State | None, State | None]
 
 
-class Language:
-    """What clones share: the automata, and the rows of the strict rule."""
+class EngineLanguage:
+    """The part of an engine that clones share: the automata, and the strict rows."""
 
     def __init__(
         self,
         vocabulary: Vocabulary,
         sentences: AutomatonConstraint | None,
-        endless: AutomatonConstraint | None,
+        unproductive: AutomatonConstraint | None,
     ) -> None:
         self.vocabulary = vocabulary
-        #: The grammar's language; None where it derives no text at all.
+        #: The grammar's language; None if it derives no text.
         self.sentences = sentences
-        #: The beginnings that can be read and never finished; None where there are none.
-        self.endless = endless
-        self.initial: Place = (
+        #: The prefixes that can never be completed; None if there are none.
+        self.unproductive = unproductive
+        self.initial: LanguageState = (
             None if sentences is None else sentences.initial,
-            None if endless is None else endless.initial,
+            None if unproductive is None else unproductive.initial,
         )
-        self._strict_rows: dict[Place, npt.NDArray[np.bool_]] = {}
+        self._strict_rows: dict[LanguageState, npt.NDArray[np.bool_]] = {}
 
-    def step(self, state: Place, byte: int) -> Place | None:
-        """The state after a byte, or None where it cannot be read."""
-        there = (_step(self.sentences, state[0], byte), _step(self.endless, state[1], byte))
+    def step(self, state: LanguageState, byte: int) -> LanguageState | None:
+        """The state after a byte, or None if it cannot be read."""
+        there = (_step(self.sentences, state[0], byte), _step(self.unproductive, state[1], byte))
         return None if there == (None, None) else there
 
-    def is_final(self, state: Place) -> bool:
+    def is_final(self, state: LanguageState) -> bool:
         """Whether the text is a sentence."""
         return (
             self.sentences is not None
@@ -70,19 +70,19 @@ class Language:
             and self.sentences.is_final(state[0])
         )
 
-    def row(self, state: Place) -> npt.NDArray[np.bool_]:
+    def row(self, state: LanguageState) -> npt.NDArray[np.bool_]:
         """The tokens that can be read (V,)."""
         size = len(self.vocabulary)
         found = np.zeros(size, np.bool_)
-        for constraint, at in zip((self.sentences, self.endless), state, strict=True):
+        for constraint, at in zip((self.sentences, self.unproductive), state, strict=True):
             if constraint is not None and at is not None:
                 found |= constraint.mask(at).bools[:size]
         if self.vocabulary.end is not None:
             found[self.vocabulary.end] = False
         return found
 
-    def strict_row(self, state: Place) -> npt.NDArray[np.bool_]:
-        """The tokens that can be read and do not reach beyond the first finishing byte (V,)."""
+    def strict_row(self, state: LanguageState) -> npt.NDArray[np.bool_]:
+        """The tokens that can be read and end at or before the first finishing byte (V,)."""
         known = self._strict_rows.get(state)
         if known is None:
             known = np.zeros(len(self.vocabulary), np.bool_)
@@ -90,11 +90,11 @@ class Language:
             self._strict_rows[state] = known
         return known
 
-    def _strict_walk(self, initial: Place) -> list[TokenId]:
-        """One walk of the trie; everything below a finishing byte is left out.
+    def _strict_walk(self, initial: LanguageState) -> list[TokenId]:
+        """One walk of the trie; nodes below a finishing byte are skipped.
 
-        Cost: a Python step for each node that can be read; no kernel, since this rule is
-              a switch for comparison with an old release.
+        Cost: a Python step for each node that can be read. It is no kernel, since this rule exists
+              only for comparison with an old release.
         """
         trie = self.vocabulary.trie
         found: list[TokenId] = []
@@ -118,8 +118,10 @@ def _step(constraint: AutomatonConstraint | None, state: State | None, byte: int
     return constraint.step_bytes(state, bytes((byte,)))
 
 
-def language(text: str, start: str, vocabulary: Vocabulary, limits: Limits) -> Language:
-    """The automata of a grammar: of its sentences, and of what is read and never becomes one.
+def compile_language(
+    text: str, start: str, vocabulary: Vocabulary, limits: Limits
+) -> EngineLanguage:
+    """Compile the automata of a grammar: its sentences, and its unproductive prefixes.
 
     Raises: ParseError, BuildError, LimitError.
     """
@@ -140,24 +142,23 @@ def language(text: str, start: str, vocabulary: Vocabulary, limits: Limits) -> L
         return automaton(Grammar(source, Notation.KBNF, machine, start=name), spellable, limits)
 
     check_defined(tree, gathered(tree), start)
-    beyond = endless(tree, start)
-    if beyond is None:
-        return Language(vocabulary, compiled(tree, start), None)
+    prefixes = unproductive_prefixes(tree, start)
+    if prefixes is None:
+        return EngineLanguage(vocabulary, compiled(tree, start), None)
     try:
         sentences = compiled(tree, start)
     except BuildError as error:
         if error.kind != "unproductive":
             raise
-        sentences = None  # it is read for ever, as in the released engine
-    return Language(vocabulary, sentences, compiled(*beyond))
+        sentences = None  # its texts can be read but never end, as in the released engine
+    return EngineLanguage(vocabulary, sentences, compiled(*prefixes))
 
 
 def _with_all_bytes(vocabulary: Vocabulary) -> Vocabulary:
-    """The vocabulary with the single bytes it lacks as further tokens.
+    """The vocabulary, extended by the single bytes that are not tokens.
 
-    The engine calls a token possible where its bytes can be read, whether or not the
-    vocabulary can spell what has to follow. With every byte a token, no dead end exists
-    that the exact automaton would trim.
+    If every byte is a token, any text can be continued in tokens, so the exact automaton excludes
+    no token that the engine allows.
     """
     missing = [bytes((b,)) for b in range(256) if b not in vocabulary.single_bytes]
     if not missing:
@@ -171,26 +172,26 @@ def _with_all_bytes(vocabulary: Vocabulary) -> Vocabulary:
 
 
 class Advance(Enum):
-    """What became of a token."""
+    """The result of ``Engine.advance``."""
 
-    #: Taken; the sentence goes on.
+    #: Taken; the sentence continues.
     CONTINUE = "continue"
     #: Taken; a sentence is complete and nothing more is accepted.
     EXHAUSTED = "exhausted"
-    #: Refused; nothing has changed.
+    #: Refused; the state is unchanged.
     INVALID = "invalid"
 
 
 class Engine:
-    """A KBNF grammar that reads tokens and says which may come next.
+    """A KBNF grammar that reads tokens and computes which may come next.
 
-    A token is acceptable where its bytes can be read, and judged as a whole. The
-    engine is finished as soon as the text, at any byte of a token, is a sentence; the
-    empty text never is. With ``strict`` a token may not reach beyond the byte that
-    finishes (the rule of release 0.2.9). The end token is unknown to it.
+    A token is acceptable if all its bytes can be read. The engine is finished as soon as the
+    text, at any byte of a token, is a sentence; the empty text is never one. With ``strict`` a
+    token may not extend beyond the finishing byte (the rule of release 0.2.9). The engine does
+    not use the end token.
 
     Raises: ParseError, BuildError, LimitError for the grammar.
-    Source: the KBNF design post, 2024; the released engine where the two differ.
+    Source: the KBNF design post, 2024; the released engine if the two differ.
     """
 
     def __init__(
@@ -203,7 +204,7 @@ class Engine:
     ) -> None:
         self.vocabulary = vocabulary
         self.strict = strict
-        self._language = language(grammar, start, vocabulary, limits)
+        self._language = compile_language(grammar, start, vocabulary, limits)
         self._state = self._language.initial
         self._finished = False
 
@@ -218,7 +219,7 @@ class Engine:
         self._finished = False
 
     def clone(self) -> Engine:
-        """Another engine at the same place; grammar, vocabulary and masks are shared."""
+        """Another engine in the same state; grammar, vocabulary and masks are shared."""
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         return other
@@ -229,14 +230,14 @@ class Engine:
         return self.clone()
 
     def advance(self, token_id: TokenId) -> Advance:
-        """Take a token. A refused one, also an unknown or special id, changes nothing."""
+        """Take a token. A refused one (also an unknown or special id) changes nothing."""
         if not 0 <= token_id < len(self.vocabulary):
             return Advance.INVALID
         token = self.vocabulary.tokens[token_id]
         return Advance.INVALID if token is None else self.advance_bytes(token)
 
     def advance_bytes(self, data: bytes) -> Advance:
-        """Take raw bytes as if they were one token; none at all change nothing."""
+        """Take raw bytes as if they were one token; no bytes change nothing."""
         if self._finished:
             return Advance.INVALID
         state, finished = self._state, False
@@ -249,14 +250,14 @@ class Engine:
         return Advance.EXHAUSTED if finished else Advance.CONTINUE
 
     def current_possible_tokens(self) -> list[TokenId]:
-        """The ids ``advance`` would take now, sorted; none once finished."""
+        """The ids ``advance`` would take now, sorted; empty once finished."""
         found: list[TokenId] = np.flatnonzero(self._allowed()).tolist()
         return found
 
     def update_logits_from_tokens(self, logits: Any) -> Advance:  # noqa: ANN401  # numpy or torch
-        """Set the logits of all other tokens to −inf, in place, and tell where the engine is.
+        """Set the logits of all other tokens to −inf, in place, and return the engine's status.
 
-        Shape:  (n,) or (1, n), n at least V; rows past V are no tokens and are set too.
+        Shape:  (n,) or (1, n), n at least V; rows past V are no tokens and are also set to −inf.
         Raises: WorkbenchError for anything else.
         """
         _check_logits(logits, len(self.vocabulary))
@@ -266,10 +267,10 @@ class Engine:
         return Advance.EXHAUSTED if self._finished else Advance.CONTINUE
 
     def modify_possible_logits(self, token_id: TokenId, logits: Any) -> Advance:  # noqa: ANN401
-        """``advance``, then ``update_logits_from_tokens`` where the sentence goes on.
+        """``advance``, then ``update_logits_from_tokens`` if the sentence continues.
 
-        Logits are changed for ``CONTINUE`` alone.
-        Raises: WorkbenchError for logits of another shape; the token is not taken then.
+        Logits are changed only for ``CONTINUE``.
+        Raises: WorkbenchError for logits of another shape; then the token is not taken.
         """
         _check_logits(logits, len(self.vocabulary))
         flag = self.advance(token_id)
@@ -286,7 +287,7 @@ class Engine:
 
 
 def _check_logits(logits: Any, size: int) -> None:  # noqa: ANN401
-    """Raise where these are not logits that can be changed in place."""
+    """Raise if these are not logits that can be changed in place."""
     shape = getattr(logits, "shape", None)
     if shape is None or not (len(shape) == 1 or (len(shape) == 2 and shape[0] == 1)):
         raise WorkbenchError(
@@ -305,5 +306,5 @@ def _forbid(logits: Any, forbidden: npt.NDArray[np.bool_]) -> None:  # noqa: ANN
     if isinstance(logits, np.ndarray):
         logits[..., forbidden] = -np.inf
     else:
-        # a torch tensor; its own methods make the mask on its device, torch is not imported here
+        # a torch tensor: its methods build the mask on its device, so torch is not imported here
         logits.masked_fill_(logits.new_tensor(forbidden).bool(), -np.inf)

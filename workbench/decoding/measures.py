@@ -1,4 +1,4 @@
-"""Measures: a trace and the time it took → the numbers a comparison shows of it."""
+"""The measures of a run that comparisons show: perplexities, passes, times, validity."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 @dataclass(frozen=True, slots=True)
 class Surprisal:
-    """−log p of some tokens, summed: sums of runs can be added, perplexities cannot.
+    """Σ −log p of some tokens; sums of several runs can be added, perplexities cannot.
 
     Unit: ``nats``.
     """
@@ -26,7 +26,7 @@ class Surprisal:
 
     @staticmethod
     def of(steps: Iterable[Step]) -> Surprisal:
-        """Of the steps whose log-probability is known."""
+        """Of the steps that the model scored."""
         known = [step.surprisal for step in steps if step.judged]
         return Surprisal(math.fsum(known), len(known))
 
@@ -35,13 +35,13 @@ class Surprisal:
 
     @property
     def perplexity(self) -> float:
-        """exp of the mean; nan of no tokens."""
+        """exp of the mean; nan for no tokens."""
         return mean_perplexity(self.nats, self.tokens)
 
 
 @dataclass(slots=True)
-class Spent:
-    """The time of a run so far, by the clock and of the processor."""
+class TimeSpent:
+    """The wall-clock time and processor time spent in a run."""
 
     seconds: float = 0.0
     cpu_seconds: float = 0.0
@@ -49,40 +49,39 @@ class Spent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measures:
-    """What one run came to.
+    """The measures of one run.
 
     The end token counts as a token and a forward pass, never in a perplexity. A token is forced
-    where the mask allowed no other, and free otherwise. nan stands where there is nothing to
-    measure: perplexities of no tokens.
+    if the mask allowed no other, and free otherwise. A perplexity of no tokens is nan.
 
     Unit:   perplexities per token under the model's own distribution, before the mask;
-            ``mask_bits`` bits; ``seconds`` of the run without the prompt's own pass.
+            ``mask_bits`` bits; ``seconds`` of the run without the pass over the prompt.
     Source: DOMINO §2 (intervention), tables 2 and 3.
     """
 
     text: str
-    #: Whether the grammar accepts the text (asked of the grammar, not of the mask).
+    #: Whether the grammar accepts the text (checked by the grammar, not by the mask).
     valid: bool
-    #: Whether the run came to its end by itself.
+    #: Whether the run ended in an accepted text.
     ended: bool
     stop: str
     tokens: int
     free_tokens: int
     forced_tokens: int
-    #: What the model thought of the tokens it was asked about, the end left out.
+    #: The surprisal of the tokens that the model scored, without the end token.
     free: Surprisal
     forced: Surprisal
     interventions: int
-    #: The probability the mask let through, token by token; nan where the model was not asked.
+    #: The probability of the allowed tokens, step by step; nan if the model did not score the step.
     kept: tuple[float, ...]
-    #: −log2 of it, summed.
+    #: Σ −log2 of ``kept``.
     mask_bits: float
     forward_passes: int
     compile_ms: float
     seconds: float
-    #: Processor time of the same, of all threads: what else the machine does is not in it.
+    #: Processor time of the run, of all threads of this process.
     cpu_seconds: float
-    #: Whether the tokenizer would have written the text in these tokens; None where nobody knows.
+    #: Whether the tokens are the tokenizer's for this text; None if unknown.
     proper: bool | None
 
     @property
@@ -94,7 +93,7 @@ class Measures:
         return self.tokens / self.seconds if self.seconds > 0 else math.nan
 
     def as_record(self) -> dict[str, Any]:
-        """The fields, the perplexities and the tokens a second: plain values for JSON and CSV."""
+        """The fields, the perplexities and tokens per second, as plain values for JSON and CSV."""
         return asdict(self) | {
             "kept": list(self.kept),
             "perplexity": self.perplexity,
@@ -104,11 +103,15 @@ class Measures:
         }
 
 
-def measured(
-    trace: Trace, grammar: Grammar, vocabulary: Vocabulary, spent: Spent, compile_ms: float = 0.0
+def measure(
+    trace: Trace,
+    grammar: Grammar,
+    vocabulary: Vocabulary,
+    spent: TimeSpent,
+    compile_ms: float = 0.0,
 ) -> Measures:
     """The measures of a finished run."""
-    told = [step for step in trace.steps if not step.is_end]
+    counted = [step for step in trace.steps if not step.is_end]
     return Measures(
         text=trace.text.decode("utf-8", "backslashreplace"),
         valid=grammar.accepts(trace.text),
@@ -117,8 +120,8 @@ def measured(
         tokens=len(trace.steps),
         free_tokens=sum(not step.forced for step in trace.steps),
         forced_tokens=sum(step.forced for step in trace.steps),
-        free=Surprisal.of(step for step in told if not step.forced),
-        forced=Surprisal.of(step for step in told if step.forced),
+        free=Surprisal.of(step for step in counted if not step.forced),
+        forced=Surprisal.of(step for step in counted if step.forced),
         interventions=trace.interventions,
         kept=tuple(step.kept for step in trace.steps),
         mask_bits=trace.mask_bits,
@@ -130,12 +133,12 @@ def measured(
     )
 
 
-#: A text → the tokenizer's own spelling of it, standing alone; None for one it cannot spell.
-Canonical = Callable[[bytes], "list[TokenId] | None"]
+#: A function from a text to the tokenizer's tokens of it; None for a text it cannot tokenize.
+CanonicalSpelling = Callable[[bytes], "list[TokenId] | None"]
 
 
-def spelling_of(vocabulary: Vocabulary) -> Canonical | None:
-    """How the vocabulary's tokenizer spells texts; None where that cannot be said exactly.
+def canonical_spelling(vocabulary: Vocabulary) -> CanonicalSpelling | None:
+    """The tokenizer of a vocabulary as a function; None if it is not known exactly.
 
     Source: Tran-Thien 2024, proper token sequences.
     """
@@ -154,11 +157,11 @@ def spelling_of(vocabulary: Vocabulary) -> Canonical | None:
 
 
 def is_proper(vocabulary: Vocabulary, token_ids: Sequence[TokenId]) -> bool | None:
-    """Whether the tokenizer writes the text of these tokens in these tokens, standing alone.
+    """Whether these tokens are the tokenizer's tokens of their text, without context.
 
-    None for a vocabulary of which that cannot be said, and for half a character.
+    None if the tokenizer is not known exactly, and for incomplete characters.
     """
-    canonical = spelling_of(vocabulary)
+    canonical = canonical_spelling(vocabulary)
     ids = [token_id for token_id in token_ids if token_id != vocabulary.end]
-    spelt = canonical and canonical(vocabulary.decode(ids))
-    return None if spelt is None else spelt == ids
+    proper = canonical and canonical(vocabulary.decode(ids))
+    return None if proper is None else proper == ids

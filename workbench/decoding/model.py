@@ -1,11 +1,12 @@
-"""Language models as functions from token ids to logits, and two without weights.
+"""Language models as functions from token ids to logits, and two models without weights.
 
-The draft of speculative decoding for the embedded model: what it wrote before says much about what
-it writes next under the same grammar, and asking costs a fiftieth of a pass. After ten runs 0.85 of
-the proposals are accepted on worked problems the model knows, 0.7 on the fixed template, 0.8 on C,
-0.4 on free JSON (temperature 1, memory 4). Tried as well: the model's own first layers, without
-training. One of six layers (0.48 ms a token, the whole 2.2) would have 0.34, 0.59, 0.24 and 0.34
-accepted, three (1.4 ms) 0.41, 0.72, 0.39 and 0.51, which saves nothing at that price.
+``ToyModel`` serves tests and examples. ``CountModel`` is the draft of speculative decoding for the
+embedded model: earlier runs predict later runs under the same grammar well, and its logits cost a
+fiftieth of a pass. After ten runs 0.85 of the proposals are accepted on worked problems the model
+knows, 0.7 on the fixed template, 0.8 on C, 0.4 on free JSON (temperature 1, memory 4). The
+alternative, the model's first layers without training, was measured: one of six layers (0.48 ms a
+token, the whole model 2.2) would have 0.34, 0.59, 0.24 and 0.34 accepted, three (1.4 ms) 0.41,
+0.72, 0.39 and 0.51, which does not pay for their time.
 """
 
 from __future__ import annotations
@@ -21,30 +22,30 @@ import numpy.typing as npt
 from workbench.base.errors import ModelError
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
-#: One number a token, before softmax.
+#: One number per token, before softmax.
 Logits = npt.NDArray[np.float32]
 
-#: What a model reads first: text, or its own tokens.
+#: A prompt: text, or tokens of the model.
 Prompt = str | Sequence[TokenId]
 
 
 class Session(Protocol):
-    """One conversation with a model: a cache that is cropped by itself."""
+    """A sequence of calls to one model that share a cache."""
 
     def logits(self, token_ids: Sequence[TokenId]) -> Logits:
         """The logits after the whole sequence ``token_ids`` (not empty).
 
-        What this sequence shares with that of the call before is not computed
-        again; so rewinding and forking are just calls with another sequence.
-        Shape: (V,) float32; models that pad their output give further rows, which are no tokens.
+        The common prefix with the sequence of the previous call is not computed again, so to
+        rewind or fork, pass another sequence.
+        Shape: (V,) float32; models that pad their output return more rows, which are no tokens.
         """
         ...
 
     def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
-        """The logits after each of the ``last`` longest beginnings of ``token_ids``, in one pass.
+        """The logits after each of the ``last`` longest prefixes of ``token_ids``, in one pass.
 
-        Row i is what ``logits(token_ids[: n - last + 1 + i])`` says, up to rounding: a model
-        sums other numbers of rows in another order.
+        Row i is ``logits(token_ids[: n - last + 1 + i])`` up to rounding: with another number of
+        rows a model sums in another order.
         Shape: (last, V) float32; 1 <= last <= n.
         """
         ...
@@ -61,40 +62,40 @@ class LanguageModel(Protocol):
     def vocabulary(self) -> Vocabulary: ...
 
     def encode(self, text: str) -> list[TokenId]:
-        """The model's own tokens of a prompt, never empty (an empty prompt is the end token)."""
+        """The model's tokens of a prompt, never empty (an empty prompt is the end token)."""
         ...
 
     def session(self) -> Session:
-        """A new conversation, with an empty cache."""
+        """A new session with an empty cache."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Forgetful:
-    """A conversation with a model that works out every answer anew."""
+class StatelessSession:
+    """A session without a cache."""
 
     #: The model's logits after a sequence.
     answer: Callable[[Sequence[TokenId]], Logits]
 
     def logits(self, token_ids: Sequence[TokenId]) -> Logits:
-        """As ``Session`` says. Raises: ModelError for no tokens."""
+        """Implements ``Session``. Raises: ModelError for no tokens."""
         if not token_ids:
             raise ModelError("expected at least one token", "an empty prompt is the end token")
         return self.answer(token_ids)
 
     def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
-        """As ``Session`` says."""
+        """Implements ``Session``."""
         return one_by_one(self.logits, token_ids, last)
 
 
 def context_of(model: LanguageModel, prompt: Prompt) -> list[TokenId]:
-    """The tokens of a prompt, never none."""
+    """The tokens of a prompt, at least one."""
     ids = model.encode(prompt) if isinstance(prompt, str) else list(prompt)
     return ids or model.encode("")
 
 
 def padded(logits: Logits, size: int) -> Logits:
-    """At least ``size`` rows: tokens without one (added to the tokenizer alone) have no chance."""
+    """Logits of at least ``size`` rows; tokens that only the tokenizer has get −inf."""
     missing = size - len(logits)
     return logits if missing <= 0 else np.append(logits, np.full(missing, -np.inf, np.float32))
 
@@ -102,24 +103,23 @@ def padded(logits: Logits, size: int) -> Logits:
 def one_by_one(
     logits: Callable[[Sequence[TokenId]], Logits], token_ids: Sequence[TokenId], last: int
 ) -> Logits:
-    """``Session.judge`` for models that read nothing in parallel."""
+    """``Session.judge`` for models that score one position per call."""
     lengths = range(len(token_ids) - last + 1, len(token_ids) + 1)
     return np.stack([logits(token_ids[:length]) for length in lengths])
 
 
-#: The longest ending of a context that is looked up in the sample, in bytes.
-_MEMORY = 12
+#: The most bytes of the context's end that are searched in the sample.
+_MAX_CONTEXT_BYTES = 12
 
 
 @dataclass(frozen=True, eq=False)
 class ToyModel:
-    """Something that answers like a language model and has learnt nothing.
+    """A deterministic language model without training, for tests and examples.
 
-    Its logits are noise between 0 and 1 made by hashing the last two tokens, the
-    token asked about and ``seed``; with a ``sample`` text it likes tokens that go on
-    as the sample does after the longest ending of the context found in it, the end
-    token where the sample ends. The same question always gets the same answer. Its
-    perplexities mean nothing.
+    Its logits are noise between 0 and 1, a hash of the last two tokens, the scored token and
+    ``seed``. With a ``sample`` text it prefers the tokens that follow the longest suffix of the
+    context in the sample, and the end token at the end of the sample. Its perplexities mean
+    nothing.
     """
 
     vocabulary: Vocabulary
@@ -128,7 +128,7 @@ class ToyModel:
     name: str = "toy"
 
     def encode(self, text: str) -> list[TokenId]:
-        """The longest token at each place; bytes no token spells are left out."""
+        """The longest token at each position; bytes that are in no token are skipped."""
         data, place, found = text.encode("utf-8", "replace"), 0, list[TokenId]()
         while place < len(data):
             token_id = self.vocabulary.longest_at(data, place)
@@ -139,22 +139,22 @@ class ToyModel:
             place += len(self.vocabulary.tokens[token_id] or b"")
         return found or [0 if self.vocabulary.end is None else self.vocabulary.end]
 
-    def session(self) -> Forgetful:
-        return Forgetful(self.logits)
+    def session(self) -> StatelessSession:
+        return StatelessSession(self.logits)
 
     def logits(self, token_ids: Sequence[TokenId]) -> Logits:
         """The logits after a sequence (V,)."""
         scores = _noise(len(self.vocabulary), (self.seed, *token_ids[-2:]))
-        for token_id, liking in self._continuations(self.vocabulary.decode(token_ids)):
-            scores[token_id] = max(scores[token_id], np.float32(liking))
+        for token_id, score in self._continuations(self.vocabulary.decode(token_ids)):
+            scores[token_id] = max(scores[token_id], np.float32(score))
         return scores
 
     def _continuations(self, context: bytes) -> list[tuple[TokenId, float]]:
-        """Tokens the sample goes on with, and how much they are liked: longer ones more."""
+        """The tokens that continue the sample, with their scores; longer ones score higher."""
         sample = self.sample.encode()
         if not sample:
             return []
-        ending = context[-_MEMORY:]
+        ending = context[-_MAX_CONTEXT_BYTES:]
         while ending and sample.find(ending) < 0:
             ending = ending[1:]
         here = sample.find(ending) + len(ending) if ending else 0
@@ -162,12 +162,12 @@ class ToyModel:
             return [] if self.vocabulary.end is None else [(self.vocabulary.end, 8.0)]
         ids_of = self.vocabulary.ids_of
         rest = sample[here : here + self.vocabulary.longest]
-        spelt = (rest[:length] for length in range(1, len(rest) + 1))
-        return [(i, 4.0 + len(piece) / 4) for piece in spelt for i in ids_of.get(piece, ())]
+        prefixes = (rest[:length] for length in range(1, len(rest) + 1))
+        return [(i, 4.0 + len(piece) / 4) for piece in prefixes for i in ids_of.get(piece, ())]
 
 
 def _noise(size: int, key: Sequence[int]) -> Logits:
-    """Numbers in [0, 1) that depend on ``key`` alone (splitmix64 over key and index)."""
+    """Numbers in [0, 1) that depend only on ``key`` (splitmix64 over key and index)."""
     seed = 0
     for part in key:
         seed = (seed * 0x100000001B3 + int(part) + 1) & 0xFFFFFFFFFFFFFFFF
@@ -178,23 +178,23 @@ def _noise(size: int, key: Sequence[int]) -> Logits:
     return (z >> np.uint64(40)).astype(np.float32) / np.float32(1 << 24)
 
 
-#: What followed some tokens: the ids, and how often each.
-_Followed = tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]
+#: The ids that followed a context, and how often each.
+_Followers = tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]
 
 
 @dataclass(frozen=True, eq=False)
 class CountModel:
-    """The shares of tokens after the last few, mixed with the shares after fewer.
+    """An n-gram model: counts after the last tokens, interpolated with those of shorter contexts.
 
-    Shape:  ``followed`` by the tokens before, at most ``memory`` of them.
+    Shape:  ``followed`` by context, at most ``memory`` tokens.
     Source: interpolation after Witten & Bell 1991: a context that was followed by n tokens of t
-            kinds keeps n / (n + t) of the probability, the shorter context has the rest, and the
-            shortest shares it evenly.
+            kinds keeps n / (n + t) of the probability, the shorter context gets the rest, and the
+            shortest is uniform.
     """
 
     vocabulary: Vocabulary
-    spells: LanguageModel
-    followed: Mapping[tuple[TokenId, ...], _Followed]
+    tokenizer: LanguageModel
+    followed: Mapping[tuple[TokenId, ...], _Followers]
     memory: int
     name: str = "counts"
 
@@ -202,7 +202,7 @@ class CountModel:
     def learnt(
         model: LanguageModel, texts: Iterable[Sequence[TokenId]], memory: int = 4
     ) -> CountModel:
-        """The counts of some texts in a model's tokens; prompts are read as that model does."""
+        """The counts of some texts in a model's tokens; prompts are tokenized by that model."""
         seen: defaultdict[tuple[TokenId, ...], Counter[TokenId]] = defaultdict(Counter)
         for ids in texts:
             for place, token_id in enumerate(ids):
@@ -218,23 +218,23 @@ class CountModel:
         return CountModel(model.vocabulary, model, followed, memory)
 
     def encode(self, text: str) -> list[TokenId]:
-        """As the model whose tokens were counted."""
-        return self.spells.encode(text)
+        """Tokenize like the model whose tokens were counted."""
+        return self.tokenizer.encode(text)
 
-    def session(self) -> Forgetful:
-        """A conversation; there is nothing to remember."""
-        return Forgetful(self.logits)
+    def session(self) -> StatelessSession:
+        """A session; there is nothing to cache."""
+        return StatelessSession(self.logits)
 
     def logits(self, token_ids: Sequence[TokenId]) -> Logits:
-        """The logarithms of the shares after a sequence (V,)."""
-        shares = np.full(len(self.vocabulary), 1 / len(self.vocabulary))
+        """The log-probabilities after a sequence (V,)."""
+        probabilities = np.full(len(self.vocabulary), 1 / len(self.vocabulary))
         for length in range(min(self.memory, len(token_ids)) + 1):
             known = self.followed.get(tuple(token_ids[len(token_ids) - length :]))
             if known is None:
                 break
             ids, counts = known
             total, kinds = counts.sum(), len(ids)
-            shares *= kinds / (total + kinds)
-            shares[ids] += counts / (total + kinds)
-        logits: Logits = np.log(shares).astype(np.float32)
+            probabilities *= kinds / (total + kinds)
+            probabilities[ids] += counts / (total + kinds)
+        logits: Logits = np.log(probabilities).astype(np.float32)
         return logits

@@ -1,12 +1,13 @@
-"""Token healing, retokenization, and canonical spelling of finished texts.
+"""Token healing, retokenization, and the check for canonical tokenization.
 
-A prompt may end inside of a word as the tokenizer would have cut it: after ``"the re"`` the model
-can hardly write ``ply``, since ``reply`` is one token. So the prompt's last token is taken away,
-and its bytes are put before the grammar: the model spells them again, together with what follows.
+``heal``: a prompt may end inside a token. After ``"the re"`` a model rarely continues with ``ply``,
+since ``reply`` is one token. So the prompt's last token is removed and its bytes become a prefix of
+the grammar: the model generates them again, together with the text after them.
 
-A run picks tokens one by one and may spell a word as the tokenizer never would: "lo·vely" for
-"love·ly". A model has hardly seen such spellings, so what follows is judged worse than the text
-deserves. (Tran-Thien 2024 calls what the tokenizer writes proper token sequences.)
+``first_improper``: a run chooses tokens one by one and may tokenize a word as the tokenizer never
+does: "lo·vely" instead of "love·ly". A model has rarely seen such tokenizations, so its perplexity
+on the following text is overstated. (Tran-Thien 2024 calls the tokenizer's tokenization a proper
+token sequence.) ``retokenized`` is the tokenization that the model prefers.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from workbench.base.errors import VocabularyError, WorkbenchError
 from workbench.base.source import Span
 from workbench.decoding.model import LanguageModel, Prompt, Session, context_of, padded
 from workbench.decoding.sampling import log_softmax
-from workbench.decoding.sessions import common
+from workbench.decoding.sessions import common_prefix
 from workbench.decoding.trace import perplexity
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
@@ -46,14 +47,14 @@ class Healed:
     """A prompt without its last token, and the grammar that begins with that token's bytes."""
 
     prompt: tuple[TokenId, ...]
-    #: What every text of ``grammar`` begins with; empty where nothing was taken away.
+    #: The prefix of all texts of ``grammar``; empty if no token was removed.
     prefix: bytes
     grammar: Grammar
 
     def text(self, text: bytes) -> bytes:
-        """A generated text without the prompt's end.
+        """A generated text without the prefix.
 
-        Raises: WorkbenchError where the text does not go on from the prompt.
+        Raises: WorkbenchError if the text does not begin with the prefix.
         """
         if not text.startswith(self.prefix):
             raise WorkbenchError(f"expected a text that begins with {self.prefix!r}")
@@ -61,11 +62,11 @@ class Healed:
 
 
 def heal(model: LanguageModel, prompt: str, grammar: Grammar) -> Healed:
-    """Strip a prompt to its last token boundary and force the rest as a prefix.
+    """Remove the prompt's last token and force its bytes as a prefix of the generated text.
 
-    One token is taken away, and more where it spells no whole characters. A prompt of a single
-    token stays as it is, since a model has to read something, and so does one that ends in a
-    special token, which nothing can spell.
+    More tokens are removed if the bytes are no whole characters. A prompt of one token is not
+    changed, since a model has to read something, and neither is one that ends in a special token,
+    which has no bytes.
 
     Raises: LimitError.
     Source: Beurer-Kellner et al. 2024 (DOMINO), §2 and §3.5, after GUIDANCE.
@@ -81,7 +82,7 @@ def heal(model: LanguageModel, prompt: str, grammar: Grammar) -> Healed:
 
 
 def with_prefix(grammar: Grammar, prefix: bytes) -> Grammar:
-    """The texts of a grammar, each after ``prefix``.
+    """A grammar of the texts of another one, each after ``prefix``.
 
     Raises: LimitError.
     """
@@ -91,11 +92,11 @@ def with_prefix(grammar: Grammar, prefix: bytes) -> Grammar:
     if grammar.tree is not None:
         rules, rest = grammar.tree.rules, Nonterminal(grammar.start, span)
     else:
-        assert grammar.regex is not None, "a grammar is written in one notation or the other"
+        assert grammar.regex is not None, "a grammar has a tree or a regex"
         rules, rest = (), Pattern(grammar.regex, Stop.ANYWHERE, source.text, span)
     body = Sequence((Literal(prefix, span), rest), span)
     tree = GrammarTree((Rule(_START, body, span, span), *rules), source)
-    # a regex has become a rule; whatever was of rules stays what it is, and is built as it was
+    # a regex becomes a rule; a grammar of rules keeps its notation and is built as before
     notation = Notation.KBNF if grammar.tree is None else grammar.notation
     make = build_apart if notation.is_translated else build
     machine = make(tree, _START, grammar.limits.begun())
@@ -116,11 +117,12 @@ def retokenized(
     text: bytes | str,
     session: Session | None = None,
 ) -> list[TokenId]:
-    """The model's own spelling of a text after a prompt: its likeliest token that fits, each time.
+    """The model's preferred tokenization of a text: at each position the likeliest matching token.
 
-    Cost:   a forward pass a token.
-    Raises: VocabularyError where the tokens cannot spell the text; ModelError.
-    Source: Beurer-Kellner et al. 2024 (DOMINO), appendix B, Algorithm 3. Of equals the lowest id.
+    Of equally likely tokens the lowest id is taken.
+    Cost:   a forward pass per token.
+    Raises: VocabularyError if no tokens can produce the text; ModelError.
+    Source: Beurer-Kellner et al. 2024 (DOMINO), appendix B, Algorithm 3.
     """
     left = text.encode() if isinstance(text, str) else text
     session = model.session() if session is None else session
@@ -142,7 +144,7 @@ def perplexity_of(
     token_ids: abc.Sequence[TokenId],
     session: Session | None = None,
 ) -> float:
-    """The perplexity of tokens after a prompt, under the model alone; nan of none.
+    """The perplexity of tokens after a prompt, without a mask; nan of no tokens.
 
     Cost:   one forward pass.
     Raises: ModelError.
@@ -158,11 +160,11 @@ def perplexity_of(
     )
 
 
-def naturalised(model: LanguageModel, prompt: Prompt, text: bytes | str) -> float:
-    """The perplexity of a text in the spelling the model prefers.
+def retokenized_perplexity(model: LanguageModel, prompt: Prompt, text: bytes | str) -> float:
+    """The perplexity of a text in the tokenization that the model prefers.
 
-    Beside that of the tokens it was generated in it tells how much of the surprise is the spelling
-    and how much the text.
+    Compared with the perplexity of the generated tokens it shows how much of the surprisal is due
+    to the tokenization and how much to the text.
 
     Raises: VocabularyError, ModelError.
     Source: DOMINO, figure 2 (3).
@@ -172,27 +174,29 @@ def naturalised(model: LanguageModel, prompt: Prompt, text: bytes | str) -> floa
     return perplexity_of(model, prompt, token_ids, session)
 
 
-#: Tokens told of what the tokenizer would have written.
-_TOLD = 6
+#: The most tokens listed of the canonical tokenization.
+_MAX_LISTED = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Improper:
-    """Where a text is spelt otherwise than by the tokenizer."""
+class ImproperToken:
+    """The first position at which a tokenization differs from the tokenizer's."""
 
     #: The first token that differs, counted from 0 after the prompt.
     index: int
-    #: What the tokenizer would have written from there on, the first few.
+    #: The first tokens of the tokenizer from there on.
     proper: tuple[TokenId, ...]
-    #: Whether it would have joined the end of the prompt with the text.
+    #: Whether the tokenizer would join the end of the prompt with the text.
     at_prompt: bool
 
 
-def improper(model: LanguageModel, prompt: str, taken: abc.Sequence[TokenId]) -> Improper | None:
-    """The first difference from the tokenizer's own spelling; None where there is none.
+def first_improper(
+    model: LanguageModel, prompt: str, taken: abc.Sequence[TokenId]
+) -> ImproperToken | None:
+    """The first difference from the tokenizer's tokenization; None without one.
 
-    The prompt is read with it, because tokens may join over its end. Text that is not UTF-8
-    cannot be compared and is not spoken of.
+    The prompt is tokenized with the text, because a token may cross its end. Text that is not UTF-8
+    cannot be compared; then the result is None.
     """
     ids = [token_id for token_id in taken if token_id != model.vocabulary.end]
     try:
@@ -201,8 +205,8 @@ def improper(model: LanguageModel, prompt: str, taken: abc.Sequence[TokenId]) ->
         return None
     before = model.encode(prompt) if prompt else []
     whole = model.encode(prompt + text) if text else before
-    here = common([*before, *ids], whole)
+    here = common_prefix([*before, *ids], whole)
     if here >= len(before) + len(ids):
         return None
     index = max(0, here - len(before))
-    return Improper(index, tuple(whole[here : here + _TOLD]), here < len(before))
+    return ImproperToken(index, tuple(whole[here : here + _MAX_LISTED]), here < len(before))

@@ -1,4 +1,4 @@
-"""Sampling: logits and what the mask allows come in, one token goes out."""
+"""Sampling: how a token is drawn from logits and a mask."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SamplingError(WorkbenchError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How a token is drawn from the allowed ones: mask, temperature, top-k, top-p, in this order.
+    """Sampling settings, applied in this order: mask, temperature, top-k, top-p.
 
     Unit:   ``temperature`` divides the logits; 0 is greedy (ties go to the lowest id).
             ``top_p`` is a probability after mask, temperature and top-k.
@@ -32,7 +32,7 @@ class Sampling:
     temperature: float = 0.0
     #: Draw from the k likeliest of the allowed tokens; None for all of them.
     top_k: int | None = None
-    #: Draw from the fewest tokens that hold this probability together; None for all of them.
+    #: Draw from the fewest tokens that together have this probability; None for all of them.
     top_p: float | None = None
     #: The same seed gives the same tokens, step by step, also after a rewind.
     seed: int = 0
@@ -55,31 +55,31 @@ class Sampling:
             raise SamplingError(f"expected a seed of 0 or more, not {self.seed!r}")
 
     def rng(self, index: int) -> np.random.Generator:
-        """The random numbers of step ``index``: its own stream, so a rewind repeats itself."""
+        """The random numbers of step ``index``: a separate stream, so a rewind repeats them."""
         return np.random.Generator(np.random.PCG64((self.seed, index)))
 
     def choose(self, logits: Scores, allowed: TokenMask, rng: np.random.Generator) -> TokenId:
-        """One of the tokens that ``allowed`` lets through.
+        """Draw one of the tokens in ``allowed``.
 
-        A race: every token has its random time, exponential with its probability as rate, and the
-        first allowed one wins, which is each in its share of the allowed ones. A token that wins
-        among all therefore wins wherever it is allowed: a run parts from the model's own of the
-        same seed only where the mask refuses a token (DOMINO's interventions, at every
-        temperature), and a mask need not be known where its winner is allowed (``Opportunistic``).
-        One draw from the sums of the probabilities (1.2 ms at V = 131k, this 1.7; equal at 6000)
-        has neither, and each sum carries the rounding of all before it: logits judged in another
-        batch then drew another token once in 23,000.
+        An exponential race: every token gets a random time, exponential with its probability as
+        rate, and the first allowed token wins, which has its probability among the allowed ones.
+        Two properties follow. A token that wins among all tokens wins wherever it is allowed, so a
+        run differs from the unconstrained run of the same seed only where the mask forbids a token
+        (DOMINO's interventions, at every temperature). And the mask is not needed if the winner is
+        allowed (``Opportunistic``). Inverse transform sampling (1.2 ms at V = 131k, the race 1.7;
+        equal at 6000) has neither, and each cumulative sum has the rounding errors of all terms
+        before it: logits scored in another batch then drew another token once in 23,000.
 
-        Top-k and top-p count allowed tokens alone, so with them the mask comes first.
+        Top-k and top-p count only allowed tokens, so with them the mask is needed first.
 
         Shape:  ``logits`` (V,) or longer (rows that are no token).
-        Raises: SamplingError where nothing is allowed.
+        Raises: SamplingError if no token is allowed.
         """
         logits = logits[: allowed.size]
         times = None if self.temperature == 0 else rng.standard_exponential(len(logits))
         every = self.top_k is None and self.top_p is None
-        if every and (own := self._first(logits, times)) in allowed:
-            return own
+        if every and (winner := self._first(logits, times)) in allowed:
+            return winner
         ids = allowed.ids
         if not len(ids):
             raise SamplingError("expected at least one allowed token to choose from")
@@ -90,7 +90,7 @@ class Sampling:
         return int(ids[self._first(logits[ids], times[ids])])
 
     def shares(self, scores: Scores) -> npt.NDArray[np.float64]:
-        """The probability of each allowed token to be drawn, whose logits these are.
+        """The probability of each allowed token to be drawn, from the logits of the allowed tokens.
 
         Shape: (A,) in and out.
         """
@@ -107,11 +107,11 @@ class Sampling:
         return weights
 
     def _first(self, scores: Scores, times: npt.NDArray[np.float64] | None) -> int:
-        """The index of the token that wins, the first of equals."""
+        """The index of the winning token, the first of equals."""
         return int(np.argmax(scores if times is None else self._weights(scores) / times))
 
     def _weights(self, scores: Scores) -> npt.NDArray[np.float64]:
-        """Probabilities up to a factor; even ones where the model gives all of them nothing."""
+        """Unnormalized probabilities; uniform if the model gives all of them 0."""
         best = scores.max()
         if best == -math.inf:
             return np.ones(len(scores))
@@ -119,19 +119,19 @@ class Sampling:
         return np.exp(shifted / self.temperature)
 
     def _kept(self, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
-        """The indices top-k and top-p keep, likeliest first."""
+        """The indices that top-k and top-p keep, likeliest first."""
         if self.top_k is not None:
             order = likeliest(weights, self.top_k)
             return order if self.top_p is None else _nucleus(weights, order, self.top_p)
         share = 1.0 if self.top_p is None else self.top_p
-        few = likeliest(weights, _FEW)
+        few = likeliest(weights, _SORTED_FIRST)
         if weights[few].sum() >= share * weights.sum():
             return _nucleus(weights, few, share, weights.sum())
         return _nucleus(weights, likeliest(weights, len(weights)), share)
 
 
-#: So many tokens hold top-p's share nearly always, and need no sort of all.
-_FEW = 1000
+#: The likeliest tokens that are sorted first: they nearly always have top-p's probability.
+_SORTED_FIRST = 1000
 
 
 def _nucleus(
@@ -140,7 +140,7 @@ def _nucleus(
     share: float,
     total: float | None = None,
 ) -> npt.NDArray[np.intp]:
-    """The fewest of ``order`` that hold ``share`` of the total (theirs, unless given)."""
+    """The shortest prefix of ``order`` that has ``share`` of the total (by default its own)."""
     up_to = np.cumsum(weights[order])
     before = up_to - weights[order]
     wanted = share * (up_to[-1] if total is None else total)
@@ -150,7 +150,7 @@ def _nucleus(
 def log_softmax(logits: Scores) -> npt.NDArray[np.float64]:
     """Log-probabilities in nats.
 
-    Shape: (V,) in, (V,) float64 out; float32 loses the small ones at V = 131k.
+    Shape: (V,) in, (V,) float64 out; float32 loses small probabilities at V = 131k.
     """
     shifted: npt.NDArray[np.float64] = np.subtract(logits, logits.max(), dtype=np.float64)
     shifted -= math.log(float(np.exp(shifted).sum()))
@@ -158,14 +158,14 @@ def log_softmax(logits: Scores) -> npt.NDArray[np.float64]:
 
 
 def log_sum(logprobs: npt.NDArray[np.float64]) -> float:
-    """The log-probability of all of these together; −inf where there is none."""
+    """log Σ exp: the log-probability of all of these together; −inf for none."""
     if not len(logprobs) or (best := float(logprobs.max())) == -math.inf:
         return -math.inf
     return best + math.log(float(np.exp(logprobs - best).sum()))
 
 
 def likeliest(scores: Scores, count: int) -> npt.NDArray[np.intp]:
-    """The indices of the ``count`` highest scores, highest first, the lowest index of equals."""
+    """The indices of the ``count`` highest scores, highest first; of equals the lowest first."""
     if count <= 0:
         return np.empty(0, np.intp)
     if count < len(scores):

@@ -1,7 +1,7 @@
-"""Sessions: conversations with one model, lent to one asker at a time; a context in, a session out.
+"""A pool of model sessions, so that requests reuse cached prefixes.
 
-Steps, forks and searches ask about texts that begin alike: whoever asks gets the conversation that
-has read the most of it already. No two askers ever hold the same one.
+Steps, forks and searches score texts with common prefixes. A request borrows the idle session whose
+cache shares the longest prefix with its context; a session has one borrower at a time.
 """
 
 from __future__ import annotations
@@ -13,46 +13,46 @@ from contextlib import contextmanager
 from workbench.decoding.model import LanguageModel, Logits, Session
 from workbench.vocabulary.vocabulary import TokenId
 
-#: Conversations kept for later; each holds a cache as long as its text.
-_KEPT = 4
+#: The most idle sessions; each holds a cache as long as its text.
+_MAX_IDLE = 4
 
 
-class LentSession:
-    """A session that remembers what it has read."""
+class PooledSession:
+    """A session that records the tokens it has read."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self.read: list[TokenId] = []
 
     def logits(self, token_ids: Sequence[TokenId]) -> Logits:
-        """As ``Session`` says."""
+        """Implements ``Session``."""
         found: Logits = self.judge(token_ids, 1)[0]
         return found
 
     def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
-        """As ``Session`` says."""
-        self.read = []  # whatever is left of a failed call is not counted on
+        """Implements ``Session``."""
+        self.read = []  # after a failed call the cache is unknown
         found = self._session.judge(token_ids, last)
         self.read = list(token_ids)
         return found
 
 
-class Sessions:
-    """The conversations of one model that nobody is using, the latest used last."""
+class SessionPool:
+    """The idle sessions of one model, the most recently used last."""
 
-    def __init__(self, kept: int = _KEPT) -> None:
+    def __init__(self, kept: int = _MAX_IDLE) -> None:
         self._kept = kept
-        self._idle: list[LentSession] = []
+        self._idle: list[PooledSession] = []
         self._lock = threading.Lock()
 
     @contextmanager
-    def lent(self, model: LanguageModel, context: Sequence[TokenId]) -> Iterator[LentSession]:
-        """A session for whoever asks about ``context``; theirs alone until they are done.
+    def borrow(self, model: LanguageModel, context: Sequence[TokenId]) -> Iterator[PooledSession]:
+        """Borrow a session for ``context``; no other caller gets it until the block ends.
 
-        One that has read most of the text if there is any, else a new one: cropping another
-        visitor's would cost them what it saves here.
+        It is an idle one that has read most of the text, if any, else a new one: cropping the cache
+        of another user's session would cost them what it saves here.
         """
-        session = self._taken(list(context)) or LentSession(model.session())
+        session = self._pop_best(list(context)) or PooledSession(model.session())
         try:
             yield session
         finally:
@@ -60,18 +60,18 @@ class Sessions:
                 self._idle.append(session)
                 del self._idle[: -self._kept]
 
-    def _taken(self, context: list[TokenId]) -> LentSession | None:
+    def _pop_best(self, context: list[TokenId]) -> PooledSession | None:
         with self._lock:
-            shared = [common(session.read, context) for session in self._idle]
+            shared = [common_prefix(session.read, context) for session in self._idle]
             best = max(range(len(shared)), key=shared.__getitem__, default=None)
             if best is None or 2 * shared[best] < len(context):
                 return None
             return self._idle.pop(best)
 
 
-def common(left: list[TokenId], right: list[TokenId]) -> int:
-    """How many tokens two texts begin with alike."""
-    if right[: len(left)] == left:  # the usual case, compared at C speed
+def common_prefix(left: list[TokenId], right: list[TokenId]) -> int:
+    """The length of the common prefix of two token sequences."""
+    if right[: len(left)] == left:  # the usual case, at C speed
         return len(left)
     return next(
         (i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b),

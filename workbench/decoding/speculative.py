@@ -1,8 +1,12 @@
-"""Speculative decoding: a draft model, or guesses from earlier runs.
+"""Speculative decoding: a draft model with rejection sampling, and proposers for ``Speculating``.
 
-The draft proposes tokens under the constraint, the target judges all of them in one pass, and what
-is taken is distributed as if the target had been sampled alone, token by token, under the same
-masks. Unlike the strategies of ``strategy`` it takes other tokens than the plain loop of its seed.
+``Drafting``: a draft model proposes tokens under the constraint, the target model scores all of
+them in one pass, and the taken tokens are distributed as if the target were sampled alone under the
+same masks. Unlike the strategies in ``strategy``, its tokens differ from the plain loop's with the
+same seed.
+
+``Counts`` proposes the token chosen most often in the same state of earlier runs; ``Forced``
+proposes the bytes that every accepted text continues with. ``Speculating`` verifies either.
 """
 
 from __future__ import annotations
@@ -22,33 +26,33 @@ from workbench.constraint.protocol import Constraint, State
 from workbench.decoding.generate import GREEDY, Generation, generate, same_tokens
 from workbench.decoding.model import LanguageModel, Prompt, Session
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.strategy import Loop, Masked
+from workbench.decoding.strategy import DecodingLoop, TimedMask
 from workbench.decoding.trace import Step, StopReason, Trace
 from workbench.vocabulary.vocabulary import TokenId
 
-Shares = npt.NDArray[np.float64]
+Probabilities = npt.NDArray[np.float64]
 
 
 @dataclass(slots=True)
 class Acceptance:
-    """How the proposals of a run fared."""
+    """How many proposals of a run were accepted."""
 
     proposed: int = 0
-    #: Proposals the target was asked about: those after a refused one never are.
+    #: Proposals compared with the target: those after a rejected one are not.
     judged: int = 0
     accepted: int = 0
 
     @property
     def rate(self) -> float:
-        """The share of accepted ones among those judged; nan of none."""
+        """Accepted proposals divided by judged ones; nan if none was judged."""
         return self.accepted / self.judged if self.judged else float("nan")
 
 
-class Dice(Protocol):
-    """Where chance comes from."""
+class RandomSource(Protocol):
+    """A source of random decisions; tests replace it by enumeration."""
 
-    def draw(self, shares: Shares) -> int:
-        """An index, each with its share."""
+    def draw(self, probabilities: Probabilities) -> int:
+        """An index, drawn with these probabilities."""
         ...
 
     def accepts(self, chance: float) -> bool:
@@ -57,13 +61,13 @@ class Dice(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Rolled:
+class _GeneratorSource:
     rng: np.random.Generator
 
-    def draw(self, shares: Shares) -> int:
-        total = np.cumsum(shares)
+    def draw(self, probabilities: Probabilities) -> int:
+        total = np.cumsum(probabilities)
         drawn = int(np.searchsorted(total, self.rng.random() * total[-1], side="right"))
-        return min(drawn, len(total) - 1)  # rounding may reach the very end
+        return min(drawn, len(total) - 1)  # rounding may reach the total
 
     def accepts(self, chance: float) -> bool:
         return bool(self.rng.random() < chance)
@@ -73,23 +77,24 @@ class _Rolled:
 class _Proposal:
     token_id: TokenId
     #: Its index among the allowed tokens.
-    place: int
-    #: The mask it was drawn under, which the target is penalised with too.
-    masked: Masked
-    #: The draft's shares of the allowed tokens.
-    shares: Shares
+    position: int
+    #: The mask it was drawn under, which the target uses too.
+    masked: TimedMask
+    #: The draft's probabilities of the allowed tokens.
+    probabilities: Probabilities
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drafting:
-    """A smaller model of the same vocabulary proposes, rejection sampling decides.
+    """A smaller model with the same vocabulary proposes; rejection sampling decides.
 
-    A proposed token of draft share q and target share p, both after mask, temperature, top-k and
-    top-p, is accepted with probability min(1, p / q); the first refused one is replaced by a token
-    drawn from what p exceeds q by, and the rest is forgotten: states are values, so going back is
-    keeping the old one. If all are accepted the target's pass yields one token more.
+    A proposed token with draft probability q and target probability p, both after mask,
+    temperature, top-k and top-p, is accepted with probability min(1, p / q). The first rejected one
+    is replaced by a token drawn from max(p − q, 0), and the proposals after it are dropped (states
+    are immutable, so nothing has to be undone). If all are accepted, the target's pass yields one
+    more token.
 
-    ``tokens``  how many are proposed for a pass.
+    ``tokens``  how many tokens are proposed for one pass.
 
     Source: Koo et al. 2024, §5.3; the rejection rule is Leviathan et al. 2023, Algorithm 1.
     """
@@ -97,32 +102,36 @@ class Drafting:
     draft: LanguageModel
     tokens: int = 4
     acceptance: Acceptance = field(default_factory=Acceptance)
-    dice: Callable[[Loop], Dice] = lambda loop: _Rolled(loop.sampling.rng(loop.index))
+    random: Callable[[DecodingLoop], RandomSource] = lambda loop: _GeneratorSource(
+        loop.sampling.rng(loop.index)
+    )
 
-    def steps(self, loop: Loop) -> Iterator[Step]:
-        """As ``Strategy`` says."""
+    def steps(self, loop: DecodingLoop) -> Iterator[Step]:
+        """Implements ``Strategy``."""
         same_tokens(self.draft.vocabulary, loop.constraint.vocabulary)
-        session, dice = self.draft.session(), self.dice(loop)
-        while loop.opens(loop.masked(loop.state)[0]):
-            yield from self._decided(loop, self._proposals(loop, session, dice), dice)
+        session, random = self.draft.session(), self.random(loop)
+        while loop.can_continue(loop.masked(loop.state)[0]):
+            yield from self._decided(loop, self._proposals(loop, session, random), random)
 
-    def _proposals(self, loop: Loop, session: Session, dice: Dice) -> list[_Proposal]:
-        """Tokens drawn from the draft, one pass of it each."""
+    def _proposals(
+        self, loop: DecodingLoop, session: Session, random: RandomSource
+    ) -> list[_Proposal]:
+        """Tokens drawn from the draft model, one pass of it per token."""
         end, state, read = loop.constraint.vocabulary.end, loop.state, list(loop.context)
         found: list[_Proposal] = []
-        # the target's pass yields the last token there is room for
+        # the target's pass yields the last token of the budget
         while len(found) < min(self.tokens, loop.left - 1):
             masked = loop.masked(state)
             if not len(masked[0]):
                 break
             try:
-                turn = loop.turn(masked, session.logits(read), 0.0)
+                scored = loop.distribution(masked, session.logits(read), 0.0)
             except ModelError:
-                break  # it cannot read so much, which is no reason for the target to stop
-            shares = loop.sampling.shares(turn.within)
-            place = dice.draw(shares)
-            token_id = int(turn.ids[place])
-            found.append(_Proposal(token_id, place, masked, shares))
+                break  # the context is too long for the draft model; the target continues alone
+            probabilities = loop.sampling.shares(scored.within)
+            position = random.draw(probabilities)
+            token_id = int(scored.ids[position])
+            found.append(_Proposal(token_id, position, masked, probabilities))
             if token_id == end:
                 break
             state = loop.constraint.advance(state, token_id)
@@ -130,50 +139,58 @@ class Drafting:
         self.acceptance.proposed += len(found)
         return found
 
-    def _decided(self, loop: Loop, proposals: Sequence[_Proposal], dice: Dice) -> Iterator[Step]:
-        """Accepted proposals, then one token of the target's own."""
+    def _decided(
+        self, loop: DecodingLoop, proposals: Sequence[_Proposal], random: RandomSource
+    ) -> Iterator[Step]:
+        """The accepted proposals, then one token of the target."""
         end = loop.constraint.vocabulary.end
         rows, model_ms = loop.judge([p.token_id for p in proposals if p.token_id != end])
         for number, row in enumerate(rows):
             proposal = proposals[number] if number < len(proposals) else None
             masked = loop.masked(loop.state) if proposal is None else proposal.masked
-            if number and not loop.opens(masked[0]):
+            if number and not loop.can_continue(masked[0]):
                 return
-            turn = loop.turn(masked, row, 0.0 if number else model_ms)
-            shares = loop.sampling.shares(turn.within)
-            accepted = proposal is not None and self._accepted(proposal, shares, dice)
+            scored = loop.distribution(masked, row, 0.0 if number else model_ms)
+            probabilities = loop.sampling.shares(scored.within)
+            accepted = proposal is not None and self._accepted(proposal, probabilities, random)
             if proposal is not None and accepted:
-                place = proposal.place
+                position = proposal.position
             else:
-                place = dice.draw(shares if proposal is None else _excess(shares, proposal.shares))
-            yield loop.take(turn, int(turn.ids[place]), forward=not number)
+                position = random.draw(
+                    probabilities
+                    if proposal is None
+                    else _excess(probabilities, proposal.probabilities)
+                )
+            yield loop.take(scored, int(scored.ids[position]), forward=not number)
             if not accepted or loop.stop is not None:
                 return
 
-    def _accepted(self, proposal: _Proposal, shares: Shares, dice: Dice) -> bool:
-        chance = float(shares[proposal.place] / proposal.shares[proposal.place])
-        accepted = chance >= 1 or dice.accepts(chance)
+    def _accepted(
+        self, proposal: _Proposal, probabilities: Probabilities, random: RandomSource
+    ) -> bool:
+        chance = float(probabilities[proposal.position] / proposal.probabilities[proposal.position])
+        accepted = chance >= 1 or random.accepts(chance)
         self.acceptance.judged += 1
         self.acceptance.accepted += accepted
         return accepted
 
 
-def _excess(target: Shares, draft: Shares) -> Shares:
-    """What the target gives tokens more than the draft does; all of it where that is rounding."""
+def _excess(target: Probabilities, draft: Probabilities) -> Probabilities:
+    """max(p − q, 0), unnormalized; p itself if rounding leaves nothing."""
     more = np.maximum(target - draft, 0.0)
     return more if more.any() else target
 
 
 @dataclass(slots=True, eq=False)
 class Speculation(Iterator[Step]):
-    """A generation by two models: iterate for steps, as with ``Generation``."""
+    """A generation by two models: iterate for steps, like ``Generation``."""
 
     generation: Generation
     acceptance: Acceptance
 
     @property
     def trace(self) -> Trace:
-        """The steps so far, and why it ended."""
+        """The steps taken, and why it ended."""
         return self.generation.trace
 
     @property
@@ -197,9 +214,9 @@ def speculative(
     top: int = 10,
     stop: Callable[[], bool] | None = None,
 ) -> Speculation:
-    """Generate from ``model`` with the proposals of ``draft``; the other settings as ``generate``.
+    """Generate from ``model`` with the proposals of ``draft``; other settings as in ``generate``.
 
-    Raises: VocabularyError where the models' vocabularies differ; as ``generate``.
+    Raises: VocabularyError if the models' vocabularies differ; otherwise as ``generate``.
     """
     if tokens < 0:
         raise WorkbenchError(f"expected to propose 0 tokens or more, not {tokens}")
@@ -218,21 +235,21 @@ def speculative(
     return Speculation(generation, strategy.acceptance)
 
 
-#: What a state is counted under.
+#: Maps a constraint's state to the key it is counted under.
 Key = Callable[[State], Hashable]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counts:
-    """The token chosen most often where the constraint stood alike: P(l | α, β), frozen.
+    """Proposes the token chosen most often in the same state: P(l | α, β), fixed after learning.
 
-    For the constraint it was learnt under: keys of another mean nothing.
+    Valid only for the constraint it was learnt under: keys of another one mean nothing.
 
     Source: Beurer-Kellner et al. 2024 (DOMINO), §3.6.
     """
 
     key: Key
-    #: The likeliest token and its share, by the state's key and up to ``memory`` tokens before.
+    #: The most frequent token and its relative frequency, by the state's key and the last tokens.
     likeliest: Mapping[tuple[Hashable, tuple[TokenId, ...]], tuple[TokenId, float]]
     memory: int
 
@@ -240,28 +257,28 @@ class Counts:
     def learnt(constraint: Constraint, traces: Iterable[Trace], memory: int = 4) -> Counts:
         """The counts of some runs under this constraint.
 
-        ``memory``  so many tokens before are told apart too, and fewer where these were never met
-                    together; the paper has none (0).
+        ``memory``  the key includes up to this many preceding tokens, fewer if that context was
+                    never seen; the paper uses none (0).
         """
-        key = standing(constraint)
+        key = state_key(constraint)
         seen: defaultdict[tuple[Hashable, tuple[TokenId, ...]], Counter[TokenId]]
         seen = defaultdict(Counter)
         for trace in traces:
             ids = trace.token_ids
-            for place, step in enumerate(trace.steps):
+            for position, step in enumerate(trace.steps):
                 where = key(step.state)
-                for begin in range(max(0, place - memory), place + 1):
-                    seen[where, tuple(ids[begin:place])][step.token_id] += 1
-        shares = {
+                for begin in range(max(0, position - memory), position + 1):
+                    seen[where, tuple(ids[begin:position])][step.token_id] += 1
+        probabilities = {
             where: (chosen.most_common(1)[0][0], chosen.most_common(1)[0][1] / chosen.total())
             for where, chosen in seen.items()
         }
-        return Counts(key, shares, memory)
+        return Counts(key, probabilities, memory)
 
     def propose(
         self, constraint: Constraint, state: State, taken: Sequence[TokenId]
     ) -> tuple[TokenId, float] | None:
-        """As ``Proposer`` says."""
+        """Implements ``Proposer``."""
         where, end = self.key(state), len(taken)
         for begin in range(max(0, end - self.memory), end + 1):
             known = self.likeliest.get((where, tuple(taken[begin:end])))
@@ -271,21 +288,21 @@ class Counts:
 
 
 class Forced:
-    """The longest token of the bytes that every accepted text goes on with.
+    """Proposes the longest token of the bytes that every accepted text continues with.
 
-    The text is certain, how the model spells it is not: a guess like any other, and needs no runs
-    to learn from. Grammars that allow white space between lexemes force little.
+    The bytes are certain, but not how the model tokenizes them, so this is a proposal like any
+    other. It learns from no runs. Grammars that allow white space between lexemes force few bytes.
     """
 
     def __init__(self) -> None:
         self._constraint: Constraint | None = None
-        #: The forced bytes of states of this constraint, so far.
+        #: The forced bytes of the states of this constraint, cached.
         self._known: dict[State, bytes] = {}
 
     def propose(
         self, constraint: Constraint, state: State, taken: Sequence[TokenId]
     ) -> tuple[TokenId, float] | None:
-        """As ``Proposer`` says."""
+        """Implements ``Proposer``."""
         if self._constraint is not constraint:
             self._constraint, self._known = constraint, {}
         data = self._known.get(state)
@@ -297,24 +314,24 @@ class Forced:
     @staticmethod
     def _forced(constraint: Constraint, state: State) -> bytes:
         if isinstance(constraint, AutomatonConstraint | Labelled):
-            # no token reaches further
+            # a longer text is not needed for one token
             return constraint.forced(state, constraint.vocabulary.longest)
         return constraint.forced(state)
 
 
-def standing(constraint: Constraint) -> Key:
-    """What of a state is likely to be met again: (α, β), the subterminal and the parser's substate.
+def state_key(constraint: Constraint) -> Key:
+    """The part of a state that is likely to occur again: (α, β), subterminal and parser substate.
 
-    Of a ``StackConstraint`` α are the states of its automata and β the places that wait for them
-    to return, one deep. Without a stack α is all there is.
+    For a ``StackConstraint`` α is the states of its automata and β the top return states of its
+    stacks. Without a stack the key is the state itself.
     """
-    from workbench.constraint.forced_text import ForcedText  # it reads merge tables
+    from workbench.constraint.forced_text import ForcedText  # importing it loads merge tables
 
     if isinstance(constraint, ForcedText):
-        exact = standing(constraint.exact)
+        exact = state_key(constraint.exact)
         return lambda state: (exact(state[0]), *state[1:])
     if isinstance(constraint, Labelled):
-        return standing(constraint.encoded)
+        return state_key(constraint.encoded)
     if isinstance(constraint, StackConstraint):
         runner = constraint.runner
 

@@ -1,7 +1,8 @@
-"""Strategies, and the state of a run that they advance.
+"""Decoding strategies, and the state of a run that they advance.
 
-All of them take the text of ``Plain``, which asks once a token. Where several tokens are judged in
-one pass their logits may differ from single passes in the last bits, as sums of floats do.
+A strategy decides when the model runs a forward pass. All strategies here generate the text of
+``Plain``, which runs one pass per token. If several tokens are scored in one pass, their logits may
+differ from those of single passes in the last bits, because sums of floats are reordered.
 """
 
 from __future__ import annotations
@@ -15,65 +16,65 @@ from typing import Protocol
 from workbench.base.errors import ModelError, TokenNotAllowed
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import Constraint, State
-from workbench.decoding.candidates import Turn, since
-from workbench.decoding.forced_suffix import only_rest
+from workbench.decoding.candidates import TokenDistribution, milliseconds_since
+from workbench.decoding.forced_suffix import forced_suffix
 from workbench.decoding.model import Logits, Session
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.trace import Candidate, Step, StopReason
 from workbench.vocabulary.vocabulary import TokenId
 
-#: A mask and the milliseconds it took.
-Masked = tuple[TokenMask, float]
+#: A mask and the milliseconds its computation took.
+TimedMask = tuple[TokenMask, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Drafted:
-    """A token that somebody says comes next, before the model was asked."""
+class DraftToken:
+    """A token that is proposed as the next one before the model scores it."""
 
     token_id: TokenId
-    #: Whether it is taken whatever the model says: no other text is left.
+    #: Whether it is taken whatever the model scores: no other text is possible.
     certain: bool
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class Loop:
-    """A generation between two tokens. Strategies alone change it, by ``advance`` and its users."""
+class DecodingLoop:
+    """The state of a generation between two tokens; only strategies change it, by ``advance``."""
 
     constraint: Constraint
     sampling: Sampling
     session: Session
-    #: Prompt, prefix and everything taken since, as the model reads it.
+    #: Prompt, prefix and all tokens taken since, as the model reads them.
     context: list[TokenId]
-    #: The constraint's state after everything taken.
+    #: The constraint's state after all tokens taken.
     state: State
-    #: How many tokens may still be taken.
+    #: How many more tokens may be taken.
     left: int
     #: The index of the next token: how many were taken after the prompt.
     index: int
     top: int
     stop_asked: Callable[[], bool] | None
-    #: Why the generation is over; None while it goes on.
+    #: Why the generation ended; None while it continues.
     stop: StopReason | None = None
 
-    def masked(self, state: State) -> Masked:
+    def masked(self, state: State) -> TimedMask:
         """The mask of a state."""
         started = time.perf_counter()
         mask = self.constraint.mask(state)
-        return mask, since(started)
+        return mask, milliseconds_since(started)
 
-    def opens(self, mask: TokenMask) -> bool:
-        """Whether one more token is to be taken here; else ``stop`` says why not."""
+    def can_continue(self, mask: TokenMask) -> bool:
+        """Whether one more token can be taken; if not, ``stop`` is set to the reason."""
         if self.stop is None and not len(mask):
             self.end()
-        return self.goes_on()
+        return self.has_room()
 
     def end(self) -> None:
-        """Nothing may follow."""
+        """End the generation because no token is allowed."""
         final = self.constraint.is_final(self.state)
         self.stop = StopReason.FORCED_END if final else StopReason.DEAD_END
 
-    def goes_on(self) -> bool:
-        """Whether there is room for a token, and nobody asked for a stop."""
+    def has_room(self) -> bool:
+        """Whether the token budget is not used up and no stop was requested."""
         if self.stop is None and self.left <= 0:
             self.stop = StopReason.TOKEN_BUDGET
         elif self.stop is None and self.stop_asked is not None and self.stop_asked():
@@ -83,7 +84,7 @@ class Loop:
     def judge(self, draft: Sequence[TokenId]) -> tuple[Logits, float]:
         """The logits after the context, and after each token of a draft, in one pass.
 
-        Where the draft alone is too long for the model the context is judged without it.
+        If the context with the draft is too long for the model, the context is scored alone.
         Shape:  (1 + drafted, rows), or (1, rows); with the milliseconds it took.
         Raises: ModelError.
         """
@@ -94,29 +95,29 @@ class Loop:
             if not draft:
                 raise
             rows = self.session.judge(self.context, 1)
-        return rows, since(started)
+        return rows, milliseconds_since(started)
 
-    def turn(self, masked: Masked, row: Logits, model_ms: float) -> Turn:
-        """The next token before it is chosen. Raises: ModelError."""
-        return Turn.of(self.constraint.vocabulary, self.state, masked, row, model_ms)
+    def distribution(self, masked: TimedMask, row: Logits, model_ms: float) -> TokenDistribution:
+        """The distribution of the next token. Raises: ModelError."""
+        return TokenDistribution.of(self.constraint.vocabulary, self.state, masked, row, model_ms)
 
-    def draw(self, turn: Turn) -> TokenId:
-        """What the plain loop takes at this place."""
-        return turn.drawn(self.sampling, self.index)
+    def draw(self, scored: TokenDistribution) -> TokenId:
+        """The token the plain loop takes at this position."""
+        return scored.drawn(self.sampling, self.index)
 
-    def take(self, turn: Turn, token_id: TokenId, *, forward: bool = True) -> Step:
-        """Take a token the model was asked about; ``forward`` as ``Step`` says."""
-        index, advance_ms = self.advance(token_id, turn.mask)
-        return turn.taken(token_id, index, self.top, advance_ms, forward=forward)
+    def take(self, scored: TokenDistribution, token_id: TokenId, *, forward: bool = True) -> Step:
+        """Take a token that the model has scored; ``forward`` as in ``Step``."""
+        index, advance_ms = self.advance(token_id, scored.mask)
+        return scored.taken(token_id, index, self.top, advance_ms, forward=forward)
 
     def judged(self, step: Step, row: Logits) -> Step:
-        """A step that was skipped, as it would have been told of after this row of logits."""
+        """A skipped step, completed with the model's row of logits."""
         vocabulary, masked = self.constraint.vocabulary, (step.mask, step.mask_ms)
-        turn = Turn.of(vocabulary, step.state, masked, row, 0.0)
-        return turn.taken(step.token_id, step.index, self.top, step.advance_ms, forward=False)
+        scored = TokenDistribution.of(vocabulary, step.state, masked, row, 0.0)
+        return scored.taken(step.token_id, step.index, self.top, step.advance_ms, forward=False)
 
-    def skip(self, masked: Masked, token_id: TokenId) -> Step:
-        """Take a token the model is never asked about; what it thinks of it is not known."""
+    def skip(self, masked: TimedMask, token_id: TokenId) -> Step:
+        """Take a token without a forward pass; its probabilities are nan."""
         vocabulary, (mask, mask_ms), state = self.constraint.vocabulary, masked, self.state
         token = vocabulary.tokens[token_id]
         single = len(mask) == 1
@@ -144,7 +145,7 @@ class Loop:
         )
 
     def advance(self, token_id: TokenId, mask: TokenMask) -> tuple[int, float]:
-        """Move on past a token; its index, and the milliseconds it took."""
+        """Advance past a token; returns its index and the milliseconds it took."""
         started = time.perf_counter()
         if token_id != self.constraint.vocabulary.end:
             self.state = self.constraint.advance(self.state, token_id)
@@ -153,41 +154,41 @@ class Loop:
         self.context.append(token_id)
         self.left -= 1
         self.index += 1
-        return self.index - 1, since(started)
+        return self.index - 1, milliseconds_since(started)
 
-    def run(self, draft: Sequence[Drafted]) -> Iterator[Step]:
-        """Judge a draft in one pass and take what the plain loop takes, while both agree.
+    def run(self, draft: Sequence[DraftToken]) -> Iterator[Step]:
+        """Score a draft in one pass, and take the plain loop's tokens as long as the draft agrees.
 
-        One more token than drafted is taken where all of them are right. The first token that is
-        not certain is the one the pass was run for.
+        If the whole draft agrees, one more token is taken. The pass is counted for the first token
+        that is not certain.
         """
         end = self.constraint.vocabulary.end
         masked = self.masked(self.state)
-        if not self.opens(masked[0]):
+        if not self.can_continue(masked[0]):
             return
         rows, model_ms = self.judge([d.token_id for d in draft if d.token_id != end])
-        asked = False
-        for place, row in enumerate(rows):
-            if place:
+        counted = False
+        for position, row in enumerate(rows):
+            if position:
                 masked = self.masked(self.state)
-                if not self.opens(masked[0]):
+                if not self.can_continue(masked[0]):
                     return
-            guess = draft[place] if place < len(draft) else None
-            certain = guess is not None and guess.certain
-            forward = not asked and (not certain or place == len(rows) - 1)
-            turn = self.turn(masked, row, model_ms if forward else 0.0)
-            token_id = guess.token_id if guess is not None and certain else self.draw(turn)
-            yield self.take(turn, token_id, forward=forward)
-            asked = asked or forward
-            if guess is None or token_id != guess.token_id or token_id == end:
+            proposal = draft[position] if position < len(draft) else None
+            certain = proposal is not None and proposal.certain
+            forward = not counted and (not certain or position == len(rows) - 1)
+            scored = self.distribution(masked, row, model_ms if forward else 0.0)
+            token_id = proposal.token_id if proposal is not None and certain else self.draw(scored)
+            yield self.take(scored, token_id, forward=forward)
+            counted = counted or forward
+            if proposal is None or token_id != proposal.token_id or token_id == end:
                 return
 
 
 class Strategy(Protocol):
-    """A way through a generation."""
+    """Decides which tokens are scored in which forward pass."""
 
-    def steps(self, loop: Loop) -> Iterator[Step]:
-        """A step for each token, until ``loop.stop`` is known.
+    def steps(self, loop: DecodingLoop) -> Iterator[Step]:
+        """A step for each token, until ``loop.stop`` is set.
 
         Raises: ModelError, LimitError.
         """
@@ -196,73 +197,73 @@ class Strategy(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """One pass of the model for every token.
+    """One forward pass per token.
 
     Source: Beurer-Kellner et al. 2024 (DOMINO), Algorithm 1.
     """
 
-    def steps(self, loop: Loop) -> Iterator[Step]:
-        """As ``Strategy`` says."""
+    def steps(self, loop: DecodingLoop) -> Iterator[Step]:
+        """Implements ``Strategy``."""
         while loop.stop is None:
             yield from loop.run(())
 
 
 @dataclass(frozen=True, slots=True)
 class Skipping:
-    """No pass where nothing is left to choose; what is skipped is read with the next pass.
+    """Runs no pass for forced tokens; the next pass reads the skipped tokens.
 
-    Skipped are single allowed tokens, and whole ends: where a single text is left, longest tokens
-    first. Single tokens are the plain loop's own. An end may be spelt in other, fewer tokens than
-    the plain loop chooses, so texts are equal, and where ``max_tokens`` cuts either one begins with
-    the other. Bytes that every text goes on with for a while are not skipped: the plain loop
-    chooses how to spell them, and what it writes after them depends on that (``Speculating`` with
-    ``Forced`` has them judged in one pass).
+    Two kinds of tokens are skipped: a token that is the only allowed one, and a forced suffix: if a
+    single text remains, it is taken in the longest tokens. The former are also the plain loop's
+    tokens. A suffix may be tokenized into other, fewer tokens than the plain loop chooses, so the
+    texts are equal, and if ``max_tokens`` cuts them, one is a prefix of the other. Forced
+    bytes in the middle of a text are not skipped: the plain loop chooses how to tokenize them, and
+    its later tokens depend on that (``Speculating`` with ``Forced`` scores them in one pass).
 
-    Skipped tokens that a pass comes after are judged in it; of those at the end of a text it is
-    never known what the model thinks.
+    Skipped tokens are scored by the next pass. Those at the end of a text have no next pass, so
+    their probabilities stay unknown.
 
     Source: Tran-Thien 2024, challenge 3.
     """
 
-    def steps(self, loop: Loop) -> Iterator[Step]:
-        """As ``Strategy`` says."""
+    def steps(self, loop: DecodingLoop) -> Iterator[Step]:
+        """Implements ``Strategy``."""
         while loop.stop is None:
-            draft, state = single(loop, loop.state, loop.left)
+            draft, state = forced_tokens(loop, loop.state, loop.left)
             over = _is_over(loop, draft, state)
             if not over:
-                rest = only_rest(loop.constraint, state)[: loop.left - len(draft)]
-                draft += [Drafted(token_id, certain=True) for token_id in rest]
+                rest = forced_suffix(loop.constraint, state)[: loop.left - len(draft)]
+                draft += [DraftToken(token_id, certain=True) for token_id in rest]
                 over = bool(rest)
             yield from _skipped(loop, draft) if over else loop.run(draft)
 
 
 class Proposer(Protocol):
-    """Somebody who guesses the next token, cheaply."""
+    """Proposes the next token at little cost."""
 
     def propose(
         self, constraint: Constraint, state: State, taken: Sequence[TokenId]
     ) -> tuple[TokenId, float] | None:
-        """A token after ``taken``, and how likely it is the one; None for no guess.
+        """A proposal after ``taken`` with its probability; None for no proposal.
 
-        ``taken`` is what the model reads: the prompt, the tokens so far, the guesses so far.
+        ``taken`` is the model's context: the prompt, the tokens taken, the proposals before.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Speculating:
-    """Guessed tokens are judged together in one pass, up to the first that is wrong.
+    """Scores proposed tokens together in one pass and accepts them up to the first wrong one.
 
-    At every place the plain loop's own draw decides (same logits, same random numbers), so tokens
-    are its tokens at every temperature. Single allowed tokens need no guess, and where nothing but
-    them is left there is no pass either.
+    At every position the plain loop's draw decides (same logits, same random numbers), so the
+    tokens equal the plain loop's at every temperature. Forced tokens need no proposal, and if only
+    forced tokens remain no pass is run.
 
-    ``tokens``  how many guesses go into one pass; the paper's s.
-    ``least``   guesses go on while all of them together are right with this probability. On the
-                embedded model each guess costs about a twelfth of a pass. With counts that
-                remember four tokens 0.7 was a tenth faster than 0.3 on C and free JSON, as fast on
-                the fixed template, a twentieth slower on worked problems; without a memory 0.3 is
-                the better on the fixed template (1.63 times the model's own speed to 1.42).
+    ``tokens``  the most proposals in one pass; the paper's s.
+    ``least``   proposals continue while all of them together are right with this probability. On
+                the embedded model each proposal costs about a twelfth of a pass. With counts over a
+                context of four tokens, 0.7 was 10 % faster than 0.3 on C and free JSON, equal on
+                the fixed template, 5 % slower on worked problems; without a context 0.3 is better
+                on the fixed template (1.63 times the unconstrained speed, against 1.42).
 
     Source: Beurer-Kellner et al. 2024 (DOMINO), §3.6.
     """
@@ -271,64 +272,66 @@ class Speculating:
     tokens: int = 10
     least: float = 0.7
 
-    def steps(self, loop: Loop) -> Iterator[Step]:
-        """As ``Strategy`` says."""
+    def steps(self, loop: DecodingLoop) -> Iterator[Step]:
+        """Implements ``Strategy``."""
         while loop.stop is None:
-            draft, state = single(loop, loop.state, loop.left)
+            draft, state = forced_tokens(loop, loop.state, loop.left)
             if _is_over(loop, draft, state):
                 yield from _skipped(loop, draft)
             else:
-                yield from loop.run(self._guessed(loop, draft, state))
+                yield from loop.run(self._with_proposals(loop, draft, state))
 
-    def _guessed(self, loop: Loop, draft: list[Drafted], state: State) -> list[Drafted]:
-        """A draft and guesses after it, single allowed tokens among them."""
+    def _with_proposals(
+        self, loop: DecodingLoop, draft: list[DraftToken], state: State
+    ) -> list[DraftToken]:
+        """Extends a draft by proposals, and by forced tokens after them."""
         constraint, end = loop.constraint, loop.constraint.vocabulary.end
-        guesses, chance = 0, 1.0
-        # the pass itself yields the last token there is room for
-        while guesses < self.tokens and len(draft) < loop.left - 1:
+        proposals, chance = 0, 1.0
+        # the pass itself yields the last token of the budget
+        while proposals < self.tokens and len(draft) < loop.left - 1:
             taken = [*loop.context, *(drafted.token_id for drafted in draft)]
-            guess = self.proposer.propose(constraint, state, taken)
-            if guess is None or guess[0] == end or chance * guess[1] < self.least:
+            proposal = self.proposer.propose(constraint, state, taken)
+            if proposal is None or proposal[0] == end or chance * proposal[1] < self.least:
                 break
             try:
-                state = constraint.advance(state, guess[0])
+                state = constraint.advance(state, proposal[0])
             except TokenNotAllowed:
                 break
-            draft.append(Drafted(guess[0], certain=False))
-            guesses, chance = guesses + 1, chance * guess[1]
-            sure, state = single(loop, state, loop.left - len(draft))
+            draft.append(DraftToken(proposal[0], certain=False))
+            proposals, chance = proposals + 1, chance * proposal[1]
+            sure, state = forced_tokens(loop, state, loop.left - len(draft))
             draft += sure
             if sure and sure[-1].token_id == end:
                 break
         return draft
 
 
-def single(loop: Loop, state: State, room: int) -> tuple[list[Drafted], State]:
-    """The tokens from a state on while one is allowed, at most ``room``, and the state after."""
-    found: list[Drafted] = []
+def forced_tokens(loop: DecodingLoop, state: State, room: int) -> tuple[list[DraftToken], State]:
+    """The tokens from a state on while only one is allowed, at most ``room``; the state after."""
+    found: list[DraftToken] = []
     while len(found) < room and len(mask := loop.masked(state)[0]) == 1:
         token_id = int(mask.ids[0])
-        found.append(Drafted(token_id, certain=True))
+        found.append(DraftToken(token_id, certain=True))
         if token_id == loop.constraint.vocabulary.end:
             break
         state = loop.constraint.advance(state, token_id)
     return found, state
 
 
-def _is_over(loop: Loop, draft: Sequence[Drafted], state: State) -> bool:
-    """Whether a draft of single tokens is all there is to take: no pass is needed after it."""
+def _is_over(loop: DecodingLoop, draft: Sequence[DraftToken], state: State) -> bool:
+    """Whether the generation ends with a draft of forced tokens, so that no pass is needed."""
     full = 0 < loop.left <= len(draft)
     ends = bool(draft) and draft[-1].token_id == loop.constraint.vocabulary.end
     return full or ends or not len(loop.masked(state)[0])
 
 
-def _skipped(loop: Loop, draft: Sequence[Drafted]) -> Iterator[Step]:
-    """The steps of a draft that no pass comes after."""
+def _skipped(loop: DecodingLoop, draft: Sequence[DraftToken]) -> Iterator[Step]:
+    """The steps of a draft without a forward pass after it."""
     masked = loop.masked(loop.state)
-    while loop.opens(masked[0]) and draft:
+    while loop.can_continue(masked[0]) and draft:
         yield loop.skip(masked, draft[0].token_id)
         draft, masked = draft[1:], loop.masked(loop.state)
 
 
-#: Asks once a token.
+#: One forward pass per token.
 PLAIN = Plain()

@@ -1,4 +1,4 @@
-"""Summaries of a comparison: a line a contender, pooled over its runs, and two lines of words."""
+"""Summaries of a comparison: one row per contender, pooled over its runs, and two sentences."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from statistics import median
 from typing import Any
 
 from workbench.base.tables import aligned, figure
-from workbench.decoding.compare import Ended, Failed
+from workbench.decoding.compare import RunEnded, RunFailed
 from workbench.decoding.contenders import UNCONSTRAINED, Contender
 from workbench.decoding.measures import Measures, Surprisal
 
-#: Ratio of the model's fastest run to its slowest above which no speed ratio is given.
+#: If the fastest run is faster than the slowest by more than this factor, no speed ratio is given.
 MAX_SPREAD = 1.5
 
-#: Names that a sentence lists; a longer list is counted.
+#: The most names in a sentence; the others are counted.
 _MAX_NAMES = 3
 
-#: Perplexities above it are not written out.
+#: Larger perplexities are shown as "> 10⁶".
 _MAX_PERPLEXITY = 1e6
 
 
@@ -28,7 +28,7 @@ class Summary:
     """The measures of all runs of one contender.
 
     Perplexities are of all tokens of all runs together. ``relative`` is ``tokens_per_second``
-    divided by that of the model alone; None where ``steady`` is false for the model alone.
+    divided by that of the unconstrained model; None if the latter is not ``steady``.
     """
 
     contender: Contender
@@ -50,7 +50,7 @@ class Summary:
 
     @property
     def proper(self) -> float | None:
-        """The share of runs spelt as the tokenizer would; None where nobody knows."""
+        """The share of runs whose tokens are the tokenizer's; None if unknown."""
         known = [m.proper for m in self.measures if m.proper is not None]
         return sum(known) / len(known) if known else None
 
@@ -68,17 +68,17 @@ class Summary:
 
     @property
     def rates(self) -> list[float]:
-        """The tokens a second of every run that can be timed."""
+        """The tokens per second of every run that can be timed."""
         return [rate for m in self.measures if math.isfinite(rate := m.tokens_per_second)]
 
     @property
     def tokens_per_second(self) -> float:
-        """The median of the rates in the three digits that are shown: ratios are made of it."""
+        """The median rate in three digits as shown, so that ratios match the shown numbers."""
         return float(f"{median(self.rates):.3g}") if self.rates else math.nan
 
     @property
     def steady(self) -> bool:
-        """Whether ratios to this contender's rate mean something: two runs or more agree."""
+        """Whether two or more runs agree, so that ratios to this rate are meaningful."""
         return len(self.rates) > 1 and max(self.rates) <= MAX_SPREAD * min(self.rates)
 
     def as_record(self) -> dict[str, Any]:
@@ -101,9 +101,9 @@ class Summary:
         }
 
 
-def summaries(ended: Iterable[Ended]) -> list[Summary]:
-    """One summary a contender, in the order they first ended."""
-    by_name: dict[str, list[Ended]] = {}
+def summaries(ended: Iterable[RunEnded]) -> list[Summary]:
+    """One summary per contender, in the order of their first ended runs."""
+    by_name: dict[str, list[RunEnded]] = {}
     for end in ended:
         by_name.setdefault(end.run.contender.name, []).append(end)
     found = [
@@ -122,8 +122,8 @@ def summaries(ended: Iterable[Ended]) -> list[Summary]:
 # -- two sentences ---------------------------------------------------------------------------------
 
 
-def verdict(ended: Sequence[Ended], failed: Sequence[Failed] = ()) -> tuple[str, str]:
-    """What a comparison shows: a line about the texts and a line about the cost.
+def verdict(ended: Sequence[RunEnded], failed: Sequence[RunFailed] = ()) -> tuple[str, str]:
+    """The result of a comparison: a line about the texts and a line about the cost.
 
     Contenders with a failed run are left out; ("", "") if no other remains.
     """
@@ -151,7 +151,7 @@ def _valid_words(found: Sequence[Summary]) -> str:
     return f"{good} of {len(found)} methods wrote valid text {each}; {names} did not."
 
 
-def _alike_words(ended: Sequence[Ended], contenders: int) -> str:
+def _alike_words(ended: Sequence[RunEnded], contenders: int) -> str:
     if contenders < 2:
         return ""
     largest = max(alike(ended), key=len)
@@ -162,8 +162,8 @@ def _alike_words(ended: Sequence[Ended], contenders: int) -> str:
     return f"{_listed(largest)} wrote the same tokens."
 
 
-def alike(ended: Iterable[Ended]) -> list[list[str]]:
-    """The contenders' names, grouped by the tokens that they wrote in all their runs."""
+def alike(ended: Iterable[RunEnded]) -> list[list[str]]:
+    """The contenders' names, grouped by the tokens of all their runs."""
     written: dict[str, list[tuple[object, ...]]] = {}
     for end in ended:
         key = (end.run.prompt, end.run.seed, *end.trace.token_ids)
@@ -219,14 +219,14 @@ def _runs(one: Summary) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Names as a sentence lists them: up to three, then how many more."""
+    """Up to three names joined by "and", else the first and a count."""
     if len(names) > _MAX_NAMES:
         return f"{names[0]} and {len(names) - 1} others"
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def rate(value: float) -> str:
-    """Tokens a second in three digits, or – for nan."""
+    """Tokens per second in three digits, or – for nan."""
     if math.isnan(value):
         return "–"
     return f"{float(f'{value:.3g}'):,.0f}" if value >= 100 else f"{value:.3g}"
@@ -236,13 +236,13 @@ def rate(value: float) -> str:
 
 
 def _number(value: float) -> str:
-    """A perplexity, or – for nan. Above a million its digits mean nothing."""
+    """A perplexity, or – for nan."""
     if math.isnan(value):
         return "–"
     return "> 10⁶" if value > _MAX_PERPLEXITY else f"{value:,.2f}"
 
 
-#: The columns of the table for people: title, key of the record, how a value is written.
+#: The columns of the table: title, key of the record, formatter.
 _COLUMNS: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
     ("valid", "valid", lambda x: f"{x:.0%}"),
     ("proper", "proper", lambda x: "–" if x is None else f"{x:.0%}"),

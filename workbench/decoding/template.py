@@ -1,4 +1,4 @@
-"""Templates: fixed text with holes, as GUIDANCE programs."""
+"""Templates: fixed text with holes, as in GUIDANCE programs."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from workbench.syntax.grammar_tree import (
 from workbench.syntax.kbnf.kbnf_printer import print_kbnf
 from workbench.syntax.regex.parser import parse_regex
 
-_WHITE = r"[ \t\n]*"
-_NOWHERE = Span(0, 0)
+_WHITE_SPACE = r"[ \t\n]*"
+_NO_SPAN = Span(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Gen:
-    """A hole the model fills: a text that a regex matches, or any text without ``stop`` in it.
+    """A hole the model fills: a match of a regex, or any text that does not contain ``stop``.
 
-    The fixed text after a hole that stops begins with ``stop``, if it is to be found there.
+    ``stop`` is not part of the hole: write it at the start of the fixed text after the hole.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Gen:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """A hole with one of these texts in it."""
+    """A hole that holds one of some texts."""
 
     options: tuple[str, ...]
     name: str = ""
@@ -76,10 +76,10 @@ Part = str | Gen | Select | White
 
 @dataclass(frozen=True)
 class Template:
-    """Fixed text and holes, one after the other.
+    """A sequence of fixed texts and holes.
 
-    Compiled with ``method="template"`` and run with the strategy ``Skipping`` the fixed text is
-    inserted by the tokenizer and the model is asked for the holes alone.
+    Compiled with ``method="template"`` and run with the strategy ``Skipping``, the tokenizer
+    inserts the fixed text and the model fills only the holes.
 
     Source: GUIDANCE as in Beurer-Kellner et al. 2024 (DOMINO), appendix A.
     """
@@ -88,37 +88,35 @@ class Template:
 
     @staticmethod
     def parse(text: str, name: str = "template") -> Template:
-        """A template as the paper prints them: ``{gen('age', regex='[0-9]+')}`` is a hole.
+        """Parse a template in the paper's notation: ``{gen('age', regex='[0-9]+')}`` is a hole.
 
-        Others are ``{gen('name', stop='"')}``, ``{select(['yes', 'no'])}`` and ``{WS}``; a brace
-        itself is doubled, as in the f-strings of the listings.
+        Others are ``{gen('name', stop='"')}``, ``{select(['yes', 'no'])}`` and ``{WS}``; a literal
+        brace is doubled, as in f-strings.
 
-        Raises: ParseError with the place of what cannot be read (regexes are read later).
+        Raises: ParseError with the span of the error (regexes are parsed later).
         """
-        # it makes parts
-
         return Template(tuple(parts_of(Source(text, name))))
 
     @cached_property
     def grammar(self) -> Grammar:
         """The language of all fillings.
 
-        Raises: ParseError for a regex that cannot be read, with its place in the regex; LimitError.
+        Raises: ParseError for an invalid regex, with the position in the regex; LimitError.
         """
         return Grammar.from_kbnf(self.kbnf, name="template")
 
     @cached_property
     def kbnf(self) -> str:
-        """The same as text: one rule."""
+        """The language as KBNF text: one rule."""
         items = tuple(map(_expression, self.parts))
-        body = items[0] if len(items) == 1 else Sequence(items, _NOWHERE)
+        body = items[0] if len(items) == 1 else Sequence(items, _NO_SPAN)
         source = Source("", "template")
-        return print_kbnf(GrammarTree((Rule("start", body, _NOWHERE, _NOWHERE),), source))
+        return print_kbnf(GrammarTree((Rule("start", body, _NO_SPAN, _NO_SPAN),), source))
 
     def flexible(self) -> Template:
-        """The whitespace-flexible variant: white space in fixed text is left to the model.
+        """The whitespace-flexible variant: the model chooses the white space in fixed text.
 
-        What stands between double quotes is text of the program's own and stays.
+        Text between double quotes is not changed.
         Source: DOMINO, appendix A, listing 2.
         """
         parts: list[Part] = []
@@ -127,25 +125,25 @@ class Template:
             if not isinstance(part, str):
                 parts.append(part)
                 continue
-            for place, piece in enumerate(part.split('"')):
-                if place:
+            for position, piece in enumerate(part.split('"')):
+                if position:
                     quoted = not quoted
                     parts.append('"')
                 parts.extend([piece] if quoted else _loosened(piece))
         return Template(tuple(_joined(parts)))
 
     def values(self, text: str) -> list[tuple[str, str]]:
-        """What the holes with names hold, in order; the shortest filling where there are several.
+        """The names and contents of the named holes, in order; of several fillings the shortest.
 
-        Raises: WorkbenchError where the text does not fill the template.
+        Raises: WorkbenchError if the text does not fill the template.
         """
-        data = text.encode("utf-8", "surrogatepass")  # halves fill no hole
-        ways = self._ways(data)
+        data = text.encode("utf-8", "surrogatepass")  # surrogates match no hole
+        ends = self._part_ends(data)
         begin, found = 0, []
-        for part, way in zip(self.parts, ways, strict=True):
-            if begin not in way:
+        for part, end_of in zip(self.parts, ends, strict=True):
+            if begin not in end_of:
                 raise WorkbenchError("expected a text that fills the template")
-            end = way[begin]
+            end = end_of[begin]
             if isinstance(part, Gen | Select) and part.name:
                 found.append((part.name, data[begin:end].decode()))
             begin = end
@@ -153,22 +151,22 @@ class Template:
             raise WorkbenchError("expected a text that fills the template")
         return found
 
-    def _ways(self, data: bytes) -> list[dict[int, int]]:
-        """For each part, from where it may go how far at least, so that all the rest fits."""
+    def _part_ends(self, data: bytes) -> list[dict[int, int]]:
+        """For each part and possible begin, the nearest end from which the other parts fit."""
         readers = [_reader(part) for part in self.parts]
         begins: list[set[int]] = [{0}]
         for ends in readers:
             begins.append({end for begin in begins[-1] for end in ends(data, begin)})
-        good, ways = {len(data)}, list[dict[int, int]]()
-        for ends, places in zip(reversed(readers), reversed(begins[:-1]), strict=True):
-            nearest = ((begin, _first_in(good, ends(data, begin))) for begin in places)
-            ways.append({begin: end for begin, end in nearest if end is not None})
-            good = set(ways[-1])
-        return ways[::-1]
+        good, found = {len(data)}, list[dict[int, int]]()
+        for ends, positions in zip(reversed(readers), reversed(begins[:-1]), strict=True):
+            nearest = ((begin, _first_in(good, ends(data, begin))) for begin in positions)
+            found.append({begin: end for begin, end in nearest if end is not None})
+            good = set(found[-1])
+        return found[::-1]
 
 
 def _reader(part: Part) -> Callable[[bytes, int], Iterator[int]]:
-    """Where a part that begins somewhere in a text may end, the nearest first."""
+    """A function from a text and a begin to the possible ends of a part, nearest first."""
     match part:
         case str():
             return partial(_literal_ends, [part])
@@ -177,7 +175,9 @@ def _reader(part: Part) -> Callable[[bytes, int], Iterator[int]]:
         case Gen(regex=None, stop=stop):
             return partial(_stopped_ends, (stop or "").encode())
         case _:
-            dfa = Grammar.from_regex(_WHITE if isinstance(part, White) else part.regex or "").dfa
+            dfa = Grammar.from_regex(
+                _WHITE_SPACE if isinstance(part, White) else part.regex or ""
+            ).dfa
             assert dfa is not None, "a regex needs no stack"
             return partial(_ends, dfa)
 
@@ -195,10 +195,10 @@ def _stopped_ends(stop: bytes, data: bytes, begin: int) -> Iterator[int]:
 
 def _ends(dfa: Dfa, data: bytes, begin: int) -> Iterator[int]:
     state = dfa.initial
-    for place in range(begin, len(data) + 1):
+    for position in range(begin, len(data) + 1):
         if dfa.is_final(state):
-            yield place
-        if place == len(data) or (state := dfa.step(state, data[place])) == DEAD:
+            yield position
+        if position == len(data) or (state := dfa.step(state, data[position])) == DEAD:
             return
 
 
@@ -207,14 +207,14 @@ def _first_in(good: set[int], ends: Iterator[int]) -> int | None:
 
 
 def _loosened(text: str) -> Iterator[Part]:
-    """Fixed text with a hole for each stretch of white space."""
+    """Fixed text with a hole for each run of white space."""
     for piece in re.split(r"([ \t\n]+)", text):
         if piece:
             yield White() if piece.isspace() else piece
 
 
 def _joined(parts: list[Part]) -> Iterator[Part]:
-    """Fixed texts side by side as one."""
+    """Join adjacent fixed texts."""
     text = ""
     for part in parts:
         if isinstance(part, str):
@@ -231,28 +231,28 @@ def _joined(parts: list[Part]) -> Iterator[Part]:
 def _expression(part: Part) -> Expression:
     match part:
         case str():
-            return Literal(part.encode(), _NOWHERE)
+            return Literal(part.encode(), _NO_SPAN)
         case White():
-            return _pattern(_WHITE, Stop.ANYWHERE)
+            return _pattern(_WHITE_SPACE, Stop.ANYWHERE)
         case Select(options):
-            texts = [Literal(option.encode(), _NOWHERE) for option in options]
-            return Choice(tuple(texts), _NOWHERE) if len(texts) > 1 else texts[0]
+            texts = [Literal(option.encode(), _NO_SPAN) for option in options]
+            return Choice(tuple(texts), _NO_SPAN) if len(texts) > 1 else texts[0]
         case Gen(regex=None, stop=stop):
             before = _pattern(re.escape(stop or ""), Stop.BEFORE_MATCH)
-            return Repetition(before, 0, 1, _NOWHERE)
+            return Repetition(before, 0, 1, _NO_SPAN)
         case Gen(regex=regex):
             return _pattern(regex or "", Stop.ANYWHERE)
 
 
 def _pattern(text: str, stop: Stop) -> Pattern:
-    return Pattern(parse_regex(Source(text, "regex")), stop, text, _NOWHERE)
+    return Pattern(parse_regex(Source(text, "regex")), stop, text, _NO_SPAN)
 
 
 _HINT = "write {gen('age', regex='[0-9]+')}, {select(['yes', 'no'])} or {WS}, and {{ for a brace"
 
-#: The names of arguments without one.
+#: The names of positional arguments.
 _ARGUMENTS = {"gen": ("name",), "select": ("options", "name")}
-_MADE = {"gen": Gen, "select": Select}
+_HOLES = {"gen": Gen, "select": Select}
 
 
 def parts_of(source: Source) -> Iterator[Part]:
@@ -260,50 +260,50 @@ def parts_of(source: Source) -> Iterator[Part]:
 
     Raises: ParseError.
     """
-    text, fixed, place = source.text, "", 0
+    text, fixed, position = source.text, "", 0
     if half := re.search("[\ud800-\udfff]", text):
         message = "expected a whole character, not one half of a surrogate pair"
         raise ParseError(message, source, Span(*half.span()))
-    while place < len(text):
-        if text[place] not in "{}" or text[place : place + 2] in ("{{", "}}"):
-            fixed += text[place]
-            place += 2 if text[place] in "{}" else 1
+    while position < len(text):
+        if text[position] not in "{}" or text[position : position + 2] in ("{{", "}}"):
+            fixed += text[position]
+            position += 2 if text[position] in "{}" else 1
             continue
-        if text[place] == "}":
+        if text[position] == "}":
             raise ParseError(
-                "expected a hole before this brace", source, Span(place, place + 1), _HINT
+                "expected a hole before this brace", source, Span(position, position + 1), _HINT
             )
         if fixed:
             yield fixed
-        end, call = _hole(source, place)
-        yield _part(source, Span(place, end), call)
-        fixed, place = "", end
+        end, call = _hole(source, position)
+        yield _part(source, Span(position, end), call)
+        fixed, position = "", end
     if fixed:
         yield fixed
 
 
-def _hole(source: Source, place: int) -> tuple[int, ast.expr]:
-    """Where a hole ends, and what it says: up to the first brace that makes it an expression."""
-    end = place
+def _hole(source: Source, position: int) -> tuple[int, ast.expr]:
+    """The end of a hole and its expression: up to the first brace that completes one."""
+    end = position
     while (end := source.text.find("}", end) + 1) > 0:
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # regexes are full of what Python warns of: '\\d'
-                return end, ast.parse(source.text[place + 1 : end - 1].strip(), mode="eval").body
+                warnings.simplefilter("ignore")  # Python warns of escapes in regexes, such as '\\d'
+                return end, ast.parse(source.text[position + 1 : end - 1].strip(), mode="eval").body
         except (SyntaxError, ValueError, MemoryError, RecursionError):
             continue
-    line = source.text[place:].partition("\n")[0]
-    raise ParseError("expected a hole", source, Span(place, place + len(line)), _HINT)
+    line = source.text[position:].partition("\n")[0]
+    raise ParseError("expected a hole", source, Span(position, position + len(line)), _HINT)
 
 
 def _part(source: Source, span: Span, call: ast.expr) -> Part:
-    """What a hole is. Nothing is evaluated: arguments are texts and lists of texts."""
+    """The part of a hole's call. Nothing is evaluated: arguments are texts and lists of texts."""
     if isinstance(call, ast.Name) and call.id == "WS":
         return White()
     if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
         raise ParseError("expected gen(…), select(…) or WS", source, span, _HINT)
-    made = _MADE.get(call.func.id)
-    if made is None:
+    hole = _HOLES.get(call.func.id)
+    if hole is None:
         raise ParseError(f"there is no {call.func.id!r} in templates", source, span, _HINT)
     names = _ARGUMENTS[call.func.id]
     try:
@@ -312,8 +312,8 @@ def _part(source: Source, span: Span, call: ast.expr) -> Part:
         if any(isinstance(value, tuple) is (key != "options") for key, value in given.items()):
             raise TypeError
         if len(call.args) > len(names) or len(given) < len(call.args) + len(call.keywords):
-            raise TypeError  # more than there are, or one of them twice
-        part: Part = made(**given)
+            raise TypeError  # too many arguments, or one of them twice
+        part: Part = hole(**given)
         return part
     except (TypeError, ValueError):
         raise ParseError("expected other arguments", source, span, _HINT) from None

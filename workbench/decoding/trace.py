@@ -1,4 +1,4 @@
-"""Step and Trace: what was allowed, wanted and taken at each turn of the decoding loop."""
+"""Step and Trace: the record of a generation, token by token."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class StopReason(Enum):
     DEAD_END = "dead end"
     #: ``max_tokens`` were taken.
     TOKEN_BUDGET = "token budget"
-    #: Somebody asked for a stop.
+    #: The caller requested a stop.
     STOPPED = "stopped"
 
 
@@ -32,46 +32,46 @@ class Candidate:
     """A token the model considered. Probabilities are between 0 and 1."""
 
     token_id: TokenId
-    #: What it spells, None for a special token.
+    #: Its bytes, None for a special token.
     token: bytes | None
-    #: Under the model, every token allowed.
+    #: Before the mask.
     probability: float
-    #: After the mask, renormalised; 0 where the mask forbids it.
+    #: After the mask, renormalized; 0 for a forbidden token.
     masked_probability: float
     allowed: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Step:
-    """One turn of the decoding loop: what was allowed, wanted and taken.
+    """One step of the decoding loop: the allowed, the preferred and the taken token.
 
-    ``logprob`` comes from the model's own distribution over the whole vocabulary,
-    at temperature 1 and before the mask: it says how natural the token is to the
-    model, which is what perplexity is about. Steps compare by identity.
+    ``logprob`` is the model's log-probability over the whole vocabulary, at temperature 1 and
+    before the mask: it measures how natural the token is to the model, as perplexity does.
+    Steps compare by identity.
 
     Unit:   log-probabilities in nats, never above 0; times in milliseconds; ``kept``
             a probability.
-    Source: the loop is Koo et al. 2024, Algorithm 2; an intervention is what
-            Beurer-Kellner et al. 2024 (DOMINO) call one in §2.
+    Source: the loop is Koo et al. 2024, Algorithm 2; an intervention is
+            defined in Beurer-Kellner et al. 2024 (DOMINO), §2.
     """
 
     #: Counted from 0.
     index: int
     token_id: TokenId
-    #: What the token spells; may be half a UTF-8 character. Empty for the end token.
+    #: The token's bytes; may be an incomplete UTF-8 character. Empty for the end token.
     token: bytes
     #: The state of the constraint before the token was taken.
     state: State
     mask: TokenMask
     logprob: float
-    #: Of the token taken, among the allowed ones.
+    #: Log-probability of the taken token among the allowed ones.
     masked_logprob: float
-    #: The model's own first choice, every token allowed.
+    #: The model's likeliest token, before the mask.
     favourite_id: TokenId
-    #: The probability of everything the mask let through; nan, like ``logprob``, where the model
-    #: was never asked about this place.
+    #: The probability of all allowed tokens together; nan, like ``logprob``, if the model did not
+    #: score this position.
     kept: float
-    #: 1 for the model's own first choice.
+    #: 1 for the model's likeliest token.
     rank: int
     #: 1 for the likeliest of the allowed tokens.
     masked_rank: int
@@ -79,8 +79,8 @@ class Step:
     wanted: tuple[Candidate, ...]
     #: The likeliest of the allowed tokens, likeliest first.
     allowed: tuple[Candidate, ...]
-    #: Whether a pass of the model was run for this token; False where the token was skipped (one
-    #: was left), or judged in another token's pass (its numbers are known then).
+    #: Whether a forward pass was run for this token; False if the token was forced and skipped, or
+    #: scored in another token's pass (then its probabilities are known).
     forward: bool
     model_ms: float
     mask_ms: float
@@ -89,17 +89,17 @@ class Step:
 
     @property
     def intervened(self) -> bool:
-        """Whether the mask took the model's own first choice away."""
+        """Whether the mask forbids the model's likeliest token."""
         return self.favourite_id not in self.mask
 
     @property
     def judged(self) -> bool:
-        """Whether it is known what the model thinks of this place."""
+        """Whether the model scored this position."""
         return not math.isnan(self.logprob)
 
     @property
     def forced(self) -> bool:
-        """Whether a single token was allowed."""
+        """Whether only one token was allowed."""
         return len(self.mask) == 1
 
     @property
@@ -109,21 +109,21 @@ class Step:
 
     @property
     def masked_surprisal(self) -> float:
-        """The same among the allowed tokens."""
+        """−log p among the allowed tokens, in nats."""
         return -self.masked_logprob
 
     @property
     def mask_bits(self) -> float:
-        """What the mask cost at this step: −log2 of the probability it let through.
+        """The cost of the mask at this step: −log2 of the probability of the allowed tokens.
 
-        nan where the model was not asked.
+        nan if the model did not score this position.
         """
         return math.inf if self.kept == 0 else -math.log2(self.kept)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trace:
-    """All steps of one generation, and why it ended (None while it goes on)."""
+    """All steps of one generation, and why it ended (None while it continues)."""
 
     steps: tuple[Step, ...]
     stop: StopReason | None = None
@@ -143,16 +143,16 @@ class Trace:
 
     @property
     def perplexity(self) -> float:
-        """exp of the mean surprisal of the generated tokens, the end token left out; nan if none.
+        """exp of the mean surprisal of the generated tokens without the end token; nan if none.
 
-        Tokens the model was never asked about are left out too.
+        Tokens that the model did not score are not counted.
         Source: the project's design, §6; the model's unmasked probabilities.
         """
         return perplexity(s.logprob for s in self.steps if s.judged and not s.is_end)
 
     @property
     def perplexity_with_end(self) -> float:
-        """The same, with the end token counted."""
+        """The perplexity including the end token."""
         return perplexity(step.logprob for step in self.steps if step.judged)
 
     @property
@@ -165,18 +165,18 @@ class Trace:
 
     @property
     def mask_bits(self) -> float:
-        """What the mask cost over the whole text, in bits."""
+        """The cost of the masks over the whole text, in bits."""
         return math.fsum(step.mask_bits for step in self.steps if step.judged)
 
 
 def perplexity(logprobs: Iterable[float]) -> float:
-    """exp(mean −log p) of log-probabilities in nats; nan where there are none."""
+    """exp(mean −log p) of log-probabilities in nats; nan for no values."""
     values: Sequence[float] = list(logprobs)
     return mean_perplexity(-math.fsum(values), len(values))
 
 
 def mean_perplexity(nats: float, tokens: int) -> float:
-    """The same of a sum of −log p; nan of no tokens."""
+    """The perplexity from a sum of −log p; nan for no tokens."""
     if not tokens:
         return math.nan
     try:

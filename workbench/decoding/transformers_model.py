@@ -16,6 +16,7 @@ import numpy as np
 from workbench.base.errors import ModelError
 from workbench.base.resources import BUILTIN_MODEL
 from workbench.decoding.model import Logits
+from workbench.decoding.sessions import common_prefix
 from workbench.vocabulary.load import directory_of, load_tokenizer, load_vocabulary, local_first
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -26,27 +27,27 @@ if TYPE_CHECKING:
 
 _Loaded = TypeVar("_Loaded")
 
-#: Up to this many parameters a model computes in float32 on the CPU, exact and no slower.
-_SMALL = 1_500_000_000
-#: Below this, one thread is faster than several: a token is 5 ms of small products, and on a
-#: busy machine waiting for the other threads took 60.
-_TINY = 100_000_000
+#: Up to this many parameters a model runs in float32 on the CPU: exact, and no slower.
+_MAX_FLOAT32_PARAMETERS = 1_500_000_000
+#: Up to this many parameters one thread is faster than several: a token is 5 ms of small products,
+#: and on a busy machine waiting for other threads took 60 ms.
+_MAX_ONE_THREAD_PARAMETERS = 100_000_000
 
 _PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 
 
 def find_checkpoint(name: str) -> None:
-    """Make sure that there is a model of that name, before anything big is read.
+    """Check that a model of this name exists, before large files are read.
 
-    Raises: ModelError with what to do.
+    Raises: ModelError with a hint.
     """
     _through(name, lambda where: _from_pretrained("AutoConfig", where))
 
 
 def load_checkpoint(name: str, device: str | None) -> torch.nn.Module:
-    """The causal language model of that name, in evaluation mode on its device.
+    """The causal language model of this name, in evaluation mode on its device.
 
-    Raises: ModelError with what to do.
+    Raises: ModelError with a hint.
     """
 
     def load(where: str) -> torch.nn.Module:
@@ -59,7 +60,7 @@ def load_checkpoint(name: str, device: str | None) -> torch.nn.Module:
 
 
 def _through(name: str, load: Callable[[str], _Loaded]) -> _Loaded:
-    """What ``load`` makes of the place a name stands for, its failures explained."""
+    """Call ``load`` with the directory or hub id of a name; failures become ModelError."""
     try:
         directory = directory_of(name)
     except FileNotFoundError as error:
@@ -69,12 +70,12 @@ def _through(name: str, load: Callable[[str], _Loaded]) -> _Loaded:
     try:
         return load(name if directory is None else str(directory))
     except Exception as error:
-        # transformers raises anything from OSError to KeyError for a checkpoint it cannot read
+        # transformers raises any exception, from OSError to KeyError, for an unreadable checkpoint
         raise _explained(name, directory, error) from error
 
 
 def _check_files(directory: Path) -> None:
-    """Refuse what cannot be loaded safely before anything is read."""
+    """Refuse directories that cannot be loaded safely, before reading."""
     if not (directory / "config.json").is_file():
         raise ModelError(
             f"expected config.json in {directory}", "pass the directory of a transformers model"
@@ -85,8 +86,8 @@ def _check_files(directory: Path) -> None:
     if pickled:
         raise ModelError(
             f"expected weights as safetensors in {directory}, found {pickled[0]}: pickled weights"
-            " can run code while they are read, so they are not",
-            "convert them with model.save_pretrained(folder) where you trust them",
+            " can run code when they are loaded, so they are not supported",
+            "convert them with model.save_pretrained(folder) if you trust them",
         )
     raise ModelError(
         f"expected weights as safetensors in {directory}", "copy model.safetensors there"
@@ -94,12 +95,12 @@ def _check_files(directory: Path) -> None:
 
 
 def _from_pretrained(kind: str, where: str, **options: object) -> Any:  # noqa: ANN401
-    """What transformers' class ``kind`` reads there; a directory is never looked up elsewhere."""
+    """``from_pretrained`` of transformers' class ``kind``; for a directory without the hub."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     import transformers
-    from transformers.utils import logging as spoken
+    from transformers.utils import logging as untyped_logging
 
-    logging: Any = spoken  # not typed
+    logging: Any = untyped_logging
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     reader = getattr(transformers, kind)
@@ -111,15 +112,15 @@ def _from_pretrained(kind: str, where: str, **options: object) -> Any:  # noqa: 
         return found
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about configurations; nothing a person here can mend
+        warnings.simplefilter("ignore")  # about configurations, which the user cannot change
         return load(True) if Path(where).is_dir() else local_first(load)
 
 
 def _explained(name: str, directory: Path | None, error: Exception) -> ModelError:
-    told = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    message = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     if "trust_remote_code" in str(error):
         return ModelError(
-            f"{name!r} needs its own code, which is never run here",
+            f"{name!r} needs code from its repository, which is never run here",
             "choose a model whose architecture transformers knows",
         )
     if directory is None and isinstance(error, OSError):
@@ -133,20 +134,20 @@ def _explained(name: str, directory: Path | None, error: Exception) -> ModelErro
             "download the model once with network, or pass a local directory",
         )
     return ModelError(
-        f"cannot load {name!r}: {told}", "check that the directory holds a causal language model"
+        f"cannot load {name!r}: {message}", "check that the directory holds a causal language model"
     )
 
 
 def _placed(model: torch.nn.Module, device: str | None) -> torch.nn.Module:
-    """The model on its device, in a number format that device is good at."""
+    """The model on its device, in a suitable number format."""
     import torch
 
     chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
     size = sum(p.numel() for p in model.parameters())
     try:
         if chosen == "cpu":
-            model = model.float() if size <= _SMALL else model
-            if size <= _TINY:
+            model = model.float() if size <= _MAX_FLOAT32_PARAMETERS else model
+            if size <= _MAX_ONE_THREAD_PARAMETERS:
                 torch.set_num_threads(1)
         placed: torch.nn.Module = model.to(chosen).eval()
     except (RuntimeError, AssertionError) as error:
@@ -160,11 +161,11 @@ def _placed(model: torch.nn.Module, device: str | None) -> torch.nn.Module:
 class TransformersModel:
     """Any causal language model of transformers: a local directory or a hub id.
 
-    Code that comes with a checkpoint is never run and pickled weights are never
-    read. One forward pass at a time: threads wait for each other.
+    Code in a checkpoint is never run and pickled weights are never read. One forward pass
+    runs at a time; other threads wait.
 
-    Raises: ModelError where it cannot be loaded; VocabularyError where its tokens
-            cannot be mapped to bytes exactly.
+    Raises: ModelError if it cannot be loaded; VocabularyError if its tokens cannot be mapped
+            to bytes exactly.
     """
 
     def __init__(self, path_or_id: str, device: str | None = None) -> None:
@@ -177,9 +178,9 @@ class TransformersModel:
         self.lock = threading.Lock()
         config: Any = self.module.config
         text: Any = config.get_text_config()
-        #: How many tokens it can read at once, None where it does not say.
+        #: The most tokens of a context, None if unknown.
         self.context_length: int | None = getattr(text, "max_position_embeddings", None)
-        #: How many rows its embedding has; may be more or less than V.
+        #: The rows of its embedding; may be more or fewer than V.
         self.rows = int(self.module.get_input_embeddings().weight.shape[0])  # type: ignore[operator]
         self._first: TokenId | None = (
             self.vocabulary.end if self.vocabulary.end is not None else text.bos_token_id
@@ -189,13 +190,13 @@ class TransformersModel:
         return f"TransformersModel({self.name!r})"
 
     def encode(self, text: str) -> list[TokenId]:
-        """The prompt in the model's own tokens, with the beginning it was trained to see."""
-        whole = text.encode("utf-8", "replace").decode()  # halves of surrogate pairs become "?"
+        """The prompt in the model's tokens, with the start token it was trained with, if any."""
+        whole = text.encode("utf-8", "replace").decode()  # unpaired surrogates become "?"
         found: list[TokenId] = list(self._tokenizer.encode(whole).ids)
         if found and found[-1] == self.vocabulary.end:
-            found.pop()  # some tokenizers close every text; a prompt goes on
+            found.pop()  # some tokenizers append the end token; a prompt must not have it
         if not found and self._first is None:
-            raise ModelError("expected a prompt: this model has no token to begin with")
+            raise ModelError("expected a prompt: this model has no start token")
         return found or [self._first or 0]
 
     def session(self) -> TransformersSession:
@@ -203,34 +204,35 @@ class TransformersModel:
 
 
 class TransformersSession:
-    """One conversation: the keys and values of the tokens read last, cropped when they change."""
+    """A session: caches keys and values of the last context and crops them when it changes."""
 
     def __init__(self, model: TransformersModel) -> None:
         self._model = model
         parameters = inspect.signature(model.module.forward).parameters
-        #: Whether the model can be asked for the logits of its last positions alone.
+        #: Whether the model can compute logits of the last positions only.
         self._keeps = "logits_to_keep" in parameters
-        #: Recurrent models keep a state that cannot be cropped: they read everything each time.
+        #: Recurrent models have a state that cannot be cropped: they read the whole context each
+        #: time.
         self._croppable = not getattr(model.module, "_is_stateful", False)
         self._cache: DynamicCache | None = None
         self._read: list[TokenId] = []
-        #: The logits at the last positions of what was read; none before the first call.
+        #: The logits at the last positions of the last context; none before the first call.
         self._rows: Logits = np.empty((0, model.rows), np.float32)
 
     def logits(self, token_ids: Sequence[TokenId]) -> Logits:
-        """The logits after the whole sequence, as LanguageModel says.
+        """The logits after the whole sequence, see ``Session``.
 
-        Shape:  (rows,) float32: as many as the model has, at least one a token.
-        Raises: ModelError past the model's context, or where it fails.
+        Shape:  (rows,) float32: the rows of the model, at least V.
+        Raises: ModelError past the model's context, or if it fails.
         """
         found: Logits = self.judge(token_ids, 1)[0]
         return found
 
     def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
-        """The logits after each of the ``last`` longest beginnings, in one forward pass.
+        """The logits after each of the ``last`` longest prefixes, in one forward pass.
 
         Shape:  (last, rows) float32.
-        Raises: ModelError past the model's context, or where it fails.
+        Raises: ModelError past the model's context, or if it fails.
         """
         wanted = list(token_ids)
         self._check(wanted, last)
@@ -241,9 +243,9 @@ class TransformersSession:
                 self._rows = self._forward(wanted, last)
             except Exception as error:
                 self._cache, self._read, self._rows = None, [], self._rows[:0]
-                # out of memory, or whatever a third party's forward pass raises
-                told = (str(error).splitlines() or [type(error).__name__])[0]
-                raise ModelError(f"the model failed: {told}", "try a shorter prompt") from error
+                # out of memory, or any exception of a third party's forward pass
+                message = (str(error).splitlines() or [type(error).__name__])[0]
+                raise ModelError(f"the model failed: {message}", "try a shorter prompt") from error
             self._read = wanted
             return self._rows
 
@@ -251,7 +253,7 @@ class TransformersSession:
         if not wanted:
             raise ModelError("expected at least one token", "an empty prompt is the end token")
         if not 1 <= last <= len(wanted):
-            raise ModelError(f"expected to judge 1 to {len(wanted)} places, not {last}")
+            raise ModelError(f"expected 1 to {len(wanted)} positions, not {last}")
         if not 0 <= min(wanted) <= max(wanted) < self._model.rows:
             raise ModelError(
                 f"expected token ids below {self._model.rows}, not {max(wanted)}",
@@ -265,10 +267,10 @@ class TransformersSession:
             )
 
     def _forward(self, wanted: list[TokenId], last: int) -> Logits:
-        """One forward pass over what the cache does not hold yet."""
+        """One forward pass over the tokens that are not cached."""
         import torch
 
-        known = min(_shared(self._read, wanted), len(wanted) - last) if self._croppable else 0
+        known = min(common_prefix(self._read, wanted), len(wanted) - last) if self._croppable else 0
         extra: dict[str, Any] = {"logits_to_keep": last} if self._keeps else {}
         with torch.inference_mode():
             cached = self._cropped(known)
@@ -284,27 +286,20 @@ class TransformersSession:
         return found
 
     def _cropped(self, known: int) -> DynamicCache | None:
-        """The cache with its first ``known`` tokens; a new one where nothing is shared."""
+        """The cache of the first ``known`` tokens; a new one for none."""
         if not self._croppable:
             return None
         if self._cache is None or known == 0:
             from transformers import DynamicCache
 
-            # without a configuration every layer keeps all tokens, also those that only look
-            # at a window: it costs memory, and can be cropped anywhere
+            # without a configuration every layer caches all tokens, also layers with a sliding
+            # window: it costs memory, but can be cropped anywhere
             return DynamicCache()
         if known < len(self._read):
-            self._cache.crop(known - len(self._read))  # by how much; newer ones take no length
+            self._cache.crop(
+                known - len(self._read)
+            )  # the number of tokens to remove; newer versions take no length
         return self._cache
-
-
-def _shared(left: list[TokenId], right: list[TokenId]) -> int:
-    """How many tokens two sequences begin with alike."""
-    if right[: len(left)] == left:  # the usual case, compared at C speed
-        return len(left)
-    return next(
-        (i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), len(right)
-    )
 
 
 _loading = threading.Lock()
@@ -316,17 +311,17 @@ def _loaded(name: str, device: str | None) -> TransformersModel:
 
 
 def load_model(name: str = "builtin", device: str | None = None) -> TransformersModel:
-    """The model of that name, loaded once a process: ``builtin``, a directory or a hub id.
+    """The model of this name, loaded once per process: ``builtin``, a directory or a hub id.
 
     Raises: ModelError, VocabularyError.
     """
-    with _loading:  # two people asking at once wait for one load
+    with _loading:  # concurrent requests wait for one load
         return _loaded(name, device)
 
 
 def builtin_model() -> TransformersModel:
     """The embedded model.
 
-    Raises: ModelError where its files are missing.
+    Raises: ModelError if its files are missing.
     """
     return load_model("builtin")

@@ -1,6 +1,7 @@
-"""Connectors of a lane: edges with the same sources and target are one line with several labels.
+"""Connectors of a lane: edges with the same sources and target drawn as one line with labels.
 
-They are what a lane is made of: ``ordered`` puts the states between them into reading order.
+``ordered`` puts the states of a lane into reading order; ``numbered`` numbers the states of a graph
+in that order.
 """
 
 from __future__ import annotations
@@ -15,28 +16,28 @@ from workbench.drawing.graph import Edge, Graph, Node
 #: Width of one column of the label font, and height of a label's box.
 CHAR, BOX = 6.65, 19.0
 
-#: Letters one label may have; the hover text has all of them.
-LONGEST = 28
+#: The most letters of a label; the hover text has all of them.
+MAX_LABEL_LETTERS = 28
 
-#: The kind of edges that lie over the lanes: tokens that may be taken in the current state.
+#: The kind of edges over the lanes: tokens that may be taken in the current state.
 TOKEN = "token"
 
-#: Labels of one edge that are written; the others are counted.
-_MOST_LABELS = 7
+#: The most labels of an edge that are drawn; the others are counted.
+_MAX_LABELS = 7
 
 Point = tuple[float, float]
 
 
 @dataclass(slots=True)
 class Label:
-    """A text in its box: what an edge reads, or a call of another rule."""
+    """A text in a box: the label of an edge, or a call of another rule."""
 
     text: str
     #: ``read``, ``call``, ``leaf`` (a call of a rule that has no lane here).
     kind: str
     #: The stack effect after the text, such as ``▲27``.
     mark: str = ""
-    #: The node a box stands for; empty for what an edge reads.
+    #: The node that a box represents; empty for the label of an edge.
     node: str = ""
     #: The edges that read the text.
     edges: tuple[int, ...] = ()
@@ -66,7 +67,7 @@ class Connector:
     height: float = BOX
 
     def flow(self, most: float) -> None:
-        """Arrange the labels in lines not wider than ``most``."""
+        """Arrange the labels in lines of at most width ``most``."""
         framed = len(self.labels) > 1
         pad = 4.0 if framed else 0.0
         x, y, widest = pad, pad, 0.0
@@ -82,11 +83,11 @@ class Connector:
 
 
 def label_texts(edge: Edge) -> list[str]:
-    """The labels of an edge in a lane: one line each, not too long, not too many."""
+    """The labels of an edge in a lane: one line each, limited in length and number."""
     texts = list(dict.fromkeys(printable(one).replace("\n", " ") for one in edge.labels))
-    shown = [fitted(text, LONGEST) for text in texts]
-    if len(shown) > _MOST_LABELS:
-        shown = [*shown[: _MOST_LABELS - 1], f"and {len(shown) - _MOST_LABELS + 1:,} more"]
+    shown = [fitted(text, MAX_LABEL_LETTERS) for text in texts]
+    if len(shown) > _MAX_LABELS:
+        shown = [*shown[: _MAX_LABELS - 1], f"and {len(shown) - _MAX_LABELS + 1:,} more"]
     return shown
 
 
@@ -117,7 +118,7 @@ def connectors_of(graph: Graph, name: str, lanes: Iterable[str]) -> list[Connect
     drawn = set(lanes)
     for node in calls.values():
         kind = "call" if node.calls in drawn else "leaf"
-        text = shorten(printable(node.label.removeprefix("→ ")), LONGEST - 4)
+        text = shorten(printable(node.label.removeprefix("→ ")), MAX_LABEL_LETTERS - 4)
         for target, number in out[node.id]:
             label = Label(text, kind, node.mark if kind == "call" else "", node.id)
             found.append((dict(into[node.id]), target, [label], [number]))
@@ -162,7 +163,7 @@ def ordered(nodes: Mapping[str, Node], connectors: Sequence[Connector]) -> list[
     for state in _depth_first(roots, forward)[1]:
         depth[state] = 1 + max((depth[t] for t in forward[state]), default=0)
     ranked = {s: sorted(targets, key=lambda t: depth[t]) for s, targets in forward.items()}
-    # what cannot be reached from the first state comes last
+    # states that the first state cannot reach come last
     done: dict[str, None] = {}
     for root in roots:
         if root not in done:
@@ -204,11 +205,11 @@ def _depth_first(
 def loop_states(
     order: Sequence[str], nodes: Mapping[str, Node], connectors: Sequence[Connector]
 ) -> dict[str, tuple[int, int]]:
-    """States with one way in and one way out that leads back: ``,`` between the items of a list.
+    """States with one entering edge and one leaving edge back: ``,`` between the items of a list.
 
     Returns for each the numbers of the connector that enters it and of the one that leaves it.
     """
-    place = {state: i for i, state in enumerate(order)}
+    position_of = {state: i for i, state in enumerate(order)}
     found: dict[str, tuple[int, int]] = {}
     ends: set[str] = set()
     entering: dict[str, list[int]] = {}
@@ -218,16 +219,16 @@ def loop_states(
         for source in dict.fromkeys(one.sources):
             leaving.setdefault(source, []).append(number)
     for state in order:
-        ways_in, ways_out = entering.get(state, []), leaving.get(state, [])
-        if len(ways_in) != 1 or len(ways_out) != 1 or state in ends:
+        entering_here, leaving_here = entering.get(state, []), leaving.get(state, [])
+        if len(entering_here) != 1 or len(leaving_here) != 1 or state in ends:
             continue
-        (entry,), (leave,) = ways_in, ways_out
+        (entry,), (leave,) = entering_here, leaving_here
         sources, target = connectors[entry].sources, connectors[leave].target
         if len(sources) != 1 or state in (sources[0], target):
             continue
         if {"initial", "rule", "final"} & set(nodes[state].kinds):
             continue
-        if {sources[0], target} & found.keys() or place[target] > place[sources[0]]:
+        if {sources[0], target} & found.keys() or position_of[target] > position_of[sources[0]]:
             continue
         found[state] = entry, leave
         ends |= {sources[0], target}
@@ -237,9 +238,9 @@ def loop_states(
 def numbered(graph: Graph, *, stack: bool = False) -> Graph:
     """The graph in reading order, its states numbered densely from 0.
 
-    Clusters come in the order in which they are called, states in the order of their lane. Ids stay
-    what they are; a state without a label gets no number. ``stack`` marks calls with the number of
-    the state they push.
+    Clusters are in the order of their calls, states in the order of their lane. Ids are not
+    changed; a state without a label gets no number. ``stack`` marks calls with the number of the
+    state they push.
     """
     places: dict[str, None] = {}
     for name in _called(graph) or [""]:
@@ -267,7 +268,7 @@ def returns_to(call: Node) -> str:
 
 
 def relabelled(node: Node, numbers: Mapping[str, str]) -> Node:
-    """A state under the number a reader knows it by."""
+    """A state with the number that pictures show for it."""
     number = numbers.get(node.id)
     if number is None or not node.label:
         return node

@@ -18,31 +18,30 @@ from workbench.drawing.graph import Edge, Graph, Node
 
 Direction = Literal["LR", "TB"]
 
-#: Lines one edge label may have, and letters a line, before the rest is left to the hover text.
-_LINES = 6
-_WIDTH = 28
+#: The most lines of an edge label and letters of a line; the hover text has the rest.
+_MAX_LINES = 6
+_MAX_WIDTH = 28
 
-#: Letters that fit into a circle; longer labels get a box.
-_IN_CIRCLE = 3
+#: The most letters of a round state; longer labels get a box.
+_MAX_IN_CIRCLE = 3
 
-#: Courier has the width of every monospaced font (0.6 em), so the layout fits whichever the
-#: browser has.
+#: Courier has the width of every monospaced font (0.6 em), so the layout fits the browser's font.
 _FONT = {"fontname": "Courier", "fontsize": "11"}
 
-#: Where a second loop at the same state goes, so that its label does not lie on the first one's.
+#: The side of a second loop at the same state, so that its label does not overlap the first one's.
 _OTHER_SIDE: dict[Direction, str] = {"LR": "s", "TB": "w"}
 
-#: What Graphviz would read as an entity even when its ampersand is escaped (2.43 does).
+#: Text that Graphviz reads as an entity even if its ampersand is escaped (2.43 does).
 _ENTITY = re.compile(r"&(?=#?\w+;)")
 
-#: Keeps an ampersand and the name after it apart; the renderer takes it out again.
+#: Separates an ampersand from the name after it; the renderer removes it.
 WORD_JOINER = "\u2060"
 
 
 def dot(graph: Graph, direction: Direction = "LR") -> str:
     """The graph as DOT text."""
     drawn = graphviz.Digraph(
-        # not the graph's own name: Graphviz writes this one into a comment of the SVG
+        # not the graph's name: Graphviz writes this one into a comment of the SVG
         name="machine",
         graph_attr={
             "rankdir": direction,
@@ -79,7 +78,7 @@ def dot(graph: Graph, direction: Direction = "LR") -> str:
 
 
 def _draw_node(drawn: graphviz.Digraph, node: Node) -> None:
-    label = shorten(printable(node.label), _WIDTH)
+    label = shorten(printable(node.label), _MAX_WIDTH)
     attributes = {
         "id": node.element,
         "class": " ".join(("state", *node.kinds)),
@@ -96,7 +95,7 @@ def _draw_node(drawn: graphviz.Digraph, node: Node) -> None:
 def _shape(node: Node, label: str) -> dict[str, str]:
     if "call" in node.kinds:
         return {"shape": "box", "margin": "0.1,0.05", "height": "0.3"}
-    if len(label) <= _IN_CIRCLE:
+    if len(label) <= _MAX_IN_CIRCLE:
         return {"width": "0.42", "fixedsize": "true"}
     return {"shape": "box", "style": "rounded", "margin": "0.1,0.05", "height": "0.36"}
 
@@ -114,27 +113,27 @@ def _draw_edge(drawn: graphviz.Digraph, number: int, edge: Edge, side: str) -> N
     if "skip" in edge.kinds:
         attributes["style"] = "dashed"
     elif "back" not in edge.kinds:
-        attributes["weight"] = "4"  # the plain way runs straight, the rest goes around it
+        attributes["weight"] = "4"  # plain edges run straight, the others around them
     if "bytes" in edge.kinds:
         attributes["style"] = "dotted"
     drawn.edge(edge.source, edge.target, **attributes)
 
 
 def _edge_label(edge: Edge) -> str:
-    """The labels under one another, no more than a reader takes in at once."""
-    # a chain and a token may read the same: a reader needs it once
+    """The labels one below the other, at most ``_MAX_LINES``."""
+    # a chain and a token may read the same: it is shown once
     labels = dict.fromkeys(edge.labels)
     lines = [line for label in labels for line in printable(label).split("\n")]
-    if len(lines) > _LINES:
-        lines = [*lines[: _LINES - 1], f"and {len(lines) - _LINES + 1:,} more"]
+    if len(lines) > _MAX_LINES:
+        lines = [*lines[: _MAX_LINES - 1], f"and {len(lines) - _MAX_LINES + 1:,} more"]
     if edge.mark:
         lines.append(edge.mark)
-    # a margin on both sides, or the letters touch the line they stand at
-    return "\n".join(f" {shorten(line, _WIDTH)} " for line in lines)
+    # a margin on both sides, so that the letters do not touch the line
+    return "\n".join(f" {shorten(line, _MAX_WIDTH)} " for line in lines)
 
 
 def _text(text: str) -> str:
-    """The text so that Graphviz shows exactly it: no escapes, no HTML, no entities."""
+    """The text, escaped so that Graphviz shows it unchanged: no escapes, no HTML, no entities."""
     apart = _ENTITY.sub("&" + WORD_JOINER, printable(text))
     escaped: str = graphviz.escape(apart.replace("&", "&amp;"))
     return escaped

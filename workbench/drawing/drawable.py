@@ -1,4 +1,4 @@
-"""The drawable parts of a grammar's machine of one kind."""
+"""Builds the drawable machine of a grammar for each kind of machine the page shows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 
-from workbench.analysis.run_tracing import Followed
+from workbench.analysis.run_tracing import PicturedMachine
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.base.dfa import Dfa
 from workbench.base.errors import LimitError
@@ -43,17 +43,17 @@ from workbench.vocabulary.vocabulary import Vocabulary
 
 
 class Machine(StrEnum):
-    """What can be drawn of a grammar."""
+    """The machines of a grammar that can be drawn."""
 
-    #: The automaton over characters; regular languages alone have one.
+    #: The automaton over characters; only regular languages have one.
     CHARACTERS = "characters"
     #: The automaton over a model's tokens.
     TOKENS = "tokens"
-    #: The same with the tokenizer's own spellings alone.
+    #: The automaton over the canonical tokenizations.
     PROPER = "proper"
-    #: The pushdown automaton: what is read over what is popped and pushed.
+    #: The pushdown automaton.
     STACK = "stack"
-    #: One small automaton a rule, with calls between them.
+    #: A small automaton for each rule, with calls between them.
     RULES = "rules"
     #: The vocabulary as a transducer from characters to tokens.
     DETOKENIZER = "detokenizer"
@@ -63,38 +63,38 @@ class Machine(StrEnum):
 OVER_TOKENS = frozenset({Machine.TOKENS, Machine.PROPER, Machine.DETOKENIZER})
 
 
-#: Rules one token may end in the picture of a machine in which it may end any number.
-_SHOWN_POPS = 2
+#: The most rules a token may end in the picture of a machine in which it may end any number.
+_MAX_SHOWN_POPS = 2
 
-#: Of machines with more states a part is made into a picture at a time; of all it takes seconds.
-_MANY = 10_000
+#: Of machines with more states only a part is drawn at a time; drawing all would take seconds.
+_MAX_WHOLE_STATES = 10_000
 
-#: Edges of the machine over proper tokens before it is made small; half a second's work.
-_SPELT_OUT = 20_000
+#: The most edges of the machine over proper tokens before it is minimized: half a second.
+_MAX_PROPER_EDGES = 20_000
 
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """A machine that can be drawn, and whose states it shows: None where no run can follow."""
+    """A machine that can be drawn; ``followed`` is the traced machine whose states it shows."""
 
     parts: Parts
-    followed: Followed | None = None
-    #: For a state that is drawn as another, which.
+    followed: PicturedMachine | None = None
+    #: For a state that is drawn as another one, that state.
     names: Mapping[str, str] = field(default_factory=dict)
-    #: The number a reader knows each state by; empty where that is its id.
+    #: The number that the picture shows for each state; empty if it is the id.
     numbers: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def graph(self) -> Graph:
-        """All of it.
+        """The whole machine.
 
-        Raises: LimitError where it is too large.
+        Raises: LimitError if it is too large.
         """
         return self.parts.whole()
 
 
 def missing(grammar: Grammar, machine: Machine) -> str:
-    """Why a grammar has no such machine; empty where it has one."""
+    """Why a grammar has no such machine; empty if it has one."""
     if machine is Machine.PROPER and not grammar.is_regular:
         return "rules that nest have no finite machine: the method proper has its masks"
     if machine is Machine.PROPER and (labels := labels_of(grammar)):
@@ -109,9 +109,9 @@ def missing(grammar: Grammar, machine: Machine) -> str:
 
 
 def characters_of(grammar: Grammar) -> Dfa | LazyDfa | None:
-    """The character automaton, made as it is read where it would explode; None without one.
+    """The character automaton, a lazy one if it would explode; None for nonregular grammars.
 
-    Terminal labels are read as their signs.
+    Terminal labels are read in their encoding.
     """
     grammar = signed(grammar)
     try:
@@ -123,20 +123,20 @@ def characters_of(grammar: Grammar) -> Dfa | LazyDfa | None:
 
 
 def draw(grammar: Grammar, machine: Machine) -> Drawn:
-    """A machine that is the same for every vocabulary, one that is not ``missing``."""
+    """A machine that does not depend on the vocabulary, and is not ``missing``."""
     grammar = signed(grammar)
     if machine in (Machine.RULES, Machine.STACK):
         network, leaves = grammar.rules, grammar.leaf_rules
         drawn = draw_network(network, leaves=leaves, written=written_classes(grammar))
         graph = numbered(drawn, stack=machine is Machine.STACK)
         states = leaf_states(network, leaves)
-        return Drawn(Whole(graph), Followed.RULES, states, _numbers(graph))
+        return Drawn(Whole(graph), PicturedMachine.RULES, states, _numbers(graph))
     characters = characters_of(grammar)
-    assert characters is not None, "missing() speaks for the others"
-    if isinstance(characters, LazyDfa) or len(characters) > _MANY:
-        return Drawn(LazyParts(characters), Followed.CHARACTERS)
+    assert characters is not None, "missing() excludes the others"
+    if isinstance(characters, LazyDfa) or len(characters) > _MAX_WHOLE_STATES:
+        return Drawn(LazyParts(characters), PicturedMachine.CHARACTERS)
     graph = numbered(draw_dfa(characters, written=written_classes(grammar)))
-    return Drawn(Whole(graph), Followed.CHARACTERS, numbers=_numbers(graph))
+    return Drawn(Whole(graph), PicturedMachine.CHARACTERS, numbers=_numbers(graph))
 
 
 def _numbers(graph: Graph) -> dict[str, str]:
@@ -147,51 +147,53 @@ def draw_tokens(grammar: Grammar, under: Drawn, vocabulary: Vocabulary, limits: 
     """The machine over tokens; ``under`` is the machine over characters, or the rules."""
     if labels_of(grammar):
         grammar, vocabulary = signed(grammar), label_vocabulary(vocabulary)
-    if under.followed is Followed.RULES:
+    if under.followed is PicturedMachine.RULES:
         rules = RuleTokens(
             grammar.rules, vocabulary, limits, lambda: _token_pda(grammar, vocabulary, limits)
         )
-        return Drawn(rules, Followed.RULES, under.names, under.numbers)
+        return Drawn(rules, PicturedMachine.RULES, under.names, under.numbers)
     if isinstance(under.parts, LazyParts):
-        return Drawn(LazyTokenParts(under.parts, vocabulary), Followed.CHARACTERS)
+        return Drawn(LazyTokenParts(under.parts, vocabulary), PicturedMachine.CHARACTERS)
     dfa = grammar.dfa
     assert dfa is not None, "it was drawn"
     parts = TokenFsaParts(compose(dfa, vocabulary, limits), dfa, under.graph)
-    return Drawn(parts, Followed.CHARACTERS, parts.feet, under.numbers)
+    return Drawn(parts, PicturedMachine.CHARACTERS, parts.feet, under.numbers)
 
 
 def _token_pda(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> TokenPdaParts:
-    """The machine over tokens of the rules as written; where that has no end, of fewer.
+    """The machine over tokens of the rules as written; if that is infinite, of inlined rules.
 
-    Where neither has an end, a machine without the edges that take most off the stack. All that
-    is tried shares the seconds: what fails for want of them would fail again.
+    If both are infinite, a machine without the edges that pop most. All attempts share the time
+    limit: one that fails for lack of time would fail again.
     """
     limits = limits.begun()
     for network in (grammar.rules, grammar.network):
         with suppress(LimitError):
             return TokenPdaParts(compose_pda(network, vocabulary, limits))
-    machine = compose_pda(grammar.rules, vocabulary, limits, _SHOWN_POPS)
-    note = f"tokens that end more than {_SHOWN_POPS} rules are left out: there is no end of them"
+    machine = compose_pda(grammar.rules, vocabulary, limits, _MAX_SHOWN_POPS)
+    note = (
+        f"tokens that end more than {_MAX_SHOWN_POPS} rules are left out: there is no end of them"
+    )
     return TokenPdaParts(machine, note)
 
 
 def spelt_properly(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> ProperAutomaton:
-    """The machine over the tokenizer's own spellings of a regular grammar's texts.
+    """The machine over the canonical tokenizations of a regular grammar's texts.
 
-    Raises: VocabularyError where nobody can say how the tokenizer spells; LimitError where it is
-            too large to be looked at.
+    Raises: VocabularyError if the tokenizer is not known exactly; LimitError if the machine is too
+            large to be drawn.
     """
-    few = replace(limits, token_edges=min(limits.token_edges, _SPELT_OUT))
+    few = replace(limits, token_edges=min(limits.token_edges, _MAX_PROPER_EDGES))
     constraint = proper(grammar, vocabulary, few)
-    assert isinstance(constraint, ProperConstraint), "the method asked for"
+    assert isinstance(constraint, ProperConstraint), "proper() returns it for regular grammars"
     return proper_automaton(constraint)
 
 
 def draw_proper(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Drawn:
-    """That machine; no run is followed in it."""
+    """The drawable machine over canonical tokenizations; no run is traced in it."""
     return Drawn(ProperParts(spelt_properly(grammar, vocabulary, limits)))
 
 
 def draw_vocabulary(vocabulary: Vocabulary) -> Drawn:
-    """The vocabulary itself, as the transducer from characters to tokens."""
+    """The vocabulary as the transducer from characters to tokens."""
     return Drawn(Whole(draw_detokenizer(vocabulary)))

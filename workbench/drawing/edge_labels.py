@@ -1,13 +1,11 @@
-r"""Labels of edges: bytes as characters, classes as written, visible text.
+r"""Labels of edges: bytes as characters, and character classes as their author wrote them.
 
-White space is drawn as ``·`` ``⏎`` ``⇥``; control characters and bytes that are no UTF-8 as
-``<0xE2>``; characters without a shape of their own (format, private, unassigned) as ``<U+202E>``.
-The result has no line break, nothing XML forbids, and nothing that turns the reading order.
+An edge over the set that ``\w`` reads is labelled ``\w`` and not with a list of 700 ranges
+(``written_classes``).
 
-An edge over the set that ``\w`` reads is labelled ``\w`` and not with a list of 700 ranges.
-
-``automata.fold`` does it for a Dfa; what is not deterministic (an Nfa, a PDA, the rules of a
-network) is done here. A chain that does not spell whole characters stays as the bytes it is.
+``folded`` and ``read_back`` convert byte edges to character edges: the first for a DFA (by
+``automata.code_points.fold``), the second for machines that are not deterministic (an NFA, a PDA,
+the rules of a network). Chains that are no whole characters remain bytes.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from itertools import pairwise, product
 import numpy as np
 import numpy.typing as npt
 
-from workbench.analysis.unspellable import written
+from workbench.analysis.unspellable import literals_and_sets
 from workbench.automata.code_points import fold
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import ParseError
@@ -37,10 +35,10 @@ from workbench.syntax.regex.parser import parse_regex
 from workbench.syntax.regex.reader import Dialect
 from workbench.syntax.regex.tree import Characters
 
-#: Characters of the longest label.
+#: The most characters of a written class in a label.
 MAX_LABEL = 24
 
-#: Where a class stands alone, ``\w`` has its Unicode meaning; the ECMA dialect would say ASCII.
+#: Dialects in which ``\w`` alone has its Unicode meaning; in the ECMA dialect it is ASCII.
 _DIALECTS = (Dialect.PYTHON, Dialect.RUST)
 
 #: A class in brackets, an escape such as ``\d`` or ``\p{Lu}``, or a dot.
@@ -54,7 +52,7 @@ def written_classes(grammar: Grammar) -> Mapping[Ranges, str]:
     are longer than ``MAX_LABEL``, that hold a single character or one that cannot be printed, and
     those that by themselves read another set, such as ``[a-z]`` where case is ignored.
     """
-    sets = (piece for piece in written(grammar) if isinstance(piece, Characters))
+    sets = (piece for piece in literals_and_sets(grammar) if isinstance(piece, Characters))
     found: dict[Ranges, str] = {}
     for one in sorted(sets, key=lambda one: one.span.start):
         if one.ranges in found or size(one.ranges) < 2:
@@ -81,7 +79,7 @@ def _regex_text(grammar: Grammar, span: Span) -> str:
 
 
 def _read_alone(text: str, dialect: Dialect) -> Ranges | None:
-    """The set of a class that stands alone, without flags; None where it is none."""
+    """The set of a class without flags; None if the text is no class."""
     try:
         read = parse_regex(Source(text, "class"), dialect=dialect)
     except ParseError:
@@ -100,13 +98,13 @@ _LEADS = ((0xC2, 0xDF, 1), (0xE0, 0xEF, 2), (0xF0, 0xF4, 3))
 
 @dataclass(frozen=True, slots=True)
 class CharacterEdges:
-    """What a machine reads, as characters where it can be said so, as bytes where not."""
+    """The edges of a machine as characters where possible, else as bytes."""
 
     characters: dict[tuple[int, int], Ranges]
     raw: dict[tuple[int, int], Ranges]
-    #: The states between characters, in the order they were found.
+    #: The states between characters, in the order of discovery.
     states: tuple[int, ...]
-    #: For each edge the states inside its characters, between their bytes; inside its labels too.
+    #: For each edge the states between the bytes of its characters and of its labels.
     between: dict[tuple[int, int], tuple[int, ...]]
     #: The terminal labels that are read.
     labels: dict[tuple[int, int], tuple[Label, ...]] = field(default_factory=dict)
@@ -152,7 +150,7 @@ def read_back(
 
 
 def folded(dfa: Dfa) -> CharacterEdges:
-    """The same of a Dfa, as ``automata.fold`` has it."""
+    """The character edges of a DFA, by ``automata.code_points.fold``."""
     machine = fold(dfa)
     targets = [set(row) - {DEAD} for row in dfa.table.tolist()]
     whole = set(machine.states)
@@ -178,7 +176,7 @@ def folded(dfa: Dfa) -> CharacterEdges:
 
 
 def _with_labels(read: CharacterEdges) -> CharacterEdges:
-    """The label of the two bytes of a sign."""
+    """Replaces the two bytes of an encoded label by the label."""
     entering = [ends for ends, ranges in read.raw.items() if ranges == ((LEAD, LEAD),)]
     inside = {middle for _, middle in entering}
     behind: defaultdict[int, list[tuple[int, tuple[Label, ...]]]] = defaultdict(list)
@@ -205,7 +203,7 @@ def _with_labels(read: CharacterEdges) -> CharacterEdges:
 def _ends(
     state: int, targets: list[set[int]], whole: set[int], known: dict[int, set[int]]
 ) -> set[int]:
-    """The states between characters in which a character that is half read can end."""
+    """The states between characters in which an incomplete character can end."""
     if state in whole:
         return {state}
     if state not in known:
@@ -218,7 +216,7 @@ def _ends(
 def byte_edges(
     classes: npt.NDArray[np.uint16], table: npt.NDArray[np.int32]
 ) -> list[list[ByteEdge]]:
-    """The byte edges of every row of a table, neighbouring bytes of one class as one.
+    """The byte edges of every row of a table; adjacent bytes of one class are one edge.
 
     Shape: ``classes`` (256 or more,), ``table`` (Q, C).
     """
@@ -237,7 +235,7 @@ def byte_edges(
 
 
 def _tidy(row: Iterable[ByteEdge]) -> list[ByteEdge]:
-    """The same edges, neighbouring ranges to one target as one: full byte ranges show as such."""
+    """Merges adjacent ranges with the same target."""
     to: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
     for low, high, target in row:
         to[target].append((low, high))
@@ -245,7 +243,7 @@ def _tidy(row: Iterable[ByteEdge]) -> list[ByteEdge]:
 
 
 def joined(ranges: Iterable[tuple[int, int]]) -> Ranges:
-    """The same members as sorted ranges that neither overlap nor touch."""
+    """The union as sorted ranges that neither overlap nor touch."""
     result: list[tuple[int, int]] = []
     for low, high in sorted(ranges):
         if result and low <= result[-1][1] + 1:
@@ -256,21 +254,21 @@ def joined(ranges: Iterable[tuple[int, int]]) -> Ranges:
 
 
 def _parts(low: int, high: int) -> Iterator[tuple[int, int, int]]:
-    """A byte range cut by how many bytes follow; -1 where no character can start."""
+    """Splits a byte range by the number of continuation bytes; -1 if no character starts there."""
     cuts = [(0x00, 0x7F, 0), *_LEADS, (0x80, 0xC1, -1), (0xF5, 0xFF, -1)]
     for first, last, length in cuts:
         if low <= last and first <= high:
             yield max(low, first), min(high, last), length
 
 
-#: The byte ranges still read, and the states passed: the last one is where it ends.
+#: The remaining byte ranges, and the states passed, of which the last is the end.
 _Rest = tuple[tuple[tuple[int, int], ...], tuple[int, ...]]
 
 
 def _follow(
     rows: Sequence[Sequence[ByteEdge]], state: int, length: int, solid: Collection[int]
 ) -> Iterator[_Rest | None]:
-    """Every way through ``length`` more bytes; None where a way is no character."""
+    """Every path of ``length`` more bytes; None for a path that is no character."""
     if length == 0:
         yield (), (state,)
         return
@@ -287,11 +285,11 @@ def _follow(
 
 @lru_cache(maxsize=4096)
 def _code_points(sequence: tuple[tuple[int, int], ...]) -> list[tuple[int, int]]:
-    """The characters whose bytes are, one after the other, in these ranges."""
+    """The characters whose bytes are in these ranges, in this order."""
     whole = len(sequence)
     while whole > 1 and sequence[whole - 1] == _FULL:
         whole -= 1
-    # all bytes before the last partial one are taken one by one; what follows is contiguous
+    # bytes before the last partial range are enumerated; the rest is contiguous
     heads = product(*(range(low, high + 1) for low, high in sequence[: whole - 1]))
     low, high = sequence[whole - 1]
     tail = len(sequence) - whole

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-#: What an id may be made of: it becomes an XML id, a DOT name and part of a CSS selector.
+#: The characters of an id: it becomes an XML id, a DOT name and part of a CSS selector.
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -34,7 +34,7 @@ class Node:
     id: str
     label: str = ""
     kinds: tuple[str, ...] = ()
-    #: Said on hover and to screen readers.
+    #: Shown on hover and read by screen readers.
     title: str = ""
     #: The name of the frame the node is drawn in, or empty.
     cluster: str = ""
@@ -54,35 +54,35 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """An arc; each of its labels is one way to take it.
+    """An arc; each of its labels is an alternative to take it.
 
-    A label is text made for reading; a line break in it starts a new line. ``kinds`` in
+    A label is text for readers; a line break in it starts a new line. ``kinds`` in
     use: ``class`` (more than one character), ``chain`` (states folded into it), ``skip``
     (tokens that pass over other states), ``epsilon``, ``bytes`` (pieces of characters),
     ``push``, ``pop``, ``back`` (to the root of a transducer), ``full``, ``begins``, ``ends`` and
-    ``continues`` (subterminals), ``refused`` and ``deeper`` as for nodes, ``terminal`` (a label of
-    which a vocabulary says which tokens it reads).
+    ``continues`` (subterminals), ``refused`` and ``deeper`` as for nodes, ``terminal`` (a terminal
+    label: the vocabulary decides which tokens it reads).
     """
 
     source: str
     target: str
     labels: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
-    #: How many tokens the edge represents; 0 where the edge has no tokens.
+    #: The number of tokens the edge represents; 0 if it has no tokens.
     count: int = 0
     #: A few of them, as text.
     examples: tuple[str, ...] = ()
-    #: Said on hover.
+    #: Shown on hover.
     title: str = ""
     #: The whole text, for tables and cards; not drawn.
     detail: str = ""
-    #: Where states are folded in: for each label the edges it was made of, in order.
+    #: If states are folded in: for each label the edges that it replaces, in order.
     chains: tuple[tuple[Edge, ...], ...] = ()
-    #: States between the bytes of one character, which no picture of characters has.
+    #: The states between the bytes of one character, which are not drawn.
     between: tuple[str, ...] = ()
     #: The stack effect, drawn after the labels: ``▼`` pops, ``▲`` pushes.
     mark: str = ""
-    #: What is popped and pushed, as dotted rules, the top of the stack last.
+    #: The popped and pushed symbols, as dotted rules, the top of the stack last.
     pops: tuple[str, ...] = ()
     pushes: tuple[str, ...] = ()
 
@@ -150,7 +150,7 @@ class Graph:
 
     @cached_property
     def where(self) -> dict[str, str]:
-        """For each state the id of the SVG element that shows it: itself, or the edge it is in."""
+        """For each state the id of the SVG element that shows it: a node, or the edge it is in."""
         shown: dict[str, str] = {}
         for state, element in self._folded():
             shown.setdefault(state, element)

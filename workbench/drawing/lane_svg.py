@@ -18,7 +18,7 @@ _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 
 
 def svg(layout: LaneLayout, description: str = "") -> str:
-    """The layout as SVG text; colours come from the style sheet of the page."""
+    """The layout as SVG text; the page's style sheet has the colours."""
     root = svg_of(layout, "", description)
     return tostring(root, encoding="unicode", short_empty_elements=True)
 
@@ -26,9 +26,9 @@ def svg(layout: LaneLayout, description: str = "") -> str:
 def svg_of(
     layout: LaneLayout, kind: str = "", description: str = "", over: Sequence[Line] = ()
 ) -> Element:
-    """The layout as an SVG element that holds one group.
+    """The layout as an SVG element with one group.
 
-    ``over`` are more lines; like all lines they pass behind the labels and the states.
+    ``over`` are additional lines; like all lines they are behind the labels and the states.
     """
     root = root_of(layout.graph.name, layout.width, layout.height, kind, description)
     parent = SubElement(root, "g", {"class": "graph"})
@@ -69,7 +69,7 @@ def root_of(
 
 
 def _ground(parent: Element, layout: LaneLayout, lane: Lane, number: int) -> None:
-    """The lane's ground and its name."""
+    """The lane's background and its name."""
     group = _group(parent, f"rule-{number}", "cluster rule", lane.name)
     group.set("data-rule", lane.name)
     add_rect(group, layout.left, lane.top, layout.width - layout.left - 2, lane.height, "ground", 6)
@@ -84,7 +84,7 @@ def _draw(parent: Element, layout: LaneLayout, lane: Lane) -> None:
     graph = layout.graph
     for frame in lane.frames:
         add_rect(parent, frame.x, frame.y, frame.width, frame.height, "frame", 5)
-    # labels lie over all lines
+    # labels are in front of all lines
     for label in lane.labels:
         if label.kind == "read":
             edges = " ".join(map(str, label.edges))
@@ -95,7 +95,7 @@ def _draw(parent: Element, layout: LaneLayout, lane: Lane) -> None:
     for label in lane.labels:
         if label.node:
             group = _node(parent, nodes[label.node], label.kind)
-            if label.node in drawn:  # an id is there once
+            if label.node in drawn:  # ids are unique
                 del group.attrib["id"]
             drawn.add(label.node)
             _box(group, label)
@@ -104,10 +104,10 @@ def _draw(parent: Element, layout: LaneLayout, lane: Lane) -> None:
 
 
 def draw_line(parent: Element, edge: Edge, line: Line, known: set[int]) -> None:
-    """The path of an edge with its head; ``known`` are the edges that have an element already."""
+    """The path of an edge with its arrow; ``known`` are the edges that already have an element."""
     title = edge.title or " · ".join(edge.labels)
     group = _group(parent, f"edge-{line.edge}", " ".join(("edge arc", *edge.kinds)), title)
-    if line.edge in known:  # an id is there once
+    if line.edge in known:  # ids are unique
         del group.attrib["id"]
     known.add(line.edge)
     group.set("data-source", edge.source)
@@ -147,7 +147,7 @@ def _towards(start: Point, end: Point, length: float) -> Point:
 
 
 def _label(group: Element, label: Label) -> None:
-    """What an edge reads, on a ground that hides the lines behind it."""
+    """The label of an edge, on a background that hides the lines behind it."""
     add_rect(group, label.x + 1, label.y + 2, label.width - 2, BOX - 4, "paper", 3)
     add_text(group, label.text, label.x + label.width / 2, label.y + BOX / 2 + 4, "", label.mark)
 
@@ -158,10 +158,10 @@ def _box(group: Element, label: Label) -> None:
 
 
 def draw_state(parent: Element, state: Placed, known: set[str] | None = None) -> None:
-    """A state as a circle with its number; a state in ``known`` is drawn already."""
+    """A state as an ellipse with its number; a state in ``known`` already has its id in the SVG."""
     group = _node(parent, state.node)
     if known is not None:
-        if state.node.id in known:  # an id is there once
+        if state.node.id in known:  # ids are unique
             del group.attrib["id"]
         known.add(state.node.id)
     wide = state.width / 2

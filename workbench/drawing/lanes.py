@@ -1,7 +1,7 @@
 """Lane layout: one lane for each rule, its states in rows that are read like lines of text.
 
 Graphviz spaces a graph by the size of its labels and loses the reading order, so machines with many
-labels are laid out here. A lane is the railroad of its rule with states:
+labels are laid out here. A lane is a railroad diagram of its rule with states:
 
 - states are ordered along the paths from the initial state, back edges left out;
 - the widest edge that joins two neighbours lies on the *track* between them;
@@ -36,14 +36,15 @@ SMALL_CHAR, RADIUS = 6.1, 12.0
 #: Track before a label, after it (with the arrow), and between two states that no edge joins.
 _LEAD, _OUT, _GAP = 15.0, 17.0, 14.0
 
-#: Height of a rail without a label and with one.
+#: The height of a rail without a label and with one.
 _PLAIN, _LABELLED = 9.0, 22.0
 
 #: Distance between two columns of the left margin.
 _COLUMN = 7.0
 
-#: Columns of a name beside its lane; in narrower pictures the names stand above the lanes.
-NAME, _NAMES_BESIDE = 16, 520.0
+#: The most columns of a name to the left of its lane, and the least width of a picture with such
+#: names; in narrower pictures the names are above the lanes.
+NAME, _MIN_WIDTH_NAMES_LEFT = 16, 520.0
 
 #: Padding of a lane above and below its rows, and between two lanes.
 PADDING, STREET = 7.0, 10.0
@@ -51,7 +52,7 @@ PADDING, STREET = 7.0, 10.0
 
 @dataclass(slots=True)
 class Placed:
-    """A state with the middle of its circle."""
+    """A state with the coordinates of its centre."""
 
     node: Node
     x: float
@@ -61,7 +62,7 @@ class Placed:
 
 @dataclass(slots=True)
 class Line:
-    """The path of an edge; ``arrow`` is where its head points to, with the direction (dx, dy)."""
+    """The path of an edge; ``arrow`` is the tip of its head and the direction (dx, dy)."""
 
     edge: int
     parts: list[list[Point]]
@@ -89,7 +90,7 @@ class Lane:
     lines: list[Line] = field(default_factory=list)
     labels: list[Label] = field(default_factory=list)
     frames: list[Frame] = field(default_factory=list)
-    #: Upper and lower end of each row; the slot above a row is not part of it.
+    #: The upper and lower end of each row, without the slot above it.
     rows: list[tuple[float, float]] = field(default_factory=list)
     #: The track of the first row, where the lane is entered, and the left end of the rows.
     track: float = 0.0
@@ -104,9 +105,9 @@ class LaneLayout:
     lanes: tuple[Lane, ...]
     width: float
     height: float
-    #: Left end of the grounds of the lanes.
+    #: The left end of the lanes' backgrounds.
     left: float
-    #: Whether the names stand above their lanes instead of beside them.
+    #: Whether the names are above their lanes instead of to the left of them.
     above: bool
 
 
@@ -124,11 +125,11 @@ def lay_out(
     slots: Slots | None = None,
     in_rows: Collection[str] = (),
 ) -> LaneLayout:
-    """The lanes of a graph, in a picture of this width where its widest label permits.
+    """The lanes of a graph, in a picture of this width if its widest label permits.
 
     ``lanes`` are the clusters that are drawn, in this order; calls of the others are boxes of kind
     ``leaf``. ``margin`` is kept free on the left, for lines between lanes. ``in_rows`` are states
-    that need a slot above them: they lie in a row, never on the rail of a loop.
+    that need a slot above them: they are in a row, never on the rail of a loop.
 
     Cost: a few milliseconds for 100 states.
     """
@@ -136,19 +137,21 @@ def lay_out(
     if not graph.clusters:
         clusters = [""]
     named = any(clusters)
-    above = named and width < _NAMES_BESIDE
+    above = named and width < _MIN_WIDTH_NAMES_LEFT
     names = 0.0
     if named and not above:
         names = max(columns(shorten(name, NAME)) for name in clusters) * CHAR + 14
-    made: list[Lane] = []
+    placed_lanes: list[Lane] = []
     y = 2.0
     for name in clusters:
         builder = _Builder(graph, name, set(clusters), width - margin - names - 10, in_rows)
         lane = builder.lane(margin + names, y, PADDING + (17.0 if above else 0.0), slots)
         y += lane.height + STREET
-        made.append(lane)
-    widest = max((_right(lane) for lane in made), default=0.0)
-    return LaneLayout(graph, tuple(made), max(width, widest + 8), y - STREET + 2, margin, above)
+        placed_lanes.append(lane)
+    widest = max((_right(lane) for lane in placed_lanes), default=0.0)
+    return LaneLayout(
+        graph, tuple(placed_lanes), max(width, widest + 8), y - STREET + 2, margin, above
+    )
 
 
 def _right(lane: Lane) -> float:
@@ -170,7 +173,7 @@ class _Rails:
         self._taken: list[tuple[float, float, float, float]] = []
 
     def block(self, left: float, right: float, high: float) -> None:
-        """Something on the track that is higher than the track."""
+        """Mark an interval as occupied by something on the track."""
         self._taken.append((left, right, 0.0, high))
 
     def place(self, left: float, right: float, high: float) -> float:
@@ -193,7 +196,7 @@ class _Rails:
 
 @dataclass(slots=True)
 class _Row:
-    """A row; its track gets a y when all rails are known."""
+    """A row; its track gets a y when all rails are placed."""
 
     states: list[str] = field(default_factory=list)
     width: float = 0.0
@@ -215,7 +218,7 @@ class _Want:
 
 @dataclass(slots=True)
 class _Route:
-    """What one group of edges needs, and how it is drawn when the heights are known."""
+    """The rails that one group of edges needs, and a function that draws it at known heights."""
 
     wants: list[_Want]
     draw: Callable[[_Route], None]
@@ -248,7 +251,7 @@ class _Builder:
         self._lane = Lane(name, 0.0)
 
     def lane(self, left: float, top: float, padding: float, slots: Slots | None) -> Lane:
-        """The lane, with its left end and its top at these places."""
+        """The lane, with its left end and its top at these coordinates."""
         order = ordered(self._nodes, self._connectors)
         found = loop_states(order, self._nodes, self._connectors)
         loops = {state: ends for state, ends in found.items() if state not in self._in_rows}
@@ -257,7 +260,7 @@ class _Builder:
             pad = 30.0 + _COLUMN * count
             self._limit = self._room - pad
             kept = self._balanced([s for s in order if s not in loops], loops, self._room - pad)
-            if kept != loops:  # its neighbours are in two rows: it goes into a row itself
+            if kept != loops:  # its neighbours are in two rows: it is placed in a row
                 loops = kept
                 continue
             routes = self._routes(loops)
@@ -275,7 +278,7 @@ class _Builder:
     def _balanced(
         self, order: list[str], loops: dict[str, tuple[int, int]], room: float
     ) -> dict[str, tuple[int, int]]:
-        """The same number of rows as a full width needs, of about equal length."""
+        """As many rows as the full width needs, of about equal length."""
         kept = self._place(order, loops, room)
         rows = len(self._rows)
         if rows == 1:
@@ -323,7 +326,7 @@ class _Builder:
         return {s: ends for s, ends in loops.items() if self._on_rail(s, *ends)}
 
     def _on_rail(self, state: str, entry: int, leave: int) -> bool:
-        """Whether both neighbours of a loop state are in one row, and its way back can be drawn."""
+        """Whether a loop state's neighbours are in one row, and its edge back can be drawn."""
         source, back = self._connectors[entry].sources[0], self._connectors[leave]
         same = self._row[source] == self._row[back.target]
         alone = back.sources == (state,)
@@ -334,15 +337,15 @@ class _Builder:
         return joins and self._track[leave][1] - 6 + need <= self._limit
 
     def _between(self, middle: float, half: float) -> float:
-        """The middle, moved so that a half on both sides lies inside the row where it can."""
+        """The middle, moved so that ``half`` on both sides is inside the row if possible."""
         return max(min(middle, self._limit - half), half)
 
     def _wide(self, state: str) -> float:
-        """The width of a state: a circle, or a box for a long number."""
+        """The width of a state: an ellipse, wider for a long number."""
         return state_width(self._nodes[state])
 
     def _widest(self, source: str, target: str) -> int | None:
-        """The connector that lies on the track between two neighbours."""
+        """The connector that is on the track between two neighbours."""
         found = [
             number
             for number in self._into.get(target, ())
@@ -352,7 +355,7 @@ class _Builder:
 
     # -- rails -------------------------------------------------------------------------------------
     def _routes(self, loops: Mapping[str, tuple[int, int]]) -> list[_Route]:
-        """Everything that does not lie on the track."""
+        """The routes of all edges that are not on the track."""
         routes = [self._loop_route(state, *ends) for state, ends in loops.items()]
         used = {number for ends in loops.values() for number in ends}
         for number, one in enumerate(self._connectors):
@@ -373,7 +376,7 @@ class _Builder:
         return routes
 
     def _is_neighbour(self, source: str, number: int) -> bool:
-        """Whether the way from a source is the track itself."""
+        """Whether the edge from a source is on the track."""
         if self._wrapped.get(number) == source:
             return True
         row, x = self._track[number]
@@ -496,7 +499,7 @@ class _Builder:
         edge = goal if joins else goal - 5
         xs = [self._x[s] - 4 for s in sources]
         carries = not joins and bool(one.labels)
-        # beside the first states there is no room above: the labels lie below their source
+        # to the left of the first states there is no room above: the labels are below their source
         early = carries and edge < one.width + 26
         high = one.height + 4 if carries and not early else _PLAIN
         low_high = one.height + 4 if early else _PLAIN
@@ -534,7 +537,7 @@ class _Builder:
         return _Route(wants, draw, (min(row + 0.9, goal_row + 0.1), max(row + 0.9, goal_row + 0.1)))
 
     def _wrap_route(self, number: int) -> _Route:
-        """The track itself where it goes on in the next row."""
+        """The track where it continues in the next row."""
         source = self._wrapped[number]
         row = self._row[source]
         x = self._x[source] + self._wide(source) / 2
@@ -624,7 +627,7 @@ class _Builder:
         lane.height = y - 6 + PADDING - lane.top
 
     def _emit(self, routes: list[_Route], loops: Mapping[str, tuple[int, int]]) -> None:
-        """Everything with its coordinates."""
+        """Add all states, labels and lines with their coordinates."""
         for state, x in list(self._x.items()):
             track = self._rows[self._row[state]].track
             placed = Placed(self._nodes[state], self._left + x, track, self._wide(state))
@@ -686,7 +689,7 @@ class _Builder:
         moved = [[(x + left, y) for x, y in part] for part in parts]
         arrow = None if head is None else ((head[0][0] + left, head[0][1]), head[1])
         line = Line(edge, moved, arrow)
-        if line not in self._lane.lines[-12:]:  # sources of one call share the way out of it
+        if line not in self._lane.lines[-12:]:  # sources of one call share the line out of it
             self._lane.lines.append(line)
 
     def _labels(self, number: int, x: float, y: float) -> None:
@@ -701,7 +704,7 @@ class _Builder:
 
 
 def state_width(node: Node) -> float:
-    """The width of a state: a circle, or a box for a long number."""
+    """The width of a state: an ellipse, wider for a long number."""
     shown = columns(node.label)
     return 2 * RADIUS if shown <= 3 else shown * SMALL_CHAR + 12
 
@@ -709,7 +712,7 @@ def state_width(node: Node) -> float:
 def _detour(
     x: float, rim: float, bend: float, y: float, end: float, low: float | None = None
 ) -> list[Point]:
-    """From a state's rim out to a rail that begins beside it, and along to ``end``."""
+    """From a state's rim to a rail that begins next to it, and along the rail to ``end``."""
     if abs(bend - x) < 0.5:
         return [(x, rim), (x, y), (end, y)]
     if low is None:
@@ -730,7 +733,7 @@ def _head(end: Point, side: int) -> tuple[Point, Point]:
 
 
 def _assign_columns(routes: Sequence[_Route]) -> int:
-    """Columns of the margin so that no two routes share a piece of one; returns how many."""
+    """Assign columns of the margin so that routes do not overlap; returns the number of columns."""
     # the intervals of each column, sorted
     taken: list[list[tuple[float, float]]] = []
     for route in sorted(routes, key=lambda r: r.span[1] - r.span[0] if r.span else 0.0):

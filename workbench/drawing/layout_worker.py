@@ -1,9 +1,9 @@
 """The program of the layout process: reads framed requests, writes framed pictures.
 
 It is started by its path, not as a module, so that it neither imports this project nor runs
-the caller's ``__main__`` a second time; it imports only pygraphviz. One request is one JSON
-object with ``dot``, ``prog``, ``format``, ``attributes`` and ``seconds``; one answer is a byte
-(``+`` or ``-``) and the picture or a sentence. Every frame begins with its length in four bytes.
+the caller's ``__main__`` a second time; it imports only pygraphviz. A request is one JSON object
+with ``dot``, ``prog``, ``format``, ``attributes`` and ``seconds``; an answer is a byte (``+`` or
+``-``) and the picture or a message. Every frame begins with its length in four bytes.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import struct
 import sys
 from typing import BinaryIO
 
-#: What the layout of one picture may take; far above any that ends in time.
-_MEMORY = 2 << 30
+#: The most bytes of memory for one layout, far above any that ends in time.
+_MAX_MEMORY = 2 << 30
 
 
 def main() -> int:
@@ -36,7 +36,7 @@ def main() -> int:
 
 
 def _answer(pygraphviz: object, request: dict[str, object]) -> bytes:
-    # the parent kills a layout that takes too long; should the parent be gone, this does
+    # the parent kills a layout that takes too long; if the parent has ended, this alarm does
     alarm = getattr(signal, "alarm", None)
     if alarm is not None:
         alarm(int(float(str(request["seconds"]))) + 2)
@@ -48,7 +48,7 @@ def _answer(pygraphviz: object, request: dict[str, object]) -> bytes:
         picture = graph.draw(prog=request["prog"], format=request["format"])
         graph.close()
         return b"+" + bytes(picture)
-    except Exception as error:  # whatever Graphviz says goes back as a sentence
+    except Exception as error:  # any error of Graphviz is returned as a message
         return b"-" + f"{type(error).__name__}: {error}".encode()
     finally:
         if alarm is not None:
@@ -56,7 +56,7 @@ def _answer(pygraphviz: object, request: dict[str, object]) -> bytes:
 
 
 def _channels() -> tuple[BinaryIO, BinaryIO]:
-    """The two pipes; Graphviz itself may print, and must not print into one of them."""
+    """The two pipes; output of Graphviz itself must not go into them."""
     answers = os.fdopen(os.dup(1), "wb")
     requests = os.fdopen(os.dup(0), "rb")
     nowhere = os.open(os.devnull, os.O_RDWR)
@@ -69,9 +69,9 @@ def _cap_memory() -> None:
     try:
         import resource
 
-        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+        resource.setrlimit(resource.RLIMIT_AS, (_MAX_MEMORY, _MAX_MEMORY))
     except (ImportError, ValueError, OSError):
-        return  # Windows has no such limit, macOS does not keep it; the time limit holds anyway
+        return  # Windows has no such limit, macOS ignores it; the time limit still applies
 
 
 def _send(stream: BinaryIO, message: bytes) -> None:

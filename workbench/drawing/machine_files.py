@@ -1,6 +1,6 @@
-r"""Machines as JSON and as AT&T text for OpenFst.
+r"""Writes machines as JSON, and as AT&T text for OpenFst.
 
-Every record says what it is and holds the whole machine, nothing folded::
+Every JSON record has its format and the whole machine, without folding::
 
     {"format": "grammar-workbench automaton", "version": 1, "machine": "characters",
      "states": 3, "initial": 0, "finals": [2],
@@ -8,29 +8,31 @@ Every record says what it is and holds the whole machine, nothing folded::
 
 ``edges`` name their input by one of
 
-* ``characters``: ranges of characters, both ends in;
-* ``bytes``: ranges of bytes, where they are no whole characters (and in machines over bytes);
-* ``tokens``: token ids; ``vocabulary`` then says whose, and ``spelling`` the text of each: a text,
-  or ``{"hex": …}`` where it is no text by itself;
-* ``calls``: the rule that is entered; ``target`` is where it returns to;
-* ``label``: one token of those that a vocabulary has for this terminal label. Among ``tokens`` it
-  is the id behind the last, spelt ``{"label": …}``; machines with a stack read it as two bytes.
+* ``characters``: ranges of characters, including both ends;
+* ``bytes``: ranges of bytes, if they are no whole characters (and in machines over bytes);
+* ``tokens``: token ids; ``vocabulary`` then describes the vocabulary, and ``spelling`` has the text
+  of each token, or ``{"hex": …}`` for bytes that are no text;
+* ``calls``: the called rule; ``target`` is the return state;
+* ``label``: any of the tokens that a vocabulary has for this terminal label. Among ``tokens`` it
+  has an id behind the last token, and the spelling ``{"label": …}``; machines with a stack read it
+  as two bytes.
 
-Ids of states are numbers, not always without gaps. A transducer's edges say which byte each
-``writes``. Machines with a stack add ``pops`` (the top first) and ``pushes`` (the new top last),
-indices into ``symbols``. Edges of both that name nothing read nothing. ``rules`` have an initial
-state each; ``labels`` describe the states.
+Ids of states are numbers, possibly with gaps. An edge of a transducer has the byte it ``writes``.
+Machines with a stack add ``pops`` (the top first) and ``pushes`` (the new top last), indices into
+``symbols``. Edges of both without an input are ε-edges. Each of the ``rules`` has an initial state;
+``labels`` describe the states.
 
-A line is ``source  target  input  output  weight``, a final state ``state  weight``; the first
-line's source is the initial state. Labels are numbers or, with the tables of symbols, names:
+In AT&T text a line is ``source  target  input  output  weight``, a final state ``state  weight``;
+the first line's source is the initial state. Labels are numbers or, with the tables of symbols,
+names:
 
-* a byte is labelled with itself, so that strings compiled by pynini (which are bytes) compose as
-  they are; the byte 0x00 is 256, because 0 is ε;
+* a byte is its own label, so that strings compiled by pynini (which are bytes) compose without
+  conversion; the byte 0x00 is 256, because 0 is ε;
 * token *i* is labelled *i* + 1;
-* names have no white space: printable ASCII is itself, a backslash is doubled, all else
-  is written ``\xHH``, byte by byte.
+* names have no white space: printable ASCII is unchanged, a backslash is doubled, all other bytes
+  are written ``\xHH``.
 
-Source: the format is AT&T's FSM library's (Mohri, Pereira & Riley 2000), kept by OpenFst.
+Source: the format of AT&T's FSM library (Mohri, Pereira & Riley 2000), which OpenFst reads.
 """
 
 from __future__ import annotations
@@ -62,7 +64,7 @@ Record = dict[str, Any]
 
 
 def text(record: Record) -> str:
-    """A record as JSON that a person can read and a diff can show: long lists an entry a line."""
+    """A record as readable JSON: long lists have one entry per line, also for diffs."""
     written = []
     for key, value in record.items():
         if isinstance(value, list) and value and isinstance(value[0], dict):
@@ -74,7 +76,7 @@ def text(record: Record) -> str:
 
 
 def dfa_record(dfa: Dfa) -> Record:
-    """A byte automaton as the character automaton it is; states inside a character are left out."""
+    """A byte automaton as a character automaton; states inside a character are left out."""
     read = folded(dfa)
     edges: list[Record] = [
         {"source": s, "target": t, "characters": [[chr(low), chr(high)] for low, high in ranges]}
@@ -93,9 +95,9 @@ def dfa_record(dfa: Dfa) -> Record:
 
 
 def token_fsa_record(fsa: TokenAutomaton, machine: str = "tokens") -> Record:
-    """A token automaton, called ``machine``; the edges of two states are one with all its tokens.
+    """A token automaton, called ``machine``; the tokens between two states are one edge.
 
-    Raises: LimitError where it has more edges than may be written out.
+    Raises: LimitError if it has more edges than may be written.
     """
     fsa.limits.check("token_edges", fsa.edge_count, "write a smaller vocabulary's machine")
     edges: list[Record] = []
@@ -106,13 +108,13 @@ def token_fsa_record(fsa: TokenAutomaton, machine: str = "tokens") -> Record:
         edges += [{"source": state, "target": t, "tokens": ids} for t, ids in to.items()]
     finals = [state for state in range(len(fsa)) if fsa.finals[state]]
     record = _record(machine, len(fsa), fsa.initial, finals, edges)
-    return {**record, **_spelt(fsa.vocabulary, edges)}
+    return {**record, **_vocabulary_fields(fsa.vocabulary, edges)}
 
 
 def token_pda_record(machine: TokenPda) -> Record:
-    """A token automaton with a stack; edges that differ in their tokens alone are one.
+    """A token automaton with a stack; edges that differ only in their tokens are merged.
 
-    Raises: LimitError where it has more edges than may be written out.
+    Raises: LimitError if it has more edges than may be written.
     """
     groups: defaultdict[tuple[Any, ...], list[TokenId]] = defaultdict(list)
     for edge in machine.edges:
@@ -123,7 +125,7 @@ def token_pda_record(machine: TokenPda) -> Record:
     ]
     record = _record("tokens", machine.states, machine.initial, sorted(machine.finals), edges)
     named = {"symbols": [*machine.symbols], "labels": [*machine.state_labels]}
-    return {**record, **named, **_spelt(machine.vocabulary, edges)}
+    return {**record, **named, **_vocabulary_fields(machine.vocabulary, edges)}
 
 
 def pda_record(pda: Pda) -> Record:
@@ -133,7 +135,7 @@ def pda_record(pda: Pda) -> Record:
             "source": edge.source,
             "target": edge.target,
             **({"bytes": _bytes(edge.ranges)} if edge.ranges else {}),
-            # a PdaEdge names the top last
+            # in a PdaEdge the top is last
             "pops": [*reversed(edge.pops)],
             "pushes": [*edge.pushes],
         }
@@ -144,7 +146,7 @@ def pda_record(pda: Pda) -> Record:
 
 
 def network_record(network: Network) -> Record:
-    """The rules that recurse, a byte automaton each, with calls between them."""
+    """The rules of a network, a byte automaton each, with calls between them."""
     edges: list[Record] = []
     for state, row in enumerate(byte_edges(network.classes, network.table)):
         to: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
@@ -171,7 +173,7 @@ def network_record(network: Network) -> Record:
 
 
 def detokenizer_record(vocabulary: Vocabulary) -> Record:
-    """The detokenizing transducer, prefixes merged: the last edge of a token reads the token."""
+    """The detokenizing transducer, prefixes merged; the last edge of a token reads the token."""
     edges: list[Record] = []
     node_of: dict[bytes, int] = {b"": 0}
     for token_id, token in enumerate(vocabulary.tokens):
@@ -185,7 +187,7 @@ def detokenizer_record(vocabulary: Vocabulary) -> Record:
         source = node_of[token[:-1]]
         edges.append({"source": source, "target": 0, "tokens": [token_id], "writes": token[-1]})
     record = _record("detokenizer", len(node_of), 0, [0], edges)
-    return {**record, **_spelt(vocabulary, edges)}
+    return {**record, **_vocabulary_fields(vocabulary, edges)}
 
 
 def _record(machine: str, states: int, initial: int, finals: list[int], edges: Any) -> Record:  # noqa: ANN401  # records
@@ -204,8 +206,8 @@ def _bytes(ranges: Ranges | Iterable[tuple[int, int]]) -> list[list[int]]:
     return [[low, high] for low, high in ranges]
 
 
-def _spelt(vocabulary: Vocabulary, edges: Iterable[Record]) -> Record:
-    """The name of the vocabulary, and the text of each token that occurs."""
+def _vocabulary_fields(vocabulary: Vocabulary, edges: Iterable[Record]) -> Record:
+    """The name of the vocabulary, and the text of each occurring token."""
     used = sorted({token_id for edge in edges for token_id in edge.get("tokens", ())})
     named = {"name": vocabulary.name, "size": len(vocabulary), "end": vocabulary.end}
     return {"vocabulary": named, "spelling": dict(_spellings(vocabulary, used))}
@@ -237,9 +239,9 @@ _NUL = 256
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Att:
-    """A finite machine as arcs between numbered states; every weight is 0, the tropical one."""
+    """A finite machine as arcs between numbered states; every weight is 0, the tropical 1."""
 
-    #: Those of the initial state first.
+    #: The arcs of the initial state come first.
     arcs: tuple[Arc, ...]
     finals: tuple[State, ...]
     #: The names of the input labels, and of the output labels, by label.
@@ -247,7 +249,7 @@ class Att:
     outputs: dict[int, str]
 
     def numbered(self) -> str:
-        """The text with labels as numbers; compiles without any table."""
+        """The text with labels as numbers; compiles without a table."""
         return self._text(str, str)
 
     def named(self) -> str:
@@ -259,19 +261,19 @@ class Att:
         return "".join(chain(lines, (f"{state}\t0\n" for state in self.finals)))
 
     def archive(self, name: str) -> bytes:
-        """A zip with the named text, both tables, and a word on how to compile them."""
+        """A zip with the named text, both tables, and a README on how to compile them."""
         files = {
             f"{name}.fst.txt": self.named(),
             f"{name}.isyms.txt": table(self.inputs),
             f"{name}.osyms.txt": table(self.outputs),
             "README.txt": _README.format(name=name),
         }
-        made = io.BytesIO()
-        with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
             for path, text in files.items():
-                # the same machine gives the same file, whenever it is made
+                # without time stamps, so that equal machines give equal files
                 archive.writestr(zipfile.ZipInfo(path), text, zipfile.ZIP_DEFLATED)
-        return made.getvalue()
+        return buffer.getvalue()
 
 
 _README = """\
@@ -286,7 +288,7 @@ a backslash is doubled, and what is not printable ASCII is written \\xHH, byte b
 
 
 def table(names: dict[int, str]) -> str:
-    """A table of symbols as OpenFst reads it, by label."""
+    """A symbol table in OpenFst's format, by label."""
     return "".join(f"{names[label]}\t{label}\n" for label in sorted(names))
 
 
@@ -312,9 +314,9 @@ def dfa_att(dfa: Dfa) -> Att:
 
 
 def token_fsa_att(fsa: TokenAutomaton) -> Att:
-    """A token automaton as an acceptor of tokens; the end token is no arc but a final state.
+    """A token automaton as an acceptor of tokens; final states replace the end token.
 
-    Raises: LimitError where it has more edges than may be written out.
+    Raises: LimitError if it has more edges than may be written.
     """
     fsa.limits.check("token_edges", fsa.edge_count, "write a smaller vocabulary's machine")
     arcs = (
@@ -327,7 +329,7 @@ def token_fsa_att(fsa: TokenAutomaton) -> Att:
 
 
 def detokenizer_att(vocabulary: Vocabulary) -> Att:
-    """The detokenizing transducer T_V: tokens in, their bytes out, prefixes merged.
+    """The detokenizing transducer T_V: reads tokens, writes their bytes; prefixes are merged.
 
     Composed with a character automaton, T_V ∘ A, it gives the token automaton.
 
@@ -368,7 +370,7 @@ def _set(finals: Iterable[object]) -> list[State]:
 
 
 def escaped(data: bytes) -> str:
-    """Bytes as a name: no white space, and no two alike."""
+    """Bytes as a unique name without white space."""
     return "".join(
         "\\\\" if byte == 0x5C else chr(byte) if 0x20 < byte < 0x7F else f"\\x{byte:02x}"
         for byte in data

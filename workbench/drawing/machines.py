@@ -1,13 +1,12 @@
 """Graphs of automata, networks of rules and push-down automata.
 
-Characters are shown, bytes are what runs: UTF-8 chains are folded, so the states of a picture are
-those between characters, under the numbers they have in the machine.
+Machines run on bytes, but pictures show characters: UTF-8 chains are folded, so the states of a
+picture are those between characters. States keep the numbers of the machine or the network, so the
+current state is found in every picture.
 
-States have the numbers they have in the network, so one live state is found in every picture.
-
-States have the numbers they have in the network, so one live state is found in every picture.
-Labels are what is read. The stack effect is a mark beside them: ``▲9`` pushes state 9, to which the
-called rule returns, ``▼9`` pops it. An edge over tokens may do several: its mark counts them.
+A label shows what an edge reads. A mark next to it shows the stack effect: ``▲9`` pushes state 9,
+to which the called rule returns, ``▼9`` pops it. An edge over tokens may have several: its mark
+counts them.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ from workbench.constraint.labels import LabelTokens, first_label_id
 from workbench.drawing.edge_labels import ByteEdge, CharacterEdges, byte_edges, folded, read_back
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.token_edges import (
-    LOOKED_AT,
-    TOY,
-    WRITTEN_OUT,
-    WRITTEN_OUT_TOY,
+    MAX_SEARCHED,
+    MAX_TOY_TOKENS,
+    MAX_WRITTEN_OUT,
+    MAX_WRITTEN_OUT_TOY,
     TokenRows,
     counted_edge,
     labels_among,
@@ -48,7 +47,7 @@ from workbench.vocabulary.vocabulary import TokenId
 
 
 def draw_nfa(nfa: Nfa, name: str = "nondeterministic automaton") -> Graph:
-    """A nondeterministic automaton, ε-edges and all."""
+    """A nondeterministic automaton with its ε-edges."""
     solid = {s for s in range(len(nfa)) if nfa.epsilons[s]} | nfa.finals
     entries = [nfa.initial, *(target for targets in nfa.epsilons for target in targets)]
     read = read_back(nfa.edges, entries, solid)
@@ -65,9 +64,9 @@ def draw_nfa(nfa: Nfa, name: str = "nondeterministic automaton") -> Graph:
 def draw_dfa(
     dfa: Dfa, name: str = "character automaton", written: Mapping[Ranges, str] | None = None
 ) -> Graph:
-    """A byte automaton as the character FSA a reader expects.
+    """A byte automaton as a character automaton.
 
-    ``written`` are the labels of character classes as their author wrote them.
+    ``written`` are the labels of character classes as in the grammar's text.
     """
     read = folded(dfa)
     nodes = tuple(state_node(s, dfa.initial, bool(dfa.finals[s])) for s in sorted(read.states))
@@ -77,8 +76,8 @@ def draw_dfa(
 def state_node(state: int, initial: int, final: bool, title: str = "", cluster: str = "") -> Node:
     """A state under its number."""
     kinds = ("initial",) * (state == initial) + ("final",) * final
-    said = " · ".join(filter(None, (f"state {state}", *kinds, title)))
-    return Node(str(state), str(state), kinds, said, cluster)
+    full = " · ".join(filter(None, (f"state {state}", *kinds, title)))
+    return Node(str(state), str(state), kinds, full, cluster)
 
 
 def reading_edges(
@@ -126,19 +125,24 @@ def character_label(ranges: Ranges, written: Mapping[Ranges, str] | None = None)
         return visible(chr(ranges[0][0]))
     if written and ranges in written:
         return visible(written[ranges])
-    told = describe(ranges)
+    text = describe(ranges)
     ascii_only = tuple((low, min(high, 0x7E)) for low, high in ranges if low < 0x7F)
     others = sum(high - max(low, 0x7F) + 1 for low, high in ranges if high >= 0x7F)
-    if len(ranges) > _LISTED and ascii_only and others and not told.startswith(("\\", "[^")):
-        # letters of all scripts say nothing to a reader of one, and few fonts have them
+    if (
+        len(ranges) > _MAX_LISTED_RANGES
+        and ascii_only
+        and others
+        and not text.startswith(("\\", "[^"))
+    ):
+        # letters of all scripts are not informative, and few fonts have them
         return f"{character_label(ascii_only)} +{others:,}"
-    if told == "digit":
-        return "[0-9]"  # a word would run into the letters of a chain
-    return told.replace(" ", "·") if told.startswith("[") else told
+    if text == "digit":
+        return "[0-9]"  # a word would be confused with the letters of a chain
+    return text.replace(" ", "·") if text.startswith("[") else text
 
 
-#: Ranges up to which a set with characters beyond ASCII is written out.
-_LISTED = 4
+#: The most ranges of a set with characters beyond ASCII that are written out.
+_MAX_LISTED_RANGES = 4
 
 
 def describe_bytes(ranges: Ranges) -> str:
@@ -153,19 +157,19 @@ def _many(ranges: Ranges) -> bool:
 
 
 def _code_points(ranges: Ranges) -> str:
-    """The ranges as code points, for the card of an edge; at most the first few hundred."""
-    told = ", ".join(
+    """The ranges as code points, for the card of an edge; at most the first 200."""
+    listed = ", ".join(
         f"U+{low:04X}" if low == high else f"U+{low:04X}–U+{high:04X}" for low, high in ranges[:200]
     )
-    return told if len(ranges) <= 200 else f"{told} and {len(ranges) - 200:,} more ranges"
+    return listed if len(ranges) <= 200 else f"{listed} and {len(ranges) - 200:,} more ranges"
 
 
 def draw_token_fsa(fsa: TokenFsa, dfa: Dfa, name: str = "token automaton") -> Graph:
-    """The machine over tokens: for every two states one edge, with how many tokens and which.
+    """The machine over tokens: for every two states one edge, with its tokens and their number.
 
-    Tokens that pass over other character states make a separate edge, drawn dashed:
-    that they can is what tells this machine from the character automaton. States inside a
-    character are not drawn; the tokens that lead through them are pieces of characters.
+    Tokens that pass over other character states have a separate, dashed edge: they are the
+    difference from the character automaton. States inside a character are not drawn; the
+    tokens that lead through them are pieces of characters.
     """
     whole = np.zeros(len(dfa), np.bool_)
     whole[list(folded(dfa).states)] = True
@@ -182,12 +186,12 @@ def draw_network(
     leaves: Mapping[str, str] | None = None,
     written: Mapping[Ranges, str] | None = None,
 ) -> Graph:
-    """The rules of a grammar, a small machine each; a call is a box on the way.
+    """The rules of a grammar, a small machine each; a call is a box between two states.
 
-    Boxes have the id ``call-<rule>-<state to return to>``: what lies on the stack is
-    that state, so a live stack can be shown on them. Rules of ``leaves`` are one edge with that
-    label; ``leaf_states`` says where their states are found. ``written`` are the labels of
-    character classes as their author wrote them.
+    Boxes have the id ``call-<rule>-<return state>``. The stack holds return states, so the
+    current stack can be shown on the boxes. Rules of ``leaves`` are one edge with that label;
+    ``leaf_states`` maps their states. ``written`` are the labels of character classes as in the
+    grammar's text.
     """
     rows = byte_edges(network.classes, network.table)
     labels = _labels(network, leaves or {})
@@ -228,7 +232,7 @@ def _states_of(network: Network, rules: Collection[int]) -> list[int]:
 
 
 def leaf_states(network: Network, leaves: Mapping[str, str]) -> dict[str, str]:
-    """For the states of rules that are drawn as one edge, the one that is drawn."""
+    """For the states of rules that are drawn as one edge, the drawn state."""
     states = _states_of(network, _labels(network, leaves))
     return {str(state): str(network.initials[network.owner[state]]) for state in states}
 
@@ -249,8 +253,8 @@ _BOTTOM_NAME = "S"
 
 def draw_pda(pda: Pda, name: str = "push-down automaton") -> Graph:
     """A push-down automaton over characters, with dotted rules as stack symbols."""
-    # an edge that pushes is drawn as if it left a state of its own (a door), so that a
-    # character whose first byte pushes is still read back as one character
+    # an edge that pushes is treated as leaving a separate state (a door), so that a character
+    # whose first byte pushes is still folded to one character
     rows: list[list[ByteEdge]] = [[] for _ in range(pda.states)]
     doors: dict[tuple[int, tuple[int, ...]], int] = {}
     for edge in pda.edges:
@@ -283,28 +287,28 @@ def draw_pda(pda: Pda, name: str = "push-down automaton") -> Graph:
     return Graph(name, nodes, (*reading, *silent), STACK_NOTE)
 
 
-#: How ``compose_pda`` numbers the state after the end, and the symbol under everything.
+#: The number that ``compose_pda`` gives the state after the end.
 _END = -1
 
 STACK_NOTE = "▲ pushes the state to return to, ▼ pops it; S lies on the stack at the beginning"
 
 
 def _ids(network_states: tuple[int, ...], count: int) -> list[str]:
-    """The id of each state: its number in the network; the end has none there."""
+    """The id of each state: its number in the network, or ``end``."""
     known = [str(s) if s != _END else "end" for s in network_states]
     return known + ["end"] * (count - len(known))
 
 
 def _state(identity: str, initial: bool, final: bool, title: str) -> Node:
     kinds = ("initial",) * initial + ("final",) * final
-    said = " · ".join(dict.fromkeys((f"state {identity}", *kinds, printable(_labelled(title)))))
-    return Node(identity, identity, kinds, said)
+    full = " · ".join(dict.fromkeys((f"state {identity}", *kinds, printable(_labelled(title)))))
+    return Node(identity, identity, kinds, full)
 
 
 def _pushing(
     pda: Pda, edge: Edge, behind: dict[int, tuple[int, tuple[int, ...]]], ids: list[str]
 ) -> Edge:
-    """The edge from the state behind the door, with what it pushes."""
+    """The edge from the state behind the door, with its pushes."""
     source, pushes = behind.get(int(edge.source), (int(edge.source), ()))
     return replace(
         edge,
@@ -317,7 +321,7 @@ def _pushing(
 
 
 def _pda_effect(pda: Pda, pops: tuple[int, ...], pushes: tuple[int, ...]) -> dict[str, Any]:
-    """What an edge does to the stack, as fields of an edge."""
+    """The stack effect of an edge of the PDA, as fields of ``Edge``."""
     marks = [f"▼{_number(pda, symbol)}" for symbol in pops]
     marks += [f"▲{_number(pda, symbol)}" for symbol in pushes]
     return {
@@ -333,17 +337,17 @@ def _number(pda: Pda, symbol: int) -> str:
 
 
 def _item(symbols: tuple[str, ...], symbol: int) -> str:
-    """A stack symbol as the rule and how far it has been read."""
+    """A stack symbol as a dotted rule."""
     return _BOTTOM_NAME if symbol == BOTTOM else _one_line(symbols[symbol])
 
 
 def _one_line(text: str) -> str:
-    """A dotted rule with the line breaks it may have in its literals made visible."""
+    """A dotted rule on one line: line breaks in its literals are drawn as glyphs."""
     return printable(_labelled(text).replace("\n", "⏎"))
 
 
 def _labelled(text: str) -> str:
-    """A dotted rule with labels for the signs in it."""
+    """A dotted rule with encoded labels replaced by their names."""
     for name, sign in SIGNS.items():
         text = text.replace(sign.decode("ascii", "backslashreplace"), name)
     return text
@@ -376,7 +380,7 @@ def token_pda_edges(
     machine: TokenPda,
     states: Iterable[int],
 ) -> tuple[Edge, ...]:
-    """The edges that leave some states, one for all tokens that do the same."""
+    """The edges that leave some states, one for all tokens with the same effect."""
     ids = _ids(machine.network_states, machine.states)
     trie = machine.vocabulary.trie
     place = np.zeros(len(machine.vocabulary), np.int32)
@@ -416,9 +420,9 @@ def _label_edge(
 def _token_edge(
     machine: TokenPda, source: int, move: TokenPdaMove, group: list[TokenId], ids: list[str]
 ) -> Edge:
-    """The edge of all tokens that lead to one state and do the same to the stack."""
-    tokens = [machine.vocabulary.tokens[token_id] or b"" for token_id in group[:LOOKED_AT]]
-    few = WRITTEN_OUT_TOY if len(machine.vocabulary) <= TOY else WRITTEN_OUT
+    """The edge of all tokens that lead to one state with the same stack effect."""
+    tokens = [machine.vocabulary.tokens[token_id] or b"" for token_id in group[:MAX_SEARCHED]]
+    few = MAX_WRITTEN_OUT_TOY if len(machine.vocabulary) <= MAX_TOY_TOKENS else MAX_WRITTEN_OUT
     edge = counted_edge(ids[source], ids[move.target], tokens, len(group), few)
     effect = _effect(machine, move)
     items = [f"pops {item}" for item in effect["pops"]]
@@ -428,7 +432,7 @@ def _token_edge(
 
 
 def _effect(machine: TokenPda, move: TokenPdaMove) -> dict[str, Any]:
-    """What a move does to the stack, as fields of an edge."""
+    """The stack effect of a move over a token, as fields of ``Edge``."""
     pops = tuple(_item(machine.symbols, symbol) for symbol in move.pops)
     pushes = tuple(_item(machine.symbols, symbol) for symbol in move.pushes)
     marks = (f"▼{len(pops)}" if pops else "", f"▲{len(pushes)}" if pushes else "")

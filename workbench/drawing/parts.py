@@ -1,10 +1,10 @@
-"""Parts of machines around a state, computed on demand where needed.
+"""Parts of machines around a state, computed on demand.
 
-Labels are what makes a large machine slow to draw, so only the states that will be seen get any:
-the machine over tokens of a list of bullets took 9 s whole and takes 60 ms around a state.
+Labels make a large machine slow to draw, so only the states that will be visible get labels: the
+machine over tokens of a list of bullets took 9 s as a whole and takes 60 ms around a state.
 
-A regex such as ``(a|b)*a(a|b){20}`` has two million states, of which a text visits as many as it
-has characters. The part that is drawn is reached from one of them and computed on demand.
+A regex such as ``(a|b)*a(a|b){20}`` has two million states, of which a text visits one per
+character. The part around one of them is computed on demand (``LazyParts``).
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ from workbench.syntax.ranges import Ranges
 from workbench.syntax.regex.extensions import LABELS, Label
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
-#: Pairs of states with an edge that a part may have for each state, and in any case; past that no
-#: reader could follow it, and its labels would be made in vain.
-_PAIRS, _ALWAYS, _LEAST = 3, 48, 4
+#: The most connected pairs of states in a part: per state, but at least the second number. Larger
+#: parts are illegible, so labels are not computed for them. The third number is the fewest states.
+_MAX_PAIRS_PER_STATE, _MIN_PAIRS, _MIN_STATES = 3, 48, 4
 
 
 class Links:
-    """Where each state leads, in drawing order, and which states lead to it.
+    """The successors of each state, in drawing order, and its predecessors.
 
-    Cost: once over all of a machine; a part of it then takes as long as the part is large.
+    Cost: one pass over the machine; then a part costs in proportion to its size.
     """
 
     def __init__(self, out: Mapping[str, Iterable[str]]) -> None:
@@ -65,7 +65,7 @@ class Links:
                 self._entering.setdefault(target, set()).add(state)
 
     def near(self, centre: str, count: int) -> set[str]:
-        """The ``count`` states nearest to one, along edges either way."""
+        """The ``count`` states nearest to one, along edges in both directions."""
         start = centre if centre in self._beside else next(iter(self.out))
         found = {start}
         waiting = deque([start])
@@ -77,16 +77,16 @@ class Links:
         return found
 
     def calm_near(self, centre: str, count: int) -> set[str]:
-        """The nearest states, fewer where they lead to each other so often that it is a tangle."""
+        """The nearest states; fewer if they have too many connected pairs."""
         while True:
             kept = self.near(centre, count)
             pairs = sum(target in kept for state in kept for target in self.out.get(state, ()))
-            if pairs <= max(_PAIRS * count, _ALWAYS) or count <= _LEAST:
+            if pairs <= max(_MAX_PAIRS_PER_STATE * count, _MIN_PAIRS) or count <= _MIN_STATES:
                 return kept
             count = count * 4 // 5
 
     def cut_off(self, state: str, kept: set[str]) -> int:
-        """How many edges of a state lead to states that are not kept, or come from them."""
+        """The number of edges between a state and states that are not kept."""
         away = sum(target not in kept for target in self.out.get(state, ()))
         return away + sum(source not in kept for source in self._entering.get(state, ()))
 
@@ -96,23 +96,23 @@ class Parts(Protocol):
 
     @property
     def states(self) -> int:
-        """How many states there are; 0 where it is unknown."""
+        """The number of states; 0 if unknown."""
         ...
 
     def whole(self) -> Graph:
-        """All of it.
+        """The whole machine.
 
-        Raises: LimitError where it is too large.
+        Raises: LimitError if it is too large.
         """
         ...
 
     def around(self, centre: str, count: int) -> Graph:
-        """About ``count`` states around one, or around the first; those cut off are marked."""
+        """About ``count`` states around one, by default the first; cut ones are marked."""
         ...
 
 
 class Whole:
-    """A graph that is there already: a picture takes what it wants of it."""
+    """A complete graph; a picture selects its part."""
 
     def __init__(self, graph: Graph, states: int = 0) -> None:
         self._graph = graph
@@ -126,7 +126,7 @@ class Whole:
 
 
 class TokenFsaParts:
-    """The machine over tokens of a character automaton, its ladders folded."""
+    """The machine over tokens of a character automaton, with folded ladders."""
 
     def __init__(self, fsa: TokenFsa, dfa: Dfa, characters: Graph) -> None:
         self._fsa = fsa
@@ -151,7 +151,7 @@ class TokenFsaParts:
 
     @cached_property
     def _links(self) -> Links:
-        """Where each state that is drawn leads, through the insides of characters too."""
+        """The successors of each drawn state, also through states inside characters."""
         targets = [self._fsa.rows.targets(s).tolist() for s in range(len(self._fsa))]
         found, whole = {}, self._mask.tolist()
         for state in np.flatnonzero(self._mask).tolist():
@@ -194,14 +194,14 @@ class TokenFsaParts:
         return [int(token_id) for token_id in ids]
 
     def _shown(self, state: int) -> str:
-        """The state a state is drawn as."""
+        """The state that represents a state in the picture."""
         return self.feet.get(str(state), str(state))
 
     def _inside(self, states: Iterable[int]) -> dict[int, None]:
-        """The states inside characters that tokens of these lead to."""
+        """The states inside characters that tokens from these states lead to."""
         found: dict[int, None] = {}
         waiting = list(states)
-        for state in waiting:  # grows while it is read
+        for state in waiting:  # extended in the loop
             for target in self._fsa.rows.targets(state).tolist():
                 if not self._mask[target] and target not in found:
                     found[target] = None
@@ -210,11 +210,11 @@ class TokenFsaParts:
 
 
 def _through(state: int, targets: list[list[int]], whole: list[bool]) -> dict[int, None]:
-    """The character states a state leads to, by one token or by pieces of a character."""
+    """The character states that a state leads to, by one token or by pieces of a character."""
     found: dict[int, None] = {}
     passed = {state}
     waiting = [state]
-    for here in waiting:  # grows while it is read
+    for here in waiting:  # extended in the loop
         for target in targets[here]:
             if whole[target]:
                 found[target] = None
@@ -225,7 +225,7 @@ def _through(state: int, targets: list[list[int]], whole: list[bool]) -> dict[in
 
 
 class TokenPdaParts:
-    """The machine over tokens of a network of rules, its ladders folded."""
+    """The machine over tokens of a network of rules, with folded ladders."""
 
     def __init__(self, machine: TokenPda, note: str = "") -> None:
         self._note = note or STACK_NOTE
@@ -284,7 +284,7 @@ class TokenPdaParts:
 
 
 def cut(graph: Graph, kept: set[str], links: Links) -> Graph:
-    """The states kept and the edges between them; who has more neighbours is marked."""
+    """The kept states and the edges between them; states with more neighbours are marked."""
     edges = tuple(edge for edge in graph.edges if edge.source in kept and edge.target in kept)
     nodes = tuple(_marked(n, links.cut_off(n.id, kept)) for n in graph.nodes if n.id in kept)
     return replace(graph, nodes=nodes, edges=edges)
@@ -293,25 +293,25 @@ def cut(graph: Graph, kept: set[str], links: Links) -> Graph:
 def _marked(node: Node, missing: int) -> Node:
     if not missing:
         return node
-    told = f"{missing} more neighbour{'' if missing == 1 else 's'} not shown"
-    return replace(node, kinds=(*node.kinds, "more"), title=f"{node.title} · {told}")
+    note = f"{missing} more neighbour{'' if missing == 1 else 's'} not shown"
+    return replace(node, kinds=(*node.kinds, "more"), title=f"{node.title} · {note}")
 
 
 _NOTE = "too many states to {} them all: this is the part around one"
 
-#: States met on the way that are looked at for ways into a part.
-_REMEMBERED = 4_096
+#: The most visited states that are searched for predecessors of a part.
+_MAX_REMEMBERED = 4_096
 
 
 class LazyParts:
-    """The character automaton of a regex that would explode, or one with very many states."""
+    """The character automaton of a regex that would explode, or another very large one."""
 
     def __init__(self, machine: LazyDfa | Dfa) -> None:
         self.machine = machine
         #: 0: the number of states is unknown, since they are computed on demand.
         self.states = len(machine) if isinstance(machine, Dfa) else 0
         self._done = "draw" if self.states else "make"
-        #: What each visited state between characters reads.
+        #: The characters read in each visited state between characters.
         self._onward: dict[State, list[tuple[Ranges, State]]] = {}
         self._into: dict[State, dict[State, None]] = {}
         self._lock = threading.Lock()
@@ -343,7 +343,7 @@ class LazyParts:
     def part(
         self, name: str, edges: tuple[Edge, ...], ends: list[State], kept: list[State]
     ) -> Graph:
-        """The graph of some states, those marked that lead further."""
+        """The graph of some states; those with other successors are marked."""
         machine = self.machine
         nodes = tuple(state_node(s, machine.initial, machine.is_final(s)) for s in ends)
         links = {str(s): [str(t) for t in self._targets(s)] for s in kept}
@@ -351,7 +351,7 @@ class LazyParts:
         return cut(Graph(name, nodes, edges, note), {str(s) for s in kept}, Links(links))
 
     def near(self, centre: str, count: int) -> list[State]:
-        """The states nearest to one, along edges either way; of ways into it those visited."""
+        """The states nearest to one, along edges in both directions, as far as visited."""
         number = int(centre) if centre.isdigit() else self.machine.initial
         start = number if number < len(self.machine) else self.machine.initial
         found = {start: None}
@@ -365,20 +365,20 @@ class LazyParts:
         return list(found)
 
     def onward(self, state: State) -> list[tuple[Ranges, State]]:
-        """The characters read in a state, and where each leads; kept, for a few thousand states."""
+        """The characters read in a state with their targets; cached for a few thousand states."""
         with self._lock:
             known = self._onward.get(state)
             if known is None:
                 machine = self.machine
                 known = list(character_edges(machine.step, state, machine.classes))
-                if len(self._onward) < _REMEMBERED:
+                if len(self._onward) < _MAX_REMEMBERED:
                     self._onward[state] = known
                     for _, target in known:
                         self._into.setdefault(target, {})[state] = None
             return known
 
     def labels(self, state: State) -> list[tuple[Label, State]]:
-        """The terminal labels read in a state, and where each leads."""
+        """The terminal labels read in a state with their targets."""
         inside = self.machine.step(state, LEAD)
         if inside == DEAD:
             return []
@@ -386,13 +386,13 @@ class LazyParts:
         return [(label, end) for label, end in ends if end != DEAD]
 
     def _targets(self, state: State) -> list[State]:
-        """Where a state leads."""
+        """The successors of a state."""
         onward = [target for _, target in self.onward(state)]
         return [*onward, *(target for _, target in self.labels(state))]
 
 
 class LazyTokenParts:
-    """The machine over tokens of the same: the rows of the states that are drawn are walked."""
+    """The machine over tokens of a lazy automaton: only rows of drawn states are computed."""
 
     def __init__(self, characters: LazyParts, vocabulary: Vocabulary) -> None:
         self._characters = characters
@@ -409,7 +409,7 @@ class LazyTokenParts:
         rows = TokenRows.joined(self._vocabulary, [(s, *self._row(s)) for s in kept])
         whole = np.zeros(len(machine), np.bool_)
         whole[kept] = True
-        # half characters are left out: what they lead to is not made
+        # incomplete characters are left out: their targets are not computed
         inside = np.isin(rows.targets, kept)
         rows = TokenRows(
             rows.vocabulary, rows.sources[inside], rows.token_ids[inside], rows.targets[inside]
@@ -437,20 +437,20 @@ class LazyTokenParts:
         return [int(i) for i in (ids[targets == int(target)] if target else ids)]
 
     def _row(self, state: State) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-        """The tokens that can be read in a state, and where each leads.
+        """The tokens that can be read in a state with their targets.
 
-        Cost: all tokens together, one step for each byte of the longest.
+        Cost: all tokens in parallel, one step for each byte of the longest.
         """
         known = self._rows.get(state)
         if known is not None:
             return known
-        spelt, lengths = padded(self._vocabulary)
+        token_bytes, lengths = padded(self._vocabulary)
         machine = self._characters.machine
         alive = self._spelt
         here = np.full(len(alive), state, np.int64)
         ends = np.full(len(lengths), DEAD, np.int32)
-        for position in range(spelt.shape[1]):
-            here = self._stepped(machine, here, machine.classes[spelt[alive, position]])
+        for position in range(token_bytes.shape[1]):
+            here = self._stepped(machine, here, machine.classes[token_bytes[alive, position]])
             on = here != DEAD
             alive, here = alive[on], here[on]
             done = lengths[alive] == position + 1
@@ -468,17 +468,17 @@ class LazyTokenParts:
     ) -> npt.NDArray[np.int64]:
         if isinstance(machine, LazyDfa):
             for state in np.unique(states[machine.table[states, classes] == UNKNOWN]).tolist():
-                machine.successor(state, 0)  # makes the whole row
+                machine.successor(state, 0)  # computes the whole row
         return machine.table[states, classes].astype(np.int64)
 
     @cached_property
     def _spelt(self) -> npt.NDArray[np.int64]:
-        """The tokens that spell something."""
+        """The tokens that have bytes."""
         return np.flatnonzero([bool(token) for token in self._vocabulary.tokens])
 
 
 class ProperParts:
-    """An automaton small enough to be drawn whole."""
+    """The automaton over canonical tokenizations, small enough to be drawn whole."""
 
     def __init__(self, automaton: TokenAutomaton) -> None:
         self._automaton = automaton

@@ -1,7 +1,7 @@
 """Railroad diagrams of rules or of a regex.
 
-Laid out by ``railroad-diagrams``; what it lays out is written anew here, so that the picture holds
-nothing but shapes, text and names, and gets its colours from our style sheet.
+The package ``railroad-diagrams`` lays them out; its output is rewritten here, so that the picture
+contains only shapes, text and names, and gets its colours from our style sheet.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from workbench.syntax.regex import tree as regex
 from workbench.syntax.regex.extensions import label_of
 from workbench.syntax.regex.tree import Kind, Regex
 
-#: Where a sequence breaks into the next line, in pixels.
+#: The width at which a sequence continues in the next line, in pixels.
 WIDE = 760.0
 
-#: Characters a box shows; its hover text has all.
-_LONGEST = 34
-#: Branches of a choice that are drawn; how many more there are is said.
-_MOST_BRANCHES = 24
-#: A terminal's regex is drawn in its rule where it has at most so many parts.
-_DRAWN_INSIDE = 10
+#: The most characters in a box; its hover text has all of them.
+_MAX_BOX_CHARACTERS = 34
+#: The most branches of a choice that are drawn; the others are counted.
+_MAX_BRANCHES = 24
+#: A terminal's regex with at most this many parts is drawn in its rule.
+_MAX_INLINE_PARTS = 10
 
-#: An item of the package, which says nothing of its types.
+#: An item of the package, which has no type annotations.
 Item = Any
 _Node = Expression | Regex
 
@@ -52,7 +52,7 @@ _EXTENSIONS = {
 
 
 def extent(node: _Node) -> tuple[int, int]:
-    """How many nodes of an expression would be drawn, and how deep they are nested."""
+    """The number of nodes of an expression that would be drawn, and their depth."""
     count, deepest = 0, 0
     waiting: list[tuple[_Node, int]] = [(node, 1)]
     while waiting:
@@ -67,23 +67,23 @@ def _parts(node: _Node) -> Iterator[_Node]:
         case kbnf.Sequence(items=parts):
             yield from parts
         case kbnf.Choice(options=parts):
-            yield from parts[:_MOST_BRANCHES]
+            yield from parts[:_MAX_BRANCHES]
         case kbnf.Repetition(item=item):
             yield item
         case kbnf.Pattern() if _is_small(node):
             yield node.regex
         case regex.Concat(parts=pieces):
-            # letters one after the other are one box
+            # adjacent letters are one box
             yield from (piece for run in _runs(pieces) for piece in run[:1])
         case regex.Alternate(options=pieces):
-            yield from pieces[:_MOST_BRANCHES]
+            yield from pieces[:_MAX_BRANCHES]
         case regex.Repeat(part=part) | regex.Group(part=part):
             yield part
 
 
 @dataclass(frozen=True, slots=True)
 class Tracks:
-    """Makes the items of one rule; ``places`` say where rules are defined."""
+    """Builds the items of one rule; ``places`` are the positions of rule definitions."""
 
     places: Mapping[str, tuple[int, int]]
     width: float = WIDE
@@ -112,7 +112,7 @@ class Tracks:
                 return self._box(node)
 
     def _row(self, items: list[Item]) -> Item:
-        """Items one after the other, in as many lines as the width asks for."""
+        """Items in sequence, in as many lines as the width requires."""
         if not items:
             return railroad.Skip()
         lines: list[list[Item]] = [[]]
@@ -128,13 +128,13 @@ class Tracks:
         return rows[0] if len(rows) == 1 else railroad.Stack(*rows)
 
     def _choice(self, options: Sequence[_Node]) -> Item:
-        drawn = [self.of(option) for option in options[:_MOST_BRANCHES]]
-        if len(options) > _MOST_BRANCHES:
-            drawn.append(_comment(f"and {len(options) - _MOST_BRANCHES:,} more"))
+        drawn = [self.of(option) for option in options[:_MAX_BRANCHES]]
+        if len(options) > _MAX_BRANCHES:
+            drawn.append(_comment(f"and {len(options) - _MAX_BRANCHES:,} more"))
         return _alternatives(0, *drawn)
 
     def _separated(self, items: Sequence[Expression]) -> Iterator[Item]:
-        """The items of a sequence; ``x (',' x)*`` as the one loop everybody draws."""
+        """The items of a sequence; ``x (',' x)*`` is one loop."""
         skip = False
         for here, following in zip_longest(items, items[1:]):
             if skip:
@@ -151,7 +151,7 @@ class Tracks:
         return _terminal("".join(_letter(part) or "" for part in run), "literal")
 
     def _inside(self, pattern: kbnf.Pattern) -> Item:
-        """A small regex, drawn where it stands."""
+        """A small regex, drawn in place."""
         inner = self.of(pattern.regex)
         return inner if pattern.stop is Stop.ANYWHERE else railroad.Group(inner, _stop(pattern))
 
@@ -162,8 +162,8 @@ class Tracks:
             case kbnf.Nonterminal(name=name):
                 return self._call(name)
             case kbnf.Pattern(text=text, stop=stop):
-                sign, told = _STOPS[stop]
-                return _terminal(f"{sign} {text}", "pattern", f"{told}: {text}")
+                operator, meaning = _STOPS[stop]
+                return _terminal(f"{operator} {text}", "pattern", f"{meaning}: {text}")
             case kbnf.Substrings(value=value):
                 return _terminal(f"piece of {_text(value)}", "pattern")
             case kbnf.Except(excepted=excepted, limit=limit):
@@ -175,7 +175,7 @@ class Tracks:
             case regex.Characters(ranges=ranges) | regex.Bytes(ranges=ranges):
                 if (letter := _letter(node)) is not None:
                     return _terminal(letter, "literal")
-                label = describe(ranges, _LONGEST)
+                label = describe(ranges, _MAX_BOX_CHARACTERS)
                 label = f"bytes {label}" if isinstance(node, regex.Bytes) else label
                 return _terminal(label, "set", describe(ranges, 400))
             case regex.Extension(kind=kind, parts=parts):
@@ -183,7 +183,7 @@ class Tracks:
         raise AssertionError(f"no box for {node!r}")
 
     def _call(self, name: str) -> Item:
-        item = railroad.NonTerminal(shorten(visible(name), _LONGEST), title=name)
+        item = railroad.NonTerminal(shorten(visible(name), _MAX_BOX_CHARACTERS), title=name)
         start, end = self.places.get(name, (0, 0))
         item.attrs |= {"data-rule": name, "data-start": start, "data-end": end}
         return _sized(item)
@@ -203,12 +203,12 @@ def _repeated(item: Item, low: int, high: int | None) -> Item:
 
 
 def _optional(item: Item) -> Item:
-    """An item that may be left out."""
+    """An optional item."""
     return _alternatives(1, railroad.Skip(), item)
 
 
 def _alternatives(default: int, *items: Item) -> Item:
-    """A choice, of which the package forgets the height of the last item."""
+    """A choice, corrected for the height of the last item, which the package omits."""
     choice = railroad.Choice(default, *items)
     choice.down += choice.items[-1].height
     return choice
@@ -221,7 +221,7 @@ def _times(low: int, high: int | None) -> str:
 
 
 def _separator(here: Expression, following: Expression | None) -> Sequence[Expression] | None:
-    """What stands between copies in ``x (between x)*``; None for anything else."""
+    """The separator in ``x (between x)*``; None for other items."""
     match following:
         case kbnf.Repetition(item=kbnf.Sequence(items=items), low=0, high=None):
             if len(items) > 1 and shape(items[-1]) == shape(here):
@@ -230,7 +230,7 @@ def _separator(here: Expression, following: Expression | None) -> Sequence[Expre
 
 
 def _runs(parts: Sequence[Regex]) -> list[list[Regex]]:
-    """Neighbours that are one character each stand together."""
+    """Groups adjacent single characters."""
     runs: list[list[Regex]] = []
     for part in parts:
         if runs and _letter(part) is not None and _letter(runs[-1][-1]) is not None:
@@ -241,14 +241,14 @@ def _runs(parts: Sequence[Regex]) -> list[list[Regex]]:
 
 
 def _written(kind: Kind, parts: Sequence[Regex]) -> str:
-    """What an extension is about, as far as it is plain to see."""
+    """A short text for a regex extension."""
     if kind is Kind.DELIMITED_SUBSEQUENCE_OF:
         return f"{len(parts) - 1:,} items"
-    return repr("".join(_letter(part) or "…" for part in parts[:_LONGEST]))
+    return repr("".join(_letter(part) or "…" for part in parts[:_MAX_BOX_CHARACTERS]))
 
 
 def _letter(node: _Node) -> str | None:
-    """The one character a set holds, or None."""
+    """The character of a set of one, or None."""
     match node:
         case regex.Characters(ranges=((low, high),)) if low == high:
             return chr(low)
@@ -256,7 +256,7 @@ def _letter(node: _Node) -> str | None:
 
 
 def _is_small(pattern: kbnf.Pattern) -> bool:
-    return extent(pattern.regex)[0] <= _DRAWN_INSIDE
+    return extent(pattern.regex)[0] <= _MAX_INLINE_PARTS
 
 
 def _stop(pattern: kbnf.Pattern) -> Item:
@@ -264,13 +264,15 @@ def _stop(pattern: kbnf.Pattern) -> Item:
 
 
 def _comment(text: str) -> Item:
-    return railroad.Comment(shorten(visible(text).replace("·", " "), _LONGEST))
+    return railroad.Comment(shorten(visible(text).replace("·", " "), _MAX_BOX_CHARACTERS))
 
 
 def _terminal(what: str | bytes, kind: str, title: str = "") -> Item:
-    """A box with text; whatever cannot be seen is spelt out, whatever is long is cut."""
+    """A box with text; invisible characters are escaped, long text is shortened."""
     shown = visible(what) if kind == "literal" else _text(what)
-    item = railroad.Terminal(shorten(shown, _LONGEST), cls=kind, title=title or _text(what))
+    item = railroad.Terminal(
+        shorten(shown, _MAX_BOX_CHARACTERS), cls=kind, title=title or _text(what)
+    )
     return _sized(item)
 
 
@@ -283,13 +285,13 @@ def _of(literal: kbnf.Literal) -> str:
 
 
 def _sized(item: Item) -> Item:
-    """The package counts characters; some take two columns, and some none."""
+    """Corrects the width: the package counts characters, but some take two columns or none."""
     item.width += (columns(item.text) - len(item.text)) * railroad.CHAR_WIDTH
     return item
 
 
-#: Boxes and branches drawn of one rule and of all, and rules; more would be wallpaper.
-MOST_PARTS, MOST_DEEP, MOST_IN_ALL, MOST_RULES = 240, 24, 1_200, 150
+#: The most parts and the greatest depth of one rule, the most parts of all rules, the most rules.
+MAX_PARTS, MAX_DEPTH, MAX_ALL_PARTS, MAX_RULES = 240, 24, 1_200, 150
 
 _NAMESPACE = "http://www.w3.org/2000/svg"
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
@@ -308,16 +310,16 @@ _MARGIN, _NAME, _BETWEEN = 14, 26, 20
 
 @dataclass(frozen=True, slots=True)
 class Railroad:
-    """The diagrams of all rules, one below the other.
+    """The diagrams of all rules, in one column.
 
     ``svg`` has a group for each rule, ``g.rule`` with ``data-rule`` its name, ``data-start`` and
-    ``data-end`` the place of its definition; boxes of calls, ``g.non-terminal``, have the same of
-    the rule they call, so that a click on them can lead there.
+    ``data-end`` the span of its definition; boxes of calls, ``g.non-terminal``, have those of the
+    rule they call, so that a click on them can go there.
     """
 
     svg: str
     rules: int
-    #: How many of them are drawn; the others are told about in the picture.
+    #: The number of drawn rules; the picture says how many are left out.
     drawn: int
     #: The width of the picture, in pixels.
     width: float
@@ -325,7 +327,7 @@ class Railroad:
 
 @dataclass(frozen=True, slots=True)
 class _Titled:
-    """One rule to be drawn, and where it is defined."""
+    """A rule to be drawn, and the span of its definition."""
 
     name: str
     body: Expression | Regex
@@ -334,31 +336,31 @@ class _Titled:
 
 
 def draw_railroad(grammar: GrammarTree | Regex, *, width: float = WIDE) -> Railroad:
-    """The diagrams of all rules, in the order of the text; of a regex its only one.
+    """The diagrams of all rules, in the order of the text; a regex has one.
 
-    Rules that are too large are named and said to be so.
+    For a rule that is too large a message is drawn instead.
     """
     titled = _titled(grammar)
     places = {rule.name: (rule.start, rule.end) for rule in titled}
     svg = ElementTree.Element("svg", {"xmlns": _NAMESPACE})
-    top, right, left, drawn = float(_MARGIN), 0.0, MOST_IN_ALL, 0
+    top, right, left, drawn = float(_MARGIN), 0.0, MAX_ALL_PARTS, 0
     for number, rule in enumerate(titled):
         parts, deep = extent(rule.body)
-        if number == MOST_RULES or (parts <= MOST_PARTS and deep <= MOST_DEEP and parts > left):
-            told = f"{len(titled) - number:,} more rules are not drawn"
-            _say(svg, told, _MARGIN, top)
-            top, right = top + 2 * _BETWEEN, max(right, 8.0 * len(told))
+        if number == MAX_RULES or (parts <= MAX_PARTS and deep <= MAX_DEPTH and parts > left):
+            sentence = f"{len(titled) - number:,} more rules are not drawn"
+            _draw_sentence(svg, sentence, _MARGIN, top)
+            top, right = top + 2 * _BETWEEN, max(right, 8.0 * len(sentence))
             break
         group = _group(svg, rule, number, top, width)
-        if parts <= MOST_PARTS and deep <= MOST_DEEP:
+        if parts <= MAX_PARTS and deep <= MAX_DEPTH:
             left, drawn = left - parts, drawn + 1
             diagram = _diagram(Tracks(places, width).of(rule.body))
             _copy(diagram.children[-1], group)
             across, down = float(diagram.attrs["width"]), float(diagram.attrs["height"])
         else:
-            told = _too_large(parts, deep)
-            _say(group, told, 0, 0)
-            across, down = 8.0 * len(told), 26.0
+            sentence = _too_large(parts, deep)
+            _draw_sentence(group, sentence, 0, 0)
+            across, down = 8.0 * len(sentence), 26.0
         right, top = (
             max(right, across, _LETTER * min(columns(rule.name), int(width / _LETTER))),
             top + _NAME + down + _BETWEEN,
@@ -378,15 +380,15 @@ def _titled(grammar: GrammarTree | Regex) -> list[_Titled]:
 
 
 def _too_large(parts: int, deep: int) -> str:
-    if deep > MOST_DEEP:
+    if deep > MAX_DEPTH:
         return f"brackets {deep:,} deep: too deep to draw"
     return f"{parts:,} parts: too large to draw"
 
 
-def _say(group: ElementTree.Element, told: str, x: float, top: float) -> None:
-    """A sentence where a diagram would stand."""
+def _draw_sentence(group: ElementTree.Element, sentence: str, x: float, top: float) -> None:
+    """A sentence in place of a diagram."""
     attributes = {"class": "toolarge", "x": f"{x:g}", "y": f"{top + 18:g}"}
-    ElementTree.SubElement(group, "text", attributes).text = told
+    ElementTree.SubElement(group, "text", attributes).text = sentence
 
 
 def _diagram(tracks: Item) -> Item:
@@ -397,7 +399,7 @@ def _diagram(tracks: Item) -> Item:
 def _group(
     svg: ElementTree.Element, rule: _Titled, number: int, top: float, width: float
 ) -> ElementTree.Element:
-    """The group a rule is drawn in, with its name above it."""
+    """The group of a rule, with its name above the diagram."""
     outer = ElementTree.SubElement(
         svg,
         "g",
@@ -429,8 +431,8 @@ def _framed(svg: ElementTree.Element, width: float, height: float) -> str:
 
 
 def _copy(item: Item, into: ElementTree.Element) -> None:
-    """What was laid out, as elements of ours: nothing but the kinds and attributes listed."""
-    name = getattr(item, "name", "path")  # the package's paths have no name of their own
+    """The laid-out item as new elements, with only the listed tags and attributes."""
+    name = getattr(item, "name", "path")  # the package's paths have no name
     if name not in _TAGS:
         return
     attributes = {key: _number(value) for key, value in item.attrs.items() if key in _ATTRIBUTES}

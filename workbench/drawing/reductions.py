@@ -1,11 +1,12 @@
 """Makes graphs smaller: parallel edges, chains, counted repetitions, neighbourhoods.
 
-``[a-z]{1,20}`` is a ladder of twenty states with the same continuation. A ladder becomes its first
-state with a loop that names the count; the other states are inside the loop, so a live state is
-still found (``Graph.where``). The picture no longer shows on which rung the machine is.
+``[a-z]{1,20}`` is a ladder of twenty states with the same continuation. A ladder is replaced by its
+first state with a loop that has the count as its label; the other states are inside the loop, so
+the current state is still found (``Graph.where``). The picture no longer shows the current rung.
 
-Source: layouts measured for this project: past 60 states a picture cannot be read, past 200 it
-cannot be laid out; so the graph is made small before Graphviz sees it, never after.
+Source: layouts measured for this project: with more than 60 states a picture is illegible, with
+        more
+than 200 the layout does not end; so the graph is reduced before Graphviz runs.
 """
 
 from __future__ import annotations
@@ -15,24 +16,24 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from workbench.drawing.graph import Edge, Graph, Node
-from workbench.drawing.token_edges import EXAMPLES, WRITTEN_OUT, fitting
+from workbench.drawing.token_edges import MAX_EXAMPLES, MAX_WRITTEN_OUT, fitting
 
-#: Rungs below this are drawn one by one.
-FEWEST = 4
+#: Ladders with fewer rungs are drawn state by state.
+MIN_RUNGS = 4
 
-#: Source, target, kinds, and what is popped and pushed.
+#: Source, target, kinds, and the popped and pushed symbols.
 _Alike = tuple[str, str, tuple[str, ...], tuple[tuple[str, ...], tuple[str, ...]]]
 
 _Ways = frozenset[tuple[str, tuple[str, ...], tuple[str, ...]]]
 
 
 def fold_counts(graph: Graph) -> Graph:
-    """The graph with every ladder of at least ``FEWEST`` rungs as one state with a loop.
+    """The graph with every ladder of at least ``MIN_RUNGS`` rungs as one state with a loop.
 
     A ladder is a run of states, each entered only from the one before, by the same
-    labels, whose other ways out are the same for all.
+    labels, whose other outgoing edges are equal.
 
-    Cost: every edge a few times.
+    Cost: a few passes over the edges.
     """
     out = _ways_out(graph)
     ladders = _ladders(graph, out)
@@ -53,9 +54,9 @@ def fold_counts(graph: Graph) -> Graph:
 
 
 def foot_of(graph: Graph, there: Container[str]) -> dict[str, str]:
-    """For each rung of a ladder the state it is drawn as, of those that are ``there``.
+    """For each rung of a ladder among the states ``there``, the state that represents it.
 
-    A machine over tokens may have no use for the foot itself: then the first rung it has is one.
+    A machine over tokens may lack the foot; then its first rung represents the ladder.
     """
     ladders = _ladders(graph, _ways_out(graph))
     feet: dict[str, str] = {}
@@ -66,11 +67,11 @@ def foot_of(graph: Graph, there: Container[str]) -> dict[str, str]:
 
 
 def fold_tokens(graph: Graph, feet: Mapping[str, str]) -> Graph:
-    """A machine over tokens with the ladders of its character machine folded.
+    """A machine over tokens, with the ladders of its character machine folded.
 
-    From its foot a ladder can be climbed by every token that can climb it from a rung, so
-    the edges of the feet are kept, and those that lead to states now drawn as one are put
-    together: from one state a token leads to one state, so their tokens are added up.
+    Every token that climbs from a rung also climbs from the foot, so only the edges of the feet
+    are kept. Edges to states with one representative are merged: from one state a token leads
+    to one state, so their counts are added.
     """
     if not feet:
         return graph
@@ -96,7 +97,7 @@ def fold_tokens(graph: Graph, feet: Mapping[str, str]) -> Graph:
 
 
 def _stays(edge: Edge, target: str, plain: object, groups: Container[object]) -> bool:
-    """Whether all a token passes over is rungs: it climbs, where others do so one by one."""
+    """Whether a token passes only over rungs, so that its edge is part of the loop."""
     return target != edge.target and (target == edge.source or plain in groups)
 
 
@@ -106,7 +107,7 @@ def _together(source: str, target: str, kinds: tuple[str, ...], group: list[Edge
     count = sum(edge.count for edge in group)
     examples = tuple(dict.fromkeys(text for edge in group for text in edge.examples))
     labels = tuple(dict.fromkeys(label for edge in group for label in edge.labels))
-    if count > WRITTEN_OUT or any(len(edge.labels) < edge.count for edge in group):
+    if count > MAX_WRITTEN_OUT or any(len(edge.labels) < edge.count for edge in group):
         labels = (f"{count:,} tokens: {fitting(examples)}",)
     titles = [edge.title.partition("\n") for edge in group]
     return replace(
@@ -116,7 +117,7 @@ def _together(source: str, target: str, kinds: tuple[str, ...], group: list[Edge
         labels=labels,
         kinds=kinds,
         count=count,
-        examples=examples[:EXAMPLES],
+        examples=examples[:MAX_EXAMPLES],
         title="".join((f"{count:,} tokens: {'  '.join(examples[:12])}", *titles[0][1:])),
         detail="\n".join(edge.detail for edge in group if edge.detail),
         between=tuple(state for edge in group for state in edge.between),
@@ -140,7 +141,7 @@ def _ladders(graph: Graph, out: dict[str, list[Edge]]) -> dict[str, list[str]]:
         if node.id in gone:
             continue
         rungs = _ladder(node.id, out, entered, kinds)
-        if len(rungs) >= FEWEST and not gone.intersection(rungs) and not ladders.keys() & rungs:
+        if len(rungs) >= MIN_RUNGS and not gone.intersection(rungs) and not ladders.keys() & rungs:
             ladders[node.id] = rungs
             gone.update(rungs)
     return ladders
@@ -152,7 +153,7 @@ def _ladder(
     entered: Counter[str],
     kinds: dict[str, tuple[str, ...]],
 ) -> list[str]:
-    """The states above ``first`` with the same continuation; the last may have no way up."""
+    """The states above ``first`` with the same continuation; the last may have no edge upwards."""
     for step in out[first]:
         rungs = _climb(first, step, out, entered, kinds)
         if rungs:
@@ -170,7 +171,7 @@ def _climb(
     exits = _exit_ways(out[first], step)
     plain = _plain(kinds[first])
     if not exits and "final" not in plain:
-        return []  # an exact count, which has no way out on the way: a chain
+        return []  # an exact count, without other outgoing edges, is a chain
     rungs: list[str] = []
     here = step
     while True:
@@ -182,14 +183,14 @@ def _climb(
         onward = next((e for e in out[there] if (e.labels, e.kinds) == (step.labels, step.kinds)
                        and _exit_ways(out[there], e) == exits), None)  # fmt: skip
         if onward is None:
-            # the last rung may have no way up, if it goes on like the others otherwise
+            # the last rung may have no edge upwards, if its other edges equal those of the others
             return [*rungs, there] if _exit_ways(out[there], None) == exits else rungs
         rungs.append(there)
         here = onward
 
 
 def _plain(kinds: tuple[str, ...]) -> frozenset[str]:
-    """What has to be alike for two states to be one: whether the text may end."""
+    """What has to be equal for two states to be merged: whether the text may end."""
     return frozenset(kinds) - {"initial", "rule"}
 
 
@@ -212,27 +213,27 @@ def _loop(first: str, rungs: list[str], out: dict[str, list[Edge]]) -> Edge:
         (*steps[0].kinds, "repeat"),
         title=f"{label}, at most {len(rungs)} times: {len(rungs)} states stand inside",
         chains=((*steps, back),),
-        between=tuple(state for rung in rungs for way in out[rung] for state in way.between),
+        between=tuple(state for rung in rungs for chain in out[rung] for state in chain.between),
     )
 
 
-#: Up to here every state is drawn: a reader can follow each one.
-CALM = 16
+#: Up to this many nodes every state is drawn.
+MAX_UNFOLDED = 16
 
-#: Up to here a picture can be read at all.
-LIMIT = 60
+#: The most nodes of a legible picture.
+MAX_NODES = 60
 
-#: Edges for each node a picture may have, and edges any picture may have: past that, a tangle.
-_CROWDED = 3
-_NEVER_CROWDED = 48
+#: The most edges per node of a legible picture, and the number of edges that is always allowed.
+_MAX_EDGES_PER_NODE = 3
+_ALLOWED_EDGES = 48
 
-#: Kinds that say how a label came about, not what the edge does; they do not keep edges apart.
-_ASIDE = frozenset({"class", "chain"})
+#: Kinds that describe a label, not the effect of an edge; edges that differ in them are merged.
+_LABEL_KINDS = frozenset({"class", "chain"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shown:
-    """A graph as it is drawn, and how much of the whole that is; boxes of calls are not counted."""
+    """A graph to be drawn, and its share of the whole; boxes of calls are not counted."""
 
     graph: Graph
     total_nodes: int
@@ -242,21 +243,21 @@ class Shown:
 
 def reduce(
     graph: Graph,
-    limit: int = LIMIT,
+    limit: int = MAX_NODES,
     centre: str | None = None,
     smaller: Callable[[Graph], Graph] | None = None,
 ) -> Shown:
-    """The graph as a reader can bear it: whole, folded, or what lies around ``centre``.
+    """A legible graph: whole, folded, or the part around ``centre``.
 
-    ``smaller`` says what is folded first, ``calm`` where nothing is said. Where even that
-    leaves more than ``limit`` nodes or ``_CROWDED`` edges for each, the nodes nearest to
-    ``centre`` (or to the initial state) are kept.
+    ``smaller`` is the first reduction, by default ``calm``. If more than ``limit`` nodes or
+    ``_MAX_EDGES_PER_NODE`` edges per node remain, the nodes nearest to ``centre`` (or to the
+    initial state) are kept.
     """
     small = (smaller or calm)(graph)
     kept = min(limit, len(small.nodes))
     here = _visible_centre(small, centre)
     part = nearest(small, here, kept)
-    while len(part.edges) > max(_CROWDED * kept, _NEVER_CROWDED):
+    while len(part.edges) > max(_MAX_EDGES_PER_NODE * kept, _ALLOWED_EDGES):
         kept = kept * 4 // 5
         part = nearest(small, here, kept)
     total, shown = len(graph.states), len(part.states)
@@ -264,17 +265,17 @@ def reduce(
 
 
 def calm(graph: Graph) -> Graph:
-    """Parallel edges merged; chains folded where a reader could not follow each state."""
+    """Merges parallel edges, and folds chains of graphs with more than ``MAX_UNFOLDED`` nodes."""
     merged = merge_parallel(graph)
-    return collapse_chains(merged) if len(graph.nodes) > CALM else merged
+    return collapse_chains(merged) if len(graph.nodes) > MAX_UNFOLDED else merged
 
 
 def spread(graph: Graph) -> Graph:
-    """Every label as an edge of its own: parallel edges as they were before they were merged."""
+    """One edge per label: undoes the merging of parallel edges."""
     edges = (
-        replace(edge, labels=(label,), chains=(way,) if edge.chains else ())
+        replace(edge, labels=(label,), chains=(chain,) if edge.chains else ())
         for edge in graph.edges
-        for label, way in (_labelled_ways(edge) if edge.labels else [("", ())])
+        for label, chain in (_labelled_chains(edge) if edge.labels else [("", ())])
     )
     return replace(graph, edges=tuple(edges))
 
@@ -292,7 +293,7 @@ def _told(part: Graph, small: Graph, total: int, centre: str | None) -> str:
 
 
 def _visible_centre(graph: Graph, centre: str | None) -> str | None:
-    """The centre itself, or the source of the edge it was folded into, or the initial state."""
+    """The centre, or the source of the edge it was folded into, or the initial state."""
     if any(node.id == centre for node in graph.nodes):
         return centre
     for edge in graph.edges:
@@ -302,10 +303,10 @@ def _visible_centre(graph: Graph, centre: str | None) -> str | None:
 
 
 def merge_parallel(graph: Graph) -> Graph:
-    """Edges between the same two nodes that do the same become one, with all their labels."""
+    """Merges edges between the same two nodes with the same effect; the labels are collected."""
     groups: dict[tuple[str, str, frozenset[str]], list[Edge]] = {}
     for edge in graph.edges:
-        key = (edge.source, edge.target, frozenset(edge.kinds) - _ASIDE)
+        key = (edge.source, edge.target, frozenset(edge.kinds) - _LABEL_KINDS)
         groups.setdefault(key, []).append(edge)
     return replace(graph, edges=tuple(_merged(group) for group in groups.values()))
 
@@ -313,10 +314,10 @@ def merge_parallel(graph: Graph) -> Graph:
 def _merged(group: list[Edge]) -> Edge:
     if len(group) == 1:
         return group[0]
-    # two folded paths may read the same (in an NFA); both are kept, or their states would be lost
+    # two folded paths may read the same (in an NFA); both are kept, so that their states are found
     folded = any(edge.chains for edge in group)
-    ways = [(label, way) for edge in group for label, way in _labelled_ways(edge)]
-    labels = [label for label, _ in ways]
+    chains_of_labels = [(label, chain) for edge in group for label, chain in _labelled_chains(edge)]
+    labels = [label for label, _ in chains_of_labels]
     return Edge(
         group[0].source,
         group[0].target,
@@ -326,13 +327,13 @@ def _merged(group: list[Edge]) -> Edge:
         tuple(dict.fromkeys(text for edge in group for text in edge.examples))[:3],
         "\n".join(dict.fromkeys(edge.title for edge in group if edge.title)),
         "\n".join(dict.fromkeys(edge.detail for edge in group if edge.detail)),
-        tuple(way for _, way in ways) if folded else (),
+        tuple(chain for _, chain in chains_of_labels) if folded else (),
         tuple(dict.fromkeys(state for edge in group for state in edge.between)),
     )
 
 
-def _labelled_ways(edge: Edge) -> Iterator[tuple[str, tuple[Edge, ...]]]:
-    """Each label of an edge with the edges it stands for."""
+def _labelled_chains(edge: Edge) -> Iterator[tuple[str, tuple[Edge, ...]]]:
+    """Each label of an edge with the edges it represents."""
     if edge.chains:
         yield from zip(edge.labels, edge.chains, strict=True)
     else:
@@ -343,10 +344,10 @@ def _labelled_ways(edge: Edge) -> Iterator[tuple[str, tuple[Edge, ...]]]:
 def collapse_chains(graph: Graph, shared: int = 1, keep: Container[str] = ()) -> Graph:
     """Linear runs of plain states become one edge labelled with what the run reads.
 
-    A state goes into an edge if it is plain (no kinds), has one way out and at most ``shared``
-    ways in, and all of them only read. What goes in can still be found: ``Graph.where``. With
-    ``shared`` above 1, words that end alike are whole words again: ``true`` and ``false``. States
-    in ``keep`` stay.
+    A state is folded into an edge if it is plain (no kinds), has one outgoing edge and at most
+    ``shared`` incoming edges, and all of them only read. Folded states are still found by
+    ``Graph.where``. With ``shared`` above 1, words with a common ending are whole words again:
+    ``true`` and ``false``. States in ``keep`` are not folded.
     """
     into: dict[str, list[Edge]] = defaultdict(list)
     out: dict[str, list[Edge]] = defaultdict(list)
@@ -373,13 +374,13 @@ def collapse_chains(graph: Graph, shared: int = 1, keep: Container[str] = ()) ->
 
 def _foldable(entry: Edge, leave: Edge) -> bool:
     return entry.source != entry.target and all(
-        len(edge.labels) == 1 and edge.count <= 1 and _ASIDE.issuperset(edge.kinds)
+        len(edge.labels) == 1 and edge.count <= 1 and _LABEL_KINDS.issuperset(edge.kinds)
         for edge in (entry, leave)
     )
 
 
 def _rings(inner: set[str], out: dict[str, list[Edge]]) -> set[str]:
-    """One state of each closed ring, which would vanish if all of it were folded."""
+    """One state of each isolated cycle, which would vanish if all its states were folded."""
     kept: set[str] = set()
     done: set[str] = set()
     for start in sorted(inner):
@@ -394,7 +395,7 @@ def _rings(inner: set[str], out: dict[str, list[Edge]]) -> set[str]:
 
 
 def _followed(edge: Edge, out: dict[str, list[Edge]], inner: set[str]) -> Edge:
-    """The edge prolonged through every state that is to be folded."""
+    """The edge, extended through every state that is to be folded."""
     steps = [edge]
     while steps[-1].target in inner:
         steps.append(out[steps[-1].target][0])
@@ -426,13 +427,13 @@ def _spelled(labels: list[str], kinds: list[tuple[str, ...]]) -> str:
 
 
 def nearest(graph: Graph, centre: str | None, count: int) -> Graph:
-    """The ``count`` nodes nearest to ``centre``; the whole graph where it is not larger.
+    """The ``count`` nodes nearest to ``centre``; the whole graph if it is not larger.
 
-    Frames are kept whole, the nearest in calls first: half a rule says nothing.
+    Frames are kept whole, the nearest in calls first: half a rule is useless.
     """
     if count >= len(graph.nodes) or centre is None:
         return graph
-    # what hangs together with the centre first, then the rest in its own order
+    # first the nodes connected with the centre, then the rest in its order
     order = list(dict.fromkeys((*_distances(graph, centre), *(node.id for node in graph.nodes))))
     return _part(
         graph, set(_whole_frames(graph, order, count) if graph.clusters else order[:count])
@@ -440,7 +441,7 @@ def nearest(graph: Graph, centre: str | None, count: int) -> Graph:
 
 
 def _whole_frames(graph: Graph, order: list[str], count: int) -> list[str]:
-    """As many whole frames as fit, in this order; of the first one as much as fits."""
+    """As many whole frames as fit, in this order; of a first frame that is too large, a part."""
     frame = {node.id: node.cluster for node in graph.nodes}
     members: dict[str, list[str]] = defaultdict(list)
     for node in order:
@@ -455,7 +456,7 @@ def _whole_frames(graph: Graph, order: list[str], count: int) -> list[str]:
 
 
 def _distances(graph: Graph, centre: str) -> dict[str, int]:
-    """Every node connected with ``centre`` by its distance, nearest first; calls lead on."""
+    """Every node connected with ``centre``, nearest first; calls are followed."""
     beside: dict[str, list[str]] = defaultdict(list)
     for edge in graph.edges:
         beside[edge.source].append(edge.target)
@@ -484,7 +485,7 @@ def _part(graph: Graph, kept: set[str]) -> Graph:
 
 
 def _border(edges: Iterable[Edge], kept: set[str]) -> Iterable[str]:
-    """The kept end of every edge that is cut."""
+    """The kept end of every cut edge."""
     for edge in edges:
         if (edge.source in kept) != (edge.target in kept):
             yield edge.source if edge.source in kept else edge.target
@@ -493,6 +494,6 @@ def _border(edges: Iterable[Edge], kept: set[str]) -> Iterable[str]:
 def _marked(node: Node, cut: int) -> Node:
     if not cut:
         return node
-    told = f"{cut} more edge{'' if cut == 1 else 's'} not shown"
-    title = f"{node.title} · {told}" if node.title else told
+    note = f"{cut} more edge{'' if cut == 1 else 's'} not shown"
+    title = f"{node.title} · {note}" if node.title else note
     return replace(node, kinds=tuple(dict.fromkeys((*node.kinds, "more"))), title=title)

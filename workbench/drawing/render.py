@@ -43,27 +43,27 @@ _ATTRIBUTES = frozenset(
     | {"width", "height", "text-anchor", "font-size", "stroke-width", "stroke-dasharray"}
 )
 
-#: Only these two are allowed in the picture; any other value would be a fixed colour.
+#: The only allowed paints; any other value would be a fixed colour.
 _PAINT = {"none": "none", "black": "currentColor"}
 
 MONOSPACED = "ui-monospace,SF Mono,Cascadia Mono,Menlo,Consolas,DejaVu Sans Mono,monospace"
 
-#: A stack effect in a label: how many symbols are pushed or popped, or which state is.
+#: A stack effect in a label: the number of pushed or popped symbols, or the pushed state.
 _MARK = re.compile(r"(?:(?<=\s)|^)([▲▼][\w·]+)(?=\s|$)")
 
 _ARROW = re.compile(r"([A-Za-z0-9_-]+)->([A-Za-z0-9_-]+)")
 
 
 def sanitised(picture: bytes, name: str, description: str = "") -> str:
-    """The picture with nothing in it that could act, named for screen readers.
+    """The picture without active content, with a name for screen readers.
 
-    Raises: ValueError for what is no SVG.
+    Raises: ValueError if the text is no SVG.
     """
     text = picture.decode("utf-8")
     start = text.find("<svg")
     if start < 0 or "<!ENTITY" in text:
         raise ValueError("expected an SVG document without entities")
-    # the prolog and the document type stay behind, and with them any way to name a file
+    # the prolog and the document type are dropped, so that no file can be referenced
     root = ElementTree.fromstring(text[start:])
     drawn = ElementTree.Element("svg", _frame(root, name))
     if description:
@@ -74,7 +74,7 @@ def sanitised(picture: bytes, name: str, description: str = "") -> str:
 
 
 def _frame(root: ElementTree.Element, name: str) -> dict[str, str]:
-    """The outermost attributes; a label, since a title here would pop up everywhere."""
+    """The attributes of the root; a label, since a title here would pop up everywhere."""
     return {
         "xmlns": NAMESPACE,
         "class": "machine",
@@ -91,7 +91,7 @@ def _copy(element: ElementTree.Element, into: ElementTree.Element) -> None:
     tag = _local(element.tag)
     if tag == "g":
         _copy_group(element, into)
-    elif tag == "a":  # a hover text; its link, had it one, stays behind
+    elif tag == "a":  # a hover text; a link in it is dropped
         for child in element:
             _copy(child, into)
     elif tag in _SHAPES and tag != "title":
@@ -101,7 +101,7 @@ def _copy(element: ElementTree.Element, into: ElementTree.Element) -> None:
 
 
 def _fill(text: ElementTree.Element, shown: str) -> None:
-    """The text of an element; the stack effects in it are pieces with a class."""
+    """The text of an element; stack effects in it are spans with a class."""
     text.text, *marks = _MARK.split(shown)
     for mark, rest in zip(marks[::2], marks[1::2], strict=True):
         effect = "push" if mark.startswith("▲") else "pop"
@@ -110,7 +110,7 @@ def _fill(text: ElementTree.Element, shown: str) -> None:
 
 
 def _copy_group(element: ElementTree.Element, into: ElementTree.Element) -> None:
-    """A graph, frame, node or edge; the group around a link adds nothing and goes."""
+    """A graph, frame, node or edge; the group around a link is removed."""
     link = next((child for child in element if _local(child.tag) == "a"), None)
     if element.get("class") is None and link is not None:
         _copy(link, into)
@@ -129,7 +129,7 @@ def _copy_group(element: ElementTree.Element, into: ElementTree.Element) -> None
 
 
 def _hover(group: ElementTree.Element) -> str:
-    """The tooltip Graphviz wrote, as a link's title somewhere in the group's own marks."""
+    """The tooltip that Graphviz wrote, as a link's title in one of the group's elements."""
     for child in group:
         if _local(child.tag) == "a":
             return _shown(child.get(_TITLE_OF_LINK, ""))
@@ -150,7 +150,7 @@ def _attributes(element: ElementTree.Element) -> dict[str, str]:
 
 
 def _shown(text: str) -> str:
-    """Graphviz writes two spaces as a space and a hard one; the joiner was ours."""
+    """Undo two changes: Graphviz's no-break spaces, and the word joiners of ``dot``."""
     return text.replace("\u00a0", " ").replace(WORD_JOINER, "")
 
 
@@ -160,7 +160,7 @@ def _local(tag: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One way to lay a graph out."""
+    """One attempt to lay a graph out."""
 
     prog: str = "dot"
     attributes: Mapping[str, str] = field(default_factory=dict)
@@ -173,26 +173,26 @@ ATTEMPTS = (
     Attempt("sfdp", {"splines": "line", "overlap": "scale"}),
 )
 
-#: DOT text longer than this is not even sent: no reader could use the picture.
-_LONGEST = 2_000_000
+#: Longer DOT text is not laid out: the picture would be illegible.
+_MAX_DOT_CHARACTERS = 2_000_000
 
-#: Larger pictures, in bytes, are laid out anew; 256 of the others stay below 256 MB.
-_LARGEST_REMEMBERED = 1_000_000
+#: Larger pictures, in bytes, are not cached; so the 256 cached ones are below 256 MB.
+_MAX_CACHED_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawingLimits:
-    """What one picture may cost; the seconds are those of each attempt."""
+    """The limits of one picture; the seconds are those of each attempt."""
 
     seconds: float = 3.0
-    characters: int = _LONGEST
+    characters: int = _MAX_DOT_CHARACTERS
 
 
 class Renderer:
-    """Lays graphs out in processes that are kept warm; safe to share between threads.
+    """Lays graphs out in persistent processes; safe to share between threads.
 
-    Two processes, so that one visitor's tangled graph does not keep the others waiting;
-    the second starts only when both are needed. Finished pictures are remembered.
+    There are two processes, so that one user's large graph does not block the others; the
+    second starts only when both are needed. Finished pictures are cached.
 
     Cost: 5 to 15 ms for a graph of 20 states, once warm; a first picture 0.2 s more.
     """
@@ -200,7 +200,7 @@ class Renderer:
     def __init__(
         self, workers: int = 2, remembered: int = 256, attempts: tuple[Attempt, ...] = ATTEMPTS
     ) -> None:
-        # last in, first out: the warm one is taken before the one not started yet
+        # last in, first out: a started process is taken first
         self._idle: queue.LifoQueue[Worker] = queue.LifoQueue()
         self._workers = [Worker() for _ in range(workers)]
         for worker in reversed(self._workers):
@@ -221,15 +221,15 @@ class Renderer:
     ) -> str:
         """DOT as SVG that is safe in a page.
 
-        Raises: LimitError where no layout ends in time; LayoutError where there is no
-                Graphviz, or it cannot read the text.
+        Raises: LimitError if no layout ends in time; LayoutError if Graphviz is missing or
+                cannot read the text.
         """
         return sanitised(self._picture(text, "svg", limits), name, description)
 
     def draw(
         self, graph: Graph, direction: Direction = "LR", limits: DrawingLimits | None = None
     ) -> str:
-        """A graph as SVG, named and described by itself."""
+        """A graph as SVG, with the graph's name and note."""
         text = dot(graph, direction)
         return self.render(text, limits, name=graph.name, description=_described(graph))
 
@@ -250,7 +250,7 @@ class Renderer:
                 self._pictures.move_to_end(key)
                 return self._pictures[key]
         picture = self._laid_out(text, kind, limits)
-        if len(picture) > _LARGEST_REMEMBERED:
+        if len(picture) > _MAX_CACHED_BYTES:
             return picture
         with self._lock:
             self._pictures[key] = picture
@@ -276,7 +276,7 @@ class Renderer:
         try:
             return worker.layout(job)
         except ImportError:
-            # no wheel for this system: from now on the program, should there be one
+            # pygraphviz is missing here: use the program from now on, if there is one
             self._layout = layout_by_program
             return layout_by_program(job)
         finally:
@@ -294,7 +294,7 @@ def _described(graph: Graph) -> str:
 
 @cache
 def renderer() -> Renderer:
-    """The one renderer of this process; its layout processes end with it."""
+    """The shared renderer of this process; its layout processes end with it."""
     shared = Renderer()
     atexit.register(shared.close)
     return shared
@@ -303,7 +303,7 @@ def renderer() -> Renderer:
 _PROGRAM = Path(__file__).with_name("layout_worker.py")
 
 
-#: Seconds a fresh process may take to import Graphviz (0.2 measured; a busy machine needs more).
+#: The seconds a new process may take to import Graphviz (0.2 measured; a busy machine needs more).
 _START_SECONDS = 30.0
 
 
@@ -312,12 +312,12 @@ class LayoutError(WorkbenchError):
 
 
 class LayoutTimeoutError(TimeoutError):
-    """The layout took longer than it may; the process is gone."""
+    """The layout exceeded its time limit; the process was killed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One layout: the text, which of Graphviz's layouts, and graph attributes set on top."""
+    """One layout: the DOT text, the layout program, and additional graph attributes."""
 
     dot: str
     seconds: float
@@ -327,9 +327,9 @@ class Job:
 
 
 class Worker:
-    """The process with pygraphviz in it; started when first needed, and again after a kill.
+    """A process with pygraphviz, started when first needed and again after a kill.
 
-    Not for two threads together: ``render.Renderer`` hands each of its workers to one.
+    Not thread-safe: ``render.Renderer`` gives each of its workers to one thread at a time.
     """
 
     def __init__(self) -> None:
@@ -338,8 +338,8 @@ class Worker:
     def layout(self, job: Job) -> bytes:
         """The picture.
 
-        Raises: LayoutTimeoutError; LayoutError with Graphviz's own words; ImportError where
-                there is no pygraphviz, or it does not run.
+        Raises: LayoutTimeoutError; LayoutError with Graphviz's message; ImportError if
+                pygraphviz is missing or does not run.
         """
         process = self._running()
         message = {
@@ -368,7 +368,7 @@ class Worker:
         if self._process is not None and self._process.poll() is None:
             return self._process
         self.close()
-        # -P keeps this folder off the path: its modules have names other packages use too
+        # -P keeps this folder off the path: its modules have names that other packages also use
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-X", "utf8", str(_PROGRAM)],
             stdin=subprocess.PIPE,
@@ -400,7 +400,7 @@ class Worker:
             self.close()
             raise LayoutTimeoutError from None
         except BaseException:
-            # interrupted (Ctrl-C): the answer is still to come and would be taken for the next one
+            # interrupted (Ctrl-C): the pending answer would be taken for the next one
             self.close()
             raise
         finally:
@@ -430,7 +430,7 @@ def _read(process: subprocess.Popen[bytes]) -> bytes:
 def layout_by_program(job: Job) -> bytes:
     """The same picture from the system's Graphviz.
 
-    Raises: LayoutTimeoutError; LayoutError where there is no such program, or it refused.
+    Raises: LayoutTimeoutError; LayoutError if the program is missing or fails.
     """
     program = shutil.which("dot")
     if program is None:

@@ -1,7 +1,7 @@
 """The tokens that may be read after a text, grouped by where they lead and by their stack effect.
 
-The machine over the tokens of a context-free grammar can be large, or have no end; what may be read
-at one place is found by walking the vocabulary's trie with the runner of the grammar's rules.
+The machine over the tokens of a context-free grammar can be large or infinite; the tokens of one
+configuration are found by a walk over the vocabulary's trie with the runner of the grammar's rules.
 """
 
 from __future__ import annotations
@@ -18,19 +18,25 @@ from workbench.base.visible_text import printable
 from workbench.drawing.graph import Edge, Graph
 from workbench.drawing.machines import kinds_of
 from workbench.drawing.parts import TokenPdaParts
-from workbench.drawing.token_edges import LOOKED_AT, TOY, WRITTEN_OUT, WRITTEN_OUT_TOY, counted_edge
+from workbench.drawing.token_edges import (
+    MAX_SEARCHED,
+    MAX_TOY_TOKENS,
+    MAX_WRITTEN_OUT,
+    MAX_WRITTEN_OUT_TOY,
+    counted_edge,
+)
 from workbench.pushdown.network import Network
 from workbench.pushdown.pda import dotted
 from workbench.pushdown.runner import Runner, Situation
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
-#: A state and the states to which waiting rules return, the innermost last.
+#: A state and the return states on its stack, the innermost last.
 Standing = tuple[int, tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Leaving:
-    """What may be read after a text: the state and its stack, the edges, the tokens of each."""
+    """The tokens after a text: the state and its stack, the edges, the tokens of each edge."""
 
     state: str
     stack: tuple[int, ...]
@@ -39,10 +45,10 @@ class Leaving:
 
 
 class RuleTokens:
-    """The token edges of a network of rules: one place at a time, or as a machine of all places.
+    """The token edges of a network of rules: of one configuration, or of the whole machine.
 
-    ``composed`` makes that machine; it is called when somebody wants it whole. Safe to share
-    between threads.
+    ``composed`` builds the whole machine; it is called on first use. Safe to share between
+    threads.
     """
 
     def __init__(
@@ -61,15 +67,15 @@ class RuleTokens:
 
     @cached_property
     def composed(self) -> TokenPdaParts:
-        """The machine over tokens.
+        """The whole machine over tokens.
 
-        Raises: LimitError where it is too large.
+        Raises: LimitError if it is too large.
         """
         return self._compose()
 
     @property
     def as_written(self) -> bool:
-        """Whether the machine has the states of these rules, not of fewer."""
+        """Whether the machine has the states of these rules, not those of inlined rules."""
         return self.composed.network is self._network
 
     def whole(self) -> Graph:
@@ -82,13 +88,13 @@ class RuleTokens:
         return self.composed.tokens(source, target)
 
     def after(self, text: bytes, state: str = "") -> Leaving | None:
-        """The tokens that may follow a text; None where the text has left the language.
+        """The tokens that may follow a text; None if the text has left the language.
 
-        Where the text can be read in several ways, one is shown: one that ends in ``state``, if
-        there is one, and of these the one with the shortest stack.
+        If the text leads to several configurations, one is shown: one in ``state`` if there is any,
+        and of these the one with the shortest stack.
 
         Cost: a step for each node of the trie whose text can be read.
-        Raises: LimitError where the text can be read in too many ways.
+        Raises: LimitError if the text leads to too many configurations.
         """
         groups: defaultdict[tuple[int, int, tuple[int, ...]], list[TokenId]] = defaultdict(list)
         with self._lock:
@@ -100,22 +106,27 @@ class RuleTokens:
                 target, stack = self._standing(situation)
                 kept = _common(here[1], stack)
                 groups[target, len(here[1]) - kept, stack[kept:]] += tokens
-        made = [
+        edges_with_ids = [
             (self._edge(here, target, pops, pushes, tokens), tuple(tokens))
             for (target, pops, pushes), tokens in groups.items()
         ]
         return Leaving(
-            str(here[0]), here[1], tuple(edge for edge, _ in made), tuple(ids for _, ids in made)
+            str(here[0]),
+            here[1],
+            tuple(edge for edge, _ in edges_with_ids),
+            tuple(ids for _, ids in edges_with_ids),
         )
 
     def _standing(self, situation: Situation, state: str = "") -> Standing:
-        """The way to read a text that ends in a state, else the one with the shortest stack."""
+        """The configuration in a given state, else the one with the shortest stack."""
         runner = self._runner
-        ways = [(end, runner.stack(node)) for end, node in runner.configurations(situation)]
-        return min(ways, key=lambda way: (str(way[0]) != state, len(way[1]), way))
+        configurations = [
+            (end, runner.stack(node)) for end, node in runner.configurations(situation)
+        ]
+        return min(configurations, key=lambda each: (str(each[0]) != state, len(each[1]), each))
 
     def _reached(self, begin: Situation) -> dict[Situation, list[TokenId]]:
-        """The tokens that can be read, by the situation they lead to."""
+        """The readable tokens, by the situation they lead to."""
         trie, runner = self._vocabulary.trie, self._runner
         reached: dict[Situation, list[TokenId]] = {}
         path = [begin] * (trie.height + 1)
@@ -138,8 +149,8 @@ class RuleTokens:
         self, here: Standing, state: int, pops: int, pushes: tuple[int, ...], ids: list[TokenId]
     ) -> Edge:
         vocabulary = self._vocabulary
-        tokens = [vocabulary.tokens[token_id] or b"" for token_id in ids[:LOOKED_AT]]
-        few = WRITTEN_OUT_TOY if len(vocabulary) <= TOY else WRITTEN_OUT
+        tokens = [vocabulary.tokens[token_id] or b"" for token_id in ids[:MAX_SEARCHED]]
+        few = MAX_WRITTEN_OUT_TOY if len(vocabulary) <= MAX_TOY_TOKENS else MAX_WRITTEN_OUT
         edge = counted_edge(str(here[0]), str(state), tokens, len(ids), few)
         pieces = ("bytes",) if all(map(_is_piece, tokens)) else ()
         popped = tuple(self._items(reversed(here[1][len(here[1]) - pops :])))
@@ -157,7 +168,7 @@ class RuleTokens:
         )
 
     def _items(self, states: Iterator[int]) -> Iterator[str]:
-        """Stack symbols as the rules that wait, with how far each has been read."""
+        """Stack symbols as dotted rules."""
         for state in states:
             yield printable(dotted(self._network, state).replace("\n", "⏎"))
 
@@ -172,7 +183,7 @@ def _is_piece(token: bytes) -> bool:
 
 
 def _common(one: tuple[int, ...], other: tuple[int, ...]) -> int:
-    """The length of the common beginning."""
+    """The length of the common prefix."""
     same = 0
     for a, b in zip(one, other, strict=False):
         if a != b:

@@ -1,7 +1,7 @@
 """Graphs of scanners and subterminal trees: DOMINO's Figures 3(b), 3(d), 3(e) and 4.
 
-The available text of the paper lacks the drawings. The grammar of Figure 3(a) is given in §3.1 and
-§3.2; of its vocabulary (c) only this is sure: numbers, ``+``, ``+1``, ``(``, ``)``, the end token,
+The available text of the paper lacks the drawings. The grammar of Figure 3(a) is in §3.1 and §3.2;
+of its vocabulary (c) only this is certain: numbers, ``+``, ``+1``, ``(``, ``)``, the end token,
 and a token that needs k = 2 after ``(12``, here ``)+1``. The paper's boxes for
 subterminals become brackets that are open where the terminal continues: ``[int]`` full, ``[int…``
 start, ``…int]`` end, ``…int…`` continuation.
@@ -26,13 +26,13 @@ from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.toy import named_toy
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
-#: Figure 3(a): sums of numbers, in brackets or not; a number is one terminal.
+#: Figure 3(a): sums of numbers, with or without brackets; a number is one terminal.
 FIGURE_3 = "E ::= int | '(' E ')' | E '+' E;\nint ::= #'[1-9][0-9]*|0+';"
 
-#: Letters of a terminal's name, and of the tokens at a node, that are drawn.
-_NAME, _TOKENS = 16, 26
-#: Tokens of a node that are told one by one.
-_EXAMPLES = 12
+#: The most drawn letters of a terminal's name, and of the tokens at a node.
+_MAX_NAME, _MAX_TOKENS = 16, 26
+#: The most tokens of a node that are listed.
+_MAX_EXAMPLES = 12
 
 
 def draw_scanner(scanner: Scanner, name: str = "character scanner") -> Graph:
@@ -54,7 +54,7 @@ def draw_scanner(scanner: Scanner, name: str = "character scanner") -> Graph:
 
 
 def draw_boxes(scanner: Scanner, name: str = "character scanner") -> Graph:
-    """The same, without looking into the boxes."""
+    """The scanner with a plain box for each terminal."""
     begin = Node("begin", "q₀", ("initial",), "between two terminals")
     end = Node("end", "qₐ", ("final",), "a terminal has ended")
     boxes = [
@@ -74,7 +74,7 @@ def draw_boxes(scanner: Scanner, name: str = "character scanner") -> Graph:
 
 
 def draw_terminal(terminal: Terminal) -> Graph:
-    """Figure 4: the automaton of a terminal, entered where its name stands."""
+    """Figure 4: the automaton of a terminal."""
     dfa = terminal.dfa
     read = folded(dfa)
     nodes = [state_node(s, dfa.initial, bool(dfa.finals[s])) for s in sorted(read.states)]
@@ -88,10 +88,10 @@ def draw_terminal(terminal: Terminal) -> Graph:
 def draw_tree(
     scanner: Scanner, trees: Trees, vocabulary: Vocabulary, at: State, name: str = ""
 ) -> Graph:
-    """Figure 3(d): T_q, its edges subterminals, the tokens that read so at its nodes.
+    """Figure 3(d): T_q, with subterminals on its edges and their tokens at its nodes.
 
-    Where the terminal at hand may end, what may come after it is drawn as the paper has it:
-    at the same root.
+    If the current terminal may end, the terminals after it are drawn at the same root, as in the
+    paper.
     """
     picture = _Picture(scanner, vocabulary)
     picture.root("root", at)
@@ -105,10 +105,10 @@ def draw_tree(
 
 
 def draw_pruned(constraint: DominoConstraint, state: int, name: str = "") -> Graph:
-    """Figure 3(e): the trees of a state, with what the parser refuses and what k leaves out.
+    """Figure 3(e): the trees of a state, with the parts that the parser and k exclude.
 
-    Edges and nodes are ``refused`` where the parser allows no such terminal (what lies below
-    is not drawn), ``deeper`` where it does, further than k; then the label says what k it takes.
+    Edges and nodes are ``refused`` if the parser does not allow the terminal (nodes below are not
+    drawn), ``deeper`` if it is allowed but beyond k; then the label has the k it takes.
     """
     scanner, parser = constraint.scanner, constraint.parser
     trees = _whole_trees(constraint)
@@ -117,7 +117,7 @@ def draw_pruned(constraint: DominoConstraint, state: int, name: str = "") -> Gra
     for number, (at, parsed) in enumerate(sorted(constraint.readings[state], reverse=True)):
         root = f"root{number}"
         if at == BETWEEN and parsed in roots:
-            root = roots[parsed]  # the terminal at hand may end: its root has this tree as well
+            root = roots[parsed]  # the current terminal may end: its root has this tree as well
         else:
             picture.root(root, at)
         if scanner.accepting[at]:
@@ -137,7 +137,7 @@ def draw_pruned(constraint: DominoConstraint, state: int, name: str = "") -> Gra
 
 
 def _whole_trees(constraint: DominoConstraint) -> Trees:
-    """The trees with what lies beyond the lookahead."""
+    """The trees, including the part beyond the lookahead."""
     trie, limits = constraint.vocabulary.trie, constraint.limits
     if constraint.levels >= trie.height:
         return constraint.trees
@@ -146,7 +146,7 @@ def _whole_trees(constraint: DominoConstraint) -> Trees:
 
 @dataclass(frozen=True, slots=True)
 class _Picture:
-    """A graph of trees while it grows."""
+    """The builder of a graph of trees."""
 
     scanner: Scanner
     vocabulary: Vocabulary
@@ -157,17 +157,17 @@ class _Picture:
         self.nodes.append(Node(root, self.place(at), ("initial",), f"scanner state {at}"))
 
     def place(self, at: State) -> str:
-        """A state of the scanner as people speak of it."""
+        """The title of a scanner state."""
         return "q₀" if at == BETWEEN else f"…{self._name(int(self.scanner.owner[at]))}"
 
     def end(self, root: str, mark: str = "") -> None:
-        """r_EOS, where a text may end."""
+        """The node r_EOS, if a text may end."""
         node = Node(f"{root}-end", "EOS", ("final",), "the end token")
         self.nodes.append(_marked(node, mark))
         self.edges.append(_marked_edge(Edge(root, node.id, ("[$]",), ("full",)), mark, 0))
 
     def hang(self, root: str, tree: SubterminalTree, marks: Mapping[int, str]) -> None:
-        """A tree below a root; ``marks`` tell which nodes are refused or deeper."""
+        """A tree below a root; ``marks`` says which nodes are refused or deeper."""
         node = 0
         while node < len(tree):
             mark = marks.get(node, "")
@@ -182,7 +182,7 @@ class _Picture:
     def _pieces(
         self, root: str, source: str, tree: SubterminalTree, node: int, is_inner: bool
     ) -> Iterator[tuple[Node, Edge]]:
-        """A node as drawn: that of whole terminals with all below, and that of partial ones."""
+        """A drawn node: for whole terminals with its subtree, for partial ones without."""
         low, high = int(tree.first[node]), int(tree.first[node + 1])
         tokens, partial = tree.tokens[low:high].tolist(), tree.partial[low:high].tolist()
         ids = f"{root}-{tree.state}-{node}", f"{root}-{tree.state}-{node}-partial"
@@ -192,17 +192,17 @@ class _Picture:
             if its or goes_on:
                 kind = _KINDS[is_inner, which]
                 label = _BRACKETS[kind].format(self._name(int(tree.terminal[node])))
-                told = self._told(its)
-                shown = Node(its_id, told, title=f"{len(its):,} tokens: {told}")
+                label_text = self._token_list(its)
+                shown = Node(its_id, label_text, title=f"{len(its):,} tokens: {label_text}")
                 yield shown, Edge(source, its_id, (label,), (kind,), len(its), self._examples(its))
 
-    def _told(self, tokens: list[TokenId]) -> str:
-        told = " ".join(self._examples(tokens))
-        more = f" +{len(tokens) - _EXAMPLES:,}" if len(tokens) > _EXAMPLES else ""
-        return shorten(told, _TOKENS - len(more)) + more
+    def _token_list(self, tokens: list[TokenId]) -> str:
+        label_text = " ".join(self._examples(tokens))
+        more = f" +{len(tokens) - _MAX_EXAMPLES:,}" if len(tokens) > _MAX_EXAMPLES else ""
+        return shorten(label_text, _MAX_TOKENS - len(more)) + more
 
     def _examples(self, tokens: list[TokenId]) -> tuple[str, ...]:
-        return tuple(visible(self.vocabulary.tokens[t] or b"") for t in tokens[:_EXAMPLES])
+        return tuple(visible(self.vocabulary.tokens[t] or b"") for t in tokens[:_MAX_EXAMPLES])
 
     def _name(self, terminal: int) -> str:
         return _short(self.scanner.terminals[terminal].name)
@@ -211,7 +211,7 @@ class _Picture:
         return Graph(name, tuple(self.nodes), tuple(self.edges))
 
 
-#: The kind of a subterminal: whether it belongs to a terminal already begun, and is not finished.
+#: The kind of a subterminal, by whether it continues a terminal and whether it is unfinished.
 _KINDS = {
     (False, False): "full",
     (False, True): "begins",
@@ -226,16 +226,16 @@ def _marked(node: Node, mark: str) -> Node:
 
 
 def _marked_edge(edge: Edge, mark: str, depth: int) -> Edge:
-    """An edge with its mark, which its label says too: not everybody sees colours."""
+    """An edge with its mark; the label has it too, since colour alone is not accessible."""
     if not mark:
         return edge
     (label,) = edge.labels
-    told = f"✗ {label}" if mark == "refused" else f"{label} k={depth}"
-    return replace(edge, labels=(told,), kinds=(*edge.kinds, mark))
+    label_text = f"✗ {label}" if mark == "refused" else f"{label} k={depth}"
+    return replace(edge, labels=(label_text,), kinds=(*edge.kinds, mark))
 
 
 def _short(name: str) -> str:
-    return shorten(visible(name), _NAME)
+    return shorten(visible(name), _MAX_NAME)
 
 
 def _framed(number: int) -> str:
@@ -258,9 +258,9 @@ def figure_3b() -> Graph:
 
 
 def figure_3d(text: bytes = b"12") -> Graph:
-    """The subterminal tree of the scanner after a text of one terminal; of q₀ after none.
+    """The subterminal tree of the scanner after a text of one terminal; of q₀ after the empty text.
 
-    Of R itself: whatever terminal after whatever terminal, as the parser has not been asked.
+    Of R: any terminal may follow any other, because the parser is not used.
     """
     constraint = figure_3_constraint()
     scanner = constraint.scanner
@@ -273,7 +273,7 @@ def figure_3d(text: bytes = b"12") -> Graph:
 
 
 def figure_3e(k: int | None = 0, text: bytes = b"(12") -> Graph:
-    """What the parser leaves of the tree after a text, and what a lookahead leaves of that."""
+    """The tree after a text, pruned by the parser and by the lookahead."""
     constraint = figure_3_constraint(k)
     state = constraint.readings.after(constraint.initial, text)
     return draw_pruned(constraint, constraint.initial if state is None else state, "figure 3(e)")
@@ -285,7 +285,7 @@ def figure_4() -> Graph:
     return draw_terminal(next(terminal for terminal in terminals if terminal.name == "int"))
 
 
-#: The figures by what a lesson calls them.
+#: The figures, by their names in lessons.
 FIGURES: dict[str, Callable[[], Graph]] = {
     "domino-3b": figure_3b,
     "domino-3d": figure_3d,

@@ -1,6 +1,6 @@
 """Groups the tokens of a machine's rows: one edge for each pair of states.
 
-A row may have thousands of tokens; an edge says how many, which, and a few worth reading.
+A row may have thousands of tokens; an edge has their number, a list, and a few readable examples.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from workbench.constraint.labels import LabelTokens, LabelVocabulary, first_labe
 from workbench.drawing.graph import Edge
 from workbench.vocabulary.vocabulary import Vocabulary
 
-#: Tokens between two states that are all written out; of more, a few and their number.
-WRITTEN_OUT = 3
+#: Up to this many tokens between two states are all drawn; of more, a few and their number.
+MAX_WRITTEN_OUT = 3
 
-#: The same where the whole vocabulary is small enough to know by heart.
-WRITTEN_OUT_TOY = 8
-TOY = 40
+#: The same limit for small vocabularies, and the most tokens of a small vocabulary.
+MAX_WRITTEN_OUT_TOY = 8
+MAX_TOY_TOKENS = 40
 
-#: Tokens listed in the side panel, and tokens looked at for examples.
-_LISTED = 60
-LOOKED_AT = 400
+#: The most tokens listed in the side panel, and the most tokens searched for examples.
+_MAX_LISTED = 60
+MAX_SEARCHED = 400
 
-#: Examples in the label of a group, and letters they may have together.
-EXAMPLES, _EXAMPLES_WIDTH = 8, 11
+#: The most examples in the label of a group, and the most letters they have together.
+MAX_EXAMPLES, _MAX_EXAMPLES_WIDTH = 8, 11
 
 
 _first = itemgetter(0)
 
 
 class TokenRows(NamedTuple):
-    """Token edges of some states of a machine: source, token and target of each, (E,)."""
+    """The token edges of some states of a machine: source, token and target of each, (E,)."""
 
     vocabulary: Vocabulary
     sources: npt.NDArray[np.int64]
@@ -77,7 +77,7 @@ class TokenRows(NamedTuple):
 def token_edges(
     rows: TokenRows, dfa: Dfa | LazyDfa, whole: npt.NDArray[np.bool_]
 ) -> tuple[Edge, ...]:
-    """The edges between character states: ``whole`` says which states are some, (Q,)."""
+    """The edges between character states; ``whole`` marks the character states, (Q,)."""
     skips = passing_over(rows, dfa, whole)
     plain: list[Edge] = []
     pieces: list[Edge] = []
@@ -89,7 +89,7 @@ def token_edges(
 
 
 def plain_edges(rows: TokenRows) -> tuple[Edge, ...]:
-    """An edge for every two states of a machine that is about tokens alone."""
+    """An edge for every two states of a machine without character states."""
     none = np.zeros(len(rows.sources), np.bool_)
     return tuple(
         _token_edge(rows, int(rows.sources[group[0]]), int(rows.targets[group[0]]), False, group)
@@ -98,19 +98,19 @@ def plain_edges(rows: TokenRows) -> tuple[Edge, ...]:
 
 
 def _groups(rows: TokenRows, skips: npt.NDArray[np.bool_]) -> Iterator[npt.NDArray[np.int64]]:
-    """The numbers of the edges that share source, target and whether they skip; labels apart."""
+    """The indices of edges with equal source, target and skipping; labels are separate."""
     sources, targets = rows.sources, rows.targets
     if not len(sources):
         return
-    signs = rows.token_ids >= first_label_id(rows.vocabulary)
-    order = np.lexsort((signs, skips, targets, sources))
-    keys = np.stack((sources[order], targets[order], skips[order], signs[order]))
+    is_label = rows.token_ids >= first_label_id(rows.vocabulary)
+    order = np.lexsort((is_label, skips, targets, sources))
+    keys = np.stack((sources[order], targets[order], skips[order], is_label[order]))
     cuts = np.flatnonzero((keys[:, 1:] != keys[:, :-1]).any(axis=0)) + 1
     yield from np.split(order, cuts)
 
 
 def _through(pieces: list[Edge], whole: set[str]) -> Iterator[Edge]:
-    """For every two character states one edge for all tokens that stop between them."""
+    """For every two character states one edge for all tokens that end inside a character."""
     onward: defaultdict[str, list[Edge]] = defaultdict(list)
     for edge in pieces:
         onward[edge.source].append(edge)
@@ -143,8 +143,8 @@ def _token_edge(
     tokens = rows.vocabulary.tokens
     if read := labels_among(rows.vocabulary, rows.token_ids[group]):
         return terminal_edge(str(source), str(target), read)
-    few = WRITTEN_OUT_TOY if len(rows.vocabulary) <= TOY else WRITTEN_OUT
-    looked = [tokens[i] or b"" for i in rows.token_ids[group[:LOOKED_AT]].tolist()]
+    few = MAX_WRITTEN_OUT_TOY if len(rows.vocabulary) <= MAX_TOY_TOKENS else MAX_WRITTEN_OUT
+    looked = [tokens[i] or b"" for i in rows.token_ids[group[:MAX_SEARCHED]].tolist()]
     edge = counted_edge(str(source), str(target), looked, len(group), few)
     return replace(edge, kinds=("skip",)) if skips else edge
 
@@ -152,26 +152,25 @@ def _token_edge(
 def counted_edge(source: str, target: str, tokens: list[bytes], count: int, few: int) -> Edge:
     """The edge of ``count`` tokens, of which some are given.
 
-    Up to ``few`` are written out; of more the label says how many, with the first that a reader
-    knows at sight.
+    Up to ``few`` are drawn; of more the label has their number and the most readable ones.
     """
     seen = [look(token) for token in tokens]
-    # some vocabularies have two tokens of the same bytes; one look at them is enough
+    # some vocabularies have two tokens with the same bytes, which are shown once
     listed = list(dict.fromkeys(text for _, text in seen))
     telling = [text for _, text in sorted(dict.fromkeys(seen), key=_first)]
     labels = tuple(listed)
     if len(listed) > few or count > len(tokens):
         labels = (f"{_counted(count)}: {fitting(telling)}",)
-    more = f"\nand {count - _LISTED:,} more" if count > _LISTED else ""
+    more = f"\nand {count - _MAX_LISTED:,} more" if count > _MAX_LISTED else ""
     return Edge(
         source,
         target,
         labels,
         (),
         count,
-        tuple(telling[:EXAMPLES]),
+        tuple(telling[:MAX_EXAMPLES]),
         title=f"{_counted(count)}: {'  '.join(listed[:12])}",
-        detail="\n".join(listed[:_LISTED]) + more,
+        detail="\n".join(listed[:_MAX_LISTED]) + more,
     )
 
 
@@ -180,10 +179,10 @@ def fitting(texts: Sequence[str]) -> str:
     shown = ""
     for i, text in enumerate(texts):
         longer = f"{shown}  {text}" if shown else text
-        if columns(longer) > _EXAMPLES_WIDTH:
-            return f"{shown} …" if shown else f"{fitted(text, _EXAMPLES_WIDTH)} …"
+        if columns(longer) > _MAX_EXAMPLES_WIDTH:
+            return f"{shown} …" if shown else f"{fitted(text, _MAX_EXAMPLES_WIDTH)} …"
         shown = longer
-        if i == EXAMPLES - 1 and i < len(texts) - 1:
+        if i == MAX_EXAMPLES - 1 and i < len(texts) - 1:
             return f"{shown} …"
     return shown
 
@@ -191,30 +190,30 @@ def fitting(texts: Sequence[str]) -> str:
 def labels_among(
     vocabulary: Vocabulary, token_ids: npt.NDArray[np.int32]
 ) -> tuple[LabelTokens, ...]:
-    """The labels whose signs are among some tokens."""
+    """The labels whose encodings are among some tokens."""
     if not isinstance(vocabulary, LabelVocabulary):
         return ()
     return tuple(one for one in vocabulary.labels if one.code_id in token_ids)
 
 
 def terminal_edge(source: str, target: str, labels: Sequence[LabelTokens]) -> Edge:
-    """The edge of labels: however many tokens they read, it is one."""
-    told = [(one.label, _counted(len(one.mask))) for one in labels]
+    """The single edge of some labels, whatever the number of tokens they read."""
+    counts = [(one.label, _counted(len(one.mask))) for one in labels]
     return Edge(
         source,
         target,
-        tuple(f"{label.name}\n{count}" for label, count in told),
+        tuple(f"{label.name}\n{count}" for label, count in counts),
         ("terminal",),
         sum(len(one.mask) for one in labels),
-        title="\n".join(f"{label.name}, {label.what}: {count}" for label, count in told),
+        title="\n".join(f"{label.name}, {label.what}: {count}" for label, count in counts),
     )
 
 
 @lru_cache(maxsize=1 << 18)
 def look(token: bytes) -> tuple[tuple[bool, bool, bool], str]:
-    """A token as text, and how little it tells: sorts those a reader knows at sight to the front.
+    """A token as text, with a sort key that puts readable tokens first.
 
-    Cached, since the same tokens are on most edges: 26,000 of them took nine seconds.
+    Cached, since the same tokens are on most edges: without it 26,000 edges took nine seconds.
     """
     text = visible(token)
     return ("<" in text, not any(map(str.isalnum, text)), not 2 <= len(text) <= 8), text
@@ -225,19 +224,19 @@ def passing_over(
 ) -> npt.NDArray[np.bool_]:
     """For each token edge whether it passes a character state that is neither of its ends, (E,).
 
-    Cost: all edges at once, one step for each byte of the longest token.
+    Cost: all edges in parallel, one step for each byte of the longest token.
     """
-    spelt, lengths = padded(rows.vocabulary)
+    token_bytes, lengths = padded(rows.vocabulary)
     skips = np.zeros(len(rows.sources), np.bool_)
     alive = np.arange(len(rows.sources))
     state = rows.sources.copy()
-    for position in range(spelt.shape[1]):
-        # the state after a token's last byte is its target, so the last step is not taken
+    for position in range(token_bytes.shape[1]):
+        # the state after a token's last byte is its target, so the last step is skipped
         on = lengths[rows.token_ids[alive]] > position + 1
         alive, state = alive[on], state[on]
         if not len(alive):
             break
-        state = dfa.table[state, dfa.classes[spelt[rows.token_ids[alive], position]]].astype(
+        state = dfa.table[state, dfa.classes[token_bytes[rows.token_ids[alive], position]]].astype(
             np.int64
         )
         other = (state != rows.sources[alive]) & (state != rows.targets[alive])

@@ -1,12 +1,11 @@
-"""Token edges over the lanes: which tokens may be read in the current state, and where they lead.
+"""Token edges over the lanes: the tokens that may be read in the current state, and their targets.
 
 Composition keeps the states of the character machine, so the machine over tokens is drawn on the
-same lanes. The edges of the current state are drawn alone: every state a token leads to has a
-*flag* above its row, with one segment for each stack effect. A *bus* joins the current state to the
-flags; it runs above the rows and through the left margin, never across a label.
+same lanes. Only the edges of the current state are drawn: every state a token leads to has a *flag*
+above its row, with one segment for each stack effect. A *bus* joins the current state to the flags;
+it runs above the rows and through the left margin, never across a label.
 
-Where the lanes with their flags do not fit into the box, ``fan`` lists the flags one below the
-other.
+If the lanes with their flags do not fit into the box, ``fan`` lists the flags in a column.
 """
 
 from __future__ import annotations
@@ -17,38 +16,38 @@ from dataclasses import dataclass, field, replace
 from xml.etree import ElementTree
 
 from workbench.base.visible_text import columns, count_of, fitted, printable, shorten
-from workbench.drawing.connectors import BOX, CHAR, LONGEST, TOKEN, Point
+from workbench.drawing.connectors import BOX, CHAR, MAX_LABEL_LETTERS, TOKEN, Point
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.lane_svg import add_rect, add_text, draw_line, draw_state, root_of, svg_of
 from workbench.drawing.lanes import RADIUS, STREET, LaneLayout, Line, Placed, lay_out
 from workbench.drawing.lanes import state_width as width_of
 from workbench.drawing.token_edges import fitting
 
-#: Stack effects of one landing state that are drawn apart.
-_MOST_EFFECTS = 4
+#: The most stack effects of one target that are drawn separately.
+_MAX_EFFECTS = 4
 
-#: Left margin for the bus and for the lines of calls on the stack; heights of the bus, of a line of
-#: flags and of the arrows below them.
+#: The left margin for the bus and for the lines of calls on the stack; the heights of the bus, of a
+#: line of flags and of the arrows below them.
 _MARGIN, _BUS, _FLAG, _ARROW = 34.0, 9.0, BOX + 5, 11.0
 
-#: A flag lies in the lowest line that has room within this distance of its state.
-_NEAR = 90.0
+#: A flag is in the lowest line that has room within this distance of its state.
+_MAX_DISTANCE = 90.0
 
-#: Square pixels that a state takes in lanes at least: with its way on, in a row with a rail.
+#: The least square pixels of a state in lanes: with its outgoing edge, in a row with a rail.
 _STATE_AREA = 38 * 30
 
-#: Rows of a fan: their height, and x of their flags.
+#: The height of the rows of a fan, and the x of their flags.
 _FAN_ROW, _FAN_X = 27.0, 52.0
 
 
 @dataclass(slots=True)
 class _Segment:
-    """What one edge writes on a flag."""
+    """The text of one edge on a flag."""
 
     edge: int
     text: str
     mark: str
-    #: The numbers of the leaving edges it stands for.
+    #: The numbers of the leaving edges it represents.
     parts: tuple[int, ...] = ()
 
     @property
@@ -58,9 +57,9 @@ class _Segment:
 
 @dataclass(slots=True)
 class _Flag:
-    """All edges that lead to one state."""
+    """The flag of one target: all edges that lead to it."""
 
-    #: The label in which a token ends, where that is inside a folded edge; else empty.
+    #: The label in which a token ends if it ends inside a folded edge; else empty.
     inside: str
     #: The state at which the arrow ends, or the one from which the folded edge starts.
     anchor: str
@@ -69,7 +68,7 @@ class _Flag:
     segments: list[_Segment]
     tokens: int
     x: float = 0.0
-    #: Number of the line of flags, from the row upwards.
+    #: The number of the line of flags, from the row upwards.
     line: int = 0
 
     @property
@@ -86,14 +85,14 @@ class TokenPicture:
     width: float
     height: float
     note: str = ""
-    #: For each token edge of the graph the numbers of the edges it was made of.
+    #: For each token edge of the graph the numbers of the edges it represents.
     parts: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
 
 def over_lanes(
     base: Graph, leaving: Sequence[Edge], centre: str, width: float, height: float
 ) -> TokenPicture | None:
-    """The lanes with the token edges of one state; None where they do not fit into the box.
+    """The lanes with the token edges of one state; None if they do not fit into the box.
 
     ``base`` holds the lanes; ``leaving`` are the token edges of ``centre``.
     """
@@ -111,7 +110,7 @@ def over_lanes(
     names = list(graph.clusters) or [""]
     layout, rows = _laid_out(graph, names, flags, centre, width)
     high = {one.name: one.height + STREET for one in layout.lanes}
-    # the lanes that tokens lead to, those with the most tokens first; others where there is room
+    # the lanes that tokens lead to, those with the most tokens first; others if there is room
     room, chosen = height + STREET, set[str]()
     for name in sorted(names, key=lambda name: (name != lane, -counts.get(name, 0))):
         if high[name] <= room:
@@ -172,7 +171,7 @@ def _flags(base: Graph, leaving: Sequence[Edge], centre: str) -> tuple[Graph, li
 
 
 def _shown(base: Graph, state: str) -> str:
-    """A state as it is drawn: one inside a counted repetition is drawn as its first state."""
+    """The drawn state for a state: for one inside a counted repetition its first state."""
     if any(node.id == state for node in base.nodes):
         return state
     return _within(base, state)[0] or base.initial or base.nodes[0].id
@@ -192,25 +191,25 @@ def _within(base: Graph, state: str) -> tuple[str, str, str]:
     return edge.source, edge.labels[0] if edge.labels else "", element
 
 
-#: An edge, and the numbers of the leaving edges it stands for.
+#: An edge, and the numbers of the leaving edges it represents.
 _Part = tuple[Edge, tuple[int, ...]]
 
 
 def _few(group: Sequence[_Part]) -> list[_Part]:
-    """The edges to one place: one for each stack effect, and one in all where there are many."""
+    """The edges to one target: one for each stack effect, or a single one if there are too many."""
     alike: defaultdict[tuple[str, tuple[str, ...]], list[_Part]] = defaultdict(list)
     for edge, parts in group:
         alike[edge.mark, edge.kinds].append((edge, parts))
     merged = [_joined(same) for same in alike.values()]
-    if len(merged) <= _MOST_EFFECTS:
+    if len(merged) <= _MAX_EFFECTS:
         return merged
     counts = {
         "▼": [len(edge.pops) for edge, _ in merged],
         "▲": [len(edge.pushes) for edge, _ in merged],
     }
     marks = [
-        f"{sign}{min(found)}–{max(found)}" if min(found) < max(found) else f"{sign}{max(found)}"
-        for sign, found in counts.items()
+        f"{mark}{min(found)}–{max(found)}" if min(found) < max(found) else f"{mark}{max(found)}"
+        for mark, found in counts.items()
         if max(found)
     ]
     edge, parts = _joined(merged)
@@ -218,14 +217,17 @@ def _few(group: Sequence[_Part]) -> list[_Part]:
 
 
 def _joined(group: Sequence[_Part]) -> _Part:
-    """Edges with the same ends as one."""
+    """Merge edges with the same ends."""
     if len(group) == 1:
         return group[0]
     edges = [edge for edge, _ in group]
     count = sum(edge.count for edge in edges)
     labels = tuple(dict.fromkeys(label for edge in edges for label in edge.labels))
     examples = tuple(dict.fromkeys(text for edge in edges for text in edge.examples))
-    if any(len(edge.labels) < edge.count for edge in edges) or columns("  ".join(labels)) > LONGEST:
+    if (
+        any(len(edge.labels) < edge.count for edge in edges)
+        or columns("  ".join(labels)) > MAX_LABEL_LETTERS
+    ):
         labels = (f"{count:,} tokens: {fitting(examples)}",)
     joined = replace(
         edges[0],
@@ -240,9 +242,9 @@ def _joined(group: Sequence[_Part]) -> _Part:
 
 def _segment(number: int, edge: Edge, parts: tuple[int, ...]) -> _Segment:
     text = "  ".join(edge.labels)
-    if len(edge.labels) > 1 and columns(text) > LONGEST:
+    if len(edge.labels) > 1 and columns(text) > MAX_LABEL_LETTERS:
         text = f"{edge.count:,} tokens: {'  '.join(edge.labels)}"
-    return _Segment(number, fitted(text.replace("\n", " "), LONGEST), edge.mark, parts)
+    return _Segment(number, fitted(text.replace("\n", " "), MAX_LABEL_LETTERS), edge.mark, parts)
 
 
 def _parts_of(flags: Sequence[_Flag]) -> dict[int, tuple[int, ...]]:
@@ -310,8 +312,8 @@ def _laid_out(
 def _arranged(flags: Sequence[tuple[_Flag, float]], riser: float | None, width: float) -> int:
     """Give the flags of a row their x and their line; returns the number of lines.
 
-    Each comes with the x of its state. A flag goes into the lowest line in which it can lie over
-    its state, or near it.
+    Each is given with the x of its state. A flag is put into the lowest line in which it can be
+    above its state, or near it.
     """
     left, right = _MARGIN + 8, width - 4
     lines: list[list[tuple[float, float]]] = []
@@ -320,7 +322,7 @@ def _arranged(flags: Sequence[tuple[_Flag, float]], riser: float | None, width: 
         column = [] if riser is None else [(riser + 2, riser + 14)]
         for number, taken in enumerate(lines):  # noqa: B007
             x = _free(taken, flag.width, wanted, left, right)
-            if x is not None and abs(x - wanted) < _NEAR:
+            if x is not None and abs(x - wanted) < _MAX_DISTANCE:
                 break
         else:
             number, taken = len(lines), column
@@ -393,8 +395,8 @@ def _drawn(layout: LaneLayout, slots: Mapping[tuple[str, int], _Slot], centre: s
 
 
 def _foot(layout: LaneLayout, flag: _Flag, state: Placed, centre: str) -> Point:
-    """Where the arrow of a flag ends: at its state, or at the label in which the token ends."""
-    shown = fitted(printable(flag.inside).replace("\n", " "), LONGEST)
+    """The end of a flag's arrow: its state, or the label in which the token ends."""
+    shown = fitted(printable(flag.inside).replace("\n", " "), MAX_LABEL_LETTERS)
     for lane in layout.lanes if flag.inside else ():
         for label in lane.labels:
             sources = {layout.graph.edges[number].source for number in label.edges}
@@ -439,7 +441,7 @@ def _draw_flag(parent: ElementTree.Element, flag: _Flag, x: float, y: float, gra
 def fan(
     base: Graph, leaving: Sequence[Edge], centre: str, width: float, height: float
 ) -> TokenPicture:
-    """The flags of the current state one below the other, those with the most tokens first."""
+    """The flags of the current state in a column, those with the most tokens first."""
     centre = _shown(base, centre)
     graph, flags = _flags(base, leaving, centre)
     flags.sort(key=lambda flag: -flag.tokens)
@@ -493,7 +495,7 @@ def fan(
 
 
 def _fan_rows(flags: Sequence[_Flag], room: float) -> list[_Flag]:
-    """The flags, those that are too wide as several."""
+    """The flags; one that is too wide is split."""
     rows: list[_Flag] = []
     for flag in flags:
         line: list[_Segment] = []

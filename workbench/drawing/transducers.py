@@ -2,8 +2,8 @@
 
 Labels are ``read:written`` with ε for nothing (Koo et al. 2024, Figures 3, 4, 7 and 9).
 
-The drawings themselves say no more than their captions do, and the machines here follow those: what
-a caption leaves open (an ε more or less) is noted with the figure. Figure 8 is a flowchart.
+The machines here follow the captions of the figures; details that a caption leaves open (one ε more
+or less) are noted with the figure. Figure 8 is a flowchart.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from workbench.syntax.regex.parser import parse_regex
 from workbench.vocabulary.toy import named_toy
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
-#: Tokens whose whole transducer is still drawn; of more, this many are.
-EXCERPT = 24
+#: The most tokens of a drawn transducer; of larger vocabularies this many are drawn.
+MAX_DRAWN_TOKENS = 24
 
 
 @dataclass(frozen=True, slots=True)
 class FstEdge:
-    """One edge; None where nothing is read, or nothing written."""
+    """One edge; None for ε as input or output."""
 
     source: int
     target: int
@@ -58,9 +58,9 @@ class Fst:
     edges: tuple[FstEdge, ...]
 
     def transduce(self, text: Sequence[bytes]) -> set[bytes]:
-        """Everything the machine can write while it reads these symbols.
+        """All outputs of the machine for this input.
 
-        A machine that writes in circles without reading has no answer; there are none here.
+        It does not end for a machine with an ε-cycle that writes; no figure has one.
         """
         results: set[bytes] = set()
         waiting = [(self.initial, 0, b"")]
@@ -79,7 +79,7 @@ class Fst:
 
 
 def fst(edges: Iterable[tuple[int, int, str, str]], finals: Iterable[int], initial: int = 0) -> Fst:
-    """A transducer written out by hand: (source, target, read, written), empty for ε."""
+    """A transducer from a list of edges: (source, target, read, written), empty for ε."""
     listed = tuple(
         FstEdge(source, target, reads.encode() or None, writes.encode() or None)
         for source, target, reads, writes in edges
@@ -105,7 +105,7 @@ BRACKETED_RUNS = fst(
 
 
 def detokenizer(tokens: Iterable[bytes]) -> Fst:
-    """The transducer that reads tokens and writes their characters, a cycle a token.
+    """The transducer that reads tokens and writes their characters, one cycle per token.
 
     Source: Koo et al. 2024, Algorithm 1 and Figure 9 (left).
     """
@@ -122,7 +122,7 @@ def detokenizer(tokens: Iterable[bytes]) -> Fst:
 
 
 def merged_detokenizer(tokens: Iterable[bytes]) -> Fst:
-    """The same with the common beginnings of the cycles merged into a trie.
+    """The same transducer with the common prefixes of the cycles merged into a trie.
 
     Source: Koo et al. 2024, §2.3, Appendix B.1.2 and Figures 4 and 9 (right).
     """
@@ -142,7 +142,7 @@ def merged_detokenizer(tokens: Iterable[bytes]) -> Fst:
 
 
 def _characters(token: bytes) -> list[bytes]:
-    """A token cut into characters; bytes that are none stand alone."""
+    """The characters of a token; bytes that are no characters are separate."""
     return [c.encode("utf-8", "surrogateescape") for c in token.decode("utf-8", "surrogateescape")]
 
 
@@ -184,20 +184,20 @@ def _symbol(symbol: bytes | None) -> str:
     return "ε" if symbol is None else visible(symbol)
 
 
-def draw_detokenizer(vocabulary: Vocabulary, count: int = EXCERPT) -> Graph:
+def draw_detokenizer(vocabulary: Vocabulary, count: int = MAX_DRAWN_TOKENS) -> Graph:
     """The vocabulary's detokenizing transducer T_V, prefixes merged; of a large one an excerpt."""
     tokens, note = _excerpt(vocabulary, count)
     return draw_fst(merged_detokenizer(tokens), "detokenizing transducer", note)
 
 
-def draw_unmerged_detokenizer(vocabulary: Vocabulary, count: int = EXCERPT) -> Graph:
-    """The same as Algorithm 1 builds it, before any prefix is merged."""
+def draw_unmerged_detokenizer(vocabulary: Vocabulary, count: int = MAX_DRAWN_TOKENS) -> Graph:
+    """The transducer of Algorithm 1, without merged prefixes."""
     tokens, note = _excerpt(vocabulary, count)
     return draw_fst(detokenizer(tokens), "detokenizing transducer, prefixes not merged", note)
 
 
 def _excerpt(vocabulary: Vocabulary, count: int) -> tuple[list[bytes], str]:
-    """The tokens to draw, and a sentence about those left out."""
+    """The tokens to draw, and a sentence about the others."""
     usual = [(i, token) for i, token in enumerate(vocabulary.tokens) if token is not None]
     if len(usual) <= count:
         return [token for _, token in usual], ""
@@ -207,7 +207,7 @@ def _excerpt(vocabulary: Vocabulary, count: int) -> tuple[list[bytes], str]:
 
 
 def _telling(usual: list[tuple[TokenId, bytes]], count: int) -> Iterator[tuple[TokenId, bytes]]:
-    """Tokens that share beginnings, so that the merging can be seen: families around one stem."""
+    """Tokens with common prefixes, so that the merging is visible: families with one stem."""
     families: defaultdict[bytes, list[tuple[TokenId, bytes]]] = defaultdict(list)
     for entry in usual:
         if 2 <= len(entry[1]) <= 6 and entry[1].isascii() and entry[1].isalpha():
@@ -224,7 +224,7 @@ def _telling(usual: list[tuple[TokenId, bytes]], count: int) -> Iterator[tuple[T
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One drawing: what it shows, and how to make it."""
+    """One figure: its caption, and a function that builds its graph."""
 
     caption: str
     build: Callable[[], Graph]
@@ -235,9 +235,9 @@ ANBN = "S ::= 'ab' | 'a' S 'b';"
 
 
 def figure(name: str) -> Graph:
-    """A figure by its number and place: ``1-left``, ``1-center``, …, ``9-right``.
+    """A figure by its number and position: ``1-left``, ``1-center``, …, ``9-right``.
 
-    Raises: WorkbenchError for a name that is none.
+    Raises: WorkbenchError for an unknown name.
     """
     if name not in FIGURES:
         raise WorkbenchError(f"expected a figure, not {name!r}", f"there are {', '.join(FIGURES)}")

@@ -1,8 +1,8 @@
 """Chooses the view of a machine that can be read in a given box.
 
-A picture is *legible* when, as it opens, every label is at least 9 pixels high, no label
-overlaps another, and enough of the drawn states are in view. The layout knows all boxes, so the
-view is chosen by trying: the machine as it is, folded chains, fewer states.
+A picture is *legible* when, as it opens, every label is at least 9 pixels high, no label overlaps
+another, and enough of the drawn states are in view. The layout has all boxes, so the view is chosen
+by trial: the whole machine, folded chains, fewer states.
 """
 
 from __future__ import annotations
@@ -25,39 +25,39 @@ from workbench.drawing.parts import Parts
 from workbench.drawing.reductions import collapse_chains, fold_counts, merge_parallel, nearest
 from workbench.drawing.render import Renderer
 
-#: Pictures are drawn between these scales: state numbers of 9.1 and labels of 16.5 pixels.
-_LEAST_SCALE, _MOST_SCALE = 0.91, 1.5
+#: The scales of pictures: at the least, state numbers have 9.1 pixels, at the most, labels 16.5.
+_MIN_SCALE, _MAX_SCALE = 0.91, 1.5
 
-#: States that are enough of a large machine, and the share that is enough of a small one.
-_ENOUGH, _SHARE = 12, 0.6
+#: How many states in view are enough of a large machine, and which share of a small one.
+_ENOUGH_STATES, _ENOUGH_SHARE = 12, 0.6
 
-#: Pixels kept free around a picture.
-_EDGE = 8.0
+#: The pixels kept free around a picture.
+_PADDING = 8.0
 
-#: States that Graphviz is asked to lay out, with so many edges for each at most.
-_GRAPHVIZ, _DENSE = 26, 3
+#: The most states of a layout by Graphviz, and the most edges per state.
+_MAX_GRAPHVIZ_STATES, _MAX_GRAPHVIZ_EDGES_PER_STATE = 26, 3
 
-#: States of which a part of a machine is made, and the sizes that are tried for it.
-_MADE, _SIZES = 90, (60, 40, 26, 18, 12, 8, 5)
+#: The number of states of a computed part of a machine, and the sizes that are tried for it.
+_PART_STATES, _SIZES = 90, (60, 40, 26, 18, 12, 8, 5)
 
-#: Ways into a state up to which words that end alike are written out.
-_SHARED = 12
+#: The most edges into a state that is folded, so that words with a common ending stay whole.
+_MAX_SHARED = 12
 
-#: Left margin of lanes, for the lines of calls on the stack.
+#: The left margin of lanes, for the lines of calls on the stack.
 _MARGIN = 26.0
 
-#: Over the rules that call each other.
+#: The name of the frame around rules that call each other.
 _RECURSIVE = "these rules call each other: here the stack grows"
 
-#: Names that a note lists.
-_LISTED = 4
+#: The most names that a note lists.
+_MAX_LISTED = 4
 
-#: Rules up to which those that call nothing have a lane like the others.
-_LANES = 8
+#: With at most this many rules, those that call nothing also have a lane.
+_MAX_ALL_LANES = 8
 
 
 class Box(NamedTuple):
-    """The room a picture has on the screen, in pixels."""
+    """The space of a picture on the screen, in pixels."""
 
     width: float
     height: float
@@ -66,28 +66,28 @@ class Box(NamedTuple):
 class Level(StrEnum):
     """How much of the rules of a grammar is drawn."""
 
-    #: The rules and which calls which.
+    #: The rules and their calls.
     CALLS = "calls"
     #: The states inside their rules.
     STATES = "states"
-    #: The rule that is being read, and the rules it calls.
+    #: The rule being read, and the rules it calls.
     AROUND = "around"
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """The part of a picture that is seen as it opens."""
+    """The part of a picture that is visible when it opens."""
 
     x: float = 0.0
     y: float = 0.0
     scale: float = 1.0
-    #: Height of the part; what lies below it shows when somebody moves the picture.
+    #: The height of the part; the rest below it is visible after scrolling.
     height: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """A picture with the part of it that is seen first."""
+    """A picture with the part that is visible first."""
 
     graph: Graph
     svg: str
@@ -96,7 +96,7 @@ class Drawing:
     whole: bool = True
     legible: bool = True
     note: str = ""
-    #: For states that are drawn inside something else the element that shows them.
+    #: For states that are folded into other elements, the element that shows them.
     where: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -114,17 +114,17 @@ def draw_machine(
 ) -> Drawing:
     """A machine without rules: the first legible of the whole, folded chains, fewer states.
 
-    A machine that does not fit is legible with enough of its states in view: a part of it says
-    more than all of it folded into a few edges.
+    A machine that does not fit is legible with enough of its states in view: a part is more useful
+    than the whole folded into a few edges.
 
     ``folded`` decides whether chains are folded, ``size`` how many states are shown.
 
-    Raises: LimitError where nothing can be laid out in time.
+    Raises: LimitError if no layout ends in time.
     """
     last: Drawing | None = None
     for graph in _variants(parts, centre, folded, size):
         for drawing in _layouts(graph, box, renderer, centre):
-            if drawing.legible and (drawing.whole or len(graph.states) > _ENOUGH):
+            if drawing.legible and (drawing.whole or len(graph.states) > _ENOUGH_STATES):
                 return drawing
             last = last or drawing
             if drawing.legible and not last.legible:
@@ -135,9 +135,9 @@ def draw_machine(
 
 
 def _variants(parts: Parts, centre: str, folded: bool | None, size: int) -> Iterator[Graph]:
-    """The graphs that are tried, from the whole machine to a few states."""
+    """The graphs to try, from the whole machine to a few states."""
     most = size or _SIZES[0]
-    part = parts.around(centre, max(_MADE, 2 * most))
+    part = parts.around(centre, max(_PART_STATES, 2 * most))
     keep = {centre} if centre else set()
     plain = merge_parallel(part)
     small = collapse_chains(fold_counts(part), keep=keep)
@@ -152,7 +152,7 @@ def _variants(parts: Parts, centre: str, folded: bool | None, size: int) -> Iter
 
 
 def shown_at(graph: Graph, state: str) -> str | None:
-    """The state itself, or the source of the edge it is folded into, or the initial state."""
+    """The state, or the source of the edge it is folded into, or the initial state."""
     if any(node.id == state for node in graph.nodes):
         return state
     for edge in graph.edges:
@@ -162,8 +162,11 @@ def shown_at(graph: Graph, state: str) -> str | None:
 
 
 def _layouts(graph: Graph, box: Box, renderer: Renderer, centre: str) -> Iterator[Drawing]:
-    """The layouts of one graph that are tried."""
-    calm = len(graph.nodes) <= _GRAPHVIZ and len(graph.edges) <= _DENSE * len(graph.nodes) + 6
+    """The layouts of one graph to try."""
+    calm = (
+        len(graph.nodes) <= _MAX_GRAPHVIZ_STATES
+        and len(graph.edges) <= _MAX_GRAPHVIZ_EDGES_PER_STATE * len(graph.nodes) + 6
+    )
     if calm:
         directions: tuple[Direction, ...] = ("LR",) if box.width > box.height else ("LR", "TB")
         for direction in directions:
@@ -176,7 +179,7 @@ def _layouts(graph: Graph, box: Box, renderer: Renderer, centre: str) -> Iterato
 def by_graphviz(
     graph: Graph, box: Box, renderer: Renderer, direction: Direction = "LR"
 ) -> Drawing | None:
-    """The layout of Graphviz where all of it is legible; None where it is not."""
+    """The layout of Graphviz if all of it is legible, else None."""
     try:
         svg = renderer.draw(graph, direction)
     except LimitError:
@@ -185,15 +188,17 @@ def by_graphviz(
     if size is None:
         return None
     width, height = float(size[1]), float(size[2])
-    # room for the arrow into the initial state, which the page draws
+    # space for the arrow into the initial state, which the page draws
     width += 26
-    scale = min((box.width - 2 * _EDGE) / width, (box.height - 2 * _EDGE) / height, _MOST_SCALE)
-    if scale < _LEAST_SCALE or _overlaps(_texts(svg)):
+    scale = min(
+        (box.width - 2 * _PADDING) / width, (box.height - 2 * _PADDING) / height, _MAX_SCALE
+    )
+    if scale < _MIN_SCALE or _overlaps(_texts(svg)):
         return None
     return Drawing(graph, svg, Opening(scale=scale))
 
 
-#: A text in the SVG of Graphviz: x, y, anchor and what it says.
+#: A text in the SVG of Graphviz: x, y, anchor and content.
 _TEXT = re.compile(r"<text([^>]*)>(.*?)</text>", re.DOTALL)
 _PLACE = re.compile(r'\b(x|y)="(-?[\d.]+)"')
 _TAG = re.compile(r"<[^>]+>")
@@ -230,17 +235,17 @@ def _overlaps(boxes: Sequence[tuple[float, float, float, float]]) -> bool:
 def by_lanes(graph: Graph, box: Box, centre: str = "") -> Drawing:
     """The lane layout, opened at the rows around a state."""
     margin = _MARGIN if graph.clusters else 0.0
-    layout = lay_out(graph, box.width - 2 * _EDGE, margin=margin)
+    layout = lay_out(graph, box.width - 2 * _PADDING, margin=margin)
     return opened(layout, box, centre)
 
 
 def opened(layout: LaneLayout, box: Box, centre: str) -> Drawing:
-    """A lane layout with the rows that are seen first: as many as are legible, whole rows alone."""
-    width, height = box.width - 2 * _EDGE, box.height - 2 * _EDGE
+    """A lane layout with the rows that are visible first: as many whole rows as are legible."""
+    width, height = box.width - 2 * _PADDING, box.height - 2 * _PADDING
     fits = min(width / layout.width, 1.0)
     whole = min(fits, height / layout.height)
     svg = lanes_svg(layout)
-    if whole >= _LEAST_SCALE:
+    if whole >= _MIN_SCALE:
         scale = min(whole if whole < 1 else 1.0, 1.0)
         x = -(box.width / scale - layout.width) / 2
         y = -(box.height / scale - layout.height) / 2
@@ -251,10 +256,10 @@ def opened(layout: LaneLayout, box: Box, centre: str) -> Drawing:
     begin, end = rows[first].top, rows[last].bottom
     seen = sum(len(row.states) for row in rows[first : last + 1])
     total = sum(len(row.states) for row in rows)
-    legible = scale >= _LEAST_SCALE and (seen >= _ENOUGH or seen >= _SHARE * total)
-    # what is wider than the box opens at its left end
-    x = min(-(box.width / scale - layout.width) / 2, -_EDGE)
-    opening = Opening(x, begin - _EDGE, scale, end - begin + 2 * _EDGE)
+    legible = scale >= _MIN_SCALE and (seen >= _ENOUGH_STATES or seen >= _ENOUGH_SHARE * total)
+    # a picture wider than the box opens at its left end
+    x = min(-(box.width / scale - layout.width) / 2, -_PADDING)
+    opening = Opening(x, begin - _PADDING, scale, end - begin + 2 * _PADDING)
     return Drawing(layout.graph, svg, opening, whole=False, legible=legible)
 
 
@@ -278,13 +283,13 @@ def _rows(layout: LaneLayout) -> list[_Row]:
 
 
 def _window(rows: Sequence[_Row], here: int, height: float, fits: float) -> tuple[int, int, float]:
-    """First and last row that are seen, and the scale: the most rows around one that fit."""
-    best = (here, here, min(fits, max(_LEAST_SCALE, height / (rows[here].bottom - rows[here].top))))
+    """The first and last visible row, and the scale: the most rows around one that fit."""
+    best = (here, here, min(fits, max(_MIN_SCALE, height / (rows[here].bottom - rows[here].top))))
     most = 1
     for first in range(here, -1, -1):
         last = first
         while last + 1 < len(rows) and rows[last + 1].bottom - rows[first].top <= height / (
-            _LEAST_SCALE
+            _MIN_SCALE
         ):
             last += 1
         if last < here:
@@ -307,9 +312,9 @@ def draw_rules(
     level: Level = Level.STATES,
     folded: bool | None = None,
 ) -> Drawing:
-    """The rules of a grammar, a lane each, or at another level.
+    """The rules of a grammar, one lane each, or at another level.
 
-    Raises: LimitError where nothing can be laid out in time.
+    Raises: LimitError if no layout ends in time.
     """
     if level is Level.CALLS:
         return draw_calls(graph, box, renderer, centre)
@@ -318,7 +323,7 @@ def draw_rules(
         return _fitting(small, box, centre)
     drawing = by_lanes(small, box, centre)
     leaves = _leaves(small, centre)
-    if not drawing.whole and len(small.clusters) > _LANES and leaves:
+    if not drawing.whole and len(small.clusters) > _MAX_ALL_LANES and leaves:
         note = "rules that call nothing are grey boxes"
         callers = _only_rules(small, set(small.clusters) - leaves)
         drawing = replace(by_lanes(callers, box, centre), note=note)
@@ -335,10 +340,10 @@ def draw_rules(
 
 
 def _fitting(graph: Graph, box: Box, centre: str) -> Drawing:
-    """The rule of a state with the nearest rules in calls, as many as fit into the box."""
-    layout = lay_out(graph, box.width - 2 * _EDGE, margin=_MARGIN)
+    """The rule of a state and the rules nearest in calls, as many as fit into the box."""
+    layout = lay_out(graph, box.width - 2 * _PADDING, margin=_MARGIN)
     high = {lane.name: lane.height + STREET for lane in layout.lanes}
-    room = (box.height - 2 * _EDGE) / _LEAST_SCALE + STREET
+    room = (box.height - 2 * _PADDING) / _MIN_SCALE + STREET
     kept: set[str] = set()
     for name in _nearest_rules(graph, centre):
         if high[name] > room:
@@ -353,9 +358,9 @@ def _fitting(graph: Graph, box: Box, centre: str) -> Drawing:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """The first names, and how many more there are."""
-    more = len(names) - _LISTED
-    return ", ".join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
+    """The first names, and the number of the others."""
+    more = len(names) - _MAX_LISTED
+    return ", ".join(names[:_MAX_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _only_rules(graph: Graph, names: set[str]) -> Graph:
@@ -367,7 +372,7 @@ def _only_rules(graph: Graph, names: set[str]) -> Graph:
 
 
 def _nearest_rules(graph: Graph, centre: str) -> list[str]:
-    """The rules by their distance in calls from the one that is being read."""
+    """The rules by their distance in calls from the rule being read."""
     home = {node.id: node.cluster for node in graph.nodes}
     beside: dict[str, dict[str, None]] = {name: {} for name in graph.clusters}
     for node in graph.nodes:
@@ -383,12 +388,12 @@ def _nearest_rules(graph: Graph, centre: str) -> list[str]:
 
 
 def lanes_of(graph: Graph, centre: str = "") -> Graph:
-    """The rules as lanes draw them: counted repetitions and words folded, except at one state."""
-    return collapse_chains(fold_counts(graph), _SHARED, keep={centre})
+    """The rules as drawn in lanes: counted repetitions and words folded, except at one state."""
+    return collapse_chains(fold_counts(graph), _MAX_SHARED, keep={centre})
 
 
 def _leaves(graph: Graph, centre: str) -> set[str]:
-    """The rules that call nothing, without the one that is being read."""
+    """The rules that call nothing, without the rule being read."""
     calling = {node.cluster for node in graph.nodes if "call" in node.kinds}
     home = {node.id: node.cluster for node in graph.nodes}
     first = graph.clusters[0] if graph.clusters else ""
@@ -401,7 +406,7 @@ def draw_calls(graph: Graph, box: Box, renderer: Renderer, centre: str = "") -> 
 
     Rules that call each other have a frame around them: there the stack can grow.
 
-    Raises: LimitError where nothing can be laid out in time.
+    Raises: LimitError if no layout ends in time.
     """
     home = {node.id: node.cluster for node in graph.nodes if node.cluster}
     here = home.get(shown_at(graph, centre) or "", "")
@@ -436,7 +441,7 @@ def _call_variants(
     leaves: set[str],
     order: Sequence[str],
 ) -> Iterator[list[str]]:
-    """The rules that are drawn: all, those that call others, fewer and fewer around one."""
+    """The sets of rules to try: all, those that call others, fewer and fewer around one."""
     yield list(names)
     callers = [name for name in names if name not in leaves]
     if leaves:
@@ -460,7 +465,7 @@ def _call_graph(
         after[caller].append(called)
     frames: dict[str, str] = {}
     for number, group in enumerate(group for group in circles(after) if len(group) > 1):
-        # two frames with one name would be one frame
+        # frames with the same name would be merged
         frames |= dict.fromkeys(group, _RECURSIVE + " " * number)
     nodes = tuple(
         Node(

@@ -20,19 +20,25 @@ from workbench.app.cli.options import (
 )
 from workbench.base.errors import WorkbenchError
 from workbench.base.visible_text import visible
-from workbench.decoding.compare import Ended, cut_differently, divergence
+from workbench.decoding.compare import (
+    RunBegan,
+    RunEnded,
+    RunFailed,
+    divergence,
+    first_different_token,
+)
 from workbench.decoding.trace import Trace
 from workbench.vocabulary.vocabulary import TokenId
 
 if TYPE_CHECKING:
-    from workbench.decoding.compare import Event, Failed
+    from workbench.decoding.compare import Event
 
 
 #: Characters of what all texts share, and of what follows, that are shown.
 _BEFORE, _AFTER = 32, 76
 
 
-def strips(ends: Sequence[Ended]) -> str:
+def strips(ends: Sequence[RunEnded]) -> str:
     """What the runs share, then each from the token on in which it parts from the others.
 
     Runs of the same text are cut where their tokens first differ.
@@ -45,11 +51,11 @@ def strips(ends: Sequence[Ended]) -> str:
     place = divergence(traces)
     told = "they part after"
     if place is None:
-        place, told = cut_differently(traces), "one text, spelt apart after"
+        place, told = first_different_token(traces), "one text, spelt apart after"
     if place is None:
         return f"{head}\n  all alike: {_ending(traces[0].text)}"
     lines = [head, f"  {told} {_ending(traces[0].text[:place])}"]
-    by_tokens: dict[tuple[TokenId, ...], list[Ended]] = {}
+    by_tokens: dict[tuple[TokenId, ...], list[RunEnded]] = {}
     for end in ends:
         by_tokens.setdefault(tuple(end.trace.token_ids), []).append(end)
     for alike in by_tokens.values():
@@ -117,11 +123,11 @@ def compare(
     if json and as_csv:
         raise WorkbenchError("expected one of --json and --csv, not both")
     from workbench.decoding.compare import compare as compared
-    from workbench.decoding.contenders import CONTENDERS, chosen
+    from workbench.decoding.contenders import CONTENDERS, contenders_named
     from workbench.decoding.sampling import Sampling
     from workbench.decoding.transformers_model import load_model
 
-    contenders = chosen(CONTENDERS if methods == "all" else methods)
+    contenders = contenders_named(CONTENDERS if methods == "all" else methods)
     brought = named.example
     prompts = prompt or [brought.prompt if brought else ""]
     numbers = range(seed, seed + seeds)
@@ -151,21 +157,19 @@ def compare(
 
 def _taken(
     events: Iterable[Event], runs: int, *, json: bool
-) -> tuple[list[Ended], list[Failed], bool]:
+) -> tuple[list[RunEnded], list[RunFailed], bool]:
     """Runs that ended, runs that failed, and whether they were stopped."""
-    from workbench.decoding.compare import Ended, Failed
-
-    ended: list[Ended] = []
-    failed: list[Failed] = []
+    ended: list[RunEnded] = []
+    failed: list[RunFailed] = []
     with _progress(runs) as advance:
         try:
             for event in events:
                 advance(event)
-                if isinstance(event, Ended):
+                if isinstance(event, RunEnded):
                     ended.append(event)
                     if json:
                         line(_run_record(event))
-                elif isinstance(event, Failed):
+                elif isinstance(event, RunFailed):
                     failed.append(event)
                     if json:
                         line(_failed_record(event))
@@ -174,13 +178,13 @@ def _taken(
     return ended, failed, False
 
 
-def _run_record(end: Ended) -> dict[str, Any]:
+def _run_record(end: RunEnded) -> dict[str, Any]:
     run = end.run
     head = {"method": run.contender.name, "prompt": run.prompt, "seed": run.seed}
     return {"kind": "run", **head, **end.measures.as_record(), "token_ids": end.trace.token_ids}
 
 
-def _failed_record(fail: Failed) -> dict[str, Any]:
+def _failed_record(fail: RunFailed) -> dict[str, Any]:
     run = fail.run
     return {
         "kind": "failed",
@@ -192,7 +196,7 @@ def _failed_record(fail: Failed) -> dict[str, Any]:
     }
 
 
-def _print_summaries(ended: list[Ended]) -> None:
+def _print_summaries(ended: list[RunEnded]) -> None:
     from workbench.decoding.summary import summaries
 
     for summary in summaries(ended):
@@ -203,7 +207,7 @@ def _print_summaries(ended: list[Ended]) -> None:
 _NO_CELL = ("kind", "kept", "free", "forced", "token_ids")
 
 
-def _print_csv(ended: list[Ended]) -> None:
+def _print_csv(ended: list[RunEnded]) -> None:
     records = [
         {key: value for key, value in _run_record(end).items() if key not in _NO_CELL}
         for end in ended
@@ -214,7 +218,7 @@ def _print_csv(ended: list[Ended]) -> None:
         writer.writerows(records)
 
 
-def _report(ended: list[Ended], failed: list[Failed]) -> str:
+def _report(ended: list[RunEnded], failed: list[RunFailed]) -> str:
     """For people: the table, what does not apply, and for every prompt and seed the strips."""
     from workbench.decoding.summary import summaries, table, verdict
 
@@ -223,14 +227,14 @@ def _report(ended: list[Ended], failed: list[Failed]) -> str:
     )
     if failed:
         parts.append(_reasons(failed).rstrip())
-    groups: dict[tuple[str, int], list[Ended]] = {}
+    groups: dict[tuple[str, int], list[RunEnded]] = {}
     for end in ended:
         groups.setdefault((end.run.prompt, end.run.seed), []).append(end)
     parts.extend(strips(group) for group in groups.values())
     return "\n\n".join(parts)
 
 
-def _reasons(failed: list[Failed]) -> str:
+def _reasons(failed: list[RunFailed]) -> str:
     """A line for each method that could not be."""
     reasons = {fail.run.contender.name: fail.error.message for fail in failed}
     return "".join(f"{name}: {message}\n" for name, message in reasons.items())
@@ -239,18 +243,16 @@ def _reasons(failed: list[Failed]) -> str:
 @contextmanager
 def _progress(runs: int) -> Iterator[Any]:
     """Progress bar on stderr; disabled when stderr is not a terminal."""
-    from workbench.decoding.compare import Began, Ended, Failed
-
     if not sys.stderr.isatty():
         yield lambda _: None
         return
     with typer.progressbar(length=runs, label="comparing", file=sys.stderr) as bar:
 
         def advance(event: Event) -> None:
-            if isinstance(event, Began):
+            if isinstance(event, RunBegan):
                 bar.label = f"{event.run.contender.name:22}"
                 bar.update(0)
-            elif isinstance(event, Ended | Failed):
+            elif isinstance(event, RunEnded | RunFailed):
                 bar.update(1)
 
         yield advance

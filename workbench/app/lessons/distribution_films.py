@@ -28,8 +28,8 @@ from workbench.app.lessons.token_films import choices
 from workbench.app.lessons.world import World, spelt
 from workbench.base.visible_text import visible
 from workbench.decoding.contenders import Contender
-from workbench.decoding.exact_distribution import Exact, exact, token_tree
-from workbench.decoding.invasive import forbidden_at, searched
+from workbench.decoding.exact_distribution import ExactComparison, exact_comparison, token_tree
+from workbench.decoding.invasive import forbidden_at, search_spellings
 from workbench.decoding.retokenize import perplexity_of, retokenized
 from workbench.vocabulary.vocabulary import TokenId
 
@@ -43,13 +43,13 @@ def contender(way: Way) -> Contender:
     )
 
 
-def judged(world: World, methods: Sequence[Way]) -> Exact:
+def judged(world: World, methods: Sequence[Way]) -> ExactComparison:
     """The model's own conditional over the step's finite language, and what methods make of it.
 
-    Raises: WorkbenchError, as ``exact``; of a method that does not apply its own error.
+    Raises: WorkbenchError, as ``exact_comparison``; of a method that does not apply its own error.
     """
     ways = tuple(map(contender, methods))
-    found = exact(world.model, "", world.grammar, ways, ended=True)
+    found = exact_comparison(world.model, "", world.grammar, ways, ended=True)
     for error in found.failed.values():
         raise error
     return found
@@ -115,7 +115,7 @@ def invasive(world: World, *, methods: Sequence[Way]) -> Table:
     """
     rows = []
     for way in methods:
-        found = searched(world.constraint, constrained(world, way))
+        found = search_spellings(world.constraint, constrained(world, way))
         if found.forbidden is None:
             said = "none" if found.complete else f"none among {found.pairs:,} places"
             rows.append((name_of(way), "✓", said, ""))

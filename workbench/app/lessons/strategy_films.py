@@ -21,7 +21,7 @@ from workbench.base.visible_text import count_of
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.generate import generate
 from workbench.decoding.model import Logits
-from workbench.decoding.opportunistic import LateMask, Opportunistic
+from workbench.decoding.opportunistic import LazyMask, Opportunistic
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.speculative import Drafting
 from workbench.decoding.strategy import Plain, Skipping, Speculating, Strategy
@@ -36,7 +36,7 @@ _EVEN = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Steady:
-    """Dice that always fall alike, so that a film is the same for every reader."""
+    """Random decisions that are always the same, so that a film is the same for every reader."""
 
     def draw(self, shares: Shares) -> int:
         """The largest share; of equals the first."""
@@ -179,7 +179,7 @@ def strategy_of(world: World, constraint: Constraint, name: str, tokens: int) ->
         case "speculating":
             return Speculating(counts_of(world, constraint), tokens, _LEAST)
         case "drafting":
-            return Drafting(world.drafter, tokens, dice=lambda _: Steady())
+            return Drafting(world.drafter, tokens, random=lambda _: Steady())
     raise LessonError(f"expected plain, skipping, speculating or drafting, not {name!r}")
 
 
@@ -328,8 +328,8 @@ def chosen_first(world: World, by: Way) -> list[tuple[Step, bool]]:
         world.model, constraint, "", max_tokens=_LONGEST, top=0, strategy=Opportunistic()
     )
     for step in run:
-        assert isinstance(step.mask, LateMask), "of an opportunistic run"
-        found.append((step, step.mask.is_made and not step.is_end))
+        assert isinstance(step.mask, LazyMask), "of an opportunistic run"
+        found.append((step, step.mask.is_computed and not step.is_end))
     return found
 
 

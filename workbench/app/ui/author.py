@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from workbench.analysis.difference import equivalent
 from workbench.analysis.outline import RuleFacts, outline
-from workbench.analysis.random_texts import near_misses, samples, told
+from workbench.analysis.random_texts import near_misses, samples, sampling_method
 from workbench.app.pipeline import Compiled
 from workbench.app.ui.handlers import Handlers, problem_record
 from workbench.app.ui.pictures import box_of, sentence
@@ -181,7 +181,7 @@ def sample_texts(handlers: Handlers, sent: Record) -> Record:
         "ok": True,
         "texts": list(found),
         "misses": [{"text": text, "what": what} for text, what in missed],
-        "how": told(grammar),
+        "how": sampling_method(grammar),
     }
 
 

@@ -27,9 +27,9 @@ from workbench.app.ui.requests import (
 from workbench.app.ui.runs import readable, replayed, room_left, with_faults
 from workbench.app.ui.streams import ahead
 from workbench.base.errors import TokenNotAllowed, WorkbenchError
-from workbench.decoding.compare import Began, Ended, Event, Failed, Took, compare
-from workbench.decoding.contenders import CONTENDERS, UNCONSTRAINED, Contender, chosen
-from workbench.decoding.exact_distribution import exact
+from workbench.decoding.compare import Event, RunBegan, RunEnded, RunFailed, RunStep, compare
+from workbench.decoding.contenders import CONTENDERS, UNCONSTRAINED, Contender, contenders_named
+from workbench.decoding.exact_distribution import exact_comparison
 from workbench.decoding.model import LanguageModel
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.summary import verdict
@@ -105,7 +105,7 @@ def distribution(handlers: Handlers, sent: Record) -> Record:
         model, prompt = handlers.room.model(), request.prompts[0]
         most = _MOST_BEGINNINGS if sent.get("further") else _FEW_BEGINNINGS
         drawing = [each for each in request.contenders if each.strategy not in _CHOOSING_LESS]
-        found = exact(model, prompt, grammar, drawing, most=most).as_record()
+        found = exact_comparison(model, prompt, grammar, drawing, most=most).as_record()
     except WorkbenchError as error:
         return {"ok": False, "why": error.message}
     texts = sorted(found["texts"], key=lambda one: -one["own"])
@@ -129,7 +129,7 @@ def compared_run(handlers: Handlers, sent: Record) -> Record:
     try:
         request = RunRequest.of(sent)
         compiled = handlers.compiled(request.grammar)
-        (contender,) = chosen([text_in(sent, "method", 80)])
+        (contender,) = contenders_named([text_in(sent, "method", 80)])
         model = handlers.room.model()
         own = contender.prepare(model, readable(compiled)).constraint
         way = {"constraint": contender.method, "lookahead": contender.options.get("k")}
@@ -187,8 +187,8 @@ def _records(handlers: Handlers, request: CompareRequest) -> Iterator[Record]:
     yield {"k": "start", "model": model.name}
     told = _Teller(request, model.vocabulary)
     stop = partial(handlers.is_stopped, request.run)
-    ended: list[Ended] = []
-    failed: list[Failed] = []
+    ended: list[RunEnded] = []
+    failed: list[RunFailed] = []
     for event in compare(
         model,
         grammar,
@@ -201,9 +201,9 @@ def _records(handlers: Handlers, request: CompareRequest) -> Iterator[Record]:
         stop=stop,
     ):
         yield told.record(event)
-        if isinstance(event, Ended):
+        if isinstance(event, RunEnded):
             ended.append(event)
-        elif isinstance(event, Failed):
+        elif isinstance(event, RunFailed):
             failed.append(event)
     if stop():
         yield {"k": "stop", "good": False, "words": "stopped by you"}
@@ -243,20 +243,20 @@ class _Teller:
         who = {"method": run.contender.name, "prompt": run.prompt, "seed": run.seed}
         number = self._numbers[run.prompt, run.seed, run.contender.name]
         match event:
-            case Began(compile_ms=compile_ms):
+            case RunBegan(compile_ms=compile_ms):
                 self._unknown = []
                 return {"k": "began", "r": number, "compile_ms": round(compile_ms, 2)}
-            case Took(step=step):
+            case RunStep(step=step):
                 if math.isnan(step.logprob):
                     self._unknown.append(step.index)
                 return {"k": "step", "r": number, **self._taken(step)}
-            case Ended(measures=measures, trace=trace):
+            case RunEnded(measures=measures, trace=trace):
                 told = {name: _plain(value) for name, value in measures.as_record().items()}
                 late = [[i, _bits(trace.steps[i].surprisal)] for i in self._unknown]
                 words = WORDS[trace.stop or StopReason.STOPPED]
                 del told["kept"]  # one number a token; the steps have it
                 return {"k": "ended", "r": number, **who, **told, "words": words, "late": late}
-            case Failed(error=error):
+            case RunFailed(error=error):
                 return {"k": "failed", "r": number, **who, "why": sentence(error)}
 
     def _taken(self, step: Step) -> Record:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from workbench.analysis.earley import Frame, Place
+from workbench.analysis.earley import ExpectedPiece, Frame
 from workbench.analysis.explain import Explanation, explain, explain_each
 from workbench.app.pipeline import Compiled
 from workbench.app.ui.handlers import Handlers
@@ -193,7 +193,7 @@ def _frame(frame: Frame) -> Record:
     return {"rule": frame.rule, "start": frame.span.start, "end": frame.span.end}
 
 
-def _place(place: Place, source: Source) -> Record:
+def _place(place: ExpectedPiece, source: Source) -> Record:
     start, end, whole = place.span.start, place.span.end, place.whole
     line, column = source.position(start)
     innermost = [stack[-1].rule for stack in place.stacks if stack]

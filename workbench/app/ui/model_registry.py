@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 
 from workbench.base.errors import ModelError, WorkbenchError
 from workbench.decoding.model import LanguageModel
-from workbench.decoding.sessions import Sessions
+from workbench.decoding.sessions import SessionPool
 from workbench.vocabulary.vocabulary import Vocabulary
 
 #: The name of the model that comes with the package.
@@ -44,7 +44,7 @@ class ModelRoom:
     ) -> None:
         self.name = name
         #: Sessions that continue from one request to the next.
-        self.sessions = Sessions()
+        self.sessions = SessionPool()
         self._load = load or load_model
         self._load_vocabulary = load_vocabulary
         self._done = threading.Event()

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
 
-from workbench.analysis.run_tracing import Followed
+from workbench.analysis.run_tracing import PicturedMachine
 from workbench.app.pipeline import Compiled
 from workbench.app.ui.records import Record
 from workbench.app.ui.requests import bytes_in, number_in, text_in
@@ -155,7 +155,7 @@ def _tokens(drawn: Drawn, under: Drawn, view: View) -> tuple[Drawing, Record]:
             return whole, {}
     leaving = leaving_edges(drawn, view.centre, view.so_far)
     state, edges = leaving.state, list(leaving.edges)
-    if under.followed is Followed.RULES:
+    if under.followed is PicturedMachine.RULES:
         state = under.names.get(state, state)
         edges = [replace(edge, target=under.names.get(edge.target, edge.target)) for edge in edges]
     width, height = view.box.width - 16, view.box.height - 12
@@ -226,7 +226,7 @@ def _whole(drawn: Drawn, view: View) -> Drawing | None:
 
 def _base(under: Drawn, state: str, landings: set[str]) -> Iterator[Graph]:
     """The machines that may lie below the token edges, the fullest first."""
-    if under.followed is Followed.RULES:
+    if under.followed is PicturedMachine.RULES:
         yield lanes_of(under.graph, state)
         return
     part = under.parts.around(state, _MOST_SHOWN)

@@ -6,12 +6,12 @@ import json
 import math
 from typing import Any
 
-from workbench.analysis.run_tracing import Place
+from workbench.analysis.run_tracing import TracedToken
 from workbench.constraint.labels import Labelled
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import Constraint, State
-from workbench.decoding.candidates import Turn
-from workbench.decoding.retokenize import Improper
+from workbench.decoding.candidates import TokenDistribution
+from workbench.decoding.retokenize import ImproperToken
 from workbench.decoding.trace import Candidate, Step, StopReason, Trace
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -43,7 +43,9 @@ def token_record(token_id: TokenId, token: bytes | None, vocabulary: Vocabulary)
         return {"id": token_id, "hex": token.hex()}
 
 
-def step_record(step: Step, place: Place, circle: int | None, vocabulary: Vocabulary) -> Record:
+def step_record(
+    step: Step, place: TracedToken, circle: int | None, vocabulary: Vocabulary
+) -> Record:
     """Everything the page shows of one token.
 
     ``p``, ``s`` and ``rank`` are the model's own, before the mask; ``pm``, ``sm`` and ``rankm``
@@ -78,7 +80,7 @@ def label_record(constraint: Constraint, state: State, token_id: TokenId) -> Rec
     return {} if label is None else {"label": label.name}
 
 
-def turn_record(turn: Turn, index: int, place: Place, top: int) -> Record:
+def turn_record(turn: TokenDistribution, index: int, place: TracedToken, top: int) -> Record:
     """The same for a token that is not chosen yet, with the fields known before the choice."""
     wanted = turn.wanted(top)
     return {
@@ -105,7 +107,7 @@ def _masked(mask: TokenMask, kept: float, vocabulary: Vocabulary) -> Record:
     }
 
 
-def _standing(place: Place) -> Record:
+def _standing(place: TracedToken) -> Record:
     """Where in the machines it is."""
     return {
         "state": place.state,
@@ -130,7 +132,7 @@ def _candidate(candidate: Candidate, vocabulary: Vocabulary) -> Record:
     }
 
 
-def searched_record(turn: Turn, token_id: TokenId) -> Record:
+def searched_record(turn: TokenDistribution, token_id: TokenId) -> Record:
     """A token that was searched for, with its rank among all and, if allowed, among the allowed."""
     candidate = turn.candidate(token_id)
     rankm = turn.masked_rank(token_id) if candidate.allowed else None
@@ -160,7 +162,7 @@ def full_record() -> Record:
     return {"k": "stop", "reason": "model full", "words": words, "good": False}
 
 
-def proper_record(found: Improper | None, vocabulary: Vocabulary) -> Record | None:
+def proper_record(found: ImproperToken | None, vocabulary: Vocabulary) -> Record | None:
     """Where the tokenizer itself would have spelt the text otherwise, and how."""
     if found is None:
         return None

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from workbench.analysis.run_tracing import STACKS, Followed
+from workbench.analysis.run_tracing import STACKS, PicturedMachine
 from workbench.app.pipeline import Compiled
 from workbench.app.ui.explain_view import reasons
 from workbench.app.ui.handlers import Handlers
@@ -176,7 +176,7 @@ def _of_steps(
     nests = bool(handlers.compiled(TextRequest.of(asked)).missing(Machine.CHARACTERS))
     for moment in (*moments[-1:], *moments):  # a replay opens at the end of its run
         so_far = moment.so_far.hex()
-        state = moment.states.get(Followed.RULES if nests else Followed.CHARACTERS)
+        state = moment.states.get(PicturedMachine.RULES if nests else PicturedMachine.CHARACTERS)
         if state is None or any((so_far if nests else state) in one["of"] for one in made.values()):
             continue
         if len(made) == MOST_PARTS or time.monotonic() > until:

@@ -10,7 +10,7 @@ from workbench.app.pipeline import Compiled
 from workbench.base.errors import WorkbenchError
 from workbench.constraint.compile import METHODS
 from workbench.constraint.protocol import Constraint
-from workbench.decoding.contenders import Contender, chosen
+from workbench.decoding.contenders import Contender, contenders_named
 from workbench.decoding.sampling import Sampling
 from workbench.grammar.notations import Notation
 from workbench.vocabulary.vocabulary import Vocabulary
@@ -292,4 +292,4 @@ def _contenders_in(sent: Mapping[str, Any]) -> tuple[Contender, ...]:
     names = sent.get("methods", [])
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise WorkbenchError("expected a list of methods by their names")
-    return chosen(names)
+    return contenders_named(names)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from workbench.analysis.run_tracing import Follower, circle
+from workbench.analysis.run_tracing import RunTracer, token_cycle
 from workbench.app.pipeline import Compiled
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.pictures import sentence
@@ -35,10 +35,10 @@ from workbench.base.errors import TokenNotAllowed, WorkbenchError
 from workbench.base.visible_text import shorten
 from workbench.constraint.labels import read_as, read_by
 from workbench.constraint.protocol import Constraint, State
-from workbench.decoding.candidates import Turn, since
+from workbench.decoding.candidates import TokenDistribution, milliseconds_since
 from workbench.decoding.generate import after, generate
 from workbench.decoding.model import LanguageModel, Session
-from workbench.decoding.retokenize import Improper, improper
+from workbench.decoding.retokenize import ImproperToken, first_improper
 from workbench.decoding.trace import Step, StopReason
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.search import find
@@ -123,7 +123,7 @@ def _items(handlers: Handlers, request: RunRequest) -> Iterator[_Item]:
     constraint = request.constraint(compiled, model.vocabulary)
     yield {"k": "start", "model": model.name}
     context = [*model.encode(request.prompt), *request.prefix]
-    with handlers.room.sessions.lent(model, context) as session:
+    with handlers.room.sessions.borrow(model, context) as session:
         stop = partial(handlers.is_stopped, request.run)
         yield from steps(model, session, constraint, compiled, request, stop)
 
@@ -165,7 +165,7 @@ def steps(
 
     def of_step(step: Step) -> Record:
         place = follower.take(read_as(constraint, step.state, step.token_id))
-        record = step_record(step, place, circle(grammar, place.path), model.vocabulary)
+        record = step_record(step, place, token_cycle(grammar, place.path), model.vocabulary)
         return record | label_record(constraint, step.state, step.token_id)
 
     started = time.perf_counter()
@@ -178,7 +178,7 @@ def steps(
     yield {**record, **closing(model, compiled, request, taken, generation.stop)}
 
 
-def following(compiled: Compiled, constraint: Constraint, taken: Sequence[TokenId]) -> Follower:
+def following(compiled: Compiled, constraint: Constraint, taken: Sequence[TokenId]) -> RunTracer:
     """A follower that has passed these tokens."""
     follower = compiled.follower()
     for data in read_by(constraint, taken):
@@ -197,13 +197,13 @@ def room_left(model: LanguageModel, prompt: str, taken: int) -> int | None:
 
 def _improper(
     model: LanguageModel, request: RunRequest, taken: Sequence[TokenId]
-) -> Improper | None:
+) -> ImproperToken | None:
     """The first difference from the tokenizer's tokens, where it says something about the run.
 
     In small tokens every text differs. A difference at the end of the prompt depends on the prompt,
     not on the text, and is reported only for the methods that promise the tokenizer's tokens.
     """
-    found = None if request.small_tokens else improper(model, request.prompt, taken)
+    found = None if request.small_tokens else first_improper(model, request.prompt, taken)
     if found is not None and found.at_prompt and request.method not in _PROPER:
         return None
     return found
@@ -308,7 +308,7 @@ def _standing(
     state = after(constraint, request.prefix)
     prompt, taken = model.encode(request.prompt), list(request.prefix)
     follower = following(compiled, constraint, taken)
-    with handlers.room.sessions.lent(model, [*prompt, *taken]) as session:
+    with handlers.room.sessions.borrow(model, [*prompt, *taken]) as session:
         yield _Standing(
             request, compiled, model, constraint, session, prompt, taken, state, follower
         )
@@ -326,21 +326,21 @@ class _Standing:
     prompt: list[TokenId]
     taken: list[TokenId]
     state: State
-    follower: Follower
+    follower: RunTracer
     #: Whether the end token was taken.
     ended: bool = False
 
-    def ask(self) -> Turn | None:
+    def ask(self) -> TokenDistribution | None:
         """The next token's chances; None where nothing may follow."""
         started = time.perf_counter()
         mask = self.constraint.mask(self.state)
-        mask_ms = since(started)
+        mask_ms = milliseconds_since(started)
         if self.ended or not len(mask):
             return None
         vocabulary, context = self.constraint.vocabulary, [*self.prompt, *self.taken]
-        return Turn.ask(self.session, context, vocabulary, self.state, mask, mask_ms)
+        return TokenDistribution.ask(self.session, context, vocabulary, self.state, mask, mask_ms)
 
-    def take(self, found: Turn, token_id: TokenId | None) -> Record:
+    def take(self, found: TokenDistribution, token_id: TokenId | None) -> Record:
         """Take a token, what the model draws for None, and move on past it.
 
         Raises: TokenNotAllowed.
@@ -356,10 +356,10 @@ class _Standing:
         self.ended = token_id == self.constraint.vocabulary.end
         if not self.ended:
             self.state = self.constraint.advance(self.state, token_id)
-        step = found.taken(token_id, index, TOP, since(started))
+        step = found.taken(token_id, index, TOP, milliseconds_since(started))
         self.taken.append(token_id)
         place = self.follower.take(read)
-        around = circle(self.compiled.grammar, place.path)
+        around = token_cycle(self.compiled.grammar, place.path)
         record = step_record(step, place, around, self.model.vocabulary)
         return record | label_record(self.constraint, step.state, token_id)
 

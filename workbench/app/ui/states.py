@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Iterator
 from functools import lru_cache
 
-from workbench.analysis.earley import Places
-from workbench.analysis.run_tracing import Followed
+from workbench.analysis.earley import SourceRecognizer
+from workbench.analysis.run_tracing import PicturedMachine
 from workbench.app.pipeline import Compiled
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.pictures import View, leaving_edges, sentence
@@ -67,7 +67,11 @@ def find_states(handlers: Handlers, sent: Record) -> Record:
 def _searched(handlers: Handlers, sent: Record, machine: Machine, drawn: Drawn) -> Graph:
     """The graph that is looked through: for tokens the one over characters, with all labels."""
     if machine is Machine.TOKENS:
-        under = Machine.RULES if drawn.followed is not Followed.CHARACTERS else Machine.CHARACTERS
+        under = (
+            Machine.RULES
+            if drawn.followed is not PicturedMachine.CHARACTERS
+            else Machine.CHARACTERS
+        )
         try:
             _, drawn, _ = handlers.drawn({**sent, "tab": str(under)})
         except WorkbenchError:
@@ -183,7 +187,7 @@ def about_state(handlers: Handlers, sent: Record) -> Record:
         return {"ok": False, "why": why}
 
 
-def _reached(compiled: Compiled, followed: Followed, state: int) -> Record:
+def _reached(compiled: Compiled, followed: PicturedMachine, state: int) -> Record:
     """A short text that leads to a state, and what could read on after it."""
     text = _text_to(compiled, followed, state)
     if text is None:
@@ -197,7 +201,7 @@ def _reached(compiled: Compiled, followed: Followed, state: int) -> Record:
         return told
     told["may_end"] = reached.may_end
     told["reads"] = describe(reached.reads) if reached.reads else ""
-    told["places"] = [_place(compiled, place.span) for place in reached.places[:_PLACES]]
+    told["places"] = [_place(compiled, place.span) for place in reached.pieces[:_PLACES]]
     return told
 
 
@@ -207,22 +211,22 @@ def _place(compiled: Compiled, span: Span) -> Record:
 
 
 @lru_cache(maxsize=16)
-def _places(compiled: Compiled) -> Places:
+def _places(compiled: Compiled) -> SourceRecognizer:
     """The places of a grammar, kept for the next state somebody looks at."""
     assert compiled.grammar is not None, "a machine was drawn of it"
-    return Places.of(compiled.grammar)
+    return SourceRecognizer.of(compiled.grammar)
 
 
-def _text_to(compiled: Compiled, followed: Followed, state: int) -> bytes | None:
+def _text_to(compiled: Compiled, followed: PicturedMachine, state: int) -> bytes | None:
     """A shortest text after which the machine stands in a state; None where none is found soon."""
     characters = compiled.characters
     grammar = compiled.grammar
     assert grammar is not None, "a machine was drawn of it"
-    if followed is Followed.CHARACTERS:
+    if followed is PicturedMachine.CHARACTERS:
         assert characters is not None, "a machine was drawn of it"
         return _shortest(_Automaton(characters), state)
     pictured = signed(grammar)
-    network = pictured.network if followed is Followed.NETWORK else pictured.rules
+    network = pictured.network if followed is PicturedMachine.NETWORK else pictured.rules
     return _shortest(_Situations(Runner(network, grammar.limits)), state)
 
 

@@ -8,7 +8,7 @@ from statistics import median
 
 from workbench.base.errors import WorkbenchError
 from workbench.decoding.compare import Run
-from workbench.decoding.contenders import CONTENDERS, UNCONSTRAINED, Prepared
+from workbench.decoding.contenders import CONTENDERS, UNCONSTRAINED, PreparedContender
 from workbench.decoding.measures import Measures, Surprisal
 from workbench.decoding.sampling import Sampling
 from workbench.lab.experiments.experiment import Experiment, Record, Setting, Size, Unit, finished
@@ -46,7 +46,7 @@ def _measured(name: str, first: int, setting: Setting) -> Record:
     """
     grammar = TASKS["gsm8k"].grammar
     others = [question.prompt for question in questions(name, _OTHERS + _BLOCK)[_OTHERS:]]
-    ready: dict[str, Prepared] = {}
+    ready: dict[str, PreparedContender] = {}
     record: Record = {}
     for method in _METHODS:
         try:

@@ -11,8 +11,8 @@ from typing import Any
 
 from workbench.base.errors import WorkbenchError
 from workbench.base.problems import finite
-from workbench.decoding.compare import Ended, Failed, Run, followed
-from workbench.decoding.contenders import Prepared
+from workbench.decoding.compare import Run, RunEnded, RunFailed, run_events
+from workbench.decoding.contenders import PreparedContender
 from workbench.decoding.measures import Measures
 from workbench.decoding.model import LanguageModel
 from workbench.decoding.sampling import Sampling
@@ -76,18 +76,23 @@ class Experiment:
 
 
 def finished(
-    setting: Setting, run: Run, prepared: Prepared, grammar: Grammar, sampling: Sampling, most: int
+    setting: Setting,
+    run: Run,
+    prepared: PreparedContender,
+    grammar: Grammar,
+    sampling: Sampling,
+    most: int,
 ) -> Measures:
     """The measures of one run to its end, steps forgotten; ``most`` tokens.
 
     Raises: Stopped; WorkbenchError of a run that could not be.
     """
-    for event in followed(
+    for event in run_events(
         run, prepared, grammar, sampling, max_tokens=most, top=0, stop=setting.stop
     ):
-        if isinstance(event, Failed):
+        if isinstance(event, RunFailed):
             raise event.error
-        if isinstance(event, Ended) and not setting.stop():
+        if isinstance(event, RunEnded) and not setting.stop():
             return event.measures
     raise Stopped
 

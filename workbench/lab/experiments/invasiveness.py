@@ -11,8 +11,14 @@ from workbench.base.visible_text import visible
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.decoding.compare import Run
 from workbench.decoding.contenders import CONTENDERS, UNCONSTRAINED
-from workbench.decoding.invasive import Alone, Kept, alone, searched, tried
-from workbench.decoding.retokenize import naturalised
+from workbench.decoding.invasive import (
+    Counterexample,
+    ModelOutput,
+    model_outputs,
+    search_spellings,
+    try_outputs,
+)
+from workbench.decoding.retokenize import retokenized_perplexity
 from workbench.decoding.sampling import Sampling
 from workbench.lab.experiments.experiment import (
     Experiment,
@@ -35,7 +41,7 @@ def _measured_invasion(task: Task, setting: Setting) -> Record:
     """Every method on the same outputs of the model alone."""
     seeds = range(setting.size.repetitions)
     samplings = [Sampling(), *(Sampling(temperature=1.0, seed=seed) for seed in seeds)]
-    written = alone(
+    written = model_outputs(
         setting.model, task.grammar, task.prompts[:5], samplings, max_tokens=_MOST_TOKENS
     )
     outputs = []
@@ -46,13 +52,13 @@ def _measured_invasion(task: Task, setting: Setting) -> Record:
     return {name: _of(task, name, outputs, setting) for name in METHODS}
 
 
-def _of(task: Task, name: str, outputs: Sequence[Alone], setting: Setting) -> Record:
+def _of(task: Task, name: str, outputs: Sequence[ModelOutput], setting: Setting) -> Record:
     """One method: what it keeps the model from, and what its masks forbid whatever the model."""
     vocabulary, grammar = setting.model.vocabulary, task.grammar
     try:
         prepared = CONTENDERS[name].prepare(setting.model, grammar)
-        found = tried(prepared, outputs, max_tokens=_MOST_TOKENS)
-        static = searched(compile_grammar(grammar, vocabulary), prepared.constraint)
+        found = try_outputs(prepared, outputs, max_tokens=_MOST_TOKENS)
+        static = search_spellings(compile_grammar(grammar, vocabulary), prepared.constraint)
     except WorkbenchError as error:
         return {"failed": error.message}
     return {
@@ -65,7 +71,7 @@ def _of(task: Task, name: str, outputs: Sequence[Alone], setting: Setting) -> Re
     }
 
 
-def _example(kept: Kept, vocabulary: Vocabulary) -> Record:
+def _example(kept: Counterexample, vocabulary: Vocabulary) -> Record:
     before, after = kept.output.token_ids[: kept.index], kept.output.token_ids[kept.index :][:1]
     return {
         "before": vocabulary.decode(before).decode("utf-8", "backslashreplace"),
@@ -165,7 +171,7 @@ def _measured_naturalness(task: Task, setting: Setting) -> Record:
             taken.append((found.free + found.forced).perplexity)
             if found.forced.tokens:
                 forced.append(found.forced.perplexity)
-            own.append(naturalised(setting.model, prompt, found.text))
+            own.append(retokenized_perplexity(setting.model, prompt, found.text))
         record[method] = {
             "perplexity": geometric_mean(taken),
             "naturalised": geometric_mean(own),

@@ -10,9 +10,15 @@ from workbench.base.errors import WorkbenchError
 from workbench.base.limits import Limits
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.constraint.protocol import Constraint
-from workbench.decoding.candidates import since
+from workbench.decoding.candidates import milliseconds_since
 from workbench.decoding.contenders import CONTENDERS, Contender
-from workbench.decoding.exact_distribution import ScoredModel, TokenTree, induced, own, token_tree
+from workbench.decoding.exact_distribution import (
+    ScoredModel,
+    TokenTree,
+    masked_distribution,
+    model_distribution,
+    token_tree,
+)
 from workbench.decoding.invasive import forbidden_at
 from workbench.grammar.grammar import Grammar
 from workbench.lab.bench.cases import CASES, Case
@@ -72,7 +78,7 @@ def _step_us(constraint: Constraint) -> float:
         for _ in range(_STEPS):
             constraint.mask(constraint.initial).bits  # noqa: B018  # asking makes it
             constraint.advance(constraint.initial, first)
-        return since(started)
+        return milliseconds_since(started)
 
     return min(steps_ms() for _ in range(5)) * 1e3 / _STEPS
 
@@ -167,7 +173,7 @@ def _model() -> ScoredModel:
 def _measured_ranking(_: Setting) -> Record:
     model, grammar = _model(), Grammar.from_kbnf(_GRAMMAR)
     tree = token_tree(model, "", compile_grammar(grammar, model.vocabulary))
-    alone = own(tree, ended=False).probability
+    alone = model_distribution(tree, ended=False).probability
     record: Record = {"alone": {text.decode(): p for text, p in alone.items()}}
     for name in _RANKED_METHODS:
         record[name] = _of(CONTENDERS[name], model, grammar, tree)
@@ -178,7 +184,7 @@ def _of(contender: Contender, model: ScoredModel, grammar: Grammar, tree: TokenT
     """The tokenizations a method allows, its best text, and how often it draws each text."""
     try:
         constraint = contender.prepare(model, grammar).constraint
-        drawn = induced(tree, constraint).probability
+        drawn = masked_distribution(tree, constraint).probability
     except WorkbenchError as error:
         return {"failed": error.message}
     allowed = {

@@ -13,10 +13,10 @@ from workbench.base.errors import WorkbenchError
 from workbench.base.limits import Limits
 from workbench.base.visible_text import visible
 from workbench.constraint.compile import compile as compile_grammar
-from workbench.decoding.candidates import since
+from workbench.decoding.candidates import milliseconds_since
 from workbench.decoding.contenders import CONTENDERS
-from workbench.decoding.exact_distribution import exact
-from workbench.decoding.measures import spelling_of
+from workbench.decoding.exact_distribution import exact_comparison
+from workbench.decoding.measures import canonical_spelling
 from workbench.grammar.grammar import Grammar
 from workbench.lab.bench.cases import CASES
 from workbench.lab.experiments.experiment import Experiment, Record, Setting, Unit
@@ -62,7 +62,7 @@ def _of(case: str, vocabulary: Vocabulary, setting: Setting) -> Record:
         for token_id in Bpe.of(vocabulary).encode(walk):
             started = time.perf_counter()
             constraint.mask(state)
-            masks.append(since(started))
+            masks.append(milliseconds_since(started))
             state = constraint.advance(state, token_id)
     except WorkbenchError as error:
         return {"failed": error.message}
@@ -144,9 +144,9 @@ _METHODS = ("automaton", "domino-0", "domino-1", "domino", "lalr", "proper")
 def _measured_skew(case: _Case, setting: Setting) -> Record:
     contenders = [CONTENDERS[name] for name in _METHODS]
     grammar = Grammar.from_regex(case.pattern)
-    found = exact(setting.model, case.prompt, grammar, contenders, ended=case.ended)
+    found = exact_comparison(setting.model, case.prompt, grammar, contenders, ended=case.ended)
     vocabulary = setting.model.vocabulary
-    canonical = spelling_of(vocabulary)
+    canonical = canonical_spelling(vocabulary)
     spelt = {
         text.decode(): [visible(vocabulary.tokens[i] or b"") for i in ids]
         for text in found.texts

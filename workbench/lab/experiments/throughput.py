@@ -9,14 +9,14 @@ from functools import partial
 from statistics import median, quantiles
 
 from workbench.base.errors import WorkbenchError
-from workbench.decoding.candidates import since
+from workbench.decoding.candidates import milliseconds_since
 from workbench.decoding.compare import Run
 from workbench.decoding.contenders import (
     CONTENDERS,
     STRATEGIES,
     UNCONSTRAINED,
     Contender,
-    Prepared,
+    PreparedContender,
     WarmUp,
     warm_up,
 )
@@ -54,13 +54,13 @@ def least_ms(setting: Setting, work: Callable[[], object]) -> float:
             raise Stopped
         started = time.perf_counter()
         work()
-        times.append(since(started))
+        times.append(milliseconds_since(started))
     return min(times)
 
 
 @dataclass(slots=True, eq=False)
 class _Timed:
-    prepared: Prepared
+    prepared: PreparedContender
     measures: list[Measures]
     ratios: list[float]
 
@@ -102,7 +102,7 @@ def speeds(
 class _Shared:
     """What contenders of one mask share: the compiled grammar, and warm-up runs under it."""
 
-    prepared: Prepared
+    prepared: PreparedContender
     runs: list[WarmUp]
 
 
@@ -112,7 +112,7 @@ def _warm(
     prompts: Sequence[str],
     contender: Contender,
     shared: dict[str, _Shared],
-) -> Prepared:
+) -> PreparedContender:
     """A contender that has learnt what it learns, its rows and caches made."""
     key = repr((contender.method, sorted(contender.options.items()), contender.program))
     if key not in shared:
@@ -135,7 +135,11 @@ def _warm(
 
 
 def _one(
-    setting: Setting, grammar: Grammar, prepared: Prepared, prompts: Sequence[str], number: int
+    setting: Setting,
+    grammar: Grammar,
+    prepared: PreparedContender,
+    prompts: Sequence[str],
+    number: int,
 ) -> Measures:
     """The run of a number: its prompt and seed; warm-ups have numbers below 0."""
     prompt, seed = prompts[number % len(prompts)], number if number >= 0 else 1_000_000 - number

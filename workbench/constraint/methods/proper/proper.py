@@ -27,7 +27,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from workbench.analysis.random_texts import rests
+from workbench.analysis.random_texts import distances_to_end
 from workbench.base import dfa as machines
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import TokenNotAllowed
@@ -169,7 +169,7 @@ class NestedRows(ProperRows):
         super().__init__(bpe, limits)
         self.runner = Runner(network, limits)
         self._reader = PermissiveReader(RunnerMachine(self.runner), bpe.vocabulary)
-        self._rest_lengths = rests(network, limits)
+        self._rest_lengths = distances_to_end(network, limits)
         self._distances: dict[State, int] = {}
 
     @property

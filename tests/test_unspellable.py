@@ -1,4 +1,4 @@
-"""Spelling: what no tokens spell is said, and nothing else."""
+"""Literals and characters that no tokens produce are reported, and no others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.analysis.lint import lint
-from workbench.analysis.unspellable import Speller
+from workbench.analysis.unspellable import TokenCoverage
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -38,17 +38,17 @@ PIECES = [
 
 
 def held_by_hand(tokens: list[bytes], piece: bytes, most: int) -> bool:
-    """Whether any sequence of a few tokens holds the piece."""
+    """Whether some sequence of a few tokens contains the piece."""
     return any(
         piece in b"".join(row) for n in range(1, most + 1) for row in product(tokens, repeat=n)
     )
 
 
 @pytest.mark.parametrize(("piece", "held", "why"), PIECES)
-def test_pieces_by_hand(piece: str, held: bool, why: str) -> None:
-    assert Speller(WORDS).holds(piece.encode()) is held, why
+def test_pieces_of_a_small_vocabulary(piece: str, held: bool, why: str) -> None:
+    assert TokenCoverage(WORDS).holds(piece.encode()) is held, why
     tokens = [token for token in WORDS.tokens if token]
-    assert Speller(WORDS).holds(piece.encode()) == (
+    assert TokenCoverage(WORDS).holds(piece.encode()) == (
         not piece or held_by_hand(tokens, piece.encode(), 4)
     )
 
@@ -58,11 +58,11 @@ def test_pieces_by_hand(piece: str, held: bool, why: str) -> None:
     st.text("abc", max_size=5),
 )
 @settings(max_examples=150, deadline=None)
-def test_holding_is_standing_in_some_sequence(tokens: list[str], piece: str) -> None:
-    speller = Speller(vocabulary(*tokens))
+def test_holds_agrees_with_all_sequences(tokens: list[str], piece: str) -> None:
+    coverage = TokenCoverage(vocabulary(*tokens))
     spelt = [token.encode() for token in tokens]
     # a piece of n bytes touches at most n tokens
-    assert speller.holds(piece.encode()) == (
+    assert coverage.holds(piece.encode()) == (
         not piece or held_by_hand(spelt, piece.encode(), max(1, len(piece)))
     )
 
@@ -78,17 +78,15 @@ TOLD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("notation", "text", "told"), TOLD, ids=[text for _, text, _ in TOLD])
-def test_error_what_cannot_be_spelled(
-    notation: str, text: str, told: list[tuple[str, str]]
-) -> None:
+@pytest.mark.parametrize(("notation", "text", "message"), TOLD, ids=[text for _, text, _ in TOLD])
+def test_error_unspellable_pieces(notation: str, text: str, message: list[tuple[str, str]]) -> None:
     grammar = Grammar.from_regex(text) if notation == "regex" else Grammar.from_kbnf(text)
     found = [one for one in lint(grammar, WORDS, 0.1).advice if "spell" in one.kind]
-    assert [(text[one.span.start : one.span.end], one.kind) for one in found] == told
+    assert [(text[one.span.start : one.span.end], one.kind) for one in found] == message
     assert all("words" in one.message for one in found)
 
 
 def test_a_vocabulary_of_all_bytes_spells_everything() -> None:
     everything = Vocabulary((*(bytes([byte]) for byte in range(256)), None), end=256)
-    assert Speller(everything).spells_all
+    assert TokenCoverage(everything).covers_all
     assert lint(Grammar.from_regex("\U0001f600é\x00"), everything).advice == ()

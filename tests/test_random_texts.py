@@ -1,4 +1,4 @@
-"""Samples: all are accepted, near misses are not, and whatever the grammar is, they come soon."""
+"""Samples are accepted, near misses are not, and both are fast for every grammar."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ HARD = {
 @pytest.mark.parametrize("why", HARD)
 def test_error_hard_grammars_are_sampled_soon(why: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "workbench.analysis.random_texts._SECONDS", 10.0
+        "workbench.analysis.random_texts._MAX_SECONDS", 10.0
     )  # a busy machine is no fault of theirs
     grammar = HARD[why]
     began = time.perf_counter()
@@ -101,13 +101,13 @@ def test_samples_of_a_recursive_grammar_differ_in_shape() -> None:
     assert {text.strip()[0] for text in found} >= {"{", "[", '"'}
 
 
-def test_lengths_stay_near_what_was_asked() -> None:
+def test_lengths_stay_near_the_requested_one() -> None:
     for name in ("email", "json", "figure_1_odd"):
         assert max(map(len, samples(grammar_of(name), 20, seed=5, longest=25))) <= 25
 
 
 def paths_by_hand(grammar: Grammar, alphabet: str, length: int) -> int:
-    """Texts of a language over letters that are each a class of their own."""
+    """Texts of a language over letters that are each a separate class."""
     return sum(grammar.accepts("".join(letters)) for letters in product(alphabet, repeat=length))
 
 
@@ -118,9 +118,9 @@ def test_paths_are_counted_as_texts_of_single_letters_are(pattern: str) -> None:
     assert dfa is not None
     paths = Paths(dfa, 5)
     apart = len(set(dfa.classes[97:100].tolist())) == 3
-    assert apart, "each letter leads elsewhere, or a path would stand for several texts"
+    assert apart, "each letter leads to another state, else a path would represent several texts"
     for length in range(6):
-        # two letters that lead to one state are one path: such states are met only at an end
+        # two letters that lead to one state are one path: such states occur only at an end
         assert paths.count(length) <= paths_by_hand(grammar, "abcd", length)
         assert bool(paths.count(length)) == bool(paths_by_hand(grammar, "abcd", length))
     assert paths.lengths == [n for n in range(6) if paths.count(n)]
@@ -146,7 +146,7 @@ def test_readable_characters_come_first() -> None:
     assert character(((0x41, 0x41), (0x61, 0x61)), random) in "Aa"
 
 
-def test_rules_that_read_nothing_do_not_call_each_other_for_ever() -> None:
+def test_rules_that_read_nothing_do_not_call_each_other_forever() -> None:
     grammar = Grammar.from_kbnf("start ::= A*; A ::= 'a' | start | B; B ::= '';")
     assert len(samples(grammar, 3, longest=8)) == 3
 

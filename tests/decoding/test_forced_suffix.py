@@ -1,4 +1,4 @@
-"""Where one text is left: against the definition, on finite languages."""
+"""The forced suffix, checked against its definition on finite languages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.decoding.worlds import FiniteConstraint
-from workbench.decoding.forced_suffix import only_rest
+from workbench.decoding.forced_suffix import forced_suffix
 from workbench.vocabulary.toy import toy
 
 TEXTS = st.frozensets(
@@ -20,16 +20,16 @@ VOCABULARIES = st.sampled_from(
 
 
 @given(TEXTS, VOCABULARIES, st.data())
-def test_tokens_for_the_one_text_that_is_left(
+def test_the_tokens_of_a_forced_suffix(
     texts: frozenset[bytes], vocabulary: wb.Vocabulary, data: st.DataObject
 ) -> None:
     constraint = FiniteConstraint(vocabulary, texts)
     text = data.draw(st.sampled_from(sorted(texts)))
     state = text[: data.draw(st.integers(0, len(text)))]
     left = [other[len(state) :] for other in texts if other.startswith(state)]
-    if vocabulary.end is None:  # the loop goes on while it can
+    if vocabulary.end is None:  # the loop continues while it can
         left = [one for one in left if not any(o != one and o.startswith(one) for o in left)]
-    found = only_rest(constraint, state)
+    found = forced_suffix(constraint, state)
     if len(left) > 1:
         assert found == ()
         return
@@ -43,18 +43,18 @@ def test_tokens_for_the_one_text_that_is_left(
 @pytest.mark.parametrize(
     ("pattern", "because"),
     [
-        ("a{2000}", "nobody looks so far"),
+        ("a{2000}", "the limit on states is reached"),
         ("(ab)*", "there is no end to it"),
         ("ab?", "it may end after a"),
         ("ab|aab", "a begins both"),
     ],
 )
-def test_nothing_is_left_for_certain(pattern: str, because: str) -> None:
+def test_texts_that_differ_have_no_forced_suffix(pattern: str, because: str) -> None:
     constraint = wb.compile(wb.Grammar.from_regex(pattern), toy(["a", "b", "ab", "aa"]))
-    assert only_rest(constraint, constraint.initial) == (), because
+    assert forced_suffix(constraint, constraint.initial) == (), because
 
 
 def test_the_longest_tokens_are_taken() -> None:
     vocabulary = toy(["a", "b", "ab", "aba", "ba"])
     constraint = wb.compile(wb.Grammar.from_regex("abab"), vocabulary)
-    assert only_rest(constraint, constraint.initial) == (3, 1, vocabulary.end)
+    assert forced_suffix(constraint, constraint.initial) == (3, 1, vocabulary.end)

@@ -1,4 +1,4 @@
-"""Places: which pieces of a grammar could read next; held against the machine and against `re`."""
+"""The Earley recogniser, checked against the machine and against `re`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from tests.grammar_oracle import GrammarOracle
-from workbench.analysis.earley import Places, Reached
+from workbench.analysis.earley import Expected, SourceRecognizer
 from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.limits import Limits
 from workbench.base.source import Source
@@ -26,23 +26,23 @@ list ::= '[' (value (',' value)*)? ']';
 number ::= #'-?[0-9]+';"""
 
 
-def kbnf(text: str, limits: Limits | None = None) -> Places:
+def kbnf(text: str, limits: Limits | None = None) -> SourceRecognizer:
     tree = parse_kbnf(Source(text, "g"))
-    return Places.of_grammar(tree, limits=limits or Limits())
+    return SourceRecognizer.of_grammar(tree, limits=limits or Limits())
 
 
-def of_regex(pattern: str) -> Places:
-    return Places.of_regex(parse_regex(Source(pattern, "regex")))
+def of_regex(pattern: str) -> SourceRecognizer:
+    return SourceRecognizer.of_regex(parse_regex(Source(pattern, "regex")))
 
 
-def reached(places: Places, text: str | bytes) -> Reached:
-    found = places.after(text.encode() if isinstance(text, str) else text)
+def reached(recognizer: SourceRecognizer, text: str | bytes) -> Expected:
+    found = recognizer.after(text.encode() if isinstance(text, str) else text)
     assert found is not None
     return found
 
 
-def pieces(source: str, places: Places, text: str | bytes) -> list[str]:
-    return [source[p.span.start : p.span.end] for p in reached(places, text).places]
+def pieces(source: str, recognizer: SourceRecognizer, text: str | bytes) -> list[str]:
+    return [source[p.span.start : p.span.end] for p in reached(recognizer, text).pieces]
 
 
 #   regex                    text        could read next          because
@@ -52,7 +52,7 @@ REGEXES = [
     ("(foo|four)+d",         "fo",       ["o", "u"],              "letters of words, one by one"),
     ("(foo|four)+d",         "foo",      ["f", "f", "d"],         "a loop may go round or out"),
     (r"\d+(\.\d+)?",         "1",        [r"\d", r"\."],          "escapes are shown as written"),
-    (r"(?i)ab",              "",         ["a"],                   "flags change what is read, not where"),
+    (r"(?i)ab",              "",         ["a"],                   "flags change the characters, not the span"),
     (r"a{,2}b",              "aa",       ["b"],                   "an upper bound is kept"),
     (r"(a?b?)*c",            "a",        ["a", "b", "c"],         "parts that may be empty"),
     (r"(?P<x>a)|b",          "",         ["a", "b"],              "groups are looked into"),
@@ -76,19 +76,19 @@ NESTED = [
 
 @pytest.mark.parametrize(("text", "expected", "stack"), NESTED)
 def test_pieces_of_a_grammar_and_their_calls(text: str, expected: list[str], stack: str) -> None:
-    places = kbnf(JSON)
-    assert pieces(JSON, places, text) == expected
-    first = reached(places, text).places[0]
+    recognizer = kbnf(JSON)
+    assert pieces(JSON, recognizer, text) == expected
+    first = reached(recognizer, text).pieces[0]
     assert [" ".join(frame.rule for frame in s) for s in first.stacks] == [stack]
-    for found in reached(places, text).places:
+    for found in reached(recognizer, text).pieces:
         for frames in found.stacks:
             assert frames[0].span.start == JSON.index("start ::=")
-            for frame in frames[1:]:  # the place of the call, where the rule's name stands
+            for frame in frames[1:]:  # the span of the call: the name of the rule
                 assert JSON[frame.span.start : frame.span.end] == frame.rule
 
 
 def test_named_groups_are_the_rules_of_a_regex() -> None:
-    found = reached(of_regex("(?P<day>[0-9](x))|(?P<word>(?P<first>[a-z])+)"), "").places
+    found = reached(of_regex("(?P<day>[0-9](x))|(?P<word>(?P<first>[a-z])+)"), "").pieces
     assert [[f.rule for f in place.stacks[0]] for place in found] == [["day"], ["word", "first"]]
 
 
@@ -113,22 +113,24 @@ def test_every_kind_of_terminal(text: str, so_far: str, expected: list[str]) -> 
     assert pieces(text, kbnf(text), so_far) == expected
 
 
-def test_after_what_is_no_beginning_there_is_nothing() -> None:
+def test_after_a_text_that_is_no_prefix_there_are_no_pieces() -> None:
     assert kbnf(JSON).after(b"[}") is None
     assert kbnf(JSON).after(b'{"\xff') is None
     assert of_regex(r"[^\s\S]").after(b"") is None
 
 
-def test_half_a_character_is_not_the_character() -> None:
-    places = of_regex("[é-ü]x")
-    assert [p.reads for p in reached(places, b"\xc3").places] == [()], "no character begins inside"
-    assert pieces("[é-ü]x", places, b"\xc3\xa9") == ["x"]
-    assert places.after(b"\xc3\x28") is None
+def test_an_incomplete_character_is_not_the_character() -> None:
+    recognizer = of_regex("[é-ü]x")
+    assert [p.reads for p in reached(recognizer, b"\xc3").pieces] == [()], (
+        "no character begins inside"
+    )
+    assert pieces("[é-ü]x", recognizer, b"\xc3\xa9") == ["x"]
+    assert recognizer.after(b"\xc3\x28") is None
 
 
 def test_halves_of_a_character_may_be_of_two_terminals() -> None:
-    places = kbnf("start ::= except!('é') #ex'x' 'b';")
-    first = reached(places, "a").places[0]
+    recognizer = kbnf("start ::= except!('é') #ex'x' 'b';")
+    first = reached(recognizer, "a").pieces[0]
     assert any(low <= ord("é") <= high for low, high in first.reads)
 
 
@@ -146,45 +148,45 @@ HARMLESS = [
 
 
 @pytest.mark.parametrize(("reason", "text", "so_far"), HARMLESS, ids=[h[0] for h in HARMLESS])
-def test_what_explodes_elsewhere_does_not_here(reason: str, text: str, so_far: str) -> None:
+def test_regexes_whose_automata_explode(reason: str, text: str, so_far: str) -> None:
     found = kbnf(text).after(so_far.encode(), Limits(seconds=30.0))
     assert found is not None
-    assert found.places, reason
-    assert all(1 <= len(place.stacks) <= 4 for place in found.places)
+    assert found.pieces, reason
+    assert all(1 <= len(place.stacks) <= 4 for place in found.pieces)
 
 
 def test_error_when_the_time_is_over() -> None:
-    places = kbnf("start ::= start start start | start start | 'a' #' *' | '';")
+    recognizer = kbnf("start ::= start start start | start start | 'a' #' *' | '';")
     with pytest.raises(LimitError, match=r"0\.01 seconds"):
-        places.after(b"a" * 2000, Limits(seconds=0.01))
+        recognizer.after(b"a" * 2000, Limits(seconds=0.01))
 
 
-def test_a_text_is_read_on_from_where_the_last_one_ended() -> None:
-    places = kbnf(JSON)
-    begun = reached(places, "[" * 50)
-    assert reached(places, "[" * 50 + "1,") == reached(kbnf(JSON), "[" * 50 + "1,")
-    assert reached(places, "[" * 50) == begun
+def test_a_text_continues_where_the_last_one_ended() -> None:
+    recognizer = kbnf(JSON)
+    begun = reached(recognizer, "[" * 50)
+    assert reached(recognizer, "[" * 50 + "1,") == reached(kbnf(JSON), "[" * 50 + "1,")
+    assert reached(recognizer, "[" * 50) == begun
 
 
-# -- against the machine: what all places read together is what it says may come ------------------
+# -- against the machine: all pieces together read what it expects --------------------
 
 
-def agree(built: Grammar, places: Places, data: bytes) -> None:
-    found = places.after(data, Limits(seconds=30.0))
+def agree(built: Grammar, recognizer: SourceRecognizer, data: bytes) -> None:
+    found = recognizer.after(data, Limits(seconds=30.0))
     assert (found is not None) == built.is_prefix(data)
     if found is None or character_start(data, len(data)) != len(data):
         return
     verdict = built.check(data)
     assert found.reads == verdict.expected
     assert found.may_end == verdict.may_end
-    assert all(place.stacks for place in found.places)
+    assert all(place.stacks for place in found.pieces)
 
 
 def wander(built: Grammar, random: Random, steps: int) -> None:
     """Read on at random, mostly what may come, now and then something else or half a character."""
-    places, data = Places.of(built), b""
+    recognizer, data = SourceRecognizer.of(built), b""
     for _ in range(steps):
-        agree(built, places, data)
+        agree(built, recognizer, data)
         if not built.is_prefix(data):
             return
         expected = built.check(data).expected
@@ -198,7 +200,7 @@ def wander(built: Grammar, random: Random, steps: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
-def test_law_places_read_what_the_machine_expects(seed: int) -> None:
+def test_law_pieces_read_what_the_machine_expects(seed: int) -> None:
     random = Random(seed)
     for make, text in ((Grammar.from_kbnf, grammar(random)), (Grammar.from_regex, regex(random))):
         try:
@@ -220,11 +222,11 @@ def test_law_in_grammars_that_are_hard_to_read(name: str) -> None:
 @pytest.mark.parametrize("example", load_gallery().values(), ids=lambda example: str(example.name))
 def test_law_in_the_gallery(example: Example) -> None:
     built = Grammar.from_text(example.text, example.notation, example.start)
-    places = Places.of(built)
+    recognizer = SourceRecognizer.of(built)
     for text in (*example.accepts[:2], *example.rejects[:2]):
         data = text.encode()
         for end in {*range(0, len(data), 1 + len(data) // 12), len(data)}:
-            agree(built, places, data[:end])
+            agree(built, recognizer, data[:end])
 
 
 @pytest.mark.parametrize(
@@ -236,13 +238,13 @@ def test_law_in_the_gallery(example: Example) -> None:
     ],
 )
 def test_against_the_oracle(text: str) -> None:
-    """Every text of up to five letters: whether it is read, may end, and may go on with each."""
+    """Every text of up to five letters: whether it is read, may end, and may continue with each."""
     tree = parse_kbnf(Source(text, "g"))
-    places = Places.of_grammar(tree)
+    recognizer = SourceRecognizer.of_grammar(tree)
     waiting = [b""]
     for data in waiting:  # grows while it is read
         oracle = GrammarOracle(tree, data)
-        found = places.after(data)
+        found = recognizer.after(data)
         assert (found is not None) == oracle.is_prefix, data
         if found is None:
             continue

@@ -1,4 +1,4 @@
-"""The engine reads into rules that never finish: against reading by leftmost derivations."""
+"""The engine reads into unproductive rules, checked by leftmost derivations."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_possible_tokens_are_of_both_kinds() -> None:
     assert engine.current_possible_tokens() == [1]
 
 
-def test_error_nothing_but_itself() -> None:
+def test_error_a_rule_that_only_calls_itself() -> None:
     with pytest.raises(BuildError) as caught:
         Engine("start ::= start;", LETTERS)
     assert caught.value.kind == "empty_grammar"
@@ -65,7 +65,7 @@ Stacks = frozenset[tuple[str, ...]]
 
 
 def read(rules: dict[str, list[str]], text: str) -> str:
-    """The same by leftmost derivations: every way to go on, as the symbols that remain.
+    """The same by leftmost derivations: every continuation, as the symbols that remain.
 
     Rules must not be left-recursive, or this does not end.
     """

@@ -8,13 +8,13 @@ import pytest
 from tests.decoding.worlds import FiniteConstraint, TableModel
 from workbench.base.errors import WorkbenchError
 from workbench.constraint.mask import TokenMask
-from workbench.decoding.contenders import Contender, chosen
+from workbench.decoding.contenders import Contender, contenders_named
 from workbench.decoding.exact_distribution import (
     Distribution,
     distance,
-    exact,
-    induced,
-    own,
+    exact_comparison,
+    masked_distribution,
+    model_distribution,
     token_tree,
 )
 from workbench.decoding.generate import generate
@@ -25,7 +25,7 @@ from workbench.vocabulary.toy import toy
 
 # a=0 b=1 c=2 ab=3 ac=4 end=5
 VOCABULARY = toy(("a", "b", "c", "ab", "ac"))
-#: After "a" alone the model hardly goes on to "b" or "c": the spelling a·b is one it would not use.
+#: After "a" alone the model rarely continues with "b" or "c": it would not use the tokens a·b.
 CHANCES = {
     (0,): (0.6, 0.0, 0.0, 0.3, 0.1, 0.0),
     (0, 0): (0.5, 0.01, 0.03, 0.0, 0.0, 0.46),
@@ -50,35 +50,35 @@ def two_texts() -> FiniteConstraint:
     return FiniteConstraint(VOCABULARY, (b"ab", b"ac"))
 
 
-def test_the_models_own_conditional_counts_every_spelling(model: TableModel) -> None:
+def test_the_models_conditional_counts_every_tokenization(model: TableModel) -> None:
     tree = token_tree(model, "", two_texts())
     ab, ac = 0.3 * 0.8 + 0.6 * 0.01 * 0.5, 0.1 * 0.4 + 0.6 * 0.03 * 0.25
-    found = own(tree)
+    found = model_distribution(tree)
     assert found.probability == pytest.approx({b"ab": ab / (ab + ac), b"ac": ac / (ab + ac)})
     assert found.spellings == 4
-    begun = own(tree, ended=False)
+    begun = model_distribution(tree, ended=False)
     ab, ac = 0.3 + 0.6 * 0.01, 0.1 + 0.6 * 0.03
     assert begun.probability == pytest.approx({b"ab": ab / (ab + ac), b"ac": ac / (ab + ac)})
 
 
-def test_the_proper_ones_alone_are_one_spelling_a_text(model: TableModel) -> None:
+def test_canonical_tokenizations_are_one_per_text(model: TableModel) -> None:
     tree = token_tree(model, "", two_texts())
-    found = own(tree, lambda text: {b"ab": [3], b"ac": [4]}[text])
+    found = model_distribution(tree, lambda text: {b"ab": [3], b"ac": [4]}[text])
     assert found.probability == pytest.approx({b"ab": 0.24 / 0.28, b"ac": 0.04 / 0.28})
     assert found.spellings == 2
 
 
 def test_masks_token_by_token_boost_what_shares_a_likely_beginning(model: TableModel) -> None:
     tree = token_tree(model, "", two_texts())
-    found = induced(tree, two_texts())
+    found = masked_distribution(tree, two_texts())
     # first token: a .6, ab .3, ac .1; after a: b .01 and c .03 share everything
     assert found.probability == pytest.approx({b"ab": 0.3 + 0.6 / 4, b"ac": 0.1 + 0.6 * 3 / 4})
     assert found.lost == 0
 
 
-def test_the_end_is_a_choice_where_the_text_may_go_on(model: TableModel) -> None:
+def test_the_end_is_a_choice_if_the_text_may_continue(model: TableModel) -> None:
     both = FiniteConstraint(VOCABULARY, (b"a", b"ab"))
-    found = induced(token_tree(model, "", both), both)
+    found = masked_distribution(token_tree(model, "", both), both)
     goes_on = 0.01 / (0.01 + 0.46)
     a = 0.6 / 0.9
     assert found.probability == pytest.approx(
@@ -96,7 +96,7 @@ class Stuck(FiniteConstraint):
 
 def test_a_dead_end_loses_its_mass_and_counts_in_the_distance(model: TableModel) -> None:
     tree = token_tree(model, "", two_texts())
-    found = induced(tree, Stuck(VOCABULARY, (b"ab", b"ac")))
+    found = masked_distribution(tree, Stuck(VOCABULARY, (b"ab", b"ac")))
     assert found.lost == pytest.approx(0.6)
     assert found.probability == pytest.approx({b"ab": 0.3, b"ac": 0.1})
     whole = Distribution({b"ab": 0.75, b"ac": 0.25})
@@ -105,11 +105,11 @@ def test_a_dead_end_loses_its_mass_and_counts_in_the_distance(model: TableModel)
 
 def test_an_unsound_mask_is_no_distribution_over_the_language(model: TableModel) -> None:
     tree = token_tree(model, "", two_texts())
-    with pytest.raises(WorkbenchError, match="after b'a', where no accepted text goes on"):
-        induced(tree, FiniteConstraint(VOCABULARY, (b"ab", b"ac", b"aab")))
+    with pytest.raises(WorkbenchError, match="after b'a', which no accepted text continues with"):
+        masked_distribution(tree, FiniteConstraint(VOCABULARY, (b"ab", b"ac", b"aab")))
 
 
-def test_distances_by_hand() -> None:
+def test_distances_of_a_small_example() -> None:
     p, q = Distribution({b"x": 0.5, b"y": 0.5}), Distribution({b"x": 0.25, b"y": 0.75})
     found = distance(p, q)
     assert found.total_variation == pytest.approx(0.25)
@@ -122,7 +122,7 @@ def test_distances_by_hand() -> None:
 def test_sampling_ends_in_the_texts_as_often_as_computed(model: TableModel) -> None:
     """The computed distribution is that of the loop itself (a fixed seed range: no chance)."""
     constraint = two_texts()
-    computed = induced(token_tree(model, "", constraint), constraint).probability[b"ab"]
+    computed = masked_distribution(token_tree(model, "", constraint), constraint).probability[b"ab"]
     runs = 2_000
     hits = 0
     for seed in range(runs):
@@ -132,13 +132,13 @@ def test_sampling_ends_in_the_texts_as_often_as_computed(model: TableModel) -> N
     assert hits / runs == pytest.approx(computed, abs=4 * math.sqrt(0.25 / runs))
 
 
-def test_exact_takes_contenders_and_leaves_the_model_alone_out() -> None:
+def test_exact_comparison_of_contenders_without_the_unconstrained_model() -> None:
     vocabulary = toy((*"trufalse ", "true", "fal", " t", "se"))
-    found = exact(
+    found = exact_comparison(
         ToyModel(vocabulary),
         "t",
         Grammar.from_regex("true|false"),
-        chosen("unconstrained,automaton"),
+        contenders_named("unconstrained,automaton"),
     )
     assert found.texts == (b"false", b"true")
     assert found.methods.keys() == {"automaton"}
@@ -149,21 +149,30 @@ def test_exact_takes_contenders_and_leaves_the_model_alone_out() -> None:
     assert record["distances"]["automaton"]["total_variation"] > 0
 
 
-def test_what_does_not_apply_is_told_and_the_others_go_on() -> None:
-    nobody = Contender(name="nobody", title="", method="nobody", source="")
-    found = exact(
-        ToyModel(toy("ab")), "a", Grammar.from_regex("ab|b"), [nobody, *chosen("picard,automaton")]
+def test_methods_that_do_not_apply_are_reported_and_the_others_run() -> None:
+    nobody = Contender(name="unknown", title="", method="unknown", source="")
+    found = exact_comparison(
+        ToyModel(toy("ab")),
+        "a",
+        Grammar.from_regex("ab|b"),
+        [nobody, *contenders_named("picard,automaton")],
     )
-    assert "fewer tokens than its masks allow" in found.failed["picard"].message
-    assert "no method 'nobody'" in found.failed["nobody"].message
+    assert "a method that draws from all allowed tokens" in found.failed["picard"].message
+    assert "no method 'unknown'" in found.failed["unknown"].message
     assert found.methods.keys() == {"automaton"}
 
 
 @pytest.mark.parametrize("pattern", ["a*", "(a|b){30}"])
-def test_error_a_language_that_is_not_small(pattern: str) -> None:
+def test_error_a_language_that_is_too_large(pattern: str) -> None:
     with pytest.raises(WorkbenchError) as raised:
-        exact(ToyModel(toy("ab")), "a", Grammar.from_regex(pattern), chosen("automaton"), most=500)
+        exact_comparison(
+            ToyModel(toy("ab")),
+            "a",
+            Grammar.from_regex(pattern),
+            contenders_named("automaton"),
+            most=500,
+        )
     assert str(raised.value) == (
-        "the language has more than 500 beginnings in tokens; expected a finite and small one\n"
+        "expected a finite language with at most 500 prefixes in tokens\n"
         "hint: exact distributions are for languages such as ( William)|( Theodore)"
     )

@@ -1,4 +1,4 @@
-"""explain(): how far a token is read, what fails, what was expected, and where."""
+"""explain(): how far a token is read, where it fails, what was expected, and where."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
-from workbench.analysis.earley import Places
+from workbench.analysis.earley import SourceRecognizer
 from workbench.analysis.explain import explain_each
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import Limits
@@ -23,7 +23,7 @@ array ::= '[' (value (',' value)*)? ']';
 string ::= '"' #'[^"\\\\x00-\\\\x1f]*' '"';
 number ::= #'[0-9]+';"""
 )
-JSON_PLACES = Places.of(JSON)
+JSON_PLACES = SourceRecognizer.of(JSON)
 DATE = Grammar.from_regex("[0-9]{4}-[0-9]{2}é?")
 
 #   grammar  so far          token       read      fails     said
@@ -84,7 +84,7 @@ def test_notes(so_far: str | bytes, token: str | bytes | None, note: str) -> Non
     assert wb.explain(JSON, so_far, token).note == note
 
 
-def test_what_is_allowed_has_no_reason() -> None:
+def test_an_allowed_token_has_no_reason() -> None:
     why = wb.explain(DATE, "20", "24-")
     assert why.allowed
     assert (why.reason, str(why), why.failing) == ("", "", "")
@@ -92,13 +92,13 @@ def test_what_is_allowed_has_no_reason() -> None:
     assert wb.explain(DATE, "2024-01", None).allowed
 
 
-def test_a_character_cut_between_two_tokens_is_told_whole() -> None:
+def test_a_character_cut_between_two_tokens_is_reported_whole() -> None:
     why = wb.explain(DATE, b"2024-01\xc3", b"\xa8")
     assert why.text == b"2024-01"
     assert (why.failing, why.reason) == ("è", "expected 'é' or the end")
 
 
-def test_where_nothing_at_all_is_accepted() -> None:
+def test_the_empty_language() -> None:
     for token in ("a", None):
         why = wb.explain(Grammar.from_regex(r"[^\s\S]"), "", token)
         assert (why.allowed, why.places, why.expected) == (False, (), ())
@@ -119,7 +119,7 @@ def test_error_when_the_text_has_left_the_grammar() -> None:
             wb.explain(DATE, "2x", token)
 
 
-def test_without_the_time_for_places_the_rest_is_told() -> None:
+def test_without_the_time_for_places_the_rest_is_reported() -> None:
     grammar = Grammar.from_kbnf(
         "start ::= start start start | start start | 'a' #' *';", limits=Limits(seconds=0.02)
     )

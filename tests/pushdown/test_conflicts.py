@@ -1,4 +1,4 @@
-"""Conflicts of stack machines: which grammars have some, what is said, and that it is true."""
+"""Conflicts of stack machines: which grammars have some, the messages, and that they are true."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ import pytest
 from hypothesis import assume, given, reject
 
 from tests.laws.test_mask_laws import grammar_of, slow, texts, trees
-from workbench.analysis.conflicts import Conflict, characters, clashes, conflicts, shown
+from workbench.analysis.conflicts import (
+    Conflict,
+    characters_beginning_with,
+    conflict_sites,
+    conflicts,
+    quoted_end,
+)
 from workbench.base.dfa import DEAD
 from workbench.base.errors import LimitError
 from workbench.base.limits import LIMITS, Limits
@@ -46,15 +52,15 @@ def test_deterministic_grammars_have_no_conflict(text: str, why: str) -> None:
     assert found(text) == ()
 
 
-#   grammar, what is said of it to the letter, why
+#   grammar, the exact message, why
 TOLD = [
     ("start ::= 'a' start 'a' | 'b' start 'b' | 'a' | 'b' | '';",
      ["after 'a', 'a' can begin an inner 'start' or be read by the 'start' around it",
       "after 'aa', 'a' can belong to 'start' or to the 'start' around it"],
-     "no one sees the middle of a palindrome coming"),
+     "the middle of a palindrome cannot be predicted"),
     ("start ::= one | two; one ::= 'a' one 'b' | 'ab'; two ::= 'a' two 'bb' | 'abb';",
      ["after 'a', 'a' can be read by 'one' or 'two'"],
-     "one b an a, or two: told apart at the end alone"),
+     "one b an a, or two: distinguished only at the end"),
     ("start ::= s; s ::= 'if ' s ('else ' s)? | 'x ';",
      ["after 'if if x ', 'e' can belong to 's' or to the 's' around it"],
      "the dangling else"),
@@ -64,7 +70,7 @@ TOLD = [
      "two brackets that close differently"),
     ("start ::= '.' left | right; left ::= '(' left '1' | right ']'; right ::= '(' right '2' | '3';",
      ["after '.', '(' can begin 'right' or be read by 'left' itself"],
-     "a call that begins like the rule it stands in"),
+     "a call that begins like the rule that contains it"),
     ("start ::= 'a' start 'b' | surplus; surplus ::= 'b'*;",
      ["after 'a', 'b' can begin an inner 'start' or be read by the 'start' around it",
       "after 'ab', 'b' can belong to 'start' or to the 'start' around it"],
@@ -74,22 +80,22 @@ TOLD = [
      "white space on both sides of a rule's end"),
     ("start ::= opt start 'x' | 'y'; opt ::= 'z'?;",
      ["after 'zy', 'x' can belong to 'start' or to the 'start' around it"],
-     "z is optional, so no one knows how many x are owed"),
+     "z is optional, so the number of missing x is unknown"),
     ("start ::= 'é' start 'é' | 'é';",
      ["after 'éé', 'é' can belong to 'start' or to the 'start' around it"],
-     "characters of two bytes are told as characters"),
+     "characters of two bytes are reported as characters"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "messages", "why"), TOLD, ids=[why for _, _, why in TOLD])
-def test_error_conflicts_are_told(text: str, messages: list[str], why: str) -> None:
+def test_error_conflicts_are_reported(text: str, messages: list[str], why: str) -> None:
     told = found(text)
     assert [conflict.message for conflict in told] == messages
     for conflict in told:
         assert successors(Grammar.from_kbnf(text).network, conflict.text, conflict.bytes[0]) > 1
 
 
-def test_a_conflict_names_its_rules_at_their_places() -> None:
+def test_a_conflict_names_its_rules_with_their_spans() -> None:
     text = "start ::= one | two; one ::= 'a' one 'b' | 'ab'; two ::= 'a' two 'bb' | 'abb';"
     (conflict,) = found(text)
     assert conflict.rules == ("one", "two")
@@ -99,14 +105,14 @@ def test_a_conflict_names_its_rules_at_their_places() -> None:
     assert "deterministic" in conflict.hint
 
 
-def test_no_rules_to_name_is_no_reason_to_be_silent() -> None:
+def test_conflicts_without_rule_names_are_reported() -> None:
     grammar = Grammar.from_kbnf("start ::= 'a' start 'a' | 'a';")
     (first, *_) = conflicts(grammar.network)
     assert first.message.startswith("after 'aa', 'a' can ")
     assert first.spans == ()
 
 
-def test_at_most_ten_are_told_the_nearest_first() -> None:
+def test_at_most_ten_are_reported_the_nearest_first() -> None:
     names = [f"r{i}" for i in range(30)]
     rules = [f"{n} ::= 'x' {n} '{i:02}' | 'x';" for i, n in enumerate(names)]
     places = [f"'{i:02}' ({n} | {n} '!')" for i, n in enumerate(names)]
@@ -115,12 +121,12 @@ def test_at_most_ten_are_told_the_nearest_first() -> None:
     assert [len(c.text) for c in told] == sorted(len(c.text) for c in told)
 
 
-def test_no_time_no_advice() -> None:
+def test_without_time_there_is_no_advice() -> None:
     grammar = Grammar.from_kbnf(TOLD[0][0])
     late = Limits(seconds=1e-9)
     assert conflicts(grammar.network, limits=late) == ()
     with pytest.raises(LimitError):
-        clashes(grammar.network, late)
+        conflict_sites(grammar.network, late)
 
 
 @pytest.mark.parametrize("name", [n for n, e in load_gallery().items() if e.notation == "kbnf"])
@@ -135,7 +141,7 @@ def test_gallery_is_linted_in_time(name: str) -> None:
         assert successors(grammar.network, conflict.text, conflict.bytes[0]) > 1
 
 
-def test_thousands_of_ways_are_told_as_soon() -> None:
+def test_thousands_of_transitions_are_reported_as_fast() -> None:
     text = "start ::= (A 'c' B)*; A ::= (A 'c' B)*; B ::= 'a' start | start;"
     grammar = Grammar.from_kbnf(text)
     found(text)  # the runner's kernels are compiled once
@@ -160,12 +166,12 @@ BEGINNINGS = [
 
 @pytest.mark.parametrize(("data", "ranges"), BEGINNINGS)
 def test_characters_by_their_first_byte(data: bytes, ranges: tuple[tuple[int, int], ...]) -> None:
-    assert characters(list(data)) == ranges
+    assert characters_beginning_with(list(data)) == ranges
 
 
 def test_long_texts_are_cut_on_the_left() -> None:
-    assert shown(b"ab\n") == r"'ab\n'"
-    assert shown(b"a" * 100) == repr("…" + "a" * 60)
+    assert quoted_end(b"ab\n") == r"'ab\n'"
+    assert quoted_end(b"a" * 100) == repr("…" + "a" * 60)
 
 
 def settled(
@@ -183,7 +189,7 @@ def settled(
 
 
 def successors(network: Network, text: bytes, byte: int) -> int:
-    """How many configurations go on with a byte after a text, each to a place of its own."""
+    """The number of distinct configurations after a text and a byte."""
     runner = Runner(network)
     try:
         here = runner.run(text)
@@ -205,9 +211,9 @@ def successors(network: Network, text: bytes, byte: int) -> int:
 @pytest.mark.slow
 @slow
 @given(trees(), texts)
-def test_without_conflicts_every_text_is_read_in_one_way(tree: GrammarTree, text: bytes) -> None:
+def test_without_conflicts_every_text_has_one_configuration(tree: GrammarTree, text: bytes) -> None:
     network = grammar_of(tree).network
-    assume(not clashes(network))
+    assume(not conflict_sites(network))
     for end, byte in enumerate(text):
         assert successors(network, text[:end], byte) <= 1
 
@@ -216,10 +222,10 @@ def test_without_conflicts_every_text_is_read_in_one_way(tree: GrammarTree, text
 @slow
 @given(trees())
 def test_every_conflict_has_its_example(tree: GrammarTree) -> None:
-    """The machine stands where the example says, and two configurations go on."""
+    """After the example, two configurations read the byte."""
     grammar = grammar_of(tree)
     network = grammar.network
-    for clash in clashes(network)[:8]:
+    for clash in conflict_sites(network)[:8]:
         for members in clash.columns:
             assert successors(network, clash.text, members[0]) > 1
     assert len(conflicts(network, lambda: grammar.rules, tree, LIMITS)) <= 10
