@@ -47,7 +47,8 @@ from workbench.syntax.grammar_tree import (
     Sequence,
     Stop,
     Substrings,
-    calls,
+    holds,
+    referenced,
 )
 
 
@@ -310,20 +311,16 @@ class RulePieces:
         return derives(body, known, lambda terminal: self._terminal(terminal) is not None)
 
     def _may_be_empty(self, body: Expression, known: Set[str]) -> bool:
-        match body:
-            case Nonterminal(name=name):
-                return name in known
-            case Sequence(items=items):
-                return all(self._may_be_empty(item, known) for item in items)
-            case Choice(options=options):
-                return any(self._may_be_empty(option, known) for option in options)
-            case Repetition(item=item, low=low):
-                return low == 0 or self._may_be_empty(item, known)
-            case Literal(value=value):
-                return not value
-            case _:
-                terminal = self._terminal(body)
-                return terminal is not None and terminal.is_nullable
+        def is_empty(leaf: Literal | Nonterminal | Terminal) -> bool:
+            match leaf:
+                case Nonterminal(name=name):
+                    return name in known
+                case Literal(value=value):
+                    return not value
+            terminal = self._terminal(leaf)
+            return terminal is not None and terminal.is_nullable
+
+        return holds(body, is_empty)
 
     def _piece(self, body: Expression) -> Piece | None:
         match body:
@@ -391,17 +388,5 @@ def _reached(rules: Mapping[str, Expression], start: str) -> dict[str, Expressio
         name = waiting.pop()
         if name not in found:
             found[name] = rules[name]
-            waiting += [*_named(rules[name])]
+            waiting += [call.name for call in referenced(rules[name])]
     return found
-
-
-def _named(body: Expression) -> list[str]:
-    match body:
-        case Except(excepted=Nonterminal(name=name)):
-            return [name]
-        case Sequence(items=parts) | Choice(options=parts):
-            return [name for part in parts for name in _named(part)]
-        case Repetition(item=item):
-            return _named(item)
-        case _:
-            return [call.name for call in calls(body)]

@@ -11,16 +11,13 @@ from workbench.base.source import Span
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.cfg import gathered
 from workbench.syntax.grammar_tree import (
-    Choice,
     Expression,
     Literal,
     Pattern,
-    Repetition,
-    Sequence,
 )
 from workbench.syntax.ranges import Ranges, size
 from workbench.syntax.regex import tree as regex
-from workbench.syntax.regex.tree import Regex
+from workbench.syntax.regex.tree import Regex, walk
 from workbench.vocabulary.vocabulary import Vocabulary
 
 #: Members of a set that are asked for one by one, and how many of the lost ones are named.
@@ -132,16 +129,12 @@ def written(grammar: Grammar) -> Iterator[tuple[bytes, Span] | regex.Characters]
 
 
 def _of_rules(node: Expression) -> Iterator[tuple[bytes, Span] | regex.Characters]:
-    match node:
-        case Literal(value=value, span=span):
-            yield value, span
-        case Pattern(regex=inner):
-            yield from _of_regex(inner)
-        case Sequence(items=parts) | Choice(options=parts):
-            for part in parts:
-                yield from _of_rules(part)
-        case Repetition(item=item):
-            yield from _of_rules(item)
+    for part in walk(node):
+        match part:
+            case Literal(value=value, span=span):
+                yield value, span
+            case Pattern(regex=inner):
+                yield from _of_regex(inner)
 
 
 def _of_regex(node: Regex) -> Iterator[tuple[bytes, Span] | regex.Characters]:

@@ -22,13 +22,10 @@ from workbench.pushdown.build import build
 from workbench.pushdown.cfg import gathered, terminal_machine
 from workbench.syntax.grammar_tree import (
     Automaton,
-    Choice,
     Except,
     Expression,
     Literal,
     Pattern,
-    Repetition,
-    Sequence,
     Stop,
     Substrings,
     labels_in_rules,
@@ -36,7 +33,7 @@ from workbench.syntax.grammar_tree import (
 )
 from workbench.syntax.ranges import Ranges, intersection
 from workbench.syntax.regex.extensions import LABELS, Label, label_of, labels_in
-from workbench.syntax.regex.tree import Alternate, Bytes, Concat, Extension, Group, Regex, Repeat
+from workbench.syntax.regex.tree import Bytes, Concat, Extension, Group, Regex
 
 #: What begins a sign, and the lowest byte that is kept for signs; UTF-8 has none of them.
 LEAD, RESERVED = 0xFC, 0xF8
@@ -113,13 +110,9 @@ def _signed_regex(regex: Regex) -> Regex:
     match regex:
         case Bytes(ranges=ranges):
             return replace(regex, ranges=intersection(ranges, _TEXT))
-        case Concat(parts=parts) | Extension(parts=parts):
+        case Extension(parts=parts):
             return replace(regex, parts=tuple(map(_signed_regex, parts)))
-        case Alternate(options=options):
-            return replace(regex, options=tuple(map(_signed_regex, options)))
-        case Repeat(part=part) | Group(part=part):
-            return replace(regex, part=_signed_regex(part))
-    return regex
+    return regex.rebuild(_signed_regex)
 
 
 class _Signer:
@@ -133,12 +126,6 @@ class _Signer:
 
     def of(self, node: Expression) -> Expression:
         match node:
-            case Sequence(items=items):
-                return replace(node, items=tuple(map(self.of, items)))
-            case Choice(options=options):
-                return replace(node, options=tuple(map(self.of, options)))
-            case Repetition(item=item):
-                return replace(node, item=self.of(item))
             case Literal(value=value) | Substrings(value=value):
                 if any(byte >= RESERVED for byte in value):
                     raise self._refused(
@@ -162,7 +149,7 @@ class _Signer:
                 return self._text(node, machine)
             case Automaton(machine=machine):
                 return self._text(node, machine)
-        return node
+        return node.rebuild(self.of)
 
     def _text(self, node: Pattern | Except | Automaton, machine: Dfa) -> Automaton:
         """A terminal whose machine reads bytes, without those that are kept for signs."""

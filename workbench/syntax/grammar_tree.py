@@ -10,11 +10,20 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from workbench.base.source import Source, Span
 from workbench.syntax.regex.extensions import LABELS, Label, labels_in
-from workbench.syntax.regex.tree import Regex
+from workbench.syntax.regex.tree import (
+    Alternate,
+    Concat,
+    Group,
+    Leaf,
+    Regex,
+    Repeat,
+    same_nodes,
+    walk,
+)
 
 if TYPE_CHECKING:
     from workbench.base.dfa import Dfa
@@ -32,7 +41,7 @@ class Stop(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Literal:
+class Literal(Leaf):
     """Exactly these bytes."""
 
     value: bytes
@@ -40,7 +49,7 @@ class Literal:
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(Leaf):
     """A regex terminal; ``text`` is the pattern as the regex parser read it."""
 
     regex: Regex
@@ -50,7 +59,7 @@ class Pattern:
 
 
 @dataclass(frozen=True, slots=True)
-class Substrings:
+class Substrings(Leaf):
     """All contiguous pieces of a byte string, the empty one among them."""
 
     value: bytes
@@ -58,7 +67,7 @@ class Substrings:
 
 
 @dataclass(frozen=True, slots=True)
-class Except:
+class Except(Leaf):
     """A non-empty text that contains none of the excepted strings, of at most ``limit`` bytes.
 
     ``excepted`` is a literal, or a nonterminal which expands to an alternation of
@@ -71,7 +80,7 @@ class Except:
 
 
 @dataclass(frozen=True, slots=True)
-class Automaton:
+class Automaton(Leaf):
     """The texts of a byte machine that its maker brings: a leaf no notation has a sign for.
 
     Leaves with the same machine, the same object, share its data however many they are.
@@ -84,7 +93,7 @@ class Automaton:
 
 
 @dataclass(frozen=True, slots=True)
-class Nonterminal:
+class Nonterminal(Leaf):
     """A call of the rules with that name."""
 
     name: str
@@ -98,6 +107,16 @@ class Sequence:
     items: tuple[Expression, ...]
     span: Span
 
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        """The items."""
+        return self.items
+
+    def rebuild(self, function: Callable[[Expression], Expression]) -> Sequence:
+        """The node with ``function`` applied to its children; itself where none changes."""
+        items = tuple(map(function, self.items))
+        return self if same_nodes(self.items, items) else Sequence(items, self.span)
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -105,6 +124,16 @@ class Choice:
 
     options: tuple[Expression, ...]
     span: Span
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        """The options."""
+        return self.options
+
+    def rebuild(self, function: Callable[[Expression], Expression]) -> Choice:
+        """The node with ``function`` applied to its children; itself where none changes."""
+        options = tuple(map(function, self.options))
+        return self if same_nodes(self.options, options) else Choice(options, self.span)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +144,16 @@ class Repetition:
     low: int
     high: int | None
     span: Span
+
+    @property
+    def children(self) -> tuple[Expression]:
+        """The item."""
+        return (self.item,)
+
+    def rebuild(self, function: Callable[[Expression], Expression]) -> Repetition:
+        """The node with ``function`` applied to its child; itself where that does not change."""
+        item = function(self.item)
+        return self if item is self.item else Repetition(item, self.low, self.high, self.span)
 
 
 Expression = (
@@ -177,15 +216,36 @@ def _held(value: object) -> object:
 
 
 def calls(body: Expression) -> Iterator[Nonterminal]:
-    """All calls in an expression, from left to right; what ``except!`` names is none."""
-    match body:
-        case Nonterminal():
-            yield body
-        case Sequence(parts, _) | Choice(parts, _):
-            for part in parts:
-                yield from calls(part)
-        case Repetition(item, _, _, _):
-            yield from calls(item)
+    """All calls in an expression, from left to right, without the rules ``except!`` names."""
+    return (node for node in walk(body) if isinstance(node, Nonterminal))
+
+
+def referenced(body: Expression) -> Iterator[Nonterminal]:
+    """All calls in an expression and the rules ``except!`` names, from left to right."""
+    for node in walk(body):
+        named = node.excepted if isinstance(node, Except) else node
+        if isinstance(named, Nonterminal):
+            yield named
+
+
+def holds(node: Expression | Regex, of_leaf: Callable[[Any], bool]) -> bool:
+    """Whether a property of leaves holds of an expression or a regex.
+
+    It holds of a row if it holds of every part, of a choice if it holds of some option, and of
+    a repetition that may have no copy. "Derives some text" and "derives the empty text" are such
+    properties; ``of_leaf`` decides them for literals, calls, terminals and character sets.
+    """
+    match node:
+        case Leaf():
+            return of_leaf(node)
+        case Sequence() | Concat():
+            return all(holds(part, of_leaf) for part in node.children)
+        case Choice() | Alternate():
+            return any(holds(option, of_leaf) for option in node.children)
+        case Repetition(item=part, low=low) | Repeat(part=part, low=low):
+            return low == 0 or holds(part, of_leaf)
+        case Group(part=part):
+            return holds(part, of_leaf)
 
 
 def called(body: Expression) -> Iterator[str]:
@@ -222,17 +282,9 @@ def without_idle(rules: Iterable[Rule], idle: Container[str]) -> list[Rule]:
 
 def renamed(body: Expression, name: Callable[[str], str]) -> Expression:
     """The expression with ``name`` of every name it calls; ``except!`` is left as it is."""
-    match body:
-        case Nonterminal(called, span):
-            return Nonterminal(name(called), span)
-        case Sequence(items, span):
-            return Sequence(tuple(renamed(item, name) for item in items), span)
-        case Choice(options, span):
-            return Choice(tuple(renamed(option, name) for option in options), span)
-        case Repetition(item, low, high, span):
-            return Repetition(renamed(item, name), low, high, span)
-        case _:
-            return body
+    if isinstance(body, Nonterminal):
+        return Nonterminal(name(body.name), body.span)
+    return body.rebuild(lambda part: renamed(part, name))
 
 
 class Names:
@@ -259,15 +311,6 @@ def may_have_labels(source: Source) -> bool:
 def labels_in_rules(tree: GrammarTree) -> Iterator[tuple[Label, Span]]:
     """Every label of the rules with its place, from the first rule on."""
     for rule in tree.rules:
-        yield from _labels_in(rule.body)
-
-
-def _labels_in(node: Expression) -> Iterator[tuple[Label, Span]]:
-    match node:
-        case Pattern(regex=regex):
-            yield from labels_in(regex)
-        case Sequence(items=parts) | Choice(options=parts):
-            for part in parts:
-                yield from _labels_in(part)
-        case Repetition(item=item):
-            yield from _labels_in(item)
+        for node in walk(rule.body):
+            if isinstance(node, Pattern):
+                yield from labels_in(node.regex)

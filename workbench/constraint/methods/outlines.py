@@ -275,14 +275,10 @@ def _sets(regex: Regex, seen: set[int]) -> Iterator[Ranges]:
     if id(regex) in seen:
         return
     seen.add(id(regex))
-    match regex:
-        case Characters() | Bytes():
-            yield characters_of(regex)
-        case Concat(parts=parts) | Alternate(options=parts):
-            for part in parts:
-                yield from _sets(part, seen)
-        case Repeat(part=part) | Group(part=part):
-            yield from _sets(part, seen)
+    if isinstance(regex, Characters | Bytes):
+        yield characters_of(regex)
+    for part in regex.children:
+        yield from _sets(part, seen)
 
 
 class _Pace:

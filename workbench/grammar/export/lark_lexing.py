@@ -135,10 +135,6 @@ class Expansions:
     def _inner(self, node: Expression) -> Expression:
         """The same with parts of few alternatives."""
         match node:
-            case Sequence(items, span):
-                return Sequence(tuple(self._part(item) for item in items), span)
-            case Choice(options, span):
-                return Choice(tuple(self._part(option) for option in options), span)
             case Repetition(item, low, high, span):
                 inner = self._part(item)
                 counted = (high or low) > 1  # every copy has the alternatives of the item
@@ -146,7 +142,7 @@ class Expansions:
                     inner = self._apart(inner)
                 return Repetition(inner, low, high, span)
             case _:
-                return node
+                return node.rebuild(self._part)
 
     def _part(self, node: Expression) -> Expression:
         made = self._inner(node)

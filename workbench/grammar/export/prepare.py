@@ -46,6 +46,7 @@ from workbench.syntax.grammar_tree import (
     Sequence,
     Stop,
     calls,
+    holds,
 )
 from workbench.syntax.regex.printer import pattern
 from workbench.syntax.regex.reader import Dialect
@@ -157,17 +158,14 @@ class Neighbours:
 
     def nullable(self, node: Expression) -> bool:
         """Whether an expression may read nothing."""
-        match node:
-            case Nonterminal(name):
-                return name in self._nullable
-            case Sequence(items):
-                return all(map(self.nullable, items))
-            case Choice(options):
-                return any(map(self.nullable, options))
-            case Repetition(item, low):
-                return low == 0 or self.nullable(item)
-            case leaf:
-                return self._is_nullable(leaf)
+        return holds(
+            node,
+            lambda leaf: (
+                leaf.name in self._nullable
+                if isinstance(leaf, Nonterminal)
+                else self._is_nullable(leaf)
+            ),
+        )
 
     def first(self, node: Expression) -> Terminals:
         """The terminals an expression may begin with."""
@@ -190,13 +188,11 @@ class Neighbours:
                     if not self.nullable(item):
                         break
                 return found
-            case Choice(options):
+            case Choice() | Repetition():
                 found = 0
-                for option in options:
-                    found |= self._edge(option, known, reverse=reverse)
+                for part in node.children:
+                    found |= self._edge(part, known, reverse=reverse)
                 return found
-            case Repetition(item):
-                return self._edge(item, known, reverse=reverse)
             case leaf:
                 return 1 << self.number(leaf)
 
@@ -411,10 +407,8 @@ class _Preparation:
         match node:
             case Nonterminal(name, span):
                 return Nonterminal(self._names[name], span)
-            case Sequence(items, span):
-                return Sequence(tuple(map(self._of, items)), span)
-            case Choice(options, span):
-                return Choice(tuple(map(self._of, options)), span)
+            case Sequence() | Choice():
+                return node.rebuild(self._of)
             case Repetition(item, low, high, span):
                 return self._repeated(self._of(item), low, high, span)
             case leaf:

@@ -212,17 +212,13 @@ def _spelled(node: Expression, which: Callable[[int], bool]) -> Expression:
             parts = [_spelled(item, which) for item in items]
             flat = (p.items if isinstance(p, Sequence) else (p,) for p in parts)
             return Sequence(tuple(chain.from_iterable(flat)), span)
-        case Choice(options, span):
-            return Choice(tuple(_spelled(option, which) for option in options), span)
-        case Repetition(item, low, high, span):
-            return Repetition(_spelled(item, which), low, high, span)
         case Literal(value, span) if which(id(node)):
             letters = tuple(Literal(c.encode(), span) for c in value.decode())
             return Sequence(letters, span)
         case Pattern(regex, _, _, span) if which(id(node)):
             return _opened(regex, span) or Sequence((), span)
         case _:
-            return node
+            return node.rebuild(lambda part: _spelled(part, which))
 
 
 class _LarkPrinter(TreePrinter):

@@ -19,8 +19,7 @@ from workbench.schema.typed.instances import ClassMaker, Maker, RecordMaker, par
 from workbench.schema.typed.python_reader import read_types
 from workbench.schema.typed.reflect import reflect
 from workbench.schema.typed.types import Named, Type, Types
-from workbench.syntax.grammar_tree import Choice, Expression, GrammarTree, Pattern, Repetition, Rule
-from workbench.syntax.grammar_tree import Sequence as Row
+from workbench.syntax.grammar_tree import Expression, GrammarTree, Pattern, Rule
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,16 +103,9 @@ def _placed(tree: GrammarTree, places: Sequence[tuple[Span, Span]], source: Sour
 
     def moved(node: Expression) -> Expression:
         span = there(node.span)
-        match node:
-            case Row(items=items):
-                return Row(tuple(map(moved, items)), span)
-            case Choice(options=options):
-                return Choice(tuple(map(moved, options)), span)
-            case Repetition(item=item):
-                return replace(node, item=moved(item), span=span)
-            case Pattern(regex=regex):
-                return replace(node, regex=regex_at(regex, span), span=span)
-        return replace(node, span=span)
+        if isinstance(node, Pattern):
+            return replace(node, regex=regex_at(node.regex, span), span=span)
+        return replace(node.rebuild(moved), span=span)
 
     rules = (
         Rule(rule.name, moved(rule.body), there(rule.name_span), there(rule.span))

@@ -29,7 +29,7 @@ from workbench.syntax.ranges import ANY_CHARACTER, intersection
 from workbench.syntax.regex.parser import parse_regex
 from workbench.syntax.regex.reader import Flags
 from workbench.syntax.regex.searched import without_anchors
-from workbench.syntax.regex.tree import Alternate, Characters, Concat, Group, Regex, Repeat
+from workbench.syntax.regex.tree import Characters, Regex
 from workbench.syntax.rule_attributes import Beyond
 
 
@@ -134,19 +134,9 @@ def regex_of(source: Source, given: Arguments, clock: Clock | None) -> Pattern:
 
 def _in_json(node: Regex) -> Regex:
     """A regex with none but the characters that stand in a JSON string as they are."""
-    match node:
-        case Characters(ranges, span):
-            return Characters(intersection(ranges, _IN_JSON), span)
-        case Concat(parts, span):
-            return Concat(tuple(map(_in_json, parts)), span)
-        case Alternate(options, span):
-            return Alternate(tuple(map(_in_json, options)), span)
-        case Repeat(part, low, high, span):
-            return Repeat(_in_json(part), low, high, span)
-        case Group(part, name, span):
-            return Group(_in_json(part), name, span)
-        case _:
-            return node
+    if isinstance(node, Characters):
+        return Characters(intersection(node.ranges, _IN_JSON), node.span)
+    return node.rebuild(_in_json)
 
 
 def chunks_of(source: Source, given: Arguments) -> tuple[str, ...]:

@@ -152,16 +152,10 @@ class Competing:
                 return self.source.text[expression.span.start : expression.span.end]
 
     def _with(self, body: Expression, instead: Mapping[_Atom, Automaton]) -> Expression:
-        match body:
-            case Sequence(items, span):
-                return Sequence(tuple(self._with(item, instead) for item in items), span)
-            case Choice(options, span):
-                return Choice(tuple(self._with(option, instead) for option in options), span)
-            case Repetition(item, low, high, span):
-                return Repetition(self._with(item, instead), low, high, span)
-            case _:
-                left = instead.get(shape(body))
-                return body if left is None else replace(left, span=body.span)
+        if isinstance(body, Sequence | Choice | Repetition):
+            return body.rebuild(lambda part: self._with(part, instead))
+        left = instead.get(shape(body))
+        return body if left is None else replace(left, span=body.span)
 
     # what may come next
 

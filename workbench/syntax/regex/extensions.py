@@ -44,6 +44,7 @@ from workbench.syntax.regex.tree import (
     Kind,
     Regex,
     Repeat,
+    walk,
 )
 from workbench.syntax.regex.unicode_sets import python_class
 
@@ -86,16 +87,12 @@ def label_of(regex: Regex) -> Label | None:
 
 def labels_in(regex: Regex) -> Iterator[tuple[Label, Span]]:
     """Every label of a regex with its place, from left to right."""
-    label = label_of(regex)
-    if label is not None:
-        yield label, regex.span
-        return
-    match regex:
-        case Concat(parts=parts) | Alternate(options=parts) | Extension(parts=parts):
-            for part in parts:
+    for node in walk(regex):
+        if (label := label_of(node)) is not None:
+            yield label, node.span
+        elif isinstance(node, Extension):
+            for part in node.parts:
                 yield from labels_in(part)
-        case Repeat(part=part) | Group(part=part):
-            yield from labels_in(part)
 
 
 _DELIMITER = re.compile(r"\(\?P?<DELIMITER>")

@@ -1,20 +1,71 @@
-"""The nodes of a regular expression; each knows the place it was written at.
+"""The nodes of a regular expression, and the traversal that all syntax trees share.
 
-The tree speaks of characters (code points) or, in byte mode, of bytes. Flags, escapes,
-classes and dialects are resolved by the parser: what is left is the mathematical core.
+A regex is a tree over characters (code points) or, in byte mode, over bytes. Every node has
+the span it was written at. The parser resolves flags, escapes, classes and dialects, so that
+only the mathematical core is left.
+
+Traversal: ``node.children`` and ``node.rebuild(function)`` are the same for these nodes and
+for those of a grammar (``grammar_tree``); ``walk`` iterates over a whole tree of either kind.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from operator import is_
+from typing import Any, Protocol, Self, TypeVar
 
 from workbench.base.source import Span
 from workbench.syntax.ranges import Ranges
 
 
+class Node(Protocol):
+    """Any node of a syntax tree."""
+
+    @property
+    def children(self) -> tuple[Any, ...]:
+        """The parts of the node, from left to right."""
+        ...
+
+
+class Leaf:
+    """A node without children."""
+
+    __slots__ = ()
+
+    @property
+    def children(self) -> tuple[()]:
+        """Empty."""
+        return ()
+
+    def rebuild(self, function: Callable[[Any], Any]) -> Self:  # as for inner nodes
+        """The node itself."""
+        return self
+
+
+_Node = TypeVar("_Node", bound=Node)
+
+
+def walk(root: _Node) -> Iterator[_Node]:
+    """Every node of a tree, a node before its children (pre-order, left to right).
+
+    Iterative: a tree may be deeper than Python's recursion limit.
+    """
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(node.children[::-1])
+
+
+def same_nodes(old: tuple[object, ...], new: tuple[object, ...]) -> bool:
+    """Whether two tuples of equal length hold the same objects."""
+    return all(map(is_, old, new))
+
+
 @dataclass(frozen=True, slots=True)
-class Characters:
+class Characters(Leaf):
     """One code point out of a set; surrogates are never members. No range: matches nothing."""
 
     ranges: Ranges
@@ -22,7 +73,7 @@ class Characters:
 
 
 @dataclass(frozen=True, slots=True)
-class Bytes:
+class Bytes(Leaf):
     """One byte out of a set (patterns in byte mode)."""
 
     ranges: Ranges
@@ -36,6 +87,16 @@ class Concat:
     parts: tuple[Regex, ...]
     span: Span
 
+    @property
+    def children(self) -> tuple[Regex, ...]:
+        """The parts."""
+        return self.parts
+
+    def rebuild(self, function: Callable[[Regex], Regex]) -> Concat:
+        """The node with ``function`` applied to its children; itself where none changes."""
+        parts = tuple(map(function, self.parts))
+        return self if same_nodes(self.parts, parts) else Concat(parts, self.span)
+
 
 @dataclass(frozen=True, slots=True)
 class Alternate:
@@ -43,6 +104,16 @@ class Alternate:
 
     options: tuple[Regex, ...]
     span: Span
+
+    @property
+    def children(self) -> tuple[Regex, ...]:
+        """The options."""
+        return self.options
+
+    def rebuild(self, function: Callable[[Regex], Regex]) -> Alternate:
+        """The node with ``function`` applied to its children; itself where none changes."""
+        options = tuple(map(function, self.options))
+        return self if same_nodes(self.options, options) else Alternate(options, self.span)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +125,16 @@ class Repeat:
     high: int | None
     span: Span
 
+    @property
+    def children(self) -> tuple[Regex]:
+        """The part."""
+        return (self.part,)
+
+    def rebuild(self, function: Callable[[Regex], Regex]) -> Repeat:
+        """The node with ``function`` applied to its child; itself where that does not change."""
+        part = function(self.part)
+        return self if part is self.part else Repeat(part, self.low, self.high, self.span)
+
 
 @dataclass(frozen=True, slots=True)
 class Group:
@@ -62,6 +143,16 @@ class Group:
     part: Regex
     name: str | None
     span: Span
+
+    @property
+    def children(self) -> tuple[Regex]:
+        """The part."""
+        return (self.part,)
+
+    def rebuild(self, function: Callable[[Regex], Regex]) -> Group:
+        """The node with ``function`` applied to its child; itself where that does not change."""
+        part = function(self.part)
+        return self if part is self.part else Group(part, self.name, self.span)
 
 
 class Kind(StrEnum):
@@ -76,7 +167,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Extension:
+class Extension(Leaf):
     """Texts that have a small machine and no small regex.
 
     ``parts`` are the letters of the text, or of the phrase: sets of one character, or of one in

@@ -19,7 +19,7 @@ scanner is the automaton of R with the sub-automaton of every terminal kept apar
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
@@ -63,6 +63,7 @@ from workbench.syntax.regex.tree import (
     Group,
     Regex,
     Repeat,
+    walk,
 )
 
 #: Pieces of the largest loop that is taken for a terminal: what is larger has a structure.
@@ -83,13 +84,9 @@ def _pieces(expression: Expression, rules: Mapping[str, Expression]) -> Iterator
     while waiting:
         piece = waiting.pop()
         yield piece
-        match piece:
-            case Nonterminal(name=name):
-                waiting.append(rules[name])
-            case Sequence(items=parts) | Choice(options=parts):
-                waiting.extend(parts)
-            case Repetition(item=item):
-                waiting.append(item)
+        if isinstance(piece, Nonterminal):
+            waiting.append(rules[piece.name])
+        waiting.extend(piece.children)
 
 
 def _bounded(piece: Expression) -> bool:
@@ -113,16 +110,10 @@ def loop_of(name: str, body: Expression) -> Expression:
 
 
 def _bounded_regex(regex: Regex) -> bool:
-    match regex:
-        case Concat(parts=parts) | Alternate(options=parts):
-            return all(map(_bounded_regex, parts))
-        case Group(part=part):
-            return _bounded_regex(part)
-        case Repeat(part=part, high=high):
-            return high is not None and _bounded_regex(part)
-        case Extension():
-            return False
-    return True
+    return not any(
+        node.high is None if isinstance(node, Repeat) else isinstance(node, Extension)
+        for node in walk(regex)
+    )
 
 
 def _may_be_one(expression: Expression, rules: Mapping[str, Expression]) -> bool:
@@ -155,16 +146,9 @@ def is_character(regex: Regex) -> bool:
 
 def expanded(expression: Expression, rules: Mapping[str, Expression]) -> Expression:
     """An expression without recursion, what it calls written in."""
-    match expression:
-        case Nonterminal(name=name):
-            return expanded(rules[name], rules)
-        case Sequence(items=items):
-            return replace(expression, items=tuple(expanded(item, rules) for item in items))
-        case Choice(options=options):
-            return replace(expression, options=tuple(expanded(o, rules) for o in options))
-        case Repetition(item=item):
-            return replace(expression, item=expanded(item, rules))
-    return expression
+    if isinstance(expression, Nonterminal):
+        return expanded(rules[expression.name], rules)
+    return expression.rebuild(lambda part: expanded(part, rules))
 
 
 #: What stands for a terminal in the rules is one byte, or two where there are more of them.
@@ -339,14 +323,8 @@ class _Cutter:
 
 
 def _leaves(expression: Expression) -> int:
-    match expression:
-        case Sequence(items=parts) | Choice(options=parts):
-            return sum(map(_leaves, parts))
-        case Repetition(item=item):
-            return _leaves(item)
-        case Nonterminal():
-            return 0
-    return 1
+    inner = Sequence | Choice | Repetition | Nonterminal
+    return sum(not isinstance(node, inner) for node in walk(expression))
 
 
 def _not_empty(dfa: Dfa, limits: Limits) -> Dfa | None:
