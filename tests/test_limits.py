@@ -21,7 +21,7 @@ def test_error_names_the_budget_in_words() -> None:
     assert caught.value.budget == "token_edges"
     assert str(caught.value) == (
         "needs more than 1,000 token edges\n"
-        "hint: simplify the grammar, or raise the limit if this machine is yours"
+        "hint: simplify the grammar, or raise the limit (Limits) when running locally"
     )
 
 

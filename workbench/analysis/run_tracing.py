@@ -30,7 +30,7 @@ from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import LimitError
 from workbench.base.source import Span
 from workbench.grammar.grammar import Grammar
-from workbench.grammar.label_encoding import LEAD, signed
+from workbench.grammar.label_encoding import LEAD, encode_labels
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
 
@@ -237,7 +237,7 @@ class Follower:
 
         ``numbers_of`` returns the numbers by which pictures call the states of a machine.
         """
-        grammar = signed(written)
+        grammar = encode_labels(written)
         self._characters: _Characters | None = None
         self._rules: _Rules | None = None
         self._fewer: _Rules | None = None
@@ -423,7 +423,7 @@ def circle(grammar: Grammar, path: Mapping[str, _Path]) -> int | None:
 def _circles(grammar: Grammar, kind: str) -> dict[str, int]:
     """The cycle of every state that is on one."""
     try:
-        pictured = signed(grammar)
+        pictured = encode_labels(grammar)
         machine = pictured.dfa if kind == Followed.CHARACTERS.value else pictured.network
     except LimitError:
         return {}

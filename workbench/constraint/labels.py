@@ -28,7 +28,7 @@ from workbench.constraint.engine.automaton import AutomatonConstraint
 from workbench.constraint.mask import TokenMask, pack
 from workbench.constraint.protocol import Constraint, State
 from workbench.grammar.grammar import Grammar
-from workbench.grammar.label_encoding import LEAD, RESERVED, SIGNS, labels_of, signed
+from workbench.grammar.label_encoding import LABEL_CODES, LEAD, RESERVED, encode_labels, labels_of
 from workbench.syntax.regex.extensions import LABELS, Label
 from workbench.vocabulary.disk_cache import Packed
 from workbench.vocabulary.trie import Trie
@@ -120,7 +120,7 @@ def _signed(
     """The vocabulary without tokens no text has, and with the signs of some labels behind."""
     odd = _holding(packed, packed.text >= RESERVED)
     kept = np.repeat(~odd, np.maximum(packed.lengths, 0))
-    signs = {SIGNS[one.label.name]: one.sign for one in labels}
+    signs = {LABEL_CODES[one.label.name]: one.sign for one in labels}
     text = np.concatenate([packed.text[kept], np.frombuffer(b"".join(signs), np.uint8)])
     lengths = np.append(np.where(odd, -1, packed.lengths), [len(sign) for sign in signs])
     left_out = np.flatnonzero(odd).tolist()
@@ -187,7 +187,7 @@ def labelled(
                 f"{vocabulary.name} has no token for {label.name}, {label.what}",
                 _HINTS.get(label.name, _HINT),
             )
-    return Labelled(make(signed(grammar), tokens), vocabulary, tokens.labels, limits)
+    return Labelled(make(encode_labels(grammar), tokens), vocabulary, tokens.labels, limits)
 
 
 def read_by(constraint: Constraint, token_ids: Iterable[TokenId]) -> Iterator[bytes]:
@@ -317,7 +317,7 @@ class Labelled:
         """What the signed machine reads where a token is taken: its bytes, or a label's sign."""
         found = self._read_by(state, token_id)
         if found is not None:
-            return SIGNS[found.label.name]
+            return LABEL_CODES[found.label.name]
         return self.vocabulary.tokens[token_id] or b""
 
     def is_final(self, state: State) -> bool:
