@@ -10,7 +10,13 @@ from workbench.automata.to_regex import plain
 from workbench.base.errors import LimitError
 from workbench.base.limits import LIMITS, Limits
 from workbench.base.source import Source, Span
-from workbench.grammar.export.lark_lexing import Expansions, Lexers, Places, alternatives, is_one
+from workbench.grammar.export.lark_lexing import (
+    Expansions,
+    Lexers,
+    PositionAutomaton,
+    alternatives,
+    is_one,
+)
 from workbench.grammar.export.rule_names import LARK, Names
 from workbench.grammar.export.terminals import terminal
 from workbench.grammar.export.writers import _by_letters
@@ -84,7 +90,7 @@ REGEXES = [
 def test_one_way(written: str, wanted: bool, because: str) -> None:
     regex = plain(parse_regex(Source(written, "regex")))
     assert regex is not None
-    assert Places(regex).go_one_way is wanted, because
+    assert PositionAutomaton(regex).is_deterministic is wanted, because
 
 
 def test_rules_have_few_alternatives() -> None:

@@ -10,7 +10,7 @@ from workbench.pushdown.build import build
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
 from workbench.syntax import derived_rules
-from workbench.syntax.derived_rules import LARGE, Counting
+from workbench.syntax.derived_rules import MAX_UNROLLED, CountRules
 from workbench.syntax.grammar_tree import GrammarTree, Literal, Names, Repetition, Rule, Sequence
 
 SPAN = Span(0, 0)
@@ -30,7 +30,7 @@ COUNTS = [
 
 def accepted(low: int, high: int | None, most: int) -> list[int]:
     """How many copies are read, up to so many."""
-    counting = Counting(Names(()).fresh)
+    counting = CountRules(Names(()).fresh)
     item, end = Literal(b"ab", SPAN), Literal(b"c", SPAN)
     body = Sequence((counting.repetition(item, low, high, SPAN), end), SPAN)
     tree = GrammarTree((Rule("start", body, SPAN, SPAN), *counting.rules), Source("", "grammar"))
@@ -54,14 +54,16 @@ def test_texts_are_those_of_the_copies(
 
 
 def test_small_counts_are_left_alone() -> None:
-    counting = Counting(Names(()).fresh)
+    counting = CountRules(Names(()).fresh)
     item = Literal(b"a", SPAN)
-    assert counting.repetition(item, 1, LARGE, SPAN) == Repetition(item, 1, LARGE, SPAN)
+    assert counting.repetition(item, 1, MAX_UNROLLED, SPAN) == Repetition(
+        item, 1, MAX_UNROLLED, SPAN
+    )
     assert not counting.rules
 
 
 def test_rules_are_few() -> None:
-    counting = Counting(Names({"copy"}).fresh)
+    counting = CountRules(Names({"copy"}).fresh)
     counting.repetition(Literal(b"a", SPAN), 2, 1_000_000, SPAN)
     names = [rule.name for rule in counting.rules]
     assert len(names) < 50

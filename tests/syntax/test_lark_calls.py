@@ -8,12 +8,12 @@ from workbench.base.errors import ParseError
 from workbench.base.source import Source
 from workbench.syntax.cursor import Cursor
 from workbench.syntax.lark.bodies import holds, read_condition, read_value, value
-from workbench.syntax.lark.lark_lexer import SIGNS, lark_lexemes
+from workbench.syntax.lark.lark_lexer import LEXEME_NAMES, lark_lexemes
 
 
 def cursor(text: str) -> Cursor:
     source = Source(text, "grammar")
-    return Cursor.of(source, lark_lexemes(source), SIGNS, None)
+    return Cursor.of(source, lark_lexemes(source), LEXEME_NAMES, None)
 
 
 #   call             of        is         because

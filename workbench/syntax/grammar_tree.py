@@ -265,7 +265,7 @@ def all_called(body: Expression, rules: Mapping[str, Expression]) -> tuple[str, 
     return tuple(names)
 
 
-def without_idle(rules: Iterable[Rule], idle: Container[str]) -> list[Rule]:
+def without_unused(rules: Iterable[Rule], idle: Container[str]) -> list[Rule]:
     """The rules, without those of the ``idle`` that no rule which is left calls but itself."""
     left = {rule.name: rule for rule in rules}
     others_of = {name: {*called(rule.body)} - {name} for name, rule in left.items()}

@@ -42,7 +42,7 @@ from workbench.base.limits import LIMITS, Clock, Limits
 from workbench.base.source import Source, Span
 from workbench.constraint.mask import TokenMask, pack
 from workbench.constraint.token_machines import TokenByToken
-from workbench.grammar.export.as_regex import NotSoError, RuleRegexes
+from workbench.grammar.export.as_regex import NotLinearError, RuleRegexes
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.cfg import gathered
 from workbench.syntax.grammar_tree import Expression, Literal, Pattern, Stop
@@ -88,7 +88,7 @@ def regex_of(grammar: Grammar, limits: Limits = LIMITS) -> Regex:
     try:
         rules = RuleRegexes(gathered(grammar.tree), leaf, _LONGEST, limits.clock())
         return rules.regex(grammar.start)
-    except NotSoError as error:
+    except NotLinearError as error:
         raise refused(
             source, error.call.span, f"a rule that calls itself before its end, {error.call.name!r}"
         ) from None

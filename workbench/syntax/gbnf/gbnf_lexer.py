@@ -10,7 +10,7 @@ import string
 
 from workbench.base.errors import ParseError
 from workbench.base.source import Source, Span
-from workbench.syntax.cursor import Signs
+from workbench.syntax.cursor import LexemeNames
 from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING
 from workbench.syntax.ranges import ANY_CHARACTER, Ranges, difference, intersection, normalized
 from workbench.syntax.string_escapes import Escapes
@@ -37,7 +37,7 @@ LEXEMES = re.compile(
     re.VERBOSE | re.ASCII,
 )
 
-SIGNS = Signs(
+LEXEME_NAMES = LexemeNames(
     shown={"LPAR": "(", "LOOKAHEAD": "(=", "RPAR": ")", "BAR": "|", "DEFINE": "::=",
            "RBRACKET": "]"},
     closing={"LPAR": "RPAR", "LOOKAHEAD": "RPAR", "ATTRIBUTES": "RBRACKET"},

@@ -15,8 +15,8 @@ from workbench.base.errors import BuildError, ParseError
 from workbench.base.limits import Clock
 from workbench.base.source import Source, Span
 from workbench.syntax.cursor import NESTING, Cursor, take_bounds
-from workbench.syntax.derived_rules import Counting, pieces, written_parts
-from workbench.syntax.gbnf.gbnf_lexer import ESCAPES, LEXEMES, SIGNS, class_ranges
+from workbench.syntax.derived_rules import CountRules, substring_rules, written_parts
+from workbench.syntax.gbnf.gbnf_lexer import ESCAPES, LEXEME_NAMES, LEXEMES, class_ranges
 from workbench.syntax.gbnf.macros import (
     MACROS,
     OF_TOKENS,
@@ -38,13 +38,19 @@ from workbench.syntax.grammar_tree import (
     Stop,
     all_called,
     calls,
-    without_idle,
+    without_unused,
 )
 from workbench.syntax.kbnf.kbnf_lexer import END, Part, lexemes
 from workbench.syntax.ranges import ANY_CHARACTER, Ranges
 from workbench.syntax.regex.printer import class_text
 from workbench.syntax.regex.tree import Characters
-from workbench.syntax.rule_attributes import Beyond, Wanted, cut_short, take_attributes, wanted
+from workbench.syntax.rule_attributes import (
+    LanguageOperations,
+    RuleOptions,
+    apply_options,
+    rule_options,
+    take_attributes,
+)
 
 _ITEM = "a string, a class, a rule's name or a bracket"
 _HINT = 'write text in quotes, as in "text"'
@@ -54,7 +60,7 @@ _RULE_HINT = "a rule is written name ::= …"
 class Reader:
     """Recursive descent; each method's docstring is its own rule of the notation."""
 
-    def __init__(self, cursor: Cursor, beyond: Beyond | None) -> None:
+    def __init__(self, cursor: Cursor, beyond: LanguageOperations | None) -> None:
         self.cursor = cursor
         self.source = cursor.source
         self.beyond = beyond
@@ -66,11 +72,11 @@ class Reader:
             if name.type == "NAME" and sign.type in ("DEFINE", "ATTRIBUTES")
         }
         self.names = Names(self.defined)
-        self.counting = Counting(self.names.fresh)
+        self.counting = CountRules(self.names.fresh)
         #: Rules that macros come to.
         self.more: list[Rule] = []
         #: What is asked of rules besides.
-        self.wanted: dict[str, Wanted] = {}
+        self.wanted: dict[str, RuleOptions] = {}
 
     def rules(self) -> list[Rule]:
         """grammar = rule+."""
@@ -95,7 +101,7 @@ class Reader:
         cursor = self.cursor
         name = cursor.expect("NAME", "a rule", _RULE_HINT)
         if cursor.ahead("ATTRIBUTES"):
-            want = wanted(self.source, take_attributes(cursor, self._attribute_value))
+            want = rule_options(self.source, take_attributes(cursor, self._attribute_value))
             if not want.plain:
                 self.wanted[cursor.text(name)] = want
         cursor.expect("DEFINE", "'::='", _RULE_HINT)
@@ -208,7 +214,9 @@ class Reader:
             return self.counting.pattern(regex, written_parts(self.source, regex))
         if text == "TagDispatch":
             return tag_dispatch(self.source, given, self.beyond)
-        leaf, rules = pieces(chunks_of(self.source, given), self.names.fresh("piece"), given.span)
+        leaf, rules = substring_rules(
+            chunks_of(self.source, given), self.names.fresh("piece"), given.span
+        )
         self.more += rules
         return leaf
 
@@ -219,7 +227,7 @@ def one_of(ranges: Ranges, span: Span) -> Pattern:
 
 
 def parse_gbnf(
-    source: Source, clock: Clock | None = None, beyond: Beyond | None = None
+    source: Source, clock: Clock | None = None, beyond: LanguageOperations | None = None
 ) -> GrammarTree:
     """The rules of a grammar, in the order they were written; the start rule is usually ``root``.
 
@@ -232,7 +240,7 @@ def parse_gbnf(
             where a lazy rule needs a stack; LimitError.
     Source: llama.cpp, grammars/README.md; xgrammar 0.2, "EBNF".
     """
-    reader = Reader(Cursor.of(source, lexemes(source.text, LEXEMES), SIGNS, clock), beyond)
+    reader = Reader(Cursor.of(source, lexemes(source.text, LEXEMES), LEXEME_NAMES, clock), beyond)
     rules = reader.rules()
     _check_called(source, rules)
     if reader.wanted:
@@ -262,8 +270,8 @@ class _Cutting:
 
     source: Source
     written: list[Rule]
-    wanted: dict[str, Wanted]
-    beyond: Beyond | None
+    wanted: dict[str, RuleOptions]
+    beyond: LanguageOperations | None
     bodies: dict[str, Expression] = field(init=False)
     cut: dict[str, Expression] = field(default_factory=dict)
     #: Rules that machines were made of.
@@ -279,7 +287,7 @@ class _Cutting:
             for rule in self.written
         ]
         # any rule may be the start that is left: the first one and "root" often are
-        return without_idle(rules, self.absorbed - {"root", self.written[0].name})
+        return without_unused(rules, self.absorbed - {"root", self.written[0].name})
 
     def _cut(self, name: str, asking: tuple[str, ...] = ()) -> Expression:
         if name in self.cut:
@@ -297,9 +305,9 @@ class _Cutting:
         }
         self.absorbed.update(rules)
         end = cast("Expression | None", want.end)
-        self.cut[name] = cut_short(body, end, want, name, self.beyond, lambda _: rules)
+        self.cut[name] = apply_options(body, end, want, name, self.beyond, lambda _: rules)
         return self.cut[name]
 
-    def _refused(self, what: str, want: Wanted) -> ParseError:
+    def _refused(self, what: str, want: RuleOptions) -> ParseError:
         message, hint = f"{what} cannot be read", "a rule is cut short whose texts need no stack"
         return ParseError(message, self.source, want.span, hint, "unsupported")

@@ -30,7 +30,7 @@ from workbench.syntax.regex.parser import parse_regex
 from workbench.syntax.regex.reader import Flags
 from workbench.syntax.regex.searched import without_anchors
 from workbench.syntax.regex.tree import Characters, Regex
-from workbench.syntax.rule_attributes import Beyond
+from workbench.syntax.rule_attributes import LanguageOperations
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ def chunks_of(source: Source, given: Arguments) -> tuple[str, ...]:
     return tuple(_string(source, given, value).text for value in given.plain)
 
 
-def tag_dispatch(source: Source, given: Arguments, beyond: Beyond | None) -> Expression:
+def tag_dispatch(source: Source, given: Arguments, beyond: LanguageOperations | None) -> Expression:
     """``TagDispatch(("tag", rule), excludes=("…",), loop_after_dispatch=false)``.
 
     Free text in which a tag is followed by its rule, and then free text again; without

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from workbench.base.errors import ParseError
 from workbench.base.limits import Clock
 from workbench.base.source import Source, Span, Unescaped
-from workbench.syntax.cursor import Signs
+from workbench.syntax.cursor import LexemeNames
 from workbench.syntax.grammar_tree import Expression, Literal, Pattern, Stop
 from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING, Part
 from workbench.syntax.ranges import ANY_CHARACTER, intersection
@@ -58,7 +58,7 @@ _LEXEMES = re.compile(
     re.VERBOSE | re.ASCII,
 )
 
-SIGNS = Signs(
+LEXEME_NAMES = LexemeNames(
     shown={
         "LPAR": "(", "RPAR": ")", "LBRACKET": "[", "RBRACKET": "]", "LBRACE": "{", "RBRACE": "}",
     },

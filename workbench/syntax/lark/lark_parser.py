@@ -17,7 +17,7 @@ from workbench.base.source import Source, Span
 from workbench.syntax.cursor import Cursor
 from workbench.syntax.kbnf.kbnf_lexer import END, Part
 from workbench.syntax.lark.bodies import ITEM_HINT, RULE_HINT, STATEMENTS, Bodies
-from workbench.syntax.lark.lark_lexer import SIGNS, lark_lexemes
+from workbench.syntax.lark.lark_lexer import LEXEME_NAMES, lark_lexemes
 from workbench.syntax.lark.lark_tree import Body, Definition, Imported, LarkGrammar
 from workbench.syntax.rule_attributes import Attribute, take_attributes
 
@@ -35,7 +35,7 @@ def read(source: Source, clock: Clock | None = None) -> LarkGrammar:
 
     Raises: ParseError, LimitError.
     """
-    return _Statements(Cursor.of(source, lark_lexemes(source), SIGNS, clock)).grammar()
+    return _Statements(Cursor.of(source, lark_lexemes(source), LEXEME_NAMES, clock)).grammar()
 
 
 class _Statements(Bodies):

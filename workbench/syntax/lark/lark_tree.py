@@ -15,7 +15,12 @@ from workbench.base.source import Source, Span
 from workbench.syntax.derived_rules import words
 from workbench.syntax.grammar_tree import Automaton, Expression, GrammarTree
 from workbench.syntax.kbnf.kbnf_lexer import Part
-from workbench.syntax.rule_attributes import Attribute, Beyond, Wanted, cut_short
+from workbench.syntax.rule_attributes import (
+    Attribute,
+    LanguageOperations,
+    RuleOptions,
+    apply_options,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +190,7 @@ class Asking:
     """What ``beyond`` is asked, and how it is told."""
 
     source: Source
-    beyond: Beyond | None
+    beyond: LanguageOperations | None
     #: All terminals that expressions are made of.
     called_by: Callable[..., dict[str, Expression]]
 
@@ -207,11 +212,11 @@ class Asking:
             machine = beyond.both(parts, self.called_by(*parts))
         return Automaton(machine, self._label(body.span), body.span)
 
-    def cut(self, one: Definition, want: Wanted, operand: _Operand) -> Expression:
+    def cut(self, one: Definition, want: RuleOptions, operand: _Operand) -> Expression:
         """A rule that is one terminal, which its attributes cut short."""
         beyond = self._asked(f"the attribute {want.name!r}", want.span)
         end = None if want.end is None else operand(cast("Body", want.end))
-        return cut_short(operand(one.body), end, want, one.name, beyond, self.called_by)
+        return apply_options(operand(one.body), end, want, one.name, beyond, self.called_by)
 
     def schema(self, span: Span) -> GrammarTree:
         """The rules of a schema, read where it stands."""
@@ -225,7 +230,7 @@ class Asking:
             error.source = self.source
             raise
 
-    def _asked(self, what: str, span: Span) -> Beyond:
+    def _asked(self, what: str, span: Span) -> LanguageOperations:
         if self.beyond is None:
             hint = "read the grammar by Grammar.from_lark"
             raise ParseError(f"{what} cannot be read", self.source, span, hint, "unsupported")

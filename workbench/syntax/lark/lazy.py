@@ -31,7 +31,7 @@ from workbench.syntax.grammar_tree import (
 )
 from workbench.syntax.ranges import ANY_CHARACTER
 from workbench.syntax.regex.tree import Characters
-from workbench.syntax.rule_attributes import Beyond, Rules
+from workbench.syntax.rule_attributes import LanguageOperations, Rules
 
 #: A terminal, wherever it stands.
 _Atom = Shape
@@ -52,7 +52,7 @@ class Competing:
     lazy: Mapping[str, Span]
     #: Rules of grammars inside, such as schemas, by name.
     inner: Set[str]
-    beyond: Beyond
+    beyond: LanguageOperations
     called_by: Callable[..., Rules]
     #: All sets of terminals that may come next somewhere.
     places: set[_Next] = field(default_factory=set)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from workbench.base.errors import ParseError
 from workbench.base.limits import Clock
 from workbench.base.source import Source, Span
-from workbench.syntax.derived_rules import Counting, pieces, written_parts
+from workbench.syntax.derived_rules import CountRules, substring_rules, written_parts
 from workbench.syntax.grammar_tree import (
     Choice,
     Expression,
@@ -34,7 +34,7 @@ from workbench.syntax.grammar_tree import (
     Stop,
     called,
     renamed,
-    without_idle,
+    without_unused,
 )
 from workbench.syntax.lark.bodies import holds
 from workbench.syntax.lark.lark_parser import read
@@ -57,7 +57,7 @@ from workbench.syntax.lark.lazy import Competing
 from workbench.syntax.lark.resolve import Scope, Terminals, Uses, named, undefined
 from workbench.syntax.regex.printer import class_text
 from workbench.syntax.regex.tree import Characters
-from workbench.syntax.rule_attributes import Beyond, wanted
+from workbench.syntax.rule_attributes import LanguageOperations, rule_options
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,7 +117,11 @@ _TERMINAL = Scope(lexical=True)
 
 
 def lowered(
-    source: Source, grammar: LarkGrammar, start: str, beyond: Beyond | None, clock: Clock | None
+    source: Source,
+    grammar: LarkGrammar,
+    start: str,
+    beyond: LanguageOperations | None,
+    clock: Clock | None,
 ) -> tuple[Rule, ...]:
     """All rules of a grammar, and those its uses of templates, pieces and schemas come to.
 
@@ -134,7 +138,7 @@ class _Lowering:
         source: Source,
         grammar: LarkGrammar,
         start: str,
-        beyond: Beyond | None,
+        beyond: LanguageOperations | None,
         clock: Clock | None,
         prefix: str,
         names: Names,
@@ -154,7 +158,7 @@ class _Lowering:
         #: Rules that parts of terminals come to, and those of other grammars inside.
         self.more: list[Rule] = []
         self.inner: list[Rule] = []
-        self.counting = Counting(self._fresh)
+        self.counting = CountRules(self._fresh)
         #: The places of lazy rules.
         self.lazy: dict[str, Span] = {}
         #: Uses of templates that are written.
@@ -179,7 +183,7 @@ class _Lowering:
         made += self.more + self.counting.rules + self.inner
         # what has become part of a machine is no rule any more, nor is what a schema did not need
         idle = self.terminals.absorbed.union(rule.name for rule in self.inner)
-        return without_idle(made, idle - {self.start})
+        return without_unused(made, idle - {self.start})
 
     def _write_use(self, name: str, one: Definition, scope: Scope) -> None:
         self.used.append(self._rule(name, one, scope))
@@ -203,7 +207,7 @@ class _Lowering:
     def _rule(self, name: str, one: Definition, scope: Scope) -> Rule:
         if self.clock is not None:
             self.clock.check("the grammar is very long; shorten it")
-        want = wanted(self.source, one.attributes)
+        want = rule_options(self.source, one.attributes)
         if not want.plain:
             body = self.terminals.cut[name] = self.asking.cut(one, want, self._inside(scope))
             if want.lazy:
@@ -244,7 +248,7 @@ class _Lowering:
             case Schema(span):
                 return self._skipping(self._schema(span), scope)
             case Pieces(chunks, span):
-                leaf, rules = pieces(chunks, self._fresh("piece"), span)
+                leaf, rules = substring_rules(chunks, self._fresh("piece"), span)
                 self.more += rules
                 return self._skipping(leaf, scope)
             case Both() | Not():
@@ -285,7 +289,7 @@ class _Lowering:
         self._check_lexical(call.name, call.span, scope)
         node = Nonterminal(self.prefix + call.name, call.span)
         # a rule that is cut short is one terminal
-        whole = is_terminal(call.name) or not wanted(self.source, one.attributes).plain
+        whole = is_terminal(call.name) or not rule_options(self.source, one.attributes).plain
         return self._skipping(node, scope) if whole else node
 
     def _check_lexical(self, name: str, span: Span, scope: Scope) -> None:
@@ -344,7 +348,7 @@ class _Lowering:
 def parse_lark(
     source: Source,
     clock: Clock | None = None,
-    beyond: Beyond | None = None,
+    beyond: LanguageOperations | None = None,
     start: str = "start",
 ) -> GrammarTree:
     """The rules of a grammar: those written, then those made of templates and the like.
