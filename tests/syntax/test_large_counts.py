@@ -48,7 +48,7 @@ def accepted(low: int, high: int | None, most: int) -> list[int]:
 def test_texts_are_those_of_the_copies(
     low: int, high: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(derived_rules, "LARGE", 2)
+    monkeypatch.setattr(derived_rules, "MAX_UNROLLED", 2)
     wanted = [count for count in range(40) if low <= count and (high is None or count <= high)]
     assert accepted(low, high, 40) == wanted
 

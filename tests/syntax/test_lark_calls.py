@@ -7,7 +7,7 @@ import pytest
 from workbench.base.errors import ParseError
 from workbench.base.source import Source
 from workbench.syntax.cursor import Cursor
-from workbench.syntax.lark.bodies import holds, read_condition, read_value, value
+from workbench.syntax.lark.bodies import argument_value, condition_holds, read_condition, read_value
 from workbench.syntax.lark.lark_lexer import LEXEME_NAMES, lark_lexemes
 
 
@@ -37,7 +37,7 @@ VALUES = [
     ("text", "of", "wanted"), [r[:3] for r in VALUES], ids=[r[3] for r in VALUES]
 )
 def test_what_a_call_makes(text: str, of: int, wanted: int) -> None:
-    assert value(read_value(cursor(text)), of) == wanted
+    assert argument_value(read_value(cursor(text)), of) == wanted
 
 
 #   condition                            holds of      and not of     because
@@ -65,7 +65,9 @@ CONDITIONS = [
 )
 def test_when_a_condition_holds(text: str, yes: list[int], no: list[int]) -> None:
     condition = read_condition(cursor(text))
-    assert [holds(condition, one) for one in (*yes, *no)] == [True] * len(yes) + [False] * len(no)
+    assert [condition_holds(condition, one) for one in (*yes, *no)] == [True] * len(yes) + [
+        False
+    ] * len(no)
 
 
 #   text                   said                    because

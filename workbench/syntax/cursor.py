@@ -226,7 +226,7 @@ class Cursor:
         return f"'{character}'" if character.isprintable() else repr(character)
 
     def _wrong(self) -> Span:
-        """The span of the wrong lexeme; at the end of the text the position after the last lexeme."""
+        """The span of the next lexeme; at the end of the text the position after the last one."""
         if self.here.type == END:
             end = max(len(self.source.text.rstrip()), self.parts[self.at - 1].end if self.at else 0)
             return Span(end, end)

@@ -1,7 +1,8 @@
-"""The nodes of a grammar tree, and the functions that read or rewrite expressions.
+"""The nodes of a grammar tree, and functions over expressions.
 
-KBNF is read into these; GBNF, Lark and schemas can be read into the same nodes, so that
-one machine builder serves every notation.
+All notations of rules (KBNF, GBNF, Lark, JSON Schemas, dataclasses) become these nodes, so that
+one builder serves them. Traversal is that of ``regex.tree``; the regex of a ``Pattern`` and the
+argument of an ``Except`` are not children.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ if TYPE_CHECKING:
 
 
 class Stop(Enum):
-    """When a regex terminal may stop (reference: KBNF, ``#'…'``, ``#e'…'``, ``#ex'…'``)."""
+    """Where the match of a regex terminal may end (KBNF: ``#'…'``, ``#e'…'``, ``#ex'…'``)."""
 
-    #: A full match, at every place it could stop.
+    #: After any full match.
     ANYWHERE = "anywhere"
-    #: At the first non-empty match: no proper non-empty prefix matches.
+    #: After the shortest non-empty match: no proper non-empty prefix matches.
     FIRST_MATCH = "first match"
-    #: Any non-empty text no part of which matches.
+    #: Any non-empty text without a match inside.
     BEFORE_MATCH = "before match"
 
 
@@ -50,7 +51,7 @@ class Literal(Leaf):
 
 @dataclass(frozen=True, slots=True)
 class Pattern(Leaf):
-    """A regex terminal; ``text`` is the pattern as the regex parser read it."""
+    """A regex terminal; ``text`` is the pattern after unescaping."""
 
     regex: Regex
     stop: Stop
@@ -60,7 +61,7 @@ class Pattern(Leaf):
 
 @dataclass(frozen=True, slots=True)
 class Substrings(Leaf):
-    """All contiguous pieces of a byte string, the empty one among them."""
+    """All substrings of a byte string, the empty one included."""
 
     value: bytes
     span: Span
@@ -68,10 +69,10 @@ class Substrings(Leaf):
 
 @dataclass(frozen=True, slots=True)
 class Except(Leaf):
-    """A non-empty text that contains none of the excepted strings, of at most ``limit`` bytes.
+    """A non-empty text of at most ``limit`` bytes without any of the excepted strings.
 
-    ``excepted`` is a literal, or a nonterminal which expands to an alternation of
-    non-empty literals.
+    ``excepted`` is a literal, or a nonterminal that expands to an alternation of non-empty
+    literals.
     """
 
     excepted: Literal | Nonterminal
@@ -81,20 +82,20 @@ class Except(Leaf):
 
 @dataclass(frozen=True, slots=True)
 class Automaton(Leaf):
-    """The texts of a byte machine that its maker brings: a leaf no notation has a sign for.
+    """The texts of a byte automaton, from a translator; no notation has syntax for it.
 
-    Leaves with the same machine, the same object, share its data however many they are.
+    Leaves with the same ``machine`` object share its data.
     """
 
     machine: Dfa
-    #: What pictures and explanations call it, such as ``any string``.
+    #: The name in pictures and explanations, such as ``any string``.
     label: str
     span: Span
 
 
 @dataclass(frozen=True, slots=True)
 class Nonterminal(Leaf):
-    """A call of the rules with that name."""
+    """A call of the rules of that name."""
 
     name: str
     span: Span
@@ -102,7 +103,7 @@ class Nonterminal(Leaf):
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """One item after the other; no item: the empty text."""
+    """A sequence; without items the empty text."""
 
     items: tuple[Expression, ...]
     span: Span
@@ -120,7 +121,7 @@ class Sequence:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Any one of the options; there are at least two."""
+    """Any of at least two options."""
 
     options: tuple[Expression, ...]
     span: Span
@@ -138,7 +139,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """From ``low`` to ``high`` copies of an item; ``high`` is None where there is no end."""
+    """From ``low`` to ``high`` copies of an item; ``high`` None is no upper bound."""
 
     item: Expression
     low: int
@@ -175,41 +176,41 @@ class Rule:
 
     name: str
     body: Expression
-    #: The place of the name on the left.
+    #: The span of the name on the left.
     name_span: Span
-    #: The place of the whole rule.
+    #: The span of the whole rule.
     span: Span
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GrammarTree:
-    """All rules of a grammar, in the order they were written, with the text they come from."""
+    """All rules of a grammar in source order, with the source text."""
 
     rules: tuple[Rule, ...]
     source: Source
-    #: How a count is written after an item, of ``low`` and ``high``; empty where none can be.
+    #: The notation's syntax of a count, with ``{low}`` and ``{high}``; empty if there is none.
     counted: str = ""
 
 
-#: A node's kind and what it holds, nested; two nodes with one shape have one language.
+#: A node as nested tuples without spans; nodes with equal shapes have the same language.
 Shape = tuple[object, ...]
 
 
 def shape(node: Expression | Regex) -> Shape:
-    """What a node says, wherever it is written."""
+    """A node without its spans, as a hashable value."""
     return _shape(node)
 
 
 def _shape(node: object) -> Shape:
-    # every field of a node but its place; what is held is a node, nodes in a tuple, or plain
-    held = (getattr(node, field.name) for field in fields(node) if field.name != "span")  # type: ignore[arg-type]
-    return (type(node).__name__, *map(_held, held))
+    # all fields but the span: nodes, tuples of nodes, or plain values
+    values = (getattr(node, field.name) for field in fields(node) if field.name != "span")  # type: ignore[arg-type]
+    return (type(node).__name__, *map(_value, values))
 
 
-def _held(value: object) -> object:
+def _value(value: object) -> object:
     if isinstance(value, tuple):
-        return tuple(map(_held, value))
-    # what compares by identity, such as the machine of an ``Automaton``, stands for itself
+        return tuple(map(_value, value))
+    # an object that is compared by identity, such as the machine of an ``Automaton``, is kept
     if hasattr(value, "__dataclass_fields__") and type(value).__eq__ is not object.__eq__:
         return _shape(value)
     return value
@@ -254,10 +255,10 @@ def called(body: Expression) -> Iterator[str]:
 
 
 def all_called(body: Expression, rules: Mapping[str, Expression]) -> tuple[str, ...]:
-    """All rules that an expression calls, and that those call; other names are left out."""
+    """All rules that an expression calls, directly or not; unknown names are left out."""
     names = dict.fromkeys(name for name in called(body) if name in rules)
     waiting = list(names)
-    for name in waiting:  # grows while it is read
+    for name in waiting:  # grows during iteration
         for other in called(rules[name]):
             if other in rules and other not in names:
                 names[other] = None
@@ -266,12 +267,12 @@ def all_called(body: Expression, rules: Mapping[str, Expression]) -> tuple[str, 
 
 
 def without_unused(rules: Iterable[Rule], idle: Container[str]) -> list[Rule]:
-    """The rules, without those of the ``idle`` that no rule which is left calls but itself."""
+    """The rules without those of ``idle`` that no remaining other rule calls."""
     left = {rule.name: rule for rule in rules}
     others_of = {name: {*called(rule.body)} - {name} for name, rule in left.items()}
     callers = Counter(other for others in others_of.values() for other in others)
     waiting = [name for name in left if name in idle and not callers[name]]
-    for name in waiting:  # grows while it is read
+    for name in waiting:  # grows during iteration
         del left[name]
         for other in others_of[name]:
             callers[other] -= 1
@@ -281,20 +282,20 @@ def without_unused(rules: Iterable[Rule], idle: Container[str]) -> list[Rule]:
 
 
 def renamed(body: Expression, name: Callable[[str], str]) -> Expression:
-    """The expression with ``name`` of every name it calls; ``except!`` is left as it is."""
+    """The expression with every called name replaced by ``name`` of it; not in ``except!``."""
     if isinstance(body, Nonterminal):
         return Nonterminal(name(body.name), body.span)
     return body.rebuild(lambda part: renamed(part, name))
 
 
 class Names:
-    """The names that are taken."""
+    """A set of names in use."""
 
     def __init__(self, taken: Iterable[str]) -> None:
         self.taken = set(taken)
 
     def fresh(self, base: str) -> str:
-        """The name, or with a number after it, such as no rule has; it is taken from now on."""
+        """An unused name, ``base`` or with a number appended; it is in use from now on."""
         name, number = base, 1
         while name in self.taken:
             number += 1
@@ -304,12 +305,12 @@ class Names:
 
 
 def may_have_labels(source: Source) -> bool:
-    """Whether the name of a label stands in a text at all."""
+    """Whether a text contains the name of a label."""
     return any(label.name in source.text for label in LABELS)
 
 
 def labels_in_rules(tree: GrammarTree) -> Iterator[tuple[Label, Span]]:
-    """Every label of the rules with its place, from the first rule on."""
+    """Every label of the rules with its span, in source order."""
     for rule in tree.rules:
         for node in walk(rule.body):
             if isinstance(node, Pattern):

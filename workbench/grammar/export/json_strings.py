@@ -148,7 +148,7 @@ class _Reading:
         return numeric
 
     def _by_numbers(self, escape: State) -> _Edges:
-        """The edges of ``\\uXXXX`` and of surrogate pairs; ``escape``: the state after a backslash."""
+        """The edges of ``\\uXXXX`` and of surrogate pairs, from the state after a backslash."""
         found: dict[State, list[tuple[int, int]]] = defaultdict(list)
         for low, high, target in self._unit(self._read(escape, "u"), 4):
             for ranges in difference(((low, high),), (_HALVES,)):

@@ -66,7 +66,7 @@ def same_nodes(old: tuple[object, ...], new: tuple[object, ...]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Characters(Leaf):
-    """One code point out of a set; surrogates are never members. No range: matches nothing."""
+    """One code point of a set, never a surrogate. The empty set matches nothing."""
 
     ranges: Ranges
     span: Span
@@ -74,7 +74,7 @@ class Characters(Leaf):
 
 @dataclass(frozen=True, slots=True)
 class Bytes(Leaf):
-    """One byte out of a set (patterns in byte mode)."""
+    """One byte of a set (patterns in byte mode)."""
 
     ranges: Ranges
     span: Span
@@ -82,7 +82,7 @@ class Bytes(Leaf):
 
 @dataclass(frozen=True, slots=True)
 class Concat:
-    """One part after the other; no part: the empty text."""
+    """A concatenation; without parts the empty text."""
 
     parts: tuple[Regex, ...]
     span: Span
@@ -100,7 +100,7 @@ class Concat:
 
 @dataclass(frozen=True, slots=True)
 class Alternate:
-    """Any one of the options; there are at least two."""
+    """Any of at least two options."""
 
     options: tuple[Regex, ...]
     span: Span
@@ -118,7 +118,7 @@ class Alternate:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """From ``low`` to ``high`` copies of a part; ``high`` is None where there is no end."""
+    """From ``low`` to ``high`` copies of a part; ``high`` None is no upper bound."""
 
     part: Regex
     low: int
@@ -138,7 +138,7 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A capturing group. It does not change the language; pictures and explanations name it."""
+    """A capturing group, which does not change the language; pictures and explanations show it."""
 
     part: Regex
     name: str | None
@@ -156,22 +156,22 @@ class Group:
 
 
 class Kind(StrEnum):
-    """What texts an ``Extension`` has."""
+    """The language of an ``Extension``."""
 
-    #: Every piece of a text, the empty one among them.
+    #: Every substring of a text, the empty one included.
     SUBSTRING_OF = "SUBSTRING_OF"
-    #: Every text that ends with a phrase and holds it nowhere before.
+    #: Every text that ends with a phrase and has no earlier occurrence of it.
     TEXT_UNTIL = "TEXT_UNTIL"
-    #: Some of the items, at least one, in their order, a delimiter between each two.
+    #: One or more of the items, in their order, with delimiters between them.
     DELIMITED_SUBSEQUENCE_OF = "DELIMITED_SUBSEQUENCE_OF"
 
 
 @dataclass(frozen=True, slots=True)
 class Extension(Leaf):
-    """Texts that have a small machine and no small regex.
+    """A language with a small automaton and no small regex; a leaf of the tree.
 
-    ``parts`` are the letters of the text, or of the phrase: sets of one character, or of one in
-    all its cases. Of a subsequence they are the delimiter, then the items.
+    ``parts`` are the letters of the text or phrase: sets of one character, or of all its cases.
+    For a subsequence they are the delimiter and the items.
 
     Source: Koo et al. 2024, §2.5.2.
     """
