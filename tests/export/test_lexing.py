@@ -1,4 +1,4 @@
-"""Which terminals a reader of the longest one would misread, and what Lark makes of choices."""
+"""Terminals that a longest-match lexer would misread, and Lark's expansion of choices."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ CASES = [
     ("start ::= #'[0-9]+' #'[0-9]';",                    {"[0-9]+"},          "the digit would be gone"),
     ("start ::= 'tr' 'ee' | 'trees';",                   {"tr", "trees"},     "the longer word would be taken"),
     ("start ::= 'in' ' ' | #'[a-z]+' '!';",              set(),               "a blank ends the word anyway"),
-    ("start ::= 'in' 'x' | #'[a-z]+' '!';",              {"in", "[a-z]+"},    "no blank: the word goes on"),
+    ("start ::= 'in' 'x' | #'[a-z]+' '!';",              {"in", "[a-z]+"},    "no blank: the word continues"),
     ("start ::= 'ab' a | 'ab' b; a ::= ','; b ::= ', ' ' ';", set(),          "a row is read to its end"),
     ("start ::= a | b; a ::= 'x' ',' ' y'; b ::= 'x' ', z';", {", z"},        "read side by side behind one letter"),
 ]  # fmt: skip
@@ -77,7 +77,7 @@ def test_where_the_time_is_over_all_are_spelled() -> None:
 
 #   regex               whether a character decides, why
 REGEXES = [
-    ("[0-9]+x",         True,   "a digit goes on, an x ends"),
+    ("[0-9]+x",         True,   "a digit continues, an x ends"),
     ("a|ab",            False,  "Python takes the first option, and that is the shorter"),
     ("(a|b)*c?",        True,   "options with other letters"),
     ("a?a",             False,  "an a is the one or the other"),

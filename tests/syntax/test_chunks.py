@@ -1,4 +1,4 @@
-"""Pieces of a row of chunks: against the list of all of them."""
+"""``substring_rules`` against a list of all contiguous runs of chunks."""
 
 from __future__ import annotations
 
