@@ -1,4 +1,4 @@
-"""The front door: its names, and the README's examples run as they stand."""
+"""The public API: its names, and the examples of the README."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ def test_every_public_name_is_there() -> None:
     assert set(wb.__all__) <= set(dir(wb))
 
 
-def test_error_for_a_name_that_is_none() -> None:
+def test_error_for_an_unknown_name() -> None:
     with pytest.raises(AttributeError, match="no attribute 'Gramar'"):
         wb.Gramar  # noqa: B018
 
 
 def test_importing_the_front_door_is_light() -> None:
-    """Neither torch nor Gradio nor lark is paid for by those who do not ask for them."""
+    """Importing the package imports neither torch nor Gradio nor lark."""
     code = "import sys, workbench as wb; wb.Grammar.from_regex('a'); print(*sys.modules)"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
@@ -88,7 +88,7 @@ def test_the_readmes_python_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert names["tokens"]
 
 
-def test_the_readmes_remarks_are_true() -> None:
+def test_the_readmes_comments_are_true() -> None:
     grammar = wb.Grammar.from_regex(r"(foo)+d")
     assert str(grammar.check("fox")) == "fails at column 3: expected o"
     assert "# fails at column 3: expected o" in README

@@ -1,4 +1,4 @@
-"""The gallery: every row of gallery.toml against the grammar it speaks of."""
+"""The gallery: every table of gallery.toml against its grammar."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_prefixes_of_accepted_texts_stay_open(example: Example, built: dict[str,
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
-def test_rows_are_whole(example: Example) -> None:
+def test_tables_are_complete(example: Example) -> None:
     assert len(example.accepts) >= 3 or example.name in ("yes_or_no", "figure_1_ab"), "a few texts"
     assert len(example.rejects) >= 3
     assert len({*example.accepts, *example.rejects}) == len(example.accepts + example.rejects)
@@ -55,7 +55,7 @@ def test_rows_are_whole(example: Example) -> None:
     assert max(map(len, example.text.splitlines())) <= 100
 
 
-def test_there_is_something_for_everybody() -> None:
+def test_every_group_has_examples() -> None:
     assert len(GALLERY) >= 26
     assert list(GALLERY.groups) == [
         "Start here", "Everyday formats", "JSON and code", "From the papers", "Figures", "Classics",
@@ -81,18 +81,18 @@ def test_the_recorded_run_is_accepted_and_has_a_refused_choice(
     records = [json.loads(line) for line in run.splitlines()]
     head, steps = records[0], [record for record in records if record["k"] == "step"]
     tokens = [step["token"] for step in steps]
-    assert built[name].accepts(b"".join(spelt(token) for token in tokens).decode())
+    assert built[name].accepts(b"".join(token_bytes(token) for token in tokens).decode())
     assert tokens[-1].get("end")
     assert records[-1]["good"]
     assert refused_choices(run) == sum(step["cut"] for step in steps) >= 1
     assert head["max_tokens"] == example.max_tokens >= len(steps)
     assert head["small_tokens"] == example.small_tokens
     if example.small_tokens:
-        assert all(is_small(spelt(token)) for token in tokens[:-1])
+        assert all(is_small(token_bytes(token)) for token in tokens[:-1])
         assert max(moment["depth"] for step in steps for moment in step["path"]["stacks"]) >= 4
 
 
-def spelt(token: dict[str, Any]) -> bytes:
+def token_bytes(token: dict[str, Any]) -> bytes:
     return bytes.fromhex(token["hex"]) if "hex" in token else str(token.get("text", "")).encode()
 
 
@@ -102,7 +102,7 @@ def test_the_recorded_states_are_those_of_the_machines(name: str) -> None:
     follower = compile_text(example.text, example.notation, example.start).follower()
     for record in map(json.loads, recorded_run(name).splitlines()):
         if record["k"] == "step":
-            place = follower.take(spelt(record["token"]))
+            place = follower.take(token_bytes(record["token"]))
             found = json.loads(json.dumps([place.state, place.path, place.stack]))
             assert found == [record["state"], record["path"], record["stack"]], RECORD_AGAIN
 
@@ -110,14 +110,14 @@ def test_the_recorded_states_are_those_of_the_machines(name: str) -> None:
 RECORD_AGAIN = "run python -m workbench.app.ui.replay"
 
 
-def test_files_and_rows_belong_together() -> None:
+def test_every_file_has_a_table() -> None:
     files = {path.name for path in GRAMMARS.iterdir() if path.name != "gallery.toml"}
     recorded = {name for name in files if name.endswith(".trace.ndjson")}
     assert files - recorded == {example.file for example in EXAMPLES}
     assert recorded == {f"{name}.trace.ndjson" for name in RECORDED}
 
 
-def test_the_line_break_at_the_end_of_a_regex_file_is_no_part_of_it() -> None:
+def test_the_final_line_break_of_a_regex_file_is_ignored() -> None:
     assert GALLERY["yes_or_no"].text == "Yes|No"
     assert GALLERY["person"].text.endswith(";\n")
 
@@ -158,7 +158,7 @@ def test_error_in_the_table(tmp_path: Path, what: str, by: str, message: str, li
     assert caught.value.source.position(caught.value.span.start)[0] == line
 
 
-def test_error_for_a_file_no_row_names(tmp_path: Path) -> None:
+def test_error_for_a_file_without_a_table(tmp_path: Path) -> None:
     for name in ("one.regex", "two.kbnf"):
         (tmp_path / name).write_text("a\n")
     (tmp_path / "gallery.toml").write_text(ROW)

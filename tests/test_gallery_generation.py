@@ -1,4 +1,4 @@
-"""The embedded model under every grammar of the gallery: it ends, in an accepted text, in time."""
+"""The embedded model generates an accepted text for every grammar of the gallery, in time."""
 
 from __future__ import annotations
 

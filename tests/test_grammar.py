@@ -1,4 +1,4 @@
-"""Grammar: what it says of texts, and where and why they fail."""
+"""Grammar.check(): verdicts, positions of failures, expected characters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ JSON = Grammar.from_kbnf(
 )
 WORD = Grammar.from_regex("(foo)+d")
 
-#   grammar  text             told                                                    rules
+#   grammar  text             message                                                    rules
 CHECKS = [
     (WORD,   "foofood",       "accepted",                                             ()),
     (WORD,   "fox",           "fails at column 3: expected o",                        ()),
@@ -30,10 +30,12 @@ CHECKS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("grammar", "text", "told", "rules"), CHECKS, ids=[c[1] for c in CHECKS])
-def test_check(grammar: Grammar, text: str, told: str, rules: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("grammar", "text", "message", "rules"), CHECKS, ids=[c[1] for c in CHECKS]
+)
+def test_check(grammar: Grammar, text: str, message: str, rules: tuple[str, ...]) -> None:
     verdict = grammar.check(text)
-    assert str(verdict) == told
+    assert str(verdict) == message
     assert verdict.accepted == grammar.accepts(text)
     if not verdict.accepted and verdict.offset is not None:
         assert grammar.is_prefix(text[: verdict.offset])
@@ -49,7 +51,7 @@ def test_bytes_are_read_as_they_are() -> None:
     assert str(verdict) == "ends too early: expected é"
 
 
-def test_a_failure_inside_a_character_is_told_at_the_character() -> None:
+def test_a_failure_inside_a_character_is_reported_at_the_character() -> None:
     verdict = Grammar.from_regex("aé").check("aè")  # é is C3 A9, è is C3 A8
     assert (verdict.offset, verdict.byte) == (1, 2)
     assert str(verdict) == "fails at column 2: expected é"

@@ -1,4 +1,4 @@
-"""Grammar against the shared grammars: what they accept, where they die, all small texts."""
+"""Grammar against the shared grammars: accepted texts, failures, all small texts."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_rejects(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DECODABLE)
-def test_dies_at_the_first_character_nothing_can_follow(name: str) -> None:
+def test_fails_at_the_first_impossible_character(name: str) -> None:
     machine = grammar(name)
     for row in CASES[name]["reject"]:
         text, dead_at = row["text"], row["dead_at"]
@@ -84,7 +84,7 @@ REFUSED = [case for case in ENGINE_CASES if case["error"]]
 
 @pytest.mark.parametrize("case", BUILT, ids=lambda case: case["name"])
 def test_engine_cases(case: dict[str, Any]) -> None:
-    """The engine finishes eagerly, a grammar does not: an overrun text may be accepted here."""
+    """The engine stops at the first match; a grammar may accept the longer text."""
     machine = Grammar.from_kbnf(case["grammar"], start=case["start"])
     assert [text for text in case["accepts"] if not machine.accepts(text)] == []
     for text, kind in case["reject_kinds"].items():

@@ -1,6 +1,6 @@
-"""What nobody means well: it works, or a budget or a place in the text is told, in time.
+"""Adversarial inputs: each works, or raises an error with a limit or a span, in time.
 
-One row a kind of input. Times are a thread's own (see ``conftest``), so they hold on any machine.
+One row per kind of input. Times are thread times (see ``conftest``), so they hold on any machine.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from workbench.constraint.engine.automaton import ready
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.toy import all_bytes
 
-#: What a stage may take after the budget is over, before it looks at the clock, on a slow machine
-#: and with kernels compiled on the way: far from a hang, which is what these tests are about.
+#: Seconds that a stage may take past the time limit before its next check, on a slow machine and
+#: with kernels compiled meanwhile: far from a hang, which these tests look for.
 SMALL = 5.0
-#: For what comes to the end of its seconds, whatever they are.
+#: For inputs that always reach the time limit.
 SHORT = Limits(seconds=0.5)
 
 regex, kbnf = Grammar.from_regex, Grammar.from_kbnf
@@ -96,7 +96,7 @@ WORK: list[tuple[str, Callable[[], Grammar], str]] = [
 
 
 def taken(work: Callable[[], object]) -> float:
-    """Seconds of this thread's own."""
+    """Seconds of thread time."""
     begun = time.thread_time()
     work()
     return time.thread_time() - begun
@@ -135,7 +135,7 @@ def test_error_names_the_budget_and_a_way_out(
     def refused() -> None:
         with pytest.raises(LimitError) as caught:
             make()
-        # where two budgets are named, the slower the processor the sooner the seconds are over
+        # with two limits, a slow processor reaches the seconds first
         assert caught.value.budget in budget.split()
         assert caught.value.hint
 
@@ -145,7 +145,7 @@ def test_error_names_the_budget_and_a_way_out(
 #   name                        text → grammar
 EITHER: list[tuple[str, Callable[[], Grammar]]] = [
     ("rules all over",          lambda: kbnf(scattered(5_000), limits=SHORT)),
-    ("rules in circles",        lambda: kbnf(mutual(5_000), limits=SHORT)),
+    ("rules in cycles",        lambda: kbnf(mutual(5_000), limits=SHORT)),
     ("some rules all over",     lambda: kbnf(scattered(300), limits=SHORT)),
     ("rules that double",       lambda: kbnf("start ::= r0;" + "".join(f"r{i} ::= r{i + 1} r{i + 1};" for i in range(40)) + "r40 ::= 'a';", limits=SHORT)),
     ("words excepted",          lambda: kbnf(f"s ::= {QUOTED}; start ::= except!(s) 'x';", limits=SHORT)),
@@ -193,7 +193,7 @@ UNREADABLE: list[tuple[str, Callable[[], Grammar]]] = [
 
 
 @pytest.mark.parametrize(("name", "make"), UNREADABLE, ids=[u[0] for u in UNREADABLE])
-def test_error_tells_the_place(name: str, make: Callable[[], Grammar]) -> None:
+def test_error_has_a_position(name: str, make: Callable[[], Grammar]) -> None:
     def refused() -> None:
         with pytest.raises(ParseError) as caught:
             make()

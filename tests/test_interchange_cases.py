@@ -1,7 +1,7 @@
 """Grammar against the recorded grammars of other engines, in all their notations.
 
-Plain rows are read as they are labelled. Rows with an engine's own additions are read so too, or
-refused by name, but for the few where the engines disagree with one another.
+Rows are accepted as labelled. Rows with additions of one engine are accepted as labelled or rejected
+by name, except for the few where the engines disagree.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ WRITTEN: dict[str, dict[str, str]] = json.loads(
     gzip.decompress((DATA / "grammar_notations.json.gz").read_bytes())
 )
 
-#: The rows that are refused, and what the message names.
+#: The rejected rows, and what the message names.
 REFUSED = {
     "ic-0103": "lookahead",
     "ic-0338": "x-guidance",
 }
-#: What is read otherwise than labelled, and why.
+#: Rows that are read differently from their label, with the reason.
 OTHERWISE = {
     "ic-0236": ({" // initial\na b"}, "in Lark ignored text may begin a text"),
     "ic-0237": ({" a1c"}, "in Lark ignored text may begin a text"),
@@ -48,7 +48,7 @@ OTHERWISE = {
     "ic-0393": ({"żółwz"}, "the flag i holds beyond ASCII for Lark and llguidance"),
 }
 READ = [row for row in ROWS.values() if row["id"] not in REFUSED]
-#: Texts of an exhaustive case that are tried.
+#: The most texts of an exhaustive case.
 _TRIED = 1_000
 
 
@@ -63,7 +63,7 @@ def test_the_rows_are_all_there() -> None:
 
 
 @pytest.mark.parametrize("row", READ, ids=lambda row: row["id"])
-def test_texts_are_told_apart(row: dict[str, Any]) -> None:
+def test_accepts_and_rejects(row: dict[str, Any]) -> None:
     grammar = read(row["grammar"], row["format"], row["start"])
     missing = [text for text in texts(row, "accepts") if not grammar.accepts(text)]
     extra = {text for text in texts(row, "rejects") if grammar.accepts(text)}
@@ -72,7 +72,7 @@ def test_texts_are_told_apart(row: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("row", READ, ids=lambda row: row["id"])
-def test_where_texts_die(row: dict[str, Any]) -> None:
+def test_failure_positions(row: dict[str, Any]) -> None:
     grammar = read(row["grammar"], row["format"], row["start"])
     otherwise = OTHERWISE.get(row["id"], (set(), ""))[0]
     for kind in ("rejects", "rejects_generated"):
@@ -99,7 +99,7 @@ def test_error_names_what_cannot_be_read(row: dict[str, Any]) -> None:
 
 @cache
 def notations(name: str) -> list[tuple[str, Grammar]]:
-    """A grammar in all notations it is there in."""
+    """A grammar in all its notations."""
     kbnf = Grammar.from_kbnf(CASES[name]["kbnf"], CASES[name]["start"])
     starts = {"gbnf": "root", "lark": "start"}
     others = [(one, read(text, one, starts[one])) for one, text in WRITTEN[name].items()]

@@ -1,4 +1,4 @@
-"""What numba keeps on disk is used only while everything a kernel calls is as it was."""
+"""The disk cache of kernels is valid only while no file of a called kernel changes."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from below import answer
 when_compiling(lambda: print("compiling"))
 
 @njit(cache=True, nogil=True, _nrt=False)
-def asked(number: int) -> int:
+def above_answer(number: int) -> int:
     return between(number)
 
 @inlined
 def between(number: int) -> int:
     return answer(number)
 
-print(asked(1))
+print(above_answer(1))
 """
 
 
-def told(folder: Path) -> tuple[int, bool]:
-    """What a new process answers, and whether it said that it compiles."""
+def run(folder: Path) -> tuple[int, bool]:
+    """The answer of a new process, and whether it compiled kernels."""
     ran = subprocess.run(
         [sys.executable, "above.py"],
         cwd=folder,
@@ -84,23 +84,21 @@ def test_whether_kernels_are_compiled_now(tmp_path: Path) -> None:
 def test_a_change_below_is_noticed_above(tmp_path: Path) -> None:
     (tmp_path / "above.py").write_text(ABOVE)
     (tmp_path / "below.py").write_text(BELOW.format(plus=1))
-    assert told(tmp_path) == (2, True)
-    assert told(tmp_path) == (2, False)
+    assert run(tmp_path) == (2, True)
+    assert run(tmp_path) == (2, False)
     time.sleep(0.02)
     (tmp_path / "below.py").write_text(BELOW.format(plus=41))
     os.utime(tmp_path / "below.py")
-    assert told(tmp_path) == (42, True), (
-        "a kernel in a file of its own, called by one defined later"
-    )
+    assert run(tmp_path) == (42, True), "a kernel in a separate file, called by one defined later"
 
 
 @pytest.mark.slow
-def test_what_another_version_kept_is_not_stumbled_over(tmp_path: Path) -> None:
+def test_a_cache_of_another_version_is_ignored(tmp_path: Path) -> None:
     (tmp_path / "above.py").write_text(ABOVE)
     (tmp_path / "below.py").write_text(BELOW.format(plus=1))
-    told(tmp_path)
-    # an index that names a class which is gone: what unpickling says of it
+    run(tmp_path)
+    # an index that names a removed class, as unpickling reports it
     for index in (tmp_path / "kept").rglob("*.nbi"):
         head = index.read_bytes().split(b"\x80", 1)[0]
         index.write_bytes(head + b"cworkbench.kernel\nNoLongerThere\n.")
-    assert told(tmp_path) == (2, True)
+    assert run(tmp_path) == (2, True)

@@ -1,4 +1,4 @@
-"""Budgets: what is spent within them passes, what is over them is told."""
+"""Limits: work within a limit passes, work above it raises LimitError."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ def test_error_names_the_budget_in_words() -> None:
     assert caught.value.budget == "token_edges"
     assert str(caught.value) == (
         "needs more than 1,000 token edges\n"
-        "hint: simplify the grammar, or raise the limit if this machine is yours"
+        "hint: simplify the grammar, or raise the limit (Limits) when running locally"
     )
 
 
 @pytest.mark.parametrize("name", ["states", "seconds", "megabytes", "rows", "stack_depth"])
-def test_error_no_budget_is_nothing(name: str) -> None:
+def test_error_for_a_limit_of_zero(name: str) -> None:
     with pytest.raises(ValueError, match=f"limit '{name}' must be above 0"):
         Limits(**{name: 0})
 
 
-def test_stages_of_one_work_share_its_seconds() -> None:
+def test_stages_share_the_seconds() -> None:
     work = Limits(seconds=1e-6).begun()
     first, second = work.clock(), work.clock()
     assert first.started == second.started
@@ -41,7 +41,7 @@ def test_stages_of_one_work_share_its_seconds() -> None:
         second.check()
 
 
-def test_a_clock_says_what_to_try() -> None:
+def test_error_of_a_clock_has_a_hint() -> None:
     clock = Limits(seconds=1e-9).begun().clock()
     with pytest.raises(LimitError) as caught:
         clock.check("write less")
@@ -58,14 +58,14 @@ READING: list[tuple[Callable[..., object], str, str]] = [
 
 
 @pytest.mark.parametrize(("read", "text", "hint"), READING)
-def test_reading_looks_at_the_clock(read: Callable[..., object], text: str, hint: str) -> None:
+def test_parsers_check_the_clock(read: Callable[..., object], text: str, hint: str) -> None:
     clock = Limits(seconds=1e-9).begun().clock()
     with pytest.raises(LimitError) as caught:
         read(Source(text, "text"), clock=clock)
     assert (caught.value.budget, caught.value.hint) == ("seconds", hint)
 
 
-def test_a_string_longer_than_any_machine_is_told_before_it_is_read() -> None:
+def test_error_for_a_long_string_before_it_is_parsed() -> None:
     clock = Limits(states=10).clock()
     with pytest.raises(LimitError, match="needs more than 10 states"):
         parse_regex(Source("abcdefghijk", "regex"), clock=clock)

@@ -1,4 +1,4 @@
-"""Every notation: which files it reads, its start rule, and the meaning of a text."""
+"""Every notation: file suffixes, start rules, values of texts, styles."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ def test_every_notation_is_read() -> None:
         ("gbnf", None),
     ],
 )
-def test_a_file_s_notation_is_in_its_name(name: str, notation: Notation | None) -> None:
+def test_notation_of_a_file_name(name: str, notation: Notation | None) -> None:
     assert Notation.of_file(name) is notation
 
 
-def test_gbnf_starts_where_its_authors_start() -> None:
+def test_gbnf_starts_at_root() -> None:
     assert Grammar.from_text('root ::= "a"', Notation.GBNF).accepts("a")
     assert Grammar.from_text('root ::= "a"\nstart ::= "b"', Notation.GBNF).accepts("b"), (
         "one is named so"
@@ -69,7 +69,7 @@ def test_gbnf_starts_where_its_authors_start() -> None:
     assert Grammar.from_gbnf('x ::= "a"', root="x").accepts("a")
 
 
-def test_the_meaning_of_a_text() -> None:
+def test_value_of_a_text() -> None:
     point = Grammar.from_dataclass(Point)
     assert point.parse("Point(x=3)") == Point(3)
     assert Grammar.from_dataclass(Point, style="json").parse('{"x": 3, "y": 4}') == Point(3, 4)
@@ -127,7 +127,7 @@ def test_a_style_is_how_texts_are_laid_out(
 
 
 @pytest.mark.parametrize("notation", list(Notation))
-def test_error_a_style_there_is_none_of(notation: Notation) -> None:
+def test_error_for_an_unknown_style(notation: Notation) -> None:
     told = " or ".join(map(repr, notation.styles)) or "leave it out"
     with pytest.raises(WorkbenchError) as raised:
         Grammar.from_text("x", notation, style="sideways")

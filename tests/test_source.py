@@ -1,7 +1,9 @@
-"""Places in text: lines, columns, underlines."""
+"""Base values: source positions, error texts, limits, JSON-safe numbers."""
 
 from __future__ import annotations
 
+import json
+import math
 import time
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from workbench.base import limits
 from workbench.base.errors import BuildError, LimitError, WorkbenchError
 from workbench.base.limits import Limits
+from workbench.base.problems import finite
 from workbench.base.source import Source, Span
 
 #   text          offset  line, column   because
@@ -50,7 +53,7 @@ def test_error_when_a_span_is_backwards() -> None:
         Span(2, 1)
 
 
-def test_error_tells_where_what_and_the_way_out() -> None:
+def test_error_text_has_position_message_and_hint() -> None:
     source = Source("start ::= 'a'\nb ::= 'c';", "x.kbnf")
     error = BuildError("expected ';' after the rule", source, Span(13, 14), "end it with ';'")
     assert str(error) == (
@@ -68,14 +71,21 @@ def test_error_past_a_limit_names_the_budget() -> None:
     assert caught.value.budget == "states"
 
 
-def test_error_when_a_limit_is_nothing() -> None:
+def test_error_for_a_limit_of_zero() -> None:
     with pytest.raises(ValueError, match="limit 'seconds' must be above 0"):
         Limits(seconds=0)
 
 
-def test_clock_complains_past_its_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "time", time)  # the time of day, which tests do not count else
+def test_error_past_the_seconds_of_a_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "time", time)  # wall-clock time; other tests use thread time
     clock = Limits(seconds=0.01).clock()
     time.sleep(0.02)
     with pytest.raises(LimitError, match="seconds"):
         clock.check()
+
+
+def test_finite_replaces_nan_and_infinity_at_every_depth() -> None:
+    record = {"a": math.nan, "b": [0.5, (math.inf, {"c": -math.inf})], "d": "nan", "e": True}
+    safe = finite(record)
+    assert safe == {"a": None, "b": [0.5, [None, {"c": None}]], "d": "nan", "e": True}
+    assert json.loads(json.dumps(safe, allow_nan=False)) == safe

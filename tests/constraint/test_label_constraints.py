@@ -12,7 +12,7 @@ from workbench.constraint.compile import METHODS, compile
 from workbench.constraint.labels import Labelled, longest_tokens
 from workbench.constraint.protocol import State
 from workbench.grammar.grammar import Grammar
-from workbench.grammar.label_encoding import labels_of, signed
+from workbench.grammar.label_encoding import encode_labels, labels_of
 from workbench.syntax.grammar_tree import Choice, Pattern, Sequence, Stop
 from workbench.syntax.regex.extensions import labels_in
 from workbench.syntax.regex.parser import parse_regex
@@ -100,7 +100,7 @@ def test_byte_patterns_do_not_read_reserved_bytes() -> None:
 
 def test_grammars_without_labels_do_not_change() -> None:
     grammar = Grammar.from_regex("(?P<QUOTED_TEXT>)")
-    assert signed(grammar) is grammar
+    assert encode_labels(grammar) is grammar
     assert not isinstance(compile(grammar, toy(['"', "a"])), Labelled)
 
 

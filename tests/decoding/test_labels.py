@@ -20,7 +20,7 @@ from workbench.decoding.sampling import Sampling
 from workbench.decoding.speculative import Forced, state_key
 from workbench.decoding.strategy import PLAIN, Skipping, Speculating, Strategy
 from workbench.decoding.transformers_model import TransformersModel
-from workbench.grammar.label_encoding import signed
+from workbench.grammar.label_encoding import encode_labels
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -90,7 +90,7 @@ def test_a_trace_says_which_edge_each_token_took() -> None:
     assert text[:3] == [b"Sum", b":", b"\n* "]
     assert {label for token, label in took if token in (b"a", b"b", b"ab")} == {"PARAGRAPH_TOKEN"}
     # what it read, label by label, is a text of the grammar with signs
-    machine = signed(grammar)
+    machine = encode_labels(grammar)
     assert machine.is_prefix(b"".join(read_by(constraint, trace.token_ids)))
 
 

@@ -1,4 +1,4 @@
-"""Strings of schemas: what they say, every spelling of a character, how they are written."""
+"""Exported JSON strings: contents, escaped forms, and the rules for them."""
 
 from __future__ import annotations
 

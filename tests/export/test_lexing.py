@@ -1,4 +1,4 @@
-"""Which terminals a reader of the longest one would misread, and what Lark makes of choices."""
+"""Terminals that a longest-match lexer would misread, and Lark's expansion of choices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,13 @@ from workbench.automata.to_regex import plain
 from workbench.base.errors import LimitError
 from workbench.base.limits import LIMITS, Limits
 from workbench.base.source import Source, Span
-from workbench.grammar.export.lark_lexing import Expansions, Lexers, Places, alternatives, is_one
+from workbench.grammar.export.lark_lexing import (
+    Expansions,
+    Lexers,
+    PositionAutomaton,
+    alternatives,
+    is_one,
+)
 from workbench.grammar.export.rule_names import LARK, Names
 from workbench.grammar.export.terminals import terminal
 from workbench.grammar.export.writers import _by_letters
@@ -44,7 +50,7 @@ CASES = [
     ("start ::= #'[0-9]+' #'[0-9]';",                    {"[0-9]+"},          "the digit would be gone"),
     ("start ::= 'tr' 'ee' | 'trees';",                   {"tr", "trees"},     "the longer word would be taken"),
     ("start ::= 'in' ' ' | #'[a-z]+' '!';",              set(),               "a blank ends the word anyway"),
-    ("start ::= 'in' 'x' | #'[a-z]+' '!';",              {"in", "[a-z]+"},    "no blank: the word goes on"),
+    ("start ::= 'in' 'x' | #'[a-z]+' '!';",              {"in", "[a-z]+"},    "no blank: the word continues"),
     ("start ::= 'ab' a | 'ab' b; a ::= ','; b ::= ', ' ' ';", set(),          "a row is read to its end"),
     ("start ::= a | b; a ::= 'x' ',' ' y'; b ::= 'x' ', z';", {", z"},        "read side by side behind one letter"),
 ]  # fmt: skip
@@ -71,7 +77,7 @@ def test_where_the_time_is_over_all_are_spelled() -> None:
 
 #   regex               whether a character decides, why
 REGEXES = [
-    ("[0-9]+x",         True,   "a digit goes on, an x ends"),
+    ("[0-9]+x",         True,   "a digit continues, an x ends"),
     ("a|ab",            False,  "Python takes the first option, and that is the shorter"),
     ("(a|b)*c?",        True,   "options with other letters"),
     ("a?a",             False,  "an a is the one or the other"),
@@ -84,7 +90,7 @@ REGEXES = [
 def test_one_way(written: str, wanted: bool, because: str) -> None:
     regex = plain(parse_regex(Source(written, "regex")))
     assert regex is not None
-    assert Places(regex).go_one_way is wanted, because
+    assert PositionAutomaton(regex).is_deterministic is wanted, because
 
 
 def test_rules_have_few_alternatives() -> None:

@@ -1,4 +1,4 @@
-"""What KBNF, GBNF and Lark look like: tables of a construct and the text it becomes."""
+"""The text of exported KBNF, GBNF and Lark, construct by construct."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_written(kbnf: str, gbnf: str, lark: str, because: str) -> None:
     grammar = Grammar.from_kbnf(kbnf)
     assert export(grammar, "gbnf") == gbnf, because
     assert export(grammar, "lark") == lark, because
-    assert export(grammar, "kbnf") == kbnf, "a text stays as it is"
+    assert export(grammar, "kbnf") == kbnf, "a text of the same notation is unchanged"
 
 
 #   GBNF                                      KBNF, why
@@ -154,7 +154,7 @@ def test_error_for_what_has_no_sign(kbnf: str, notation: str, message: str) -> N
     assert caught.value.hint
 
 
-#   notation, text, told as KBNF, told as a regex
+#   notation, text, as KBNF, as a regex
 LABELLED = [
     (Notation.REGEX, "[a-c]+(?P<TEXT_TOKEN>)x", "start ::= #'[a-c]+(?P<TEXT_TOKEN>)x';\n", ""),
     (Notation.REGEX, r"(?a:\w)(?P<IMAGE>)?", "start ::= #'[0-9A-Z_a-z](?P<IMAGE>)?';\n", ""),
@@ -174,7 +174,7 @@ def test_labels_stay_labels_where_regexes_know_them(
         export(grammar, "outlines")
 
 
-def test_error_for_a_label_beside_what_is_told_by_a_machine() -> None:
+def test_error_for_a_label_next_to_an_automaton() -> None:
     grammar = Grammar.from_regex(r"\w(?P<IMAGE>)(?P<TEXT_UNTIL>a)")
     with pytest.raises(
         BuildError, match=r"KBNF cannot say the label IMAGE.*, in addition to parts"

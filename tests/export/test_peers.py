@@ -1,4 +1,4 @@
-"""Other engines read what is exported, and accept the same texts."""
+"""Other engines parse the exported grammars and accept the same texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The programs: each is Python, holds the grammar whole, and calls what its engine has."""
+"""Exported programs: valid Python with the whole grammar and the engine's calls."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CALLS = [
 
 
 def constants(program: str) -> dict[str, str]:
-    """The texts a program begins with."""
+    """The constants at the head of a program."""
     return {
         node.targets[0].id: node.value.value
         for node in ast.parse(program).body

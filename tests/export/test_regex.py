@@ -1,4 +1,4 @@
-"""write_regex(): what people would write, and of the same texts in Python's ``re`` and here."""
+"""write_regex(): readable patterns that Python's ``re`` and this library read alike."""
 
 from __future__ import annotations
 

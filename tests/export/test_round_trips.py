@@ -1,4 +1,4 @@
-"""Every grammar at hand is exported and read back, and means the same texts."""
+"""Exported grammars, parsed again, define the same language."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from workbench.grammar.notations import Notation
 GALLERY = load_gallery()
 NOTATIONS = (Notation.KBNF, Notation.GBNF, Notation.LARK, Notation.REGEX)
 CASES = Path(__file__).parent.parent / "data" / "grammar_cases.json.gz"
-#: For whoever shares the machine: exports of whole schemas are work.
+#: Generous limits for a shared machine: exports of whole schemas are slow.
 PATIENT, QUICK = Limits(seconds=30.0), Limits(seconds=0.3)
 
-#: Languages with byte strings that are no UTF-8, which only KBNF says.
+#: Languages with byte strings that are not UTF-8, which only KBNF can express.
 OF_BYTES = {"kbnf_paragraph", "kbnf_limit", "kbnf_end", "kbnf_note"}
-#: One token of a vocabulary is no text, and some regexes would be too long.
+#: Rejected: terminal labels, and regexes that would be too long.
 REFUSED = {
     (Notation.GBNF, "koo_bullets"),
     (Notation.LARK, "koo_bullets"),
@@ -90,7 +90,7 @@ def test_interchange_grammars_come_back(part: int) -> None:
         try:
             grammar = Grammar.from_text(row["grammar"], Notation(row["format"]), row["start"])
         except WorkbenchError:
-            continue  # what is read is tested beside the readers
+            continue  # the parsers have separate tests
         for notation in NOTATIONS:
             try:
                 again = back(export(grammar, notation), notation)
@@ -122,6 +122,6 @@ def test_cases_keep_their_texts(case: dict[str, Any]) -> None:
         assert not any(again.accepts(one["text"]) for one in case["reject"]), notation
 
 
-def test_error_for_a_notation_there_is_none_of() -> None:
+def test_error_for_an_unknown_notation() -> None:
     with pytest.raises(WorkbenchError, match="expected one of kbnf, gbnf, lark, regex"):
         export(example("date"), "abnf")

@@ -40,7 +40,7 @@ from workbench.drawing.graph import Graph
 from workbench.drawing.render import Renderer
 from workbench.grammar.export.registry import EXPORTS, export
 from workbench.grammar.gallery import Example, Gallery, load_gallery
-from workbench.grammar.label_encoding import labels_of, signed
+from workbench.grammar.label_encoding import encode_labels, labels_of
 from workbench.grammar.notations import Notation
 
 Ints = npt.NDArray[np.int32]
@@ -154,7 +154,7 @@ def closed_form(of: wb.Grammar, vocabulary: wb.Vocabulary) -> Record:
     Raises: LimitError where it has no end; VocabularyError.
     """
     if labels_of(of):
-        of, vocabulary = signed(of), label_vocabulary(vocabulary)
+        of, vocabulary = encode_labels(of), label_vocabulary(vocabulary)
     machine = of.machine
     if isinstance(machine, Dfa):
         fsa = compose(machine, vocabulary)

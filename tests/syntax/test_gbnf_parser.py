@@ -1,4 +1,4 @@
-"""parse_gbnf(): what grammars mean, by the texts they accept; what is wrong, by its place."""
+"""parse_gbnf(): accepted texts of grammars, and errors with their spans."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workbench.syntax.gbnf.gbnf_parser import parse_gbnf
 from workbench.syntax.grammar_tree import Literal, Sequence
 
 #   grammar                                  accepted              rejected          because
-MEANT = [
+LANGUAGES = [
     ('root ::= "a" | "b"',                   ["a", "b"],           ["ab", ""],       "alternatives"),
     ('root ::= | "a"',                       ["", "a"],            ["aa"],           "an empty alternative"),
     ('root ::= () "a"',                      ["a"],                [""],             "an empty group"),
@@ -40,7 +40,7 @@ MEANT = [
     (r'root ::= Regex("\\d+\\.$")',          ["12."],              ["١.", "12"],     "a regex of ASCII, ending anywhere"),
     (r'root ::= Regex("^a/b\\/\\cA")',       ["a/b/\x01"],         ["a/b/A"],        "escapes of JavaScript"),
     ('root ::= Regex("a.", flags="i")',      ["AB"],               ["a\n"],          "flags: a dot is no line feed then"),
-    ('root ::= Regex(".", json_string=true)', ["a", "é"],          ['"', "\\", "\n"], "what a JSON string holds as it is"),
+    ('root ::= Regex(".", json_string=true)', ["a", "é"],          ['"', "\\", "\n"], "characters that a JSON string does not escape"),
     ('root ::= Substring("ab", "c", "ab")',  ["", "abc", "cab"],   ["b", "abab"],    "pieces of a row of chunks"),
     ('root ::= Substring("a", "b", "a")',    ["", "ba", "aba"],    ["aa"],           "chunks of one letter"),
     ('root ::= Regex ("a")\nRegex ::= "b"',  ["ba"],               ["a"],            "a rule that is called like a macro"),
@@ -48,7 +48,9 @@ MEANT = [
 
 
 @pytest.mark.parametrize(
-    ("text", "accepted", "rejected"), [row[:3] for row in MEANT], ids=[row[3] for row in MEANT]
+    ("text", "accepted", "rejected"),
+    [row[:3] for row in LANGUAGES],
+    ids=[row[3] for row in LANGUAGES],
 )
 def test_what_a_grammar_means(text: str, accepted: list[str], rejected: list[str]) -> None:
     grammar = Grammar.from_gbnf(text)
@@ -77,8 +79,8 @@ def test_tags_in_free_text(more: str, accepted: list[str], rejected: list[str]) 
     assert [one for one in rejected if grammar.accepts(one)] == []
 
 
-#   grammar                       under the carets    said                      kind
-MISTAKEN = [
+#   grammar                       under the carets    message                      kind
+ERRORS = [
     ("",                          "",                 "at least one rule",      "syntax"),
     ("root",                      "",                 "expected '::='",         "syntax"),
     ("root ::=",                  "",                 "expected something",     "syntax"),
@@ -118,12 +120,12 @@ MISTAKEN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "place", "said", "kind"), MISTAKEN)
-def test_error_is_told_at_its_place(text: str, place: str | None, said: str, kind: str) -> None:
+@pytest.mark.parametrize(("text", "place", "message", "kind"), ERRORS)
+def test_error_has_span_and_kind(text: str, place: str | None, message: str, kind: str) -> None:
     with pytest.raises(SourceError) as caught:
         Grammar.from_gbnf(text)
     error = caught.value
-    assert said in error.message
+    assert message in error.message
     assert error.kind == kind
     assert error.hint
     if place is not None:
@@ -137,19 +139,19 @@ name[max_chars=9] ::= [a-z] ([a-z0-9] | "\\u00e9")* (= "=")
 
 
 @pytest.mark.parametrize("end", range(len(WHOLE)))
-def test_every_beginning_is_read_or_told(end: int) -> None:
+def test_every_prefix_parses_or_raises_a_source_error(end: int) -> None:
     error = wrong(WHOLE[:end])
     assert error is None or (error.hint and error.span.end <= end)
 
 
 @given(st.text(alphabet='ab"[]{}()|*+?:=<>#.,-^\\ \n1', max_size=30))
-def test_error_is_the_only_way_out(text: str) -> None:
+def test_any_text_parses_or_raises_a_source_error(text: str) -> None:
     error = wrong(f"root ::= {text}")
     assert error is None or error.hint
 
 
 def wrong(text: str) -> SourceError | None:
-    """What is wrong with a grammar, as far as its text shows."""
+    """The error in the text of a grammar, or None."""
     try:
         parse_gbnf(Source(text, "grammar"), LIMITS.clock())
     except SourceError as error:
@@ -157,7 +159,7 @@ def wrong(text: str) -> SourceError | None:
     return None
 
 
-def test_rules_know_their_places() -> None:
+def test_spans_of_rules() -> None:
     text = 'root ::= "ab" b\nb ::= [c]'
     first, second = parse_gbnf(Source(text, "grammar")).rules
     assert text[second.name_span.start :] == "b ::= [c]"
@@ -168,7 +170,7 @@ def test_rules_know_their_places() -> None:
     assert isinstance(body.items[0], Literal)
 
 
-def test_brackets_nest_so_deep() -> None:
+def test_error_for_deep_nesting() -> None:
     assert Grammar.from_gbnf("root ::= " + "(" * 64 + '"a"' + ")" * 64).accepts("a")
     with pytest.raises(SourceError, match="nested deeper than 64"):
         Grammar.from_gbnf("root ::= " + "(" * 10_000)

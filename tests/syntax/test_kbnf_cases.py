@@ -20,7 +20,7 @@ CASES: list[dict[str, Any]] = json.loads(
 GRAMMARS: dict[str, dict[str, Any]] = json.loads(
     gzip.decompress((DATA / "grammar_cases.json.gz").read_bytes())
 )
-#: What the text alone shows; the other categories are found by the checks of `pushdown`.
+#: The categories that the parser reports; the others are reported by ``pushdown.checks``.
 IN_THE_TEXT = {"syntax", "bad_escape", "bad_regex", "unsupported_regex"}
 MISTAKEN = [case for case in CASES if case["error"] in IN_THE_TEXT]
 READABLE = [

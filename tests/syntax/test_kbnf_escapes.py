@@ -15,7 +15,7 @@ def read(text: str, *, regex: bool = False) -> Unescaped:
     return unescape(Source(text, "grammar"), Span(0, len(text)), regex=regex)
 
 
-#   written             stands for   because
+#   written             value        because
 VALUES = [
     (r"\n\r\t\b\f", "\n\r\t\b\f", "the five white escapes"),
     (r"\\\'\"\/", "\\'\"/", "the character itself"),
@@ -47,7 +47,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize("written", WRONG, ids=ascii)
-def test_error_for_what_does_not_exist(written: str) -> None:
+def test_error_for_an_unknown_escape(written: str) -> None:
     with pytest.raises(ParseError) as caught:
         read("ab" + written)
     assert caught.value.kind == "bad_escape"
@@ -66,14 +66,14 @@ def test_error_in_a_regex_shows_the_doubled_backslash() -> None:
     )
 
 
-def test_places_lead_back() -> None:
+def test_source_positions() -> None:
     unescaped = read(r"a\n\u{41}b")
     assert unescaped.text == "a\nAb"
     assert tuple(unescaped.places) == (0, 1, 3, 9, 10)
 
 
 @given(st.text(alphabet="abé\\nux{}0189'\""))
-def test_each_character_has_its_place(text: str) -> None:
+def test_each_character_has_a_position(text: str) -> None:
     try:
         unescaped = read(text)
     except ParseError:

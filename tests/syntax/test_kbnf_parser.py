@@ -1,4 +1,4 @@
-"""parse_kbnf(): the trees, their places, and the errors to the letter."""
+"""parse_kbnf(): trees, spans, and the exact error messages."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_error_messages(text: str, message: str, at: str) -> None:
         assert text[error.span.start :].startswith(at[: error.span.end - error.span.start])
 
 
-def test_error_as_a_person_reads_it() -> None:
+def test_error_text() -> None:
     with pytest.raises(ParseError) as caught:
         parse("start ::= value;\nvalue ::= ('a' | 'b';\n")
     assert str(caught.value) == (
@@ -200,13 +200,13 @@ def test_error_kinds_in_a_regex(regex: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("number", ["0", "000", "1000000000", "9" * 5000])
-def test_error_for_a_limit_that_is_none(number: str) -> None:
+def test_error_for_an_invalid_limit(number: str) -> None:
     with pytest.raises(ParseError) as caught:
         parse(f"start ::= except!('a', {number});")
     assert caught.value.kind == "invalid_except"
 
 
-def test_the_first_mistake_is_told() -> None:
+def test_the_first_mistake_is_reported() -> None:
     with pytest.raises(ParseError) as caught:
         parse("a ::= '\\q';\nb := 'x';")
     assert caught.value.kind == "bad_escape"
@@ -224,19 +224,19 @@ def test_error_for_deep_nesting(brackets: str) -> None:
 TERMINALS = re.compile("_(DEFINE|END|BAR|COMMA|STAR|PLUS|L[A-Z]{3}|R[A-Z]{3})|STRING|REGEX|NUMBER")
 
 
-def told(error: ParseError, text: str) -> None:
-    """An error has a place in the text and speaks a person's words, not lark's."""
+def check_error(error: ParseError, text: str) -> None:
+    """Check that an error has a span and does not use lark's names."""
     assert error.span.end <= len(text)
     assert error.hint or error.kind in ("bad_regex", "unsupported_regex")
     assert str(error).count("\n") >= 1
     assert all(found[0] in text for found in TERMINALS.finditer(error.message))
 
 
-def read_or_told(text: str) -> None:
+def check_parse(text: str) -> None:
     try:
         tree = parse(text)
     except ParseError as error:
-        told(error, text)
+        check_error(error, text)
     else:
         assert tree.rules
 
@@ -249,7 +249,7 @@ def test_half_typed_text_gives_an_error_with_a_place(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     parse(text)
     for end in range(0, len(text), 1 + len(text) // 100):
-        read_or_told(text[:end])
+        check_parse(text[:end])
 
 
 @pytest.mark.slow
@@ -257,7 +257,7 @@ def test_half_typed_text_gives_an_error_with_a_place(path: Path) -> None:
 def test_every_prefix_gives_an_error_with_a_place(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     for end in range(len(text)):
-        read_or_told(text[:end])
+        check_parse(text[:end])
 
 
 PIECES = [
@@ -275,7 +275,7 @@ texts = st.one_of(
 @settings(max_examples=500, deadline=None)
 @given(texts)
 def test_any_text_gives_a_tree_or_an_error_with_a_place(text: str) -> None:
-    read_or_told(text)
+    check_parse(text)
 
 
 LONG = {

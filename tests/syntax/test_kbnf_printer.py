@@ -1,4 +1,4 @@
-"""print_kbnf(): what the parser made is printed so that it is read again as the same."""
+"""print_kbnf(): a printed tree parses to the same tree."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ A, B = Literal(b"a", NOWHERE), Literal(b"b", NOWHERE)
 
 
 def shape(node: Any) -> Any:
-    """A tree without its places."""
+    """A tree without spans."""
     if isinstance(node, tuple):
         return tuple(shape(part) for part in node)
     if not is_dataclass(node) or isinstance(node, type):

@@ -1,4 +1,4 @@
-"""lexemes(): what stands where, by the terminals of kbnf.lark."""
+"""lexemes(): kinds and positions, by the terminals of kbnf.lark."""
 
 from __future__ import annotations
 
@@ -34,6 +34,6 @@ def test_kinds(text: str, kinds: str, because: str) -> None:
     assert found[-1].start == found[-1].end
 
 
-def test_nothing_begins_where_it_stands() -> None:
+def test_nothing_has_no_length() -> None:
     *_, last = lexemes("a (**) %", _lark()[1])
     assert last.start == 7

@@ -1,4 +1,4 @@
-"""Tables: the loop that reads by lark's tables finds what lark's own parser finds."""
+"""Tables.parse() against lark's own LALR parser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parameters of llguidance's Lark: what a call makes of a number, and when a condition holds."""
+"""Parameters of llguidance's Lark: values of calls, and conditions."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import pytest
 from workbench.base.errors import ParseError
 from workbench.base.source import Source
 from workbench.syntax.cursor import Cursor
-from workbench.syntax.lark.bodies import holds, read_condition, read_value, value
-from workbench.syntax.lark.lark_lexer import SIGNS, lark_lexemes
+from workbench.syntax.lark.bodies import argument_value, condition_holds, read_condition, read_value
+from workbench.syntax.lark.lark_lexer import LEXEME_NAMES, lark_lexemes
 
 
 def cursor(text: str) -> Cursor:
     source = Source(text, "grammar")
-    return Cursor.of(source, lark_lexemes(source), SIGNS, None)
+    return Cursor.of(source, lark_lexemes(source), LEXEME_NAMES, None)
 
 
 #   call             of        is         because
@@ -36,8 +36,8 @@ VALUES = [
 @pytest.mark.parametrize(
     ("text", "of", "wanted"), [r[:3] for r in VALUES], ids=[r[3] for r in VALUES]
 )
-def test_what_a_call_makes(text: str, of: int, wanted: int) -> None:
-    assert value(read_value(cursor(text)), of) == wanted
+def test_value_of_a_call(text: str, of: int, wanted: int) -> None:
+    assert argument_value(read_value(cursor(text)), of) == wanted
 
 
 #   condition                            holds of      and not of     because
@@ -54,7 +54,7 @@ CONDITIONS = [
     ("le(_, 2)",                         [2],          [3],           "not above"),
     ("gt(_, 2)",                         [3],          [2],           "above"),
     ("ge(_, 2)",                         [2],          [1],           "not below"),
-    ("bit_count_eq([0:3], 2)",           [3, 5, 11],   [1, 7],        "so many bits"),
+    ("bit_count_eq([0:3], 2)",           [3, 5, 11],   [1, 7],        "number of bits"),
     ("and(bit_set(0), not(bit_set(1)))", [1],          [0, 3],        "both"),
     ("or(eq(_, 1), eq(_, 2))",           [1, 2],       [0, 3],        "either"),
 ]  # fmt: skip
@@ -65,11 +65,13 @@ CONDITIONS = [
 )
 def test_when_a_condition_holds(text: str, yes: list[int], no: list[int]) -> None:
     condition = read_condition(cursor(text))
-    assert [holds(condition, one) for one in (*yes, *no)] == [True] * len(yes) + [False] * len(no)
+    assert [condition_holds(condition, one) for one in (*yes, *no)] == [True] * len(yes) + [
+        False
+    ] * len(no)
 
 
-#   text                   said                    because
-MISTAKEN = [
+#   text                   message                    because
+ERRORS = [
     ("bit_set(1)",         "a value",              "a condition is no value"),
     ("[0:2]",              "a value",              "bits alone are none either"),
     ("set_bit(64)",        "takes a bit's number", "a bit that is not there"),
@@ -82,8 +84,8 @@ MISTAKEN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "said"), [r[:2] for r in MISTAKEN], ids=[r[2] for r in MISTAKEN])
-def test_error_when_it_is_no_value(text: str, said: str) -> None:
+@pytest.mark.parametrize(("text", "message"), [r[:2] for r in ERRORS], ids=[r[2] for r in ERRORS])
+def test_error_when_it_is_no_value(text: str, message: str) -> None:
     with pytest.raises(ParseError) as caught:
         read_value(cursor(text))
-    assert said in caught.value.message
+    assert message in caught.value.message

@@ -1,4 +1,4 @@
-"""parse_lark() against lark: drawn grammars, and whether both accept the same small texts."""
+"""parse_lark() against lark: random grammars accept the same small texts."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from workbench.base.errors import BuildError
 from workbench.grammar.grammar import Grammar
 
 TEXTS = ["".join(letters) for size in range(5) for letters in product("abc ", repeat=size)]
-#: Of each grammar so many texts are tried, and all of at most two letters.
-TRIED = 60
+#: The number of texts per grammar; texts of at most two letters are always included.
+SAMPLED = 60
 
 
 class Drawing:
-    """Grammars drawn by chance, in Lark's own notation.
+    """Random grammars in Lark's notation.
 
     Terminals have no alternatives: Python's ``re``, which lark asks, takes the first that matches
     and never looks at the others.
@@ -74,13 +74,13 @@ def test_lark_accepts_the_same_texts(seed: int) -> None:
             theirs = Lark(text, parser="earley", lexer="dynamic_complete")
     except GrammarError:
         pytest.skip("lark has no such grammars: two of its rules expand alike")
-    small = [one for one in TEXTS if len(one) <= 2] + drawing.random.sample(TEXTS, TRIED)
+    small = [one for one in TEXTS if len(one) <= 2] + drawing.random.sample(TEXTS, SAMPLED)
     wanted = {one for one in small if accepts(theirs, one)}
     assert accepted_here(text, small) == wanted, text
 
 
 def accepted_here(text: str, small: list[str]) -> set[str]:
-    """The texts that are accepted; a grammar of no text, or of the empty one alone, is none."""
+    """The accepted texts; none for a grammar that is empty or has only the empty text."""
     try:
         ours = Grammar.from_lark(text)
     except BuildError as error:

@@ -1,4 +1,4 @@
-"""parse_lark(): what grammars mean, by the texts they accept; what is wrong, by its place."""
+"""parse_lark(): accepted texts of grammars, and errors with their spans."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench.grammar.grammar import Grammar
 from workbench.syntax.lark.lowering import parse_lark
 
 #   grammar                                          accepted            rejected         because
-MEANT = [
+LANGUAGES = [
     ('start: "a" | "b" -> other\n  | c\nc: "d"',     ["a", "b", "d"],    ["ab", "other"], "alternatives, aliases, lines"),
     ('?start: x\n!x.2: _y\n_y: "a"',                 ["a"],              ["x"],           "modifiers and priorities say nothing"),
     ('start: "a" ["b"] ("c" | "d")?',                ["a", "abd"],       ["b", "acd"],    "options in either brackets"),
@@ -34,18 +34,18 @@ MEANT = [
     ("start: T{A}\nT{x}: x /b/\nA: /a/",             ["ab"],             ["a"],           "a template that is a terminal"),
     ('start: a::2\na::_: "x" a::decr(_) %if not(is_zeros(_))\n | "." %if eq([0:2], 0)', ["xx."], ["x.", "xxx."], "a parameter"),
     ("%import common.INT -> N\nstart: N",            ["12"],             ["a"],           "an import under another name"),
-    ('%import common.INT\nDIGIT: "x"\nstart: INT DIGIT', ["1x"],         ["x1"],          "what an import needs has a name of its own"),
+    ('%import common.INT\nDIGIT: "x"\nstart: INT DIGIT', ["1x"],         ["x1"],          "a terminal that an import needs has a separate name"),
     ("%import common (WS, CNAME)\nstart: CNAME WS",  ["a_1 "],           ["1a "],         "several imports"),
     ("%import common.ESCAPED_STRING\nstart: ESCAPED_STRING", ['"a\\"b"'], ['"a"b"', '"\n"'], "a string ends at its first quote"),
     ("%import common.C_COMMENT\nstart: C_COMMENT",   ["/* a **/"],       ["/* */ */"],    "a comment ends at its first end"),
     ('%override A: "b"\n%import common.WS -> A\nstart: A', ["b"],        [" "],           "an import that is overridden"),
     ('A: "a"\n%extend A: "b"\nstart: A',             ["a", "b"],         ["ab"],          "a terminal that is extended"),
     ('%declare X\nstart: "a"',                       ["a"],              [],              "what is declared and not used"),
-    ('%ignore " "\nstart: "a" B\nB: "b" "c"',        ["abc", " a  bc "], ["ab c"],        "ignored beside terminals, not in them"),
+    ('%ignore " "\nstart: "a" B\nB: "b" "c"',        ["abc", " a  bc "], ["ab c"],        "ignored between terminals, not in them"),
     ('%ignore " "\nstart: start "a" | "b"',          [" b a", "ba "],    ["a"],           "ignored before a start that calls itself"),
     ('%llguidance {}\n%ignore " "\nstart: "a" "b"',  ["a b "],           [" ab"],         "under llguidance nothing is ignored before"),
-    ('%llguidance {"allow_initial_skip": true}\n%ignore " "\nstart: "a"', [" a"], ["b"],  "unless it is said"),
-    ('%llguidance {"skip_repetition": "once"}\n%ignore " "\nstart: "a" "b"', ["ab ", "a b"], ["a  b"], "once alone, if it is said"),
+    ('%llguidance {"allow_initial_skip": true}\n%ignore " "\nstart: "a"', [" a"], ["b"],  "unless it is message"),
+    ('%llguidance {"skip_repetition": "once"}\n%ignore " "\nstart: "a" "b"', ["ab ", "a b"], ["a  b"], "once alone, if it is message"),
     ("start: A\nA: /[a-c]+/ & /[b-d]+/",             ["b", "cb"],        ["a", "d"],      "and"),
     ("start: A\nA: /[ab]+/ & ~/a+/ & ~/b+/",         ["ab"],             ["aa", "b"],     "and not, and not"),
     ('start: A\nA: T{"a"} & /[ab]+/\nT{x}: x x | /b/',  ["aa", "b"],         ["a", "ab"],     "and, of a template"),
@@ -67,7 +67,9 @@ MEANT = [
 
 
 @pytest.mark.parametrize(
-    ("text", "accepted", "rejected"), [row[:3] for row in MEANT], ids=[row[3] for row in MEANT]
+    ("text", "accepted", "rejected"),
+    [row[:3] for row in LANGUAGES],
+    ids=[row[3] for row in LANGUAGES],
 )
 def test_what_a_grammar_means(text: str, accepted: list[str], rejected: list[str]) -> None:
     grammar = Grammar.from_lark(text)
@@ -75,8 +77,8 @@ def test_what_a_grammar_means(text: str, accepted: list[str], rejected: list[str
     assert [one for one in rejected if grammar.accepts(one)] == []
 
 
-#   grammar                       under the carets    said                       kind
-MISTAKEN = [
+#   grammar                       under the carets    message                       kind
+ERRORS = [
     ("start",                     "",                 "expected ':'",            "syntax"),
     ('start "a"',                 '"a"',              "expected ':'",            "syntax"),
     ('start: "a',                 '"',                "never closed",            "syntax"),
@@ -135,12 +137,12 @@ MISTAKEN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "place", "said", "kind"), MISTAKEN)
-def test_error_is_told_at_its_place(text: str, place: str, said: str, kind: str) -> None:
+@pytest.mark.parametrize(("text", "place", "message", "kind"), ERRORS)
+def test_error_has_span_and_kind(text: str, place: str, message: str, kind: str) -> None:
     with pytest.raises(SourceError) as caught:
         Grammar.from_lark(text)
     error = caught.value
-    assert said in error.message
+    assert message in error.message
     assert error.kind == kind
     assert error.source.text == text
     assert text[error.span.start : error.span.end] == place
@@ -157,19 +159,19 @@ n::_: "a" n::incr([0:2]) %if lt([0:2], 3) | ["é".."ü"]
 
 
 @pytest.mark.parametrize("end", range(0, len(WHOLE), 2))
-def test_every_beginning_is_read_or_told(end: int) -> None:
+def test_every_prefix_parses_or_raises_a_source_error(end: int) -> None:
     error = wrong(WHOLE[:end])
     assert error is None or (error.hint and error.span.end <= end)
 
 
 @given(st.text(alphabet='aAb_"/[]{}()|*+?:=<>%~&.,->\\ \n1', max_size=30))
-def test_error_is_the_only_way_out(text: str) -> None:
+def test_any_text_parses_or_raises_a_source_error(text: str) -> None:
     error = wrong(f"start: {text}")
     assert error is None or error.message
 
 
 def wrong(text: str) -> SourceError | None:
-    """What is wrong with a grammar, as far as its text shows."""
+    """The error in the text of a grammar, or None."""
     try:
         parse_lark(Source(text, "grammar"), LIMITS.clock())
     except SourceError as error:
@@ -180,23 +182,23 @@ def wrong(text: str) -> SourceError | None:
 @pytest.mark.parametrize(
     "text", ["start: A\nA: /a/ & /b/", "start: %json {}", "start: r\nr[lazy]: /a/"]
 )
-def test_error_where_nobody_makes_machines(text: str) -> None:
+def test_error_without_language_operations(text: str) -> None:
     with pytest.raises(SourceError, match="cannot be read"):
         parse_lark(Source(text, "grammar"))
 
 
-def test_brackets_that_are_never_closed_are_looked_at_once() -> None:
+def test_unclosed_brackets_take_linear_time() -> None:
     with pytest.raises(SourceError, match="nested deeper than 64"):
         Grammar.from_lark("start: " + "[" * 20_000)
 
 
-def test_what_a_machine_was_made_of_is_no_rule() -> None:
+def test_rules_inside_an_automaton_are_dropped() -> None:
     tree = Grammar.from_lark("start: A\nA: B & C\nB: /a/\nC: D\nD: /[ab]/").tree
     assert tree is not None
     assert [rule.name for rule in tree.rules] == ["start", "A"]
 
 
-def test_a_use_of_a_template_is_called_after_what_it_is_used_with() -> None:
+def test_name_of_a_template_use() -> None:
     tree = Grammar.from_lark('start: t{x} t{x} t{"a"}\nt{p}: p "."\nx: "b"').tree
     assert tree is not None
     assert [rule.name for rule in tree.rules] == ["start", "x", "t_x", "t_2"]

@@ -1,4 +1,4 @@
-"""What a person reads where a regex cannot be read: to the letter, caret line included."""
+"""The exact error messages of the regex parser, with the underlined line."""
 
 from __future__ import annotations
 
@@ -137,9 +137,9 @@ hint: a parenthesis itself is written '\\('"""),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("pattern", "told"), WHOLE, ids=[row[0] for row in WHOLE])
-def test_error_in_whole(pattern: str, told: str) -> None:
-    assert str(error_of(pattern)) == told
+@pytest.mark.parametrize(("pattern", "text"), WHOLE, ids=[row[0] for row in WHOLE])
+def test_error_in_whole(pattern: str, text: str) -> None:
+    assert str(error_of(pattern)) == text
 
 
 #   pattern             dialect     message
@@ -247,8 +247,8 @@ def test_error_kinds(pattern: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("dialect", [PYTHON, RUST], ids=["python", "rust"])
-def test_whatever_is_typed_is_read_or_refused(dialect: Dialect) -> None:
-    """Every beginning of a regex full of everything: as it stands on the way while one types."""
+def test_every_prefix_parses_or_raises(dialect: Dialect) -> None:
+    """Every prefix of a regex with all constructs, as while typing."""
     whole = (
         r"(?i)(?P<n>[^\]a-z\d]{2,3}?|\x41\u{1F600}\p{Lu}(?:b|)*)+(?s:.)(?x: a # c" + "\n)$|[[a-c]]"
     )

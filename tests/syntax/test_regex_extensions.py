@@ -1,4 +1,4 @@
-"""Koo's named groups as languages of characters, each beside a predicate that says what it is."""
+"""The named groups of Koo et al., each against a Python predicate for its texts."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def is_plain_scalar(text: str) -> bool:
 
 
 def subsequences(items: list[str], between: str) -> set[str]:
-    """Every choice of items, one at least, in their order."""
+    """All non-empty subsequences of the items."""
     return {
         between.join(chosen)
         for count in range(1, len(items) + 1)
@@ -92,14 +92,14 @@ def test_unquoted_text_of_any_characters(text: str) -> None:
     st.text("ab", min_size=1, max_size=6),
     st.lists(st.text(st.sampled_from("abé"), max_size=12), min_size=1, max_size=6),
 )
-def test_text_until_ends_with_the_phrase_and_has_it_nowhere_before(
+def test_text_until_ends_with_the_phrase_and_has_it_only_there(
     phrase: str, tried: list[str]
 ) -> None:
     grammar = Grammar.from_regex(f"(?P<TEXT_UNTIL>{phrase})")
     for text in [*tried, *(start + phrase for start in tried)]:
         ends = text.endswith(phrase) and text.find(phrase) == len(text) - len(phrase)
         assert grammar.accepts(text) == ends, text
-        # whatever does not hold it can still come to it
+        # any text without the phrase is a prefix of one with it
         assert grammar.is_prefix(text) == (ends or phrase not in text), text
 
 
@@ -239,7 +239,7 @@ ERRORS = [
         "1 | (?P<QUOTED_TEXT>a|b)c\n"
         "                    ^^^\n"
         "hint: leave it empty: the name says it all; choose another name for your own group",
-        "a group of its own name would be one by accident",
+        "a duplicate name would be a group by accident",
     ),
     (
         "(?P<SUBSTRING_OF>)",
@@ -255,7 +255,7 @@ ERRORS = [
         "1 | (?P<TEXT_UNTIL>a.b)\n"
         "                    ^\n"
         "hint: put a backslash before each special sign, as Python's re.escape does",
-        "a sign that was meant as itself",
+        "an unescaped special character",
     ),
     (
         "(?i)(?P<TEXT_UNTIL>ab(?-i:a))",
@@ -264,7 +264,7 @@ ERRORS = [
         "1 | (?i)(?P<TEXT_UNTIL>ab(?-i:a))\n"
         "                              ^\n"
         "hint: turn the flag 'i' on or off for all of them",
-        "one text could be two beginnings of the phrase at once",
+        "one text could be two prefixes of the phrase",
     ),
     (
         "(?P<DELIMITED_LIST>a)",
@@ -303,11 +303,11 @@ ERRORS = [
 ]
 
 
-@pytest.mark.parametrize(("pattern", "told", "because"), ERRORS, ids=[e[0] for e in ERRORS])
-def test_error_messages(pattern: str, told: str, because: str) -> None:
+@pytest.mark.parametrize(("pattern", "message", "because"), ERRORS, ids=[e[0] for e in ERRORS])
+def test_error_messages(pattern: str, message: str, because: str) -> None:
     with pytest.raises(ParseError) as caught:
         Grammar.from_regex(pattern)
-    assert str(caught.value) == told, because
+    assert str(caught.value) == message, because
 
 
 def test_long_texts_are_quick_and_too_long_ones_refused() -> None:

@@ -1,4 +1,4 @@
-"""parse_regex(): the tree of each construct, with its places, and what dialects read otherwise."""
+"""parse_regex(): the tree and spans of each construct, and the differences of dialects."""
 
 from __future__ import annotations
 
@@ -265,7 +265,7 @@ ANCHORS = [
     ("^^^a$$$",                 "a",        "more than once"),
     ("(^a|^b)$",                "b",        "in every option"),
     ("^$|^(a)$",                "",         "an option of anchors alone"),
-    ("(?:^|a)b",                "b",        "nothing stands before the option"),
+    ("(?:^|a)b",                "b",        "nothing precedes the option"),
     ("^(?:a|$)",                "",         "nothing stands after it"),
     ("(((^a)b)c$)",             "abc",      "through groups"),
 ]  # fmt: skip

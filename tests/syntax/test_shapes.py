@@ -1,4 +1,4 @@
-"""Shapes: what is written alike has one, wherever it stands."""
+"""shape(): nodes with equal text have equal shapes wherever they are."""
 
 from __future__ import annotations
 

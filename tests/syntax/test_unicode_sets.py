@@ -1,4 +1,4 @@
-"""Unicode by name, against unicodedata and ``re`` of the interpreter that runs."""
+"""Unicode properties, against ``unicodedata`` and ``re`` of the running interpreter."""
 
 from __future__ import annotations
 

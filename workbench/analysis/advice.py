@@ -21,27 +21,20 @@ from workbench.base.source import Source, Span
 from workbench.pushdown.cfg import Terminal, derives, gathered, least, terminals
 from workbench.pushdown.network import Network
 from workbench.syntax.grammar_tree import (
-    Choice,
     Expression,
     GrammarTree,
     Pattern,
-    Repetition,
     Rule,
-    Sequence,
     Stop,
     calls,
+    holds,
 )
 from workbench.syntax.ranges import difference
 from workbench.syntax.regex.tree import (
-    Alternate,
-    Bytes,
     Characters,
-    Concat,
     Extension,
-    Group,
     Kind,
     Regex,
-    Repeat,
 )
 from workbench.syntax.regex.unicode_sets import python_class, rust_class
 
@@ -165,12 +158,8 @@ def _unproductive_options(expression: Expression, ends: Set[str]) -> Iterator[Ad
             f"give {culprit!r} an alternative that ends" if culprit else "delete it",
         )
         return
-    match expression:
-        case Choice(options=parts) | Sequence(items=parts):
-            for part in parts:
-                yield from _unproductive_options(part, ends)
-        case Repetition(item=item):
-            yield from _unproductive_options(item, ends)
+    for part in expression.children:
+        yield from _unproductive_options(part, ends)
 
 
 def _derives(expression: Expression, ends: Set[str]) -> bool:
@@ -186,19 +175,8 @@ def _matches_something(terminal: Terminal) -> bool:
 
 def _matches(regex: Regex) -> bool:
     """Whether a regex matches any text."""
-    match regex:
-        case Characters(ranges=ranges) | Bytes(ranges=ranges):
-            return bool(ranges)
-        case Concat(parts=parts):
-            return all(map(_matches, parts))
-        case Alternate(options=options):
-            return any(map(_matches, options))
-        case Repeat(part=part, low=low):
-            return low == 0 or _matches(part)
-        case Group(part=part):
-            return _matches(part)
-        case Extension():
-            return True  # items that match nothing are so unlikely that they are not checked
+    # an extension is taken to match: items that match nothing do not occur in practice
+    return holds(regex, lambda leaf: isinstance(leaf, Extension) or bool(leaf.ranges))
 
 
 def _unmatched(regex: Regex) -> Iterator[Regex]:
@@ -206,12 +184,8 @@ def _unmatched(regex: Regex) -> Iterator[Regex]:
     if not _matches(regex):
         yield regex
         return
-    match regex:
-        case Concat(parts=parts) | Alternate(options=parts):
-            for part in parts:
-                yield from _unmatched(part)
-        case Repeat(part=part) | Group(part=part):
-            yield from _unmatched(part)
+    for part in regex.children:
+        yield from _unmatched(part)
 
 
 def _unproductive_part(part: Regex) -> Advice:
@@ -250,21 +224,15 @@ def _nullable(body: Expression) -> Iterator[Advice]:
 
 def _is_nullable(regex: Regex) -> bool:
     """Whether a regex matches the empty text."""
-    match regex:
-        case Characters() | Bytes():
-            return False
-        case Concat(parts=parts):
-            return all(map(_is_nullable, parts))
-        case Alternate(options=options):
-            return any(map(_is_nullable, options))
-        case Repeat(part=part, low=low):
-            return low == 0 or _is_nullable(part)
-        case Group(part=part):
-            return _is_nullable(part)
-        case Extension(kind=kind, parts=parts):
-            if kind is Kind.DELIMITED_SUBSEQUENCE_OF:
-                return any(map(_is_nullable, parts[1:]))
-            return kind is Kind.SUBSTRING_OF
+    return holds(regex, _is_nullable_leaf)
+
+
+def _is_nullable_leaf(leaf: Regex) -> bool:
+    if not isinstance(leaf, Extension):
+        return False
+    if leaf.kind is Kind.DELIMITED_SUBSEQUENCE_OF:
+        return any(map(_is_nullable, leaf.parts[1:]))
+    return leaf.kind is Kind.SUBSTRING_OF
 
 
 #: For each class: the other characters it matches, its ASCII members as they are written inside

@@ -29,6 +29,7 @@ from workbench.syntax.grammar_tree import (
     Repetition,
     Sequence,
 )
+from workbench.syntax.regex.tree import walk
 
 #: Counts of derivations stop here: two already prove an ambiguity.
 _MAX_COUNT = 2
@@ -229,14 +230,7 @@ def _shown(piece: bytes) -> str:
 
 def literals(expression: Expression) -> Iterator[bytes]:
     """Every literal in an expression, from left to right."""
-    match expression:
-        case Literal(value=value):
-            yield value
-        case Sequence(items=parts) | Choice(options=parts):
-            for part in parts:
-                yield from literals(part)
-        case Repetition(item=item):
-            yield from literals(item)
+    return (node.value for node in walk(expression) if isinstance(node, Literal))
 
 
 #: The most examples of one regex among the pieces of texts, and the most bytes of each.

@@ -28,10 +28,8 @@ from workbench.syntax.grammar_tree import (
 )
 from workbench.syntax.ranges import Ranges, difference, intersection, union
 from workbench.syntax.regex.tree import (
-    Alternate,
     Bytes,
     Characters,
-    Concat,
     Extension,
     Group,
     Regex,
@@ -91,10 +89,8 @@ def cheap_regex_loops(regex: Regex, text: str) -> Iterator[CheapLoop]:
             if _UNBOUNDED.fullmatch(operator):
                 fix = text[regex.span.start : part.span.end] + _bounded(low)
             yield _loop(kinds, regex.span, f"bound it, for instance with {_bounded(low)}", fix)
-        case Repeat(part=part) | Group(part=part):
-            yield from cheap_regex_loops(part, text)
-        case Concat(parts=parts) | Alternate(options=parts):
-            for part in parts:
+        case _:
+            for part in regex.children:
                 yield from cheap_regex_loops(part, text)
 
 
@@ -127,13 +123,11 @@ def _in(expression: Expression, kinds: _RuleKinds, tree: GrammarTree) -> Iterato
                 example = fix or f"#'…{_bounded(low)}'"
                 hint = f"write it as a regex with an end, such as {example}"
             yield _loop(read_kinds, expression.span, hint, fix)
-        case Repetition(item=item):
-            yield from _in(item, kinds, tree)
-        case Sequence(items=parts) | Choice(options=parts):
-            for part in parts:
-                yield from _in(part, kinds, tree)
         case Pattern(regex=regex, stop=Stop.ANYWHERE):
             yield from cheap_regex_loops(regex, tree.source.text)
+        case _:
+            for part in expression.children:
+                yield from _in(part, kinds, tree)
 
 
 def _loop(kinds: frozenset[str], span: Span, hint: str, fix: str | None) -> CheapLoop:
@@ -192,10 +186,8 @@ def _reads(kind: str, expression: Expression, known: Set[str]) -> bool:
             return any(kind in _set_kinds(((code, code),)) for code in codes)
         case Pattern(regex=regex, stop=Stop.ANYWHERE):
             return kind in _regex_kinds(regex)
-        case Sequence(items=parts) | Choice(options=parts):
-            return any(_reads(kind, part, known) for part in parts)
-        case Repetition(item=item):
-            return _reads(kind, item, known)
+        case Sequence() | Choice() | Repetition():
+            return any(_reads(kind, part, known) for part in expression.children)
         case Nonterminal(name=name):
             return name in known
         case _:
@@ -227,14 +219,10 @@ def _regex_kinds(regex: Regex) -> frozenset[str]:
     match regex:
         case Characters(ranges=ranges):
             return _set_kinds(ranges)
-        case Bytes():
+        case Bytes() | Extension():
             return frozenset({_OTHER})
-        case Concat(parts=parts) | Alternate(options=parts):
-            return frozenset().union(*map(_regex_kinds, parts))
-        case Repeat(part=part) | Group(part=part):
-            return _regex_kinds(part)
-        case Extension():
-            return frozenset({_OTHER})
+        case _:
+            return frozenset().union(*map(_regex_kinds, regex.children))
 
 
 @lru_cache(maxsize=256)

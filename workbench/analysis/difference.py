@@ -19,7 +19,7 @@ from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import BuildError, LimitError
 from workbench.base.limits import LIMITS, Clock, Limits
 from workbench.grammar.grammar import Grammar
-from workbench.grammar.label_encoding import labels_of, named, signed
+from workbench.grammar.label_encoding import encode_labels, labels_of, show_labels
 from workbench.pushdown.network import Network, bisimilar
 from workbench.pushdown.runner import Runner
 from workbench.pushdown.shortest_texts import rank
@@ -90,7 +90,9 @@ def equivalent(first: Grammar, second: Grammar, *, limits: Limits = LIMITS) -> D
             found, why=f"{found.why}; labels were compared as the characters they may be"
         )
     try:
-        return _with_labels(found, _compared(signed(first), signed(second), limits.begun()))
+        return _with_labels(
+            found, _compared(encode_labels(first), encode_labels(second), limits.begun())
+        )
     except BuildError:
         why = f"{found.why}; labels were compared as characters alone"
         return replace(found, same=None, why=why)
@@ -112,7 +114,9 @@ def _compared(first: Grammar, second: Grammar, work: Limits) -> Difference:
 def _with_labels(texts: Difference, encoded: Difference) -> Difference:
     """The result if no text differs, from the comparison of the grammars with encoded labels."""
     rows = (("second", encoded.gained), ("first", encoded.lost))
-    differences = [f"only the {which} reads {named(row)}" for which, row in rows if row is not None]
+    differences = [
+        f"only the {which} reads {show_labels(row)}" for which, row in rows if row is not None
+    ]
     if not differences:
         return encoded
     why = f"{texts.why}, but tokens are read differently: {', '.join(differences)}"

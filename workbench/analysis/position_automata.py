@@ -48,6 +48,7 @@ from workbench.syntax.grammar_tree import (
     Sequence,
     Stop,
     Substrings,
+    holds,
 )
 
 
@@ -320,20 +321,16 @@ class RulePieces:
         return derives(body, known, lambda terminal: self._terminal(terminal) is not None)
 
     def _is_nullable(self, body: Expression, known: Set[str]) -> bool:
-        match body:
-            case Nonterminal(name=name):
-                return name in known
-            case Sequence(items=items):
-                return all(self._is_nullable(item, known) for item in items)
-            case Choice(options=options):
-                return any(self._is_nullable(option, known) for option in options)
-            case Repetition(item=item, low=low):
-                return low == 0 or self._is_nullable(item, known)
-            case Literal(value=value):
-                return not value
-            case _:
-                terminal = self._terminal(body)
-                return terminal is not None and terminal.is_nullable
+        def is_empty(leaf: Literal | Nonterminal | Terminal) -> bool:
+            match leaf:
+                case Nonterminal(name=name):
+                    return name in known
+                case Literal(value=value):
+                    return not value
+            terminal = self._terminal(leaf)
+            return terminal is not None and terminal.is_nullable
+
+        return holds(body, is_empty)
 
     def _piece(self, body: Expression) -> Piece | None:
         match body:

@@ -33,7 +33,7 @@ from workbench.syntax.grammar_tree import (
 )
 from workbench.syntax.grammar_tree import Sequence as Row
 from workbench.syntax.regex.extensions import labels_in
-from workbench.syntax.regex.tree import Alternate, Concat, Group, Regex, Repeat
+from workbench.syntax.regex.tree import Alternate, Regex, walk
 
 #: More alternatives than these are compared only by their syntax.
 _MAX_COMPARED = 24
@@ -58,7 +58,7 @@ def redundant_advice(cfg: Cfg, tree: GrammarTree) -> tuple[Advice, ...]:
 
 def _labelled(body: Expression) -> bool:
     """Whether an expression has a terminal label; the label's token may have no text."""
-    regexes = (node.regex for node in _nodes(body) if isinstance(node, Pattern))
+    regexes = (node.regex for node in walk(body) if isinstance(node, Pattern))
     return any(True for regex in regexes for _ in labels_in(regex))
 
 
@@ -96,7 +96,7 @@ def redundant_rules(cfg: Cfg) -> Iterator[Advice]:
         return None
 
     for body in cfg.rules.values():
-        for node in _nodes(body):
+        for node in walk(body):
             match node:
                 case Choice(options=options):
                     yield from _redundant_among(options, machine, text)
@@ -111,7 +111,7 @@ def redundant_branches(regex: Regex, text: str, limits: Limits) -> Iterator[Advi
         assert not isinstance(node, _EXPRESSIONS)
         return None if any(labels_in(node)) else regex_dfa(node, limits)
 
-    for node in _regex_nodes(regex):
+    for node in walk(regex):
         if isinstance(node, Alternate):
             yield from _redundant_among(node.options, machine, text)
 
@@ -186,26 +186,6 @@ def _cut(options: Sequence[_Node], place: int, text: str) -> tuple[Span, str | N
 def _written(node: _Node, text: str) -> str:
     found = text[node.span.start : node.span.end]
     return found if len(found) <= 40 else found[:39] + "…"
-
-
-def _nodes(expression: Expression) -> Iterator[Expression]:
-    yield expression
-    match expression:
-        case Row(items=parts) | Choice(options=parts):
-            for part in parts:
-                yield from _nodes(part)
-        case Repetition(item=item):
-            yield from _nodes(item)
-
-
-def _regex_nodes(regex: Regex) -> Iterator[Regex]:
-    yield regex
-    match regex:
-        case Concat(parts=parts) | Alternate(options=parts):
-            for part in parts:
-                yield from _regex_nodes(part)
-        case Repeat(part=part) | Group(part=part):
-            yield from _regex_nodes(part)
 
 
 def _in_time(found: Iterator[Advice]) -> Iterator[Advice]:

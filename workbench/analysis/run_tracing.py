@@ -37,7 +37,7 @@ from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import LimitError
 from workbench.base.source import Span
 from workbench.grammar.grammar import Grammar
-from workbench.grammar.label_encoding import LEAD, signed
+from workbench.grammar.label_encoding import LEAD, encode_labels
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
 
@@ -106,7 +106,7 @@ class RunTracer:
 
         ``numbers_of`` returns the numbers by which pictures call the states of a machine.
         """
-        grammar = signed(written)
+        grammar = encode_labels(written)
         self._characters: _CharacterTracer | None = None
         self._rules: _NetworkTracer | None = None
         self._network: _NetworkTracer | None = None
@@ -445,7 +445,7 @@ def token_cycle(grammar: Grammar, path: Mapping[str, Moments]) -> int | None:
 def _cycles(grammar: Grammar, kind: str) -> dict[str, int]:
     """For every state on a cycle the first state of its strongly connected component."""
     try:
-        pictured = signed(grammar)
+        pictured = encode_labels(grammar)
         is_characters = kind == PicturedMachine.CHARACTERS.value
         machine = pictured.dfa if is_characters else pictured.network
     except LimitError:

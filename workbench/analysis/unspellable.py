@@ -11,16 +11,13 @@ from workbench.base.source import Span
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.cfg import gathered
 from workbench.syntax.grammar_tree import (
-    Choice,
     Expression,
     Literal,
     Pattern,
-    Repetition,
-    Sequence,
 )
 from workbench.syntax.ranges import Ranges, size
 from workbench.syntax.regex import tree as regex
-from workbench.syntax.regex.tree import Regex
+from workbench.syntax.regex.tree import Regex, walk
 from workbench.vocabulary.vocabulary import Vocabulary
 
 #: The most members of a set that are tried one by one, and the most missing ones that are named.
@@ -135,16 +132,12 @@ def literals_and_sets(grammar: Grammar) -> Iterator[tuple[bytes, Span] | regex.C
 
 
 def _in_expression(node: Expression) -> Iterator[tuple[bytes, Span] | regex.Characters]:
-    match node:
-        case Literal(value=value, span=span):
-            yield value, span
-        case Pattern(regex=inner):
-            yield from _in_regex(inner)
-        case Sequence(items=parts) | Choice(options=parts):
-            for part in parts:
-                yield from _in_expression(part)
-        case Repetition(item=item):
-            yield from _in_expression(item)
+    for part in walk(node):
+        match part:
+            case Literal(value=value, span=span):
+                yield value, span
+            case Pattern(regex=inner):
+                yield from _in_regex(inner)
 
 
 def _in_regex(node: Regex) -> Iterator[tuple[bytes, Span] | regex.Characters]:

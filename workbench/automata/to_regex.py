@@ -58,7 +58,7 @@ def plain(regex: Regex) -> Regex | None:
             return None if made is None else repeat(made, low, high)
         case Group(part, name):
             label = label_of(regex)
-            return plain(part) if label is None else Group(label.spelt(NOWHERE), name, NOWHERE)
+            return plain(part) if label is None else Group(label.regex(NOWHERE), name, NOWHERE)
         case _:
             return None
 

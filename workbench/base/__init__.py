@@ -1,1 +1,1 @@
-"""Values that every package uses: source places, errors, limits, kernels, the ``Dfa``."""
+"""Values that every package uses: source spans, errors, limits, kernels, the ``Dfa``."""

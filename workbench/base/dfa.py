@@ -1,4 +1,4 @@
-"""Dfa: a deterministic automaton over bytes, as a table over byte classes."""
+"""A deterministic finite automaton over bytes, stored as a table over byte classes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 #: A state of a machine: its row in the table.
 State = int
 
-#: Where a byte cannot be read.
+#: The result of a step that has no edge.
 DEAD: State = -1
 
 
@@ -18,14 +18,14 @@ DEAD: State = -1
 class Dfa:
     """A deterministic byte automaton ``(Σ, Q, I, F, E)``, trimmed.
 
-    Every state can be reached from the initial state and reaches a final one, so
-    whatever is not ``DEAD`` is the beginning of an accepted text. (The empty
-    language is the one exception: a single state, not final, without edges.)
-    Machines compare by identity; equality of languages is ``equivalence.equivalent``.
+    Every state is accessible and co-accessible, so a state other than ``DEAD`` means that
+    the text read is a prefix of an accepted text. The exception is the empty language: a single
+    state, not final, without edges. Machines compare by identity; languages are compared by
+    ``equivalence.equivalent``.
 
-    Shape: ``classes`` (S,) uint16, the class of each symbol (S is 256: bytes; machines inside a
-           grammar network have more, one a call); ``table`` (Q, C) int32, the
-    next state or ``DEAD``; ``finals`` (Q,) bool. All read-only.
+    Shape: ``classes`` (S,) uint16, the class of each symbol (S is 256 for bytes; automata inside
+           a grammar network have one more symbol per call); ``table`` (Q, C) int32, the next
+           state or ``DEAD``; ``finals`` (Q,) bool. All read-only.
     """
 
     classes: npt.NDArray[np.uint16]
@@ -64,5 +64,5 @@ class Dfa:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no text at all is accepted."""
+        """Whether no text is accepted."""
         return not self.finals.any()

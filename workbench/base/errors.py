@@ -1,18 +1,17 @@
-"""All errors the library raises on purpose, as one tree.
+"""The exceptions of the library, as one class tree.
 
 ::
 
     WorkbenchError
-    ├── SourceError            something is wrong at a place in a text
-    │   ├── ParseError         the text cannot be read
-    │   └── BuildError         it reads well and cannot be built
+    ├── SourceError            an error at a span of a source text
+    │   ├── ParseError         the text cannot be parsed
+    │   └── BuildError         it can be parsed but not built
     ├── LimitError             a budget of ``Limits`` was reached
-    ├── VocabularyError        a vocabulary cannot be mapped to bytes, or cannot spell the language
-    ├── TokenNotAllowed        a token was taken that the mask forbids
+    ├── VocabularyError        a vocabulary cannot be mapped to bytes, or to the language
+    ├── TokenNotAllowed        the mask forbids the token
     └── ModelError             a model cannot be loaded or run
 
-The page and the command line catch ``WorkbenchError`` and nothing else: any other
-exception is a fault of ours.
+The page and the command line catch only ``WorkbenchError``: any other exception is a bug.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from workbench.base.source import Source, Span
 
 
 class WorkbenchError(Exception):
-    """The root of the tree; ``hint`` is one sentence about the way out, or empty."""
+    """The root of the tree; ``hint`` is one sentence on how to fix it, or empty."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -33,12 +32,11 @@ class WorkbenchError(Exception):
 
 
 class SourceError(WorkbenchError):
-    """Something is wrong at a place in the text a person wrote.
+    """An error at a span of a source text.
 
-    ``str(error)`` tells in this order: where, what, the line with the place
-    underlined, and the way out when we know one. ``kind`` is a stable word for
-    programs (for KBNF the categories of its specification: ``syntax``,
-    ``bad_escape``, ``bad_regex``, ``unsupported_regex``,
+    ``str(error)`` has the position, the message, the line with the span underlined, and the hint
+    if there is one. ``kind`` is a stable word for programs (for KBNF the categories of its
+    specification: ``syntax``, ``bad_escape``, ``bad_regex``, ``unsupported_regex``,
     ``undefined_nonterminal``, ``empty_grammar``, ``invalid_except``).
     """
 
@@ -52,25 +50,25 @@ class SourceError(WorkbenchError):
 
     def __str__(self) -> str:
         line, column = self.source.position(self.span.start)
-        told = [
+        lines = [
             f"{self.source.name}, line {line}, column {column}: {self.message}",
             self.source.underline(self.span),
         ]
         if self.hint:
-            told.append(f"hint: {self.hint}")
-        return "\n".join(told)
+            lines.append(f"hint: {self.hint}")
+        return "\n".join(lines)
 
 
 class ParseError(SourceError):
-    """The text cannot be read."""
+    """The text cannot be parsed."""
 
 
 class BuildError(SourceError):
-    """The text reads well, and what it means cannot be built."""
+    """The text can be parsed, but no machine can be built from it."""
 
 
 class LimitError(WorkbenchError):
-    """A budget was reached; ``budget`` names it as the field of ``Limits`` does."""
+    """A budget was exceeded; ``budget`` is the name of its field in ``Limits``."""
 
     def __init__(self, message: str, budget: str, hint: str = "") -> None:
         super().__init__(message, hint)
@@ -78,11 +76,11 @@ class LimitError(WorkbenchError):
 
 
 class VocabularyError(WorkbenchError):
-    """A vocabulary cannot be mapped to bytes exactly, or cannot spell the language."""
+    """A vocabulary cannot be mapped to bytes exactly, or cannot encode the language."""
 
 
-class TokenNotAllowed(WorkbenchError):  # noqa: N818  # a name of the front door
-    """A token was taken which the mask of the state forbids; nothing has changed."""
+class TokenNotAllowed(WorkbenchError):  # noqa: N818  # part of the public API
+    """The mask of the state forbids the token; the state has not changed."""
 
 
 class ModelError(WorkbenchError):

@@ -1,8 +1,9 @@
-"""The decorator of numba kernels, typed for mypy, with a disk cache that follows called kernels.
+"""Decorators for numba kernels, typed for mypy, with a disk cache that follows called kernels.
 
-Everything under ``njit`` is compiled when it is first called and kept on disk; ``ready`` of the
-modules that hold kernels calls them before any clock runs. numba looks only at a kernel's own file
-to tell whether what is on disk is up to date; here the files of all kernels it calls count as well.
+A kernel is compiled at its first call and cached on disk. Each module with kernels has a function
+``ready`` that calls them, so that no time limit includes compilation. numba decides by the
+kernel's own source file whether the cached code is up to date; here the source files of all
+kernels it calls count as well.
 """
 
 from __future__ import annotations
@@ -21,23 +22,23 @@ if TYPE_CHECKING:
     def njit(
         *, cache: bool, nogil: bool, inline: str = "never", _nrt: bool = True
     ) -> Callable[[Kernel], Kernel]:
-        """What numba's decorator means to a type checker: nothing changes.
+        """Compile a function with numba; for the type checker its type does not change.
 
-        A kernel that makes no arrays compiles in half the time without numba's runtime
-        (``_nrt``): then nobody counts references to those it is given.
+        A kernel that allocates no arrays compiles in half the time without numba's runtime
+        (``_nrt=False``): then references to its arguments are not counted.
         """
 
     def inner(function: Kernel) -> Kernel:
-        """A kernel that makes no arrays and is called by kernels only, so it needs no way in."""
+        """A kernel that allocates no arrays and is called only by kernels: no Python wrapper."""
 
     def inlined(function: Kernel) -> Kernel:
-        """The same, written into the kernels that call it.
+        """The same, inlined into the kernels that call it.
 
-        What thirty arrays are handed to takes longer to compile than what it does.
+        For a function with thirty array arguments the call takes longer to compile than the body.
         """
 
     def int64(number: object) -> int:
-        """A number of 64 bits: numba compiles a kernel for each width it is called with."""
+        """A 64-bit integer: numba compiles a kernel again for each integer width."""
 
 else:
     import numba
@@ -49,7 +50,7 @@ else:
         return lambda function: _stamped(numba.njit(no_cfunc_wrapper=True, **options)(function))
 
     def inner(function: Kernel) -> Kernel:
-        """The same for kernels that only other kernels call."""
+        """``njit`` for kernels that only other kernels call."""
         return _inner(inline="never")(function)
 
     def _inner(inline: str) -> Callable[[Kernel], Kernel]:
@@ -57,25 +58,27 @@ else:
         return njit(inline=inline, **options)
 
     def inlined(function: Kernel) -> Kernel:
-        """The same for kernels that are written into those that call them."""
+        """``inner`` for kernels that are inlined into their callers."""
         return _inner(inline="always")(function)
 
     def _stamped(kernel: Kernel) -> Kernel:
-        """What is on disk counts only while the files of all kernels it calls are as they were."""
-        kept = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
-        if kept is None:  # numba's own; without it, its own stamp has to do
+        """The kernel; its cached code is used only if no file of a kernel it calls changed."""
+        cache_file = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
+        if (
+            cache_file is None
+        ):  # a private attribute of numba; without it, numba's own stamp is used
             return kernel
-        load = kept._load_index
+        load = cache_file._load_index
 
         def loaded() -> object:
-            # not before: a kernel may call others that are defined below it
-            kept._source_stamp = [_stamp(file) for file in sorted(_files(kernel, set()))]
+            # computed here because a kernel may call others that are defined below it
+            cache_file._source_stamp = [_stamp(file) for file in sorted(_files(kernel, set()))]
             try:
                 return load()
-            except (AttributeError, ImportError):  # another version's, with types of its own
+            except (AttributeError, ImportError):  # written by another version of numba
                 return {}
 
-        kept._load_index = loaded
+        cache_file._load_index = loaded
         return kernel
 
     @cache
@@ -95,10 +98,10 @@ else:
 
 
 def direct(kernel: Kernel, *example: object) -> Kernel:
-    """The compiled kernel for arguments of exactly these types, which it no longer looks at.
+    """The compiled kernel for arguments of exactly these types, without checking them.
 
-    For kernels whose work takes less than looking at the types of thirty arrays does, 2 µs.
-    Arrays may be read-only where the example's are not, if the kernel does not write them.
+    For kernels that take less time than the type check of thirty arrays, 2 µs. An array may be
+    read-only where the example's is not, if the kernel does not write to it.
     """
     import numba
 
@@ -107,31 +110,31 @@ def direct(kernel: Kernel, *example: object) -> Kernel:
     return cast("Kernel", dispatcher.get_overload(signature))
 
 
-def when_compiling(tell: Callable[[], None]) -> None:
-    """Have somebody told, once, if kernels are compiled in this process and not read from disk."""
+def when_compiling(callback: Callable[[], None]) -> None:
+    """Call ``callback`` once if this process compiles a kernel rather than loading it from disk."""
     from numba.core import event
 
-    class Teller(event.Listener):
-        told = False
+    class Once(event.Listener):
+        called = False
 
         def on_start(self, _: object) -> None:
-            if not self.told:
-                self.told = True
-                tell()
+            if not self.called:
+                self.called = True
+                callback()
 
         def on_end(self, _: object) -> None:
-            """Nobody wants to know."""
+            """Required by the listener interface."""
 
-    event.register("numba:compile", Teller())  # type: ignore[no-untyped-call]
+    event.register("numba:compile", Once())  # type: ignore[no-untyped-call]
 
 
-#: Seconds after a kernel was compiled in which the next one is expected.
+#: Seconds after the end of a compilation within which the next one is expected to begin.
 _BETWEEN_KERNELS = 2.0
 
 
 @cache
 def compile_watch() -> Callable[[], bool]:
-    """A function that says whether this process is compiling kernels now."""
+    """A function that returns whether this process is compiling kernels now."""
     from numba.core import event
 
     class Watch(event.Listener):

@@ -1,6 +1,6 @@
-"""Limits on time, states and memory of one piece of work.
+"""Limits on the time, states and memory of one compilation or one mask.
 
-``Limits.check`` raises LimitError where a limit is exceeded.
+Loops call ``Limits.check`` and ``Clock.check``, which raise LimitError above a limit.
 """
 
 from __future__ import annotations
@@ -17,29 +17,28 @@ from workbench.base.errors import LimitError
 class Limits:
     """What a compilation and the masks made from it may spend.
 
-    The defaults are those of the public page: two seconds and 256 MB a
-    compile. Work checks them inside its loops, so a regex that explodes is
-    stopped while it explodes. The seconds count from when a ``Clock`` is
-    started, not from when the limits are made.
+    The defaults are those of the public page: two seconds and 256 MB a compilation. They are
+    checked inside the loops, so that a regex that explodes is stopped early. The seconds count
+    from the start of a ``Clock``, not from the creation of the limits.
     """
 
     #: States of any one automaton, before and after determinization.
     states: int = 100_000
     #: Edges of the explicit token machines (the closed form).
     token_edges: int = 5_000_000
-    #: Configurations a nondeterministic stack machine may be in together.
+    #: Configurations of a nondeterministic pushdown automaton at one position.
     configurations: int = 2_000
-    #: Symbols on one stack: texts nested so deep are read in under 0.1 s.
+    #: Symbols on one stack; a text nested to this depth is read in under 0.1 s.
     stack_depth: int = 20_000
-    #: Rows (masks) a constraint keeps before it forgets the oldest.
+    #: Mask rows that a constraint caches; the oldest is dropped first.
     rows: int = 4_096
     #: Seconds of one compilation, or of one mask.
     seconds: float = 2.0
     #: Megabytes the tables of one compilation may hold.
     megabytes: int = 256
-    #: Copies a counted repetition such as ``x{1000}`` may unroll to, in machine states.
+    #: States that a counted repetition such as ``x{1000}`` may unroll to.
     unrolled: int = 200_000
-    #: When the work began whose stages share the seconds; None where each has its own.
+    #: When the work began whose stages share the seconds; None if each stage is timed separately.
     began: float | None = None
 
     def __post_init__(self) -> None:
@@ -54,13 +53,13 @@ class Limits:
             raise LimitError(
                 f"needs more than {allowed:,} {budget.replace('_', ' ')}",
                 budget,
-                hint or "simplify the grammar, or raise the limit if this machine is yours",
+                hint or "simplify the grammar, or raise the limit (Limits) when running locally",
             )
 
     def rows_of(self, size: int) -> int:
-        """How many rows of ``size`` bytes are remembered: no more than fit into half the memory.
+        """The number of rows of ``size`` bytes to cache: at most half the memory limit.
 
-        A long session asks for ever new states; what it remembers may not grow with them.
+        Bounds the memory of a long session, which keeps visiting new states.
         """
         return max(1, min(self.rows, self.megabytes * 1_000_000 // (2 * size)))
 
@@ -69,13 +68,13 @@ class Limits:
         return replace(self, began=time.perf_counter())
 
     def clock(self) -> Clock:
-        """A clock that complains past ``seconds``, counted from now or from when the work began."""
+        """A clock that checks ``seconds``, counted from ``began`` or else from now."""
         return Clock(self, time.perf_counter() if self.began is None else self.began)
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The time since one piece of work began, held against its limit."""
+    """Measures the time since the work began and compares it with the limit."""
 
     limits: Limits
     started: float
@@ -87,11 +86,11 @@ class Clock:
     def check(
         self, hint: str = "the grammar grows too large; simplify it or bound a repetition"
     ) -> None:
-        """Raise LimitError when the time is over; costs about 0.1 µs."""
+        """Raise LimitError above the time limit; costs about 0.1 µs."""
         self.limits.check("seconds", self.seconds, hint)
 
 
-#: The budgets used where none are given.
+#: The default limits.
 LIMITS = Limits()
 
 
@@ -105,7 +104,7 @@ class Phase:
 
 @contextmanager
 def timed(name: str, phases: list[Phase] | None) -> Iterator[None]:
-    """Append a phase with the time of the block, also where it raises; None measures nothing."""
+    """Append a phase with the time of the block, also if it raises. None: not measured."""
     if phases is None:
         yield
         return

@@ -1,4 +1,4 @@
-"""Problems as JSON records: an error or a piece of advice with its place in the text."""
+"""Diagnostics of a source text: errors and advice with their spans, ready to become JSON."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 from workbench.base.errors import SourceError, WorkbenchError
 from workbench.base.source import Source, Span
 
-#: What keeps texts out that the author has written, or keeps a model in.
+#: Kinds of advice that are warnings: some written text is excluded, or a model may never end.
 WARNINGS = frozenset({"unproductive", "unbounded_loop", "nullable_complement", "unspellable"})
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """Something an author may want to know, at its place."""
+    """A warning or a note on a span of a grammar."""
 
     message: str
     span: Span
@@ -23,33 +23,33 @@ class Advice:
     #: ``nullable_first_match``, ``conflict``, ``ambiguous``, ``duplicate_alternative``.
     kind: str
     hint: str
-    #: What could stand at ``span`` instead; None where that is the author's to decide.
+    #: A replacement for the text of ``span``; None if only the author can decide.
     fix: str | None = None
 
     @property
     def severity(self) -> str:
-        """``warning`` for what will hardly do what was meant, ``note`` for what is good to know."""
+        """``warning`` for a probable mistake, ``note`` for information."""
         return "warning" if self.kind in WARNINGS else "note"
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something to tell the author, at its place where it has one."""
+    """An error or advice, with its span and position if it has one."""
 
     message: str
     hint: str = ""
-    #: Where; None for what concerns the whole (a budget).
+    #: None for a problem of the whole text, such as an exceeded limit.
     span: Span | None = None
-    #: Line and column of its beginning, both from 1.
+    #: Line and column of the start of ``span``, both from 1.
     position: tuple[int, int] | None = None
-    #: ``error``; ``warning`` or ``note`` where the grammar can be used as it is.
+    #: ``error``; ``warning`` or ``note`` if the grammar can be used.
     severity: str = "error"
-    #: What could stand at ``span`` instead, where that is known.
+    #: A replacement for the text of ``span``, if one is known.
     fix: str | None = None
 
     @staticmethod
     def of(error: WorkbenchError) -> Problem:
-        """What an error says, with its place in the text."""
+        """The problem that an error reports."""
         if not isinstance(error, SourceError):
             return Problem(error.message, error.hint)
         position = error.source.position(error.span.start)
@@ -57,7 +57,7 @@ class Problem:
 
     @staticmethod
     def advised(advice: Advice, source: Source) -> Problem:
-        """A piece of advice on a text."""
+        """The problem that advice on a text reports."""
         position = source.position(advice.span.start)
         return Problem(
             advice.message, advice.hint, advice.span, position, advice.severity, advice.fix
@@ -65,7 +65,7 @@ class Problem:
 
 
 def finite(value: Any) -> Any:  # noqa: ANN401  # whatever a record holds
-    """The value with None for nan and the infinities, however deep they stand in it."""
+    """A copy of a JSON value with None for nan and infinities at every depth."""
     match value:
         case dict():
             return {key: finite(each) for key, each in value.items()}

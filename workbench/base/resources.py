@@ -8,7 +8,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def _shared(name: str) -> Path:
-    """A top-level folder: beside the package in a checkout, inside it in a wheel."""
+    """A top-level folder: next to the package in a checkout, inside it in a wheel."""
     installed = _PACKAGE / "_data" / name
     return installed if installed.is_dir() else _PACKAGE.parent / name
 

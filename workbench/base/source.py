@@ -1,4 +1,4 @@
-"""Places in a text that an author wrote: spans, lines and columns, underlined excerpts."""
+"""Source texts and positions in them: spans, lines and columns, underlined excerpts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import cached_property
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A half-open piece ``start:end`` of a text, counted in characters (code points)."""
+    """A half-open range ``start:end`` of a text, counted in characters (code points)."""
 
     start: int
     end: int
@@ -24,13 +24,13 @@ class Span:
         return Span(min(self.start, other.start), max(self.end, other.end))
 
     def shifted(self, offset: int) -> Span:
-        """The same piece in a text that holds this text at ``offset``."""
+        """The same range in a text that contains this text at ``offset``."""
         return Span(self.start + offset, self.end + offset)
 
 
 @dataclass(frozen=True)
 class Source:
-    """A text with the name it is spoken of by: a file's name, ``regex``, ``grammar``."""
+    """A text with the name that messages call it: a file's name, ``regex``, ``grammar``."""
 
     text: str
     name: str
@@ -43,8 +43,8 @@ class Source:
     def position(self, offset: int) -> tuple[int, int]:
         """Line and column of a character, both counted from 1.
 
-        The place after a final line break belongs to the line it ends, so that
-        no message points at a line which does not exist.
+        The position after a final line break belongs to the line before it, so that no message
+        points at a line that does not exist.
         """
         offset = min(offset, len(self.text))
         if offset == len(self.text) and self.text.endswith("\n"):
@@ -59,7 +59,7 @@ class Source:
         return self.text[start:] if end < 0 else self.text[start:end]
 
     def underline(self, span: Span) -> str:
-        """The line a span begins on, and carets under the part of the span on it."""
+        """The line on which a span starts, with carets below the part of the span on that line."""
         number, column = self.position(span.start)
         text = self.line(number)
         width = max(1, min(span.end - span.start, len(text) - column + 1))
@@ -73,5 +73,5 @@ class Unescaped:
     """The text between quotes, with its escapes resolved."""
 
     text: str
-    #: Where each character of ``text`` was written, and at the end where the quote closes.
+    #: The source position of each character of ``text``, and that of the closing quote.
     places: Sequence[int]

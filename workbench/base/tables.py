@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def figure(value: float | None) -> str:
-    """Three figures that count; – where nothing was measured."""
+    """A number with three significant digits; – for None."""
     if value is None:
         return "–"
     if value >= 100:
@@ -15,7 +15,7 @@ def figure(value: float | None) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Columns of one width, the first to the left and figures to the right."""
+    """Rows as text with aligned columns: the first to the left, the others to the right."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return "\n".join(
         "  ".join(

@@ -16,7 +16,7 @@ from workbench.constraint.compile import compile
 from workbench.constraint.labels import Labelled, read_by
 from workbench.constraint.protocol import Constraint, State
 from workbench.grammar.grammar import Grammar
-from workbench.grammar.label_encoding import SIGNS, labels_of, signed, spelt
+from workbench.grammar.label_encoding import LABEL_CODES, encode_labels, labels_of, plain_text
 from workbench.syntax.regex.extensions import LABELS, Label
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -50,9 +50,9 @@ def label_reason(
         return _read(constraint, state, token_id)
     token, read = vocabulary.tokens[token_id], b"".join(read_by(constraint, so_far))
     if token is None:
-        explanation = explain(grammar, spelt(read), None)
+        explanation = explain(grammar, plain_text(read), None)
         return Reason(str(explanation), explanation.note)
-    machine = signed(grammar)
+    machine = encode_labels(grammar)
     if (reason := _label_reason(machine, read, token)) is not None:
         return reason
     verdict = machine.check_each(read, [token])[0]
@@ -60,7 +60,7 @@ def label_reason(
     readable = token[: max(0, failed)].decode("utf-8", "replace")
     expected = in_words([verdict.expected], end=False)
     sentence = f"after {readable!r}: " * bool(readable) + f"expected {expected}"
-    if grammar.is_prefix(spelt(read) + token):
+    if grammar.is_prefix(plain_text(read) + token):
         sentence += ", since the text before it was read as text"
     return Reason(sentence, f"needs {expected}")
 
@@ -97,4 +97,4 @@ def _label_reason(grammar: Grammar, read: bytes, token: bytes) -> Reason | None:
 
 def _open_label(grammar: Grammar, read: bytes) -> Label | None:
     """The first label that can be read after a text with label codes."""
-    return next((one for one in LABELS if grammar.is_prefix(read + SIGNS[one.name])), None)
+    return next((one for one in LABELS if grammar.is_prefix(read + LABEL_CODES[one.name])), None)

@@ -31,7 +31,7 @@ from workbench.constraint.engine.automaton import AutomatonConstraint
 from workbench.constraint.mask import TokenMask, pack
 from workbench.constraint.protocol import Constraint, State
 from workbench.grammar.grammar import Grammar
-from workbench.grammar.label_encoding import LEAD, RESERVED, SIGNS, labels_of, signed
+from workbench.grammar.label_encoding import LABEL_CODES, LEAD, RESERVED, encode_labels, labels_of
 from workbench.syntax.regex.extensions import LABELS, Label
 from workbench.vocabulary.disk_cache import Packed
 from workbench.vocabulary.trie import Trie
@@ -123,7 +123,7 @@ def _with_codes(
     """The vocabulary without tokens with reserved bytes, and with the codes of labels appended."""
     reserved = _holding(packed, packed.text >= RESERVED)
     kept = np.repeat(~reserved, np.maximum(packed.lengths, 0))
-    codes = {SIGNS[label_tokens.label.name]: label_tokens.code_id for label_tokens in labels}
+    codes = {LABEL_CODES[label_tokens.label.name]: label_tokens.code_id for label_tokens in labels}
     text = np.concatenate([packed.text[kept], np.frombuffer(b"".join(codes), np.uint8)])
     lengths = np.append(np.where(reserved, -1, packed.lengths), [len(code) for code in codes])
     left_out = np.flatnonzero(reserved).tolist()
@@ -190,7 +190,7 @@ def labelled(
                 f"{vocabulary.name} has no token for {label.name}, {label.what}",
                 _HINTS.get(label.name, _HINT),
             )
-    return Labelled(make(signed(grammar), tokens), vocabulary, tokens.labels, limits)
+    return Labelled(make(encode_labels(grammar), tokens), vocabulary, tokens.labels, limits)
 
 
 def read_by(constraint: Constraint, token_ids: Iterable[TokenId]) -> Iterator[bytes]:
@@ -321,7 +321,7 @@ class Labelled:
         """The bytes that the encoded constraint reads for a token: its bytes or a label's code."""
         label_tokens = self._label_tokens_of(state, token_id)
         if label_tokens is not None:
-            return SIGNS[label_tokens.label.name]
+            return LABEL_CODES[label_tokens.label.name]
         return self.vocabulary.tokens[token_id] or b""
 
     def is_final(self, state: State) -> bool:

@@ -38,7 +38,7 @@ from workbench.drawing.parts import (
 from workbench.drawing.rule_tokens import RuleTokens
 from workbench.drawing.transducers import draw_detokenizer
 from workbench.grammar.grammar import Grammar
-from workbench.grammar.label_encoding import labels_of, signed
+from workbench.grammar.label_encoding import encode_labels, labels_of
 from workbench.vocabulary.vocabulary import Vocabulary
 
 
@@ -113,7 +113,7 @@ def characters_of(grammar: Grammar) -> Dfa | LazyDfa | None:
 
     Terminal labels are read in their encoding.
     """
-    grammar = signed(grammar)
+    grammar = encode_labels(grammar)
     try:
         return grammar.dfa
     except LimitError:
@@ -124,7 +124,7 @@ def characters_of(grammar: Grammar) -> Dfa | LazyDfa | None:
 
 def draw(grammar: Grammar, machine: Machine) -> Drawn:
     """A machine that does not depend on the vocabulary, and is not ``missing``."""
-    grammar = signed(grammar)
+    grammar = encode_labels(grammar)
     if machine in (Machine.RULES, Machine.STACK):
         network, leaves = grammar.rules, grammar.leaf_rules
         drawn = draw_network(network, leaves=leaves, written=written_classes(grammar))
@@ -146,7 +146,7 @@ def _numbers(graph: Graph) -> dict[str, str]:
 def draw_tokens(grammar: Grammar, under: Drawn, vocabulary: Vocabulary, limits: Limits) -> Drawn:
     """The machine over tokens; ``under`` is the machine over characters, or the rules."""
     if labels_of(grammar):
-        grammar, vocabulary = signed(grammar), label_vocabulary(vocabulary)
+        grammar, vocabulary = encode_labels(grammar), label_vocabulary(vocabulary)
     if under.followed is PicturedMachine.RULES:
         rules = RuleTokens(
             grammar.rules, vocabulary, limits, lambda: _token_pda(grammar, vocabulary, limits)

@@ -26,7 +26,7 @@ from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import ParseError
 from workbench.base.source import Source, Span
 from workbench.grammar.grammar import Grammar
-from workbench.grammar.label_encoding import LEAD, SIGNS
+from workbench.grammar.label_encoding import LABEL_CODES, LEAD
 from workbench.grammar.notations import Notation
 from workbench.syntax.kbnf.kbnf_lexer import unescape
 from workbench.syntax.ranges import Ranges, contains, size
@@ -182,7 +182,7 @@ def _with_labels(read: CharacterEdges) -> CharacterEdges:
     behind: defaultdict[int, list[tuple[int, tuple[Label, ...]]]] = defaultdict(list)
     for (source, target), ranges in read.raw.items():
         if source in inside:
-            found = tuple(one for one in LABELS if contains(ranges, SIGNS[one.name][1]))
+            found = tuple(one for one in LABELS if contains(ranges, LABEL_CODES[one.name][1]))
             behind[source].append((target, found))
     labels: dict[tuple[int, int], tuple[Label, ...]] = {}
     between = dict(read.between)

@@ -51,7 +51,7 @@ from workbench.constraint.engine.compose_pda import TokenPda
 from workbench.constraint.labels import first_label_id
 from workbench.constraint.token_machines import TokenAutomaton
 from workbench.drawing.edge_labels import byte_edges, folded
-from workbench.grammar.label_encoding import named
+from workbench.grammar.label_encoding import show_labels
 from workbench.pushdown.network import Network
 from workbench.pushdown.pda import Pda
 from workbench.syntax.ranges import Ranges
@@ -218,7 +218,7 @@ def _spellings(vocabulary: Vocabulary, ids: Iterable[TokenId]) -> Iterator[tuple
     for token_id in ids:
         token = vocabulary.tokens[token_id] or b""
         if token_id >= first:
-            yield str(token_id), {"label": named(token).strip("⟨⟩")}
+            yield str(token_id), {"label": show_labels(token).strip("⟨⟩")}
             continue
         try:
             yield str(token_id), token.decode("utf-8")
@@ -388,7 +388,7 @@ def token_names(vocabulary: Vocabulary) -> dict[int, str]:
     for token_id, token in enumerate(vocabulary.tokens):
         name = f"\\special{token_id}" if token is None else escaped(token)
         if token is not None and token_id >= first:
-            name = f"\\{named(token).strip('⟨⟩')}"
+            name = f"\\{show_labels(token).strip('⟨⟩')}"
         if name in taken:
             # a lone backslash begins no other name's ending
             name = f"{name}\\#{token_id}"

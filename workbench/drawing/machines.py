@@ -39,7 +39,7 @@ from workbench.drawing.token_edges import (
     terminal_edge,
     token_edges,
 )
-from workbench.grammar.label_encoding import SIGNS
+from workbench.grammar.label_encoding import LABEL_CODES
 from workbench.pushdown.network import Network
 from workbench.pushdown.pda import BOTTOM, Pda
 from workbench.syntax.ranges import Ranges
@@ -348,7 +348,7 @@ def _one_line(text: str) -> str:
 
 def _labelled(text: str) -> str:
     """A dotted rule with encoded labels replaced by their names."""
-    for name, sign in SIGNS.items():
+    for name, sign in LABEL_CODES.items():
         text = text.replace(sign.decode("ascii", "backslashreplace"), name)
     return text
 

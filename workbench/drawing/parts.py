@@ -38,7 +38,7 @@ from workbench.drawing.machines import (
 )
 from workbench.drawing.reductions import fold_tokens, foot_of
 from workbench.drawing.token_edges import TokenRows, padded, plain_edges, token_edges
-from workbench.grammar.label_encoding import LEAD, SIGNS
+from workbench.grammar.label_encoding import LABEL_CODES, LEAD
 from workbench.syntax.ranges import Ranges
 from workbench.syntax.regex.extensions import LABELS, Label
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
@@ -382,7 +382,7 @@ class LazyParts:
         inside = self.machine.step(state, LEAD)
         if inside == DEAD:
             return []
-        ends = [(label, self.machine.step(inside, SIGNS[label.name][1])) for label in LABELS]
+        ends = [(label, self.machine.step(inside, LABEL_CODES[label.name][1])) for label in LABELS]
         return [(label, end) for label, end in ends if end != DEAD]
 
     def _targets(self, state: State) -> list[State]:

@@ -64,21 +64,15 @@ def extent(node: _Node) -> tuple[int, int]:
 
 def _parts(node: _Node) -> Iterator[_Node]:
     match node:
-        case kbnf.Sequence(items=parts):
-            yield from parts
-        case kbnf.Choice(options=parts):
-            yield from parts[:_MAX_BRANCHES]
-        case kbnf.Repetition(item=item):
-            yield item
         case kbnf.Pattern() if _is_small(node):
             yield node.regex
         case regex.Concat(parts=pieces):
             # adjacent letters are one box
             yield from (piece for run in _runs(pieces) for piece in run[:1])
-        case regex.Alternate(options=pieces):
-            yield from pieces[:_MAX_BRANCHES]
-        case regex.Repeat(part=part) | regex.Group(part=part):
-            yield part
+        case kbnf.Choice() | regex.Alternate():
+            yield from node.children[:_MAX_BRANCHES]
+        case _:
+            yield from node.children
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
-"""The examples of the page: reads the folder ``grammars/`` into a Gallery.
+"""The examples of the page, read from the folder ``grammars/``.
 
-``gallery.toml`` has a table for each example, in the order they are shown. The grammar of the
-example ``date`` is in ``date.kbnf``, ``date.regex`` or a file of another notation. Its
-recorded run, if it has one, is in ``date.trace.ndjson`` (``ui.record`` writes it).
+``gallery.toml`` has one table per example, in display order. The grammar of the example ``date``
+is in ``date.kbnf``, ``date.regex`` or a file of another notation. A recorded run, if there is
+one, is in ``date.trace.ndjson`` (written by ``workbench replay``).
 """
 
 from __future__ import annotations
@@ -25,40 +25,40 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """A grammar worth looking at, with what to try on it."""
+    """One example: a grammar with texts, a prompt and explanations."""
 
     name: str
     group: str
     title: str
-    #: One sentence: what to look at.
+    #: One sentence: what the example shows.
     note: str
     notation: Notation
-    #: The grammar; of a regex file everything but the line break at its end.
+    #: The grammar; of a regex file without the final line break.
     text: str
-    #: The file it stands in, inside the folder.
+    #: The file name inside the folder.
     file: str
-    #: What the model is asked to go on with.
+    #: The prompt that the model continues.
     prompt: str
-    #: Within so many tokens the embedded model comes to an end.
+    #: A number of tokens within which the embedded model ends the text.
     max_tokens: int
-    #: Whole texts of the grammar's language, and texts outside it.
+    #: Texts of the language, and texts outside it.
     accepts: tuple[str, ...]
     rejects: tuple[str, ...]
-    #: Paper and section it is taken from, or empty.
+    #: Paper and section, or empty.
     source: str = ""
     #: The start symbol of a KBNF grammar.
     start: str = "start"
     #: The tokens of a figure's own vocabulary, or empty.
     vocabulary: tuple[str, ...] = ()
-    #: How to break it: a piece of the text, its replacement, and a sentence on what changes; or
-    #: empty.
+    #: An instructive mistake: a part of the text, its replacement, and a sentence on what changes;
+    #: or empty.
     breaks: tuple[str, ...] = ()
     #: Whether its runs use tokens of a single character only.
     small_tokens: bool = False
 
 
 class Gallery(Mapping[str, Example]):
-    """The examples by name, in the order they are shown."""
+    """The examples by name, in display order."""
 
     def __init__(self, examples: tuple[Example, ...]) -> None:
         self._examples = {example.name: example for example in examples}
@@ -83,10 +83,10 @@ class Gallery(Mapping[str, Example]):
 
 
 def load_gallery(folder: Path = resources.GRAMMARS) -> Gallery:
-    """Read the table and the grammars; the grammars themselves are not parsed here.
+    """Read the table and the texts of the grammars, which are not parsed here.
 
-    Raises: WorkbenchError where the folder has no table, or a file that no table names;
-            ParseError at the place in the table where a key is wrong.
+    Raises: WorkbenchError for a folder without ``gallery.toml``, or with a file that has no
+            table; ParseError at a wrong key of the table.
     """
     path = folder / _TABLE
     try:
@@ -108,7 +108,7 @@ def recorded_run(name: str, folder: Path = resources.GRAMMARS) -> str:
 
 
 def refused_choices(run: str) -> int:
-    """How many tokens of a recorded run are not the model's first choice: the mask forbade it."""
+    """The number of tokens of a recorded run where the mask forbade the model's first choice."""
     return run.count('"cut":true')
 
 
@@ -127,7 +127,7 @@ def _tables(source: Source) -> dict[str, Any]:
 
 
 def _example(source: Source, folder: Path, name: str, table: object) -> Example:
-    """One table of the file, checked, with its grammar."""
+    """The example of one table; checks the table and reads its grammar."""
     if not _NAME.fullmatch(name) or not isinstance(table, dict):
         raise _wrong(
             source, name, f"expected a table with a plain name, not {name!r}", "write [a_name]"
@@ -145,7 +145,7 @@ def _example(source: Source, folder: Path, name: str, table: object) -> Example:
     return Example(name=name, notation=notation, text=text, file=name + notation.suffix, **values)
 
 
-#: What the table may say; the rest of an Example follows from the name.
+#: The keys of a table; the other fields of an Example follow from its name.
 _FROM_THE_NAME = {"name", "notation", "text", "file"}
 _KINDS = {field.name: field.type for field in fields(Example) if field.name not in _FROM_THE_NAME}
 _OPTIONAL = {"source", "start", "vocabulary", "breaks", "small_tokens"}
@@ -153,7 +153,7 @@ _REQUIRED = [key for key in _KINDS if key not in _OPTIONAL]
 
 
 def _checked(source: Source, name: str, key: str, value: object) -> object:
-    """The value of one key, of the type the Example wants, and not empty."""
+    """The value of one key, checked: of the field's type and not empty."""
     if key not in _KINDS:
         message = f"{name}: there is no key {key!r}"
         raise _wrong(source, name, message, f"the keys are {', '.join(_KINDS)}", key)
@@ -177,7 +177,7 @@ _SAMPLES = {"int": "64", "bool": "true", "str": '"â€¦"', "tuple[str, ...]": '["â
 
 
 def _grammar(source: Source, folder: Path, name: str) -> tuple[Notation, str]:
-    """The notation of an example, by the file it stands in, and what stands there."""
+    """The notation of an example, by the suffix of its file, and the file's text."""
     found = [one for one in Notation if (folder / f"{name}{one.suffix}").exists()]
     if len(found) != 1:
         message = f"expected one grammar of the name {name} beside the gallery, not {len(found)}"
@@ -189,7 +189,7 @@ def _grammar(source: Source, folder: Path, name: str) -> tuple[Notation, str]:
 def _check_breaks(source: Source, name: str, breaks: tuple[str, ...], text: str) -> None:
     if breaks and (len(breaks) != 3 or breaks[0] not in text):
         message = f"{name}: expected a piece of the grammar, another for its place, and a sentence"
-        raise _wrong(source, name, message, "the first has to stand in the file", "breaks")
+        raise _wrong(source, name, message, "the first has to occur in the file", "breaks")
 
 
 def _all_files_named(folder: Path, named: set[str]) -> None:
@@ -200,7 +200,7 @@ def _all_files_named(folder: Path, named: set[str]) -> None:
 
 
 def _wrong(source: Source, name: str, message: str, hint: str, key: str = "") -> ParseError:
-    """An error at the table of that name, or at a key in it."""
+    """A ParseError at the table of that name, or at a key in it."""
     header = re.search(rf"^\[\"?{re.escape(name)}\"?\]", source.text, re.MULTILINE)
     span = Span(*header.span()) if header else Span(0, 0)
     if key:

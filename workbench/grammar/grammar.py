@@ -1,7 +1,7 @@
-"""Grammar: text of any notation to one machine.
+"""``Grammar``: a formal language given in any notation, compiled to a byte automaton.
 
-What it says is exact and knows no vocabulary: whether a text is accepted, whether it can still
-become one, and where and why it fails.
+Its answers are exact and independent of a vocabulary: whether a text is accepted, whether it is
+a prefix of an accepted text, and where and why it fails.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from workbench.base.problems import Advice
 from workbench.base.source import Source
 from workbench.grammar.notations import (
     Notation,
-    Written,
+    ParsedGrammar,
     check_style,
-    written,
-    written_dataclass,
-    written_schema,
+    parse_dataclass,
+    parse_grammar,
+    parse_schema,
+    prepare_notation,
 )
-from workbench.grammar.notations import ready as ready_to_read
 from workbench.grammar.recognition import Language, Verdict, character_start, utf8
 from workbench.pushdown.build import build, build_apart, context_free, rule_network, whole_machine
 from workbench.pushdown.leaf_rules import leaf_labels, with_leaf_rules
@@ -44,8 +44,7 @@ from workbench.syntax.regex.tree import Regex
 class Grammar(Language):
     """A formal language given in any notation, as a machine over bytes.
 
-    ``str`` is read as UTF-8, ``bytes`` as they are. Making one does the work anew at
-    every call; nothing is remembered by text.
+    ``str`` is encoded as UTF-8. Each constructor call compiles again; there is no cache by text.
     """
 
     source: Source
@@ -57,9 +56,9 @@ class Grammar(Language):
     tree: GrammarTree | None = None
     start: str = "start"
     limits: Limits = LIMITS
-    #: What an accepted text stands for, where the notation knows; see ``parse``.
+    #: Converts an accepted text to a value, if the notation defines one; see ``parse``.
     value: Callable[[str], object] | None = None
-    #: What reading the text left to be told.
+    #: Advice found while the text was parsed.
     notes: tuple[Advice, ...] = ()
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
@@ -73,7 +72,7 @@ class Grammar(Language):
     ) -> Grammar:
         """The language of all full matches of a regex (Python's dialect).
 
-        ``phases`` is given the time of each phase, as in ``from_text``.
+        ``phases`` collects the time of each phase, as in ``from_text``.
 
         Raises: ParseError, LimitError.
         """
@@ -85,7 +84,7 @@ class Grammar(Language):
             nfa = thompson(regex, work)
         with timed("minimal DFA", phases):
             machine = machine_of(nfa, work)
-        if phases is not None and isinstance(machine, LazyDfa):  # the rest is made while it is read
+        if phases is not None and isinstance(machine, LazyDfa):  # built on demand
             phases[-1] = replace(phases[-1], name="first states")
         return Grammar(source, Notation.REGEX, machine, regex=regex, limits=limits)
 
@@ -107,35 +106,35 @@ class Grammar(Language):
         limits: Limits = LIMITS,
         name: str = "schema",
     ) -> Grammar:
-        """The instances of a JSON Schema, properties in declared order (draft 2020-12, 7).
+        """The instances of a JSON Schema (draft 2020-12 or 7), properties in declared order.
 
         ``whitespace`` is ``any`` (each run bounded), ``one space`` (as ``json.dumps`` writes) or
-        ``compact``. No ``$ref`` is ever fetched. ``parse`` gives the JSON value of a text.
+        ``compact``. No remote ``$ref`` is fetched. ``parse`` returns the JSON value of a text.
 
-        Raises: ParseError where it is no schema; BuildError with keyword and JSON pointer for
-                what cannot be honoured, or where nothing is an instance; LimitError.
+        Raises: ParseError for a text that is not a schema; BuildError with the keyword and JSON
+                pointer of an unsupported keyword, or if there is no instance; LimitError.
         Source: Koo et al. 2024, §5.1.
         """
         from workbench.schema.schema_reader import schema_source
 
-        ready_to_read(Notation.JSON_SCHEMA)
+        prepare_notation(Notation.JSON_SCHEMA)
         source, work = schema_source(schema, name), limits.begun()
-        read = written_schema(source, work, whitespace=whitespace)
+        read = parse_schema(source, work, whitespace=whitespace)
         return Grammar._built(source, Notation.JSON_SCHEMA, read, work, limits)
 
     @staticmethod
     def from_dataclass(cls: type | str, *, style: str = "call", limits: Limits = LIMITS) -> Grammar:
         """The instances of a dataclass: constructor calls, or with ``style="json"`` JSON.
 
-        A text is read as Python and never executed; of several definitions the last is meant.
-        ``parse`` gives the instance of a text.
+        A text is parsed as Python and never executed; the last of several definitions is used.
+        ``parse`` returns the instance of a text.
 
-        Raises: ParseError, BuildError for fields that cannot be written; LimitError.
+        Raises: ParseError, BuildError for fields that have no literal; LimitError.
         Source: Koo et al. 2024, §5.2.
         """
-        ready_to_read(Notation.DATACLASS)
+        prepare_notation(Notation.DATACLASS)
         work = limits.begun()
-        read = written_dataclass(cls, style, work)
+        read = parse_dataclass(cls, style, work)
         return Grammar._built(read.tree.source, Notation.DATACLASS, read, work, limits)
 
     @staticmethod
@@ -171,24 +170,24 @@ class Grammar(Language):
     ) -> Grammar:
         """The language of a text in any notation; ``style`` is one of ``notation.styles``.
 
-        ``phases`` is given the time of each phase of the compilation, also of one that fails.
+        ``phases`` collects the time of each phase of the compilation, also if it fails.
 
-        Raises: ParseError, BuildError, LimitError; WorkbenchError for a style it has not.
+        Raises: ParseError, BuildError, LimitError; WorkbenchError for an unknown style.
         """
         check_style(notation, style)
         if notation is Notation.REGEX:
             return Grammar.from_regex(text, limits=limits, name=name or "regex", phases=phases)
-        ready_to_read(notation)
+        prepare_notation(notation)
         source, work = Source(text, name or "grammar"), limits.begun()
         with timed("read", phases):
-            read = written(source, notation, start, work, style)
+            read = parse_grammar(source, notation, start, work, style)
         return Grammar._built(source, notation, read, work, limits, phases)
 
     @staticmethod
     def _built(
         source: Source,
         notation: Notation,
-        read: Written,
+        read: ParsedGrammar,
         work: Limits,
         limits: Limits,
         phases: list[Phase] | None = None,
@@ -206,9 +205,13 @@ class Grammar(Language):
 
     @staticmethod
     def of_tree(
-        source: Source, notation: Notation, read: Written, machine: Dfa | Network, limits: Limits
+        source: Source,
+        notation: Notation,
+        read: ParsedGrammar,
+        machine: Dfa | Network,
+        limits: Limits,
     ) -> Grammar:
-        """The grammar of rules that have been read, and their machine."""
+        """The grammar of parsed rules and the machine built from them."""
         return Grammar(
             source,
             notation,
@@ -224,33 +227,33 @@ class Grammar(Language):
     def _name(self) -> str:
         return self.start if self.tree else "regex"
 
-    def _together(self) -> Dfa | Network:
+    def _build_whole(self) -> Dfa | Network:
         assert self.tree is not None, "a regex has no rules"
         return build(self.tree, self.start, self.limits.begun())
 
     @cached_property
     def rules(self) -> Network:
-        """Every rule as its author wrote it, one automaton each; the machine itself for a regex."""
+        """One automaton per rule as written; for a regex the machine itself."""
         if self.tree is None:
             return self.network
         work = self.limits.begun()
-        return rule_network(context_free(self._written_out, self.start, work), work)
+        return rule_network(context_free(self._listed_rules, self.start, work), work)
 
     @cached_property
-    def _written_out(self) -> GrammarTree:
-        """The rules as they are told and drawn: the machines a program brought are rules."""
+    def _listed_rules(self) -> GrammarTree:
+        """The rules as listed and drawn: each ``Automaton`` leaf is a separate rule."""
         assert self.tree is not None, "a regex has no rules"
         return with_leaf_rules(self.tree) if self.notation.is_translated else self.tree
 
     @property
     def leaf_rules(self) -> dict[str, str]:
-        """Of ``rules`` those that are a machine a program brought, and what each is called."""
-        return {} if self.tree is None else leaf_labels(self._written_out)
+        """The rules that stand in for ``Automaton`` leaves, with the label of each."""
+        return {} if self.tree is None else leaf_labels(self._listed_rules)
 
     def parse(self, text: str) -> Any:  # noqa: ANN401  # an instance of whatever class it is
-        """What an accepted text stands for: a JSON value, an instance of a dataclass.
+        """The value of an accepted text: a JSON value or an instance of a dataclass.
 
-        Raises: WorkbenchError where the text is not accepted, or stands for nothing but itself.
+        Raises: WorkbenchError if the text is not accepted or the notation defines no values.
         """
         if self.value is None:
             raise WorkbenchError(
@@ -266,17 +269,17 @@ class Grammar(Language):
         return Runner(self.rules, self.limits)
 
     def check(self, text: str | bytes) -> Verdict:
-        """Whether a text is accepted; if not, where it fails and what was expected there."""
+        """Whether a text is accepted; if not, where it fails and what is expected there."""
         data = utf8(text)
         verdict = self.check_each(b"", (data,))[0]
         end = len(data) if verdict.byte is None else verdict.byte
         return replace(verdict, rules=self.live_rules(data[: character_start(data, end)]))
 
     def live_rules(self, text: str | bytes) -> tuple[str, ...]:
-        """The rules being read after a text, the outermost first, in one way to read it.
+        """The open rules after a text, the outermost first, in one of its derivations.
 
-        Empty for a regex, for what is no beginning of an accepted text, and where the
-        grammar is too ambiguous to tell within its limits.
+        Empty for a regex, for a text that is no prefix of an accepted text, and if the grammar
+        is too ambiguous to decide within its limits.
         """
         if self.tree is None:
             return ()

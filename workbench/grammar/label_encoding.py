@@ -1,7 +1,8 @@
 """Encodes terminal labels as pairs of reserved bytes.
 
-A sign is two bytes that no text has, so every machine and every method reads a label as it reads
-any other text. The bytes of signs are taken out of all that reads bytes rather than characters.
+The code of a label is two bytes that occur in no UTF-8 text, so every machine and every method
+reads a label like any other text. Terminals that read bytes rather than characters lose the
+reserved bytes.
 """
 
 from __future__ import annotations
@@ -22,13 +23,10 @@ from workbench.pushdown.build import build
 from workbench.pushdown.cfg import gathered, terminal_machine
 from workbench.syntax.grammar_tree import (
     Automaton,
-    Choice,
     Except,
     Expression,
     Literal,
     Pattern,
-    Repetition,
-    Sequence,
     Stop,
     Substrings,
     labels_in_rules,
@@ -36,109 +34,99 @@ from workbench.syntax.grammar_tree import (
 )
 from workbench.syntax.ranges import Ranges, intersection
 from workbench.syntax.regex.extensions import LABELS, Label, label_of, labels_in
-from workbench.syntax.regex.tree import Alternate, Bytes, Concat, Extension, Group, Regex, Repeat
+from workbench.syntax.regex.tree import Bytes, Concat, Extension, Group, Regex
 
-#: What begins a sign, and the lowest byte that is kept for signs; UTF-8 has none of them.
+#: The first byte of a label code, and the lowest reserved byte. Neither occurs in UTF-8.
 LEAD, RESERVED = 0xFC, 0xF8
 _TEXT: Ranges = ((0, RESERVED - 1),)
 
-#: The sign of each label.
-SIGNS: dict[str, bytes] = {
+#: The code of each label, by name.
+LABEL_CODES: dict[str, bytes] = {
     label.name: bytes((LEAD, RESERVED + number)) for number, label in enumerate(LABELS)
 }
 
-_SIGNED: WeakKeyDictionary[Grammar, Grammar] = WeakKeyDictionary()
+_ENCODED: WeakKeyDictionary[Grammar, Grammar] = WeakKeyDictionary()
 
 
 def labels_of(grammar: Grammar) -> tuple[tuple[Label, Span], ...]:
-    """The labels of a grammar with their places, in the order they are written.
+    """The labels of a grammar with their spans, in source order.
 
-    Cost: three searches of its text where there are none.
+    Cost: three searches of the text if there are none.
     """
     if not may_have_labels(grammar.source):
         return ()
     if grammar.regex is not None:
         return tuple(labels_in(grammar.regex))
-    assert grammar.tree is not None, "made from the one or the other"
+    assert grammar.tree is not None, "a grammar has a regex or a tree"
     return tuple(labels_in_rules(grammar.tree))
 
 
-def signed(grammar: Grammar) -> Grammar:
-    """The grammar with a sign where it has a label; itself where it has none. Remembered.
+def encode_labels(grammar: Grammar) -> Grammar:
+    """The grammar with each label replaced by its code; itself if it has no labels. Cached.
 
-    Raises: BuildError for a label where the end of a terminal depends on its text, and for bytes
-            that signs are made of; LimitError.
+    Raises: BuildError for a label in a terminal whose end depends on its text, and for
+            reserved bytes in the grammar; LimitError.
     """
     if not labels_of(grammar):
         return grammar
-    known = _SIGNED.get(grammar)
-    if known is None:
-        known = _SIGNED[grammar] = _made(grammar)
-    return known
+    encoded = _ENCODED.get(grammar)
+    if encoded is None:
+        encoded = _ENCODED[grammar] = _encoded(grammar)
+    return encoded
 
 
-def named(data: bytes) -> str:
-    """Bytes with signs as text for people, the labels by their names."""
+def show_labels(data: bytes) -> str:
+    """Bytes with label codes as text to display; labels appear by name."""
     text = data.decode("utf-8", "surrogateescape")
-    for name, sign in SIGNS.items():
-        text = text.replace(sign.decode("utf-8", "surrogateescape"), f"⟨{name}⟩")
+    for name, code in LABEL_CODES.items():
+        text = text.replace(code.decode("utf-8", "surrogateescape"), f"⟨{name}⟩")
     return text
 
 
-def spelt(data: bytes) -> bytes:
-    """Bytes with signs as a text that the grammar reads without them."""
-    for name, sign in SIGNS.items():
-        data = data.replace(sign, b"" if name == "IMAGE" else b"x")
+def plain_text(data: bytes) -> bytes:
+    """Bytes with label codes replaced by a text that the original label matches."""
+    for name, code in LABEL_CODES.items():
+        data = data.replace(code, b"" if name == "IMAGE" else b"x")
     return data
 
 
-def _made(grammar: Grammar) -> Grammar:
+def _encoded(grammar: Grammar) -> Grammar:
     work = grammar.limits.begun()
     if grammar.regex is not None:
-        regex = _signed_regex(grammar.regex)
+        regex = _encoded_regex(grammar.regex)
         return replace(grammar, reader=regex_machine(regex, work), regex=regex)
-    assert grammar.tree is not None, "made from the one or the other"
-    signer = _Signer(grammar)
-    rules = tuple(replace(rule, body=signer.of(rule.body)) for rule in grammar.tree.rules)
+    assert grammar.tree is not None, "a grammar has a regex or a tree"
+    encoder = _LabelEncoder(grammar)
+    rules = tuple(replace(rule, body=encoder.of(rule.body)) for rule in grammar.tree.rules)
     tree = replace(grammar.tree, rules=rules)
     return replace(grammar, reader=build(tree, grammar.start, work), tree=tree)
 
 
-def _signed_regex(regex: Regex) -> Regex:
-    """A regex with signs where it has labels, and without their bytes anywhere else."""
+def _encoded_regex(regex: Regex) -> Regex:
+    """The regex with labels replaced by their codes and without other reserved bytes."""
     if (label := label_of(regex)) is not None:
-        assert isinstance(regex, Group), "labels are"
-        sign = tuple(Bytes(((byte, byte),), regex.span) for byte in SIGNS[label.name])
-        return replace(regex, part=Concat(sign, regex.span))
+        assert isinstance(regex, Group), "a label is a group"
+        code = tuple(Bytes(((byte, byte),), regex.span) for byte in LABEL_CODES[label.name])
+        return replace(regex, part=Concat(code, regex.span))
     match regex:
         case Bytes(ranges=ranges):
             return replace(regex, ranges=intersection(ranges, _TEXT))
-        case Concat(parts=parts) | Extension(parts=parts):
-            return replace(regex, parts=tuple(map(_signed_regex, parts)))
-        case Alternate(options=options):
-            return replace(regex, options=tuple(map(_signed_regex, options)))
-        case Repeat(part=part) | Group(part=part):
-            return replace(regex, part=_signed_regex(part))
-    return regex
+        case Extension(parts=parts):
+            return replace(regex, parts=tuple(map(_encoded_regex, parts)))
+    return regex.rebuild(_encoded_regex)
 
 
-class _Signer:
-    """Writes signs into the expressions of one grammar."""
+class _LabelEncoder:
+    """Replaces labels by their codes in the expressions of one grammar."""
 
     def __init__(self, grammar: Grammar) -> None:
-        assert grammar.tree is not None, "for grammars of rules"
+        assert grammar.tree is not None, "grammars of rules have a tree"
         self._rules = gathered(grammar.tree)
         self._source = grammar.source
         self._limits = grammar.limits
 
     def of(self, node: Expression) -> Expression:
         match node:
-            case Sequence(items=items):
-                return replace(node, items=tuple(map(self.of, items)))
-            case Choice(options=options):
-                return replace(node, options=tuple(map(self.of, options)))
-            case Repetition(item=item):
-                return replace(node, item=self.of(item))
             case Literal(value=value) | Substrings(value=value):
                 if any(byte >= RESERVED for byte in value):
                     raise self._refused(
@@ -148,7 +136,7 @@ class _Signer:
                     )
                 return node
             case Pattern(regex=regex, stop=Stop.ANYWHERE):
-                return replace(node, regex=_signed_regex(regex))
+                return replace(node, regex=_encoded_regex(regex))
             case Pattern(regex=regex):
                 for label, span in labels_in(regex):
                     raise self._refused(
@@ -162,20 +150,20 @@ class _Signer:
                 return self._text(node, machine)
             case Automaton(machine=machine):
                 return self._text(node, machine)
-        return node
+        return node.rebuild(self.of)
 
     def _text(self, node: Pattern | Except | Automaton, machine: Dfa) -> Automaton:
-        """A terminal whose machine reads bytes, without those that are kept for signs."""
+        """A terminal as an automaton without the reserved bytes."""
         start, end = node.span.start, node.span.end
         label = node.label if isinstance(node, Automaton) else self._source.text[start:end]
-        return Automaton(_without_signs(machine), label, node.span)
+        return Automaton(_without_reserved(machine), label, node.span)
 
     def _refused(self, message: str, span: Span, hint: str) -> BuildError:
         return BuildError(message, self._source, span, hint, kind="unsupported_regex")
 
 
-def _without_signs(machine: Dfa) -> Dfa:
-    """The texts of a machine that hold no byte that is kept for signs; itself where none does."""
+def _without_reserved(machine: Dfa) -> Dfa:
+    """The machine restricted to texts without reserved bytes; itself if it has none."""
     if (machine.table[:, machine.classes[RESERVED:256]] == DEAD).all():
         return machine
     classes, width = machine.classes.copy(), machine.table.shape[1]

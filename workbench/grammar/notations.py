@@ -1,7 +1,7 @@
-"""The notations a grammar may be written in, and the parser of each.
+"""The notations of grammars and the parser of each.
 
-All but the regex are read into the same nodes, so that one builder serves them; a regex is read
-into its own tree, by ``Grammar.from_regex``.
+All notations but the regex are parsed into the same nodes (``GrammarTree``), so that one builder
+serves them. ``Grammar.from_regex`` parses a regex into a tree of ``syntax.regex``.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from workbench.syntax.grammar_tree import GrammarTree, Sequence
 
 
 class Importing(Combining):
-    """All that ``syntax.beyond`` asks for, for one text."""
+    """Implements ``syntax.cursor.Beyond`` for one text, JSON Schemas included."""
 
     __slots__ = ()
 
     def schema(self, source: Source) -> GrammarTree:
-        """The rules of a JSON Schema, without blanks around the whole instance.
+        """The rules of an embedded JSON Schema, without white space around the whole instance.
 
-        What stands around it is the grammar's to say.
+        The grammar around the schema defines the white space there.
 
         Raises: ParseError, BuildError, LimitError.
         """
         from workbench.schema.json_schema import schema_grammar
         from workbench.schema.schema_options import KEYWORD
 
-        made = schema_grammar(source, limits=self.limits)
-        for note in made.notes:
-            if note.pointer.startswith(f"/{KEYWORD}"):  # nobody is shown the notes of a part
+        parsed = schema_grammar(source, limits=self.limits)
+        for note in parsed.notes:
+            if note.pointer.startswith(f"/{KEYWORD}"):  # notes on a part are not shown
                 message = f"{note.pointer} cannot be read: it says how one engine writes JSON"
                 raise ParseError(message, source, note.span, "leave it out", "unsupported")
-        tree = made.tree
+        tree = parsed.tree
         start, *others = tree.rules
         match start.body:
             case Sequence((before, whole, after), _) if before == after:
@@ -63,27 +63,27 @@ class Notation(StrEnum):
 
     @property
     def label(self) -> str:
-        """What people call it."""
+        """The name to display."""
         return _LABELS[self]
 
     @property
     def suffix(self) -> str:
-        """How the name of a file ends that is written so."""
+        """The file name suffix."""
         return _SUFFIXES[self]
 
     @property
     def styles(self) -> tuple[str, ...]:
-        """The ways its texts may be laid out, the usual one first; none where rules say it all."""
+        """The layouts of its texts, the default first; empty if the rules define the layout."""
         return _STYLES.get(self, ())
 
     @property
     def is_translated(self) -> bool:
-        """Whether programs write its rules, hundreds of them: those are built apart."""
+        """Whether its rules, often hundreds, are generated; such rules are compiled separately."""
         return self in (Notation.JSON_SCHEMA, Notation.DATACLASS)
 
     @staticmethod
     def of_file(name: str) -> Notation | None:
-        """The notation of a file, by the end of its name; None for an end nobody knows."""
+        """The notation of a file by its suffix, or None."""
         return next((one for one in Notation if name.endswith(one.suffix)), None)
 
 
@@ -111,21 +111,21 @@ _STYLES = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Written:
-    """A grammar as a tree, with what its notation brings besides."""
+class ParsedGrammar:
+    """The result of a notation's parser."""
 
     tree: GrammarTree
     start: str
-    #: What an accepted text stands for: a JSON value, an instance of a dataclass.
+    #: Converts an accepted text to a JSON value or an instance of a dataclass.
     value: Callable[[str], object] | None = None
-    #: What reading it leaves to be told.
+    #: Advice found by the parser.
     notes: tuple[Advice, ...] = ()
 
 
-def written(
+def parse_grammar(
     source: Source, notation: Notation, start: str, limits: Limits, style: str = ""
-) -> Written:
-    """Read a text in any notation that is made of rules; without a style in its usual one.
+) -> ParsedGrammar:
+    """Parse a text in any notation of rules; an empty style means the default one.
 
     Raises: ParseError, BuildError, LimitError.
     """
@@ -133,9 +133,9 @@ def written(
 
 
 def check_style(notation: Notation, style: str) -> None:
-    """Let pass what a notation has, and nothing at all.
+    """Check that a notation has the style; an empty style is the default.
 
-    Raises: WorkbenchError for a style it has not.
+    Raises: WorkbenchError for an unknown style.
     """
     if style and style not in notation.styles:
         known = " or ".join(map(repr, notation.styles))
@@ -145,8 +145,8 @@ def check_style(notation: Notation, style: str) -> None:
         )
 
 
-def ready(notation: Notation) -> None:
-    """Have made what a notation needs once a process; work with a clock asks for this first."""
+def prepare_notation(notation: Notation) -> None:
+    """Initialize the parser and builder of a notation once, before a time limit starts."""
     ready_for_rules()
     ready_apart()
     if notation is Notation.KBNF:
@@ -163,57 +163,57 @@ def ready(notation: Notation) -> None:
         common_terminals()
 
 
-# each reader is imported when a text of its notation comes: most work has one of them
+# parsers are imported on first use: most processes need one of them
 
 
-def _kbnf(source: Source, start: str, limits: Limits, _: str) -> Written:
+def _kbnf(source: Source, start: str, limits: Limits, _: str) -> ParsedGrammar:
     from workbench.syntax.kbnf.kbnf_parser import parse_kbnf
 
-    return Written(parse_kbnf(source, limits.clock()), start)
+    return ParsedGrammar(parse_kbnf(source, limits.clock()), start)
 
 
-def _gbnf(source: Source, start: str, limits: Limits, _: str) -> Written:
-
+def _gbnf(source: Source, start: str, limits: Limits, _: str) -> ParsedGrammar:
     from workbench.syntax.gbnf.gbnf_parser import parse_gbnf
 
     tree = parse_gbnf(source, limits.clock(), Importing(source, limits))
-    # whoever names no rule says "start"; grammars of this notation begin with "root"
+    # "start" is the default of the caller; the default of this notation is "root"
     named = any(rule.name == start for rule in tree.rules)
-    return Written(tree, "root" if start == "start" and not named else start)
+    return ParsedGrammar(tree, "root" if start == "start" and not named else start)
 
 
-def _lark(source: Source, start: str, limits: Limits, _: str) -> Written:
-
+def _lark(source: Source, start: str, limits: Limits, _: str) -> ParsedGrammar:
     from workbench.syntax.lark.lowering import parse_lark
 
-    return Written(parse_lark(source, limits.clock(), Importing(source, limits), start), start)
+    return ParsedGrammar(
+        parse_lark(source, limits.clock(), Importing(source, limits), start), start
+    )
 
 
-def _json_schema(source: Source, _: str, limits: Limits, style: str) -> Written:
-    return written_schema(source, limits, whitespace=style)
+def _json_schema(source: Source, _: str, limits: Limits, style: str) -> ParsedGrammar:
+    return parse_schema(source, limits, whitespace=style)
 
 
-def written_schema(source: Source, limits: Limits, **options: Any) -> Written:  # noqa: ANN401
-    """Read a JSON Schema; the options are those of ``SchemaOptions``.
+def parse_schema(source: Source, limits: Limits, **options: Any) -> ParsedGrammar:  # noqa: ANN401
+    """Parse a JSON Schema; the options are those of ``SchemaOptions``.
 
-    Raises: ParseError, BuildError, LimitError; WorkbenchError for options there are none of.
+    Raises: ParseError, BuildError, LimitError; WorkbenchError for unknown options.
     """
     from workbench.schema.json_schema import schema_grammar
     from workbench.schema.schema_options import SchemaOptions
 
-    asked = SchemaOptions(**options)
-    with _uncollected():
-        made = schema_grammar(source, asked, limits)
-    notes = tuple(Advice(one.message, one.span, "schema_note", "") for one in made.notes)
-    return Written(made.tree, "start", json.loads, notes)
+    chosen = SchemaOptions(**options)
+    with _without_gc():
+        parsed = schema_grammar(source, chosen, limits)
+    notes = tuple(Advice(one.message, one.span, "schema_note", "") for one in parsed.notes)
+    return ParsedGrammar(parsed.tree, "start", json.loads, notes)
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
-    """Python looks for no garbage meanwhile.
+def _without_gc() -> Iterator[None]:
+    """Suspend Python's cyclic garbage collector.
 
-    A schema's nodes hold each other and live a moment, and a look at the objects of a whole
-    process costs more than most schemas do: of 726 the slowest hundredth took 104 ms, now 63.
+    A schema's nodes refer to each other and are short-lived; one collection over a whole process
+    costs more than most schemas. The slowest hundredth of 726 schemas took 104 ms, now 63 ms.
     """
     was = gc.isenabled()
     gc.disable()
@@ -224,29 +224,29 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _dataclass(source: Source, start: str, limits: Limits, style: str) -> Written:
+def _dataclass(source: Source, start: str, limits: Limits, style: str) -> ParsedGrammar:
     from workbench.schema.typed.dataclass_grammar import text_tree
 
-    # of several definitions the last is meant where none is named
-    made = text_tree(source, style, limits, "" if start == "start" else start)
-    return Written(made.tree, "start", made.parse)
+    # without a name the last definition is used
+    parsed = text_tree(source, style, limits, "" if start == "start" else start)
+    return ParsedGrammar(parsed.tree, "start", parsed.parse)
 
 
-def written_dataclass(cls: type | str, style: str, limits: Limits) -> Written:
-    """Read a dataclass, or the text of one; ``style`` is one of ``typed.tree``.
+def parse_dataclass(cls: type | str, style: str, limits: Limits) -> ParsedGrammar:
+    """Parse a dataclass or its source text; ``style`` as in ``Notation.styles``.
 
-    Raises: ParseError, BuildError, LimitError; WorkbenchError for a style there is none of.
+    Raises: ParseError, BuildError, LimitError; WorkbenchError for an unknown style.
     """
     from workbench.schema.typed.dataclass_grammar import class_tree, text_tree
 
     if isinstance(cls, str):
-        made = text_tree(Source(cls, "dataclass"), style, limits)
+        parsed = text_tree(Source(cls, "dataclass"), style, limits)
     else:
-        made = class_tree(cls, style, limits)
-    return Written(made.tree, "start", made.parse)
+        parsed = class_tree(cls, style, limits)
+    return ParsedGrammar(parsed.tree, "start", parsed.parse)
 
 
-_READERS: dict[Notation, Callable[[Source, str, Limits, str], Written]] = {
+_READERS: dict[Notation, Callable[[Source, str, Limits, str], ParsedGrammar]] = {
     Notation.KBNF: _kbnf,
     Notation.JSON_SCHEMA: _json_schema,
     Notation.DATACLASS: _dataclass,

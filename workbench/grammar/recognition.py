@@ -1,6 +1,7 @@
-"""Whether a grammar accepts a text, and where and why not.
+"""Whether a language accepts a text, and if not, where it fails and what is expected there.
 
-What it says is exact and knows no vocabulary.
+Runs a DFA, a lazily built DFA or a pushdown network over the bytes. Exact, and independent of a
+vocabulary.
 """
 
 from __future__ import annotations
@@ -25,26 +26,25 @@ from workbench.syntax.ranges import Ranges, union
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a grammar says of a text.
+    """The result of ``Grammar.check``.
 
     Unit: ``offset`` counts characters of the text, ``byte`` its UTF-8 bytes.
     """
 
     accepted: bool
-    #: The first character after which nothing can be accepted; None where the text is accepted
-    #: or only ends too early.
+    #: The character at which the text fails; None if it is accepted or only ends too early.
     offset: int | None
     byte: int | None
-    #: The characters that were possible at the place of failure (or at the end).
+    #: The characters that are possible there, or at the end of the text.
     expected: Ranges
-    #: Whether the text could have ended there.
+    #: Whether the text may end there.
     may_end: bool
-    #: The rules that were being read there, the outermost first (of one way to read it).
+    #: The open rules there, the outermost first, of one derivation.
     rules: tuple[str, ...]
 
     @property
     def incomplete(self) -> bool:
-        """Whether the text is the beginning of an accepted one, and not accepted itself."""
+        """Whether the text is a proper prefix of an accepted text, and not accepted itself."""
         return not self.accepted and self.offset is None
 
     def __str__(self) -> str:
@@ -58,7 +58,7 @@ class Verdict:
 
 
 def character_start(data: bytes, position: int) -> int:
-    """The last place up to ``position`` at which a character begins (or the text ends)."""
+    """The last character boundary at or before ``position``."""
     start = position
     while start > 0 and (
         data[start] & 0xC0 == 0x80 if start < len(data) else _is_cut(data[max(0, start - 4) :])
@@ -74,12 +74,12 @@ def _is_cut(tail: bytes) -> bool:
     )
 
 
-#: Bytes of a character in UTF-8, at most.
-_LONGEST_CHARACTER = 4
+#: The most bytes of a UTF-8 character.
+_MAX_CHARACTER_BYTES = 4
 
 
 class Checker:
-    """Reads texts with a machine, one thread at a time."""
+    """Runs a machine over texts; safe to share between threads."""
 
     def __init__(self, machine: Dfa | LazyDfa | Runner) -> None:
         self._machine = machine
@@ -92,19 +92,19 @@ class Checker:
             return here != DEAD and self._machine.is_final(here)
 
     def is_prefix(self, data: bytes) -> bool:
-        """Whether some accepted text begins so."""
+        """Whether some accepted text begins with ``data``."""
         if not isinstance(self._machine, Runner) and self._machine.is_empty:
             return False
         with self._lock:
             return self._machine.run(data) != DEAD
 
     def check_each(self, so_far: bytes, texts: Iterable[bytes]) -> list[Verdict]:
-        """What is said of a text with each of some others after it, but for the rules.
+        """The verdict, without ``rules``, on ``so_far`` followed by each of the texts.
 
-        Cost: the text so far is read once.
+        Cost: ``so_far`` is read once.
         """
         with self._lock:
-            known = max(0, len(so_far) - _LONGEST_CHARACTER)  # one may be cut at its end
+            known = max(0, len(so_far) - _MAX_CHARACTER_BYTES)  # it may end inside a character
             here = self._machine.run(so_far[:known])
             if here == DEAD:
                 known, here = 0, self._machine.initial
@@ -114,7 +114,7 @@ class Checker:
     def _verdict(
         self, data: bytes, known: int, here: State, expected: dict[State, Ranges]
     ) -> Verdict:
-        """Of a text that begins with ``known`` bytes after which the machine is ``here``."""
+        """The verdict on a text; ``here`` is the state after its first ``known`` bytes."""
         machine, states, failed = self._machine, [here], None
         for position in range(known, len(data)):
             there = machine.step(states[-1], data[position])
@@ -143,30 +143,30 @@ class Checker:
 
 
 class Language:
-    """A formal language as a machine over bytes; ``str`` is read as UTF-8."""
+    """A formal language as a machine over bytes; ``str`` is encoded as UTF-8."""
 
-    #: What reads texts: a plain automaton where the language needs no stack, made as it is read
-    #: where it is large.
+    #: The machine that runs over texts: a DFA if the language needs no stack, built on demand if
+    #: it is large.
     reader: Dfa | LazyDfa | Network
     limits: Limits
 
     @property
     def _name(self) -> str:
-        """What its one rule is called where there are no others."""
+        """The name of the only rule of a regular language."""
         raise NotImplementedError
 
     @property
     def is_regular(self) -> bool:
-        """Whether the machine needs no stack, as far as that can be told within the limits."""
+        """Whether the machine needs no stack, as far as the limits allow to decide."""
         if not isinstance(self.reader, Network):
             return True
         return not self.reader.together and isinstance(self._whole, Dfa)
 
     @property
     def machine(self) -> Dfa | Network:
-        """The whole machine: the minimal automaton where the language needs no stack.
+        """The whole machine: the minimal DFA if the language needs no stack.
 
-        Raises: LimitError where an automaton that is only made as it is read would explode.
+        Raises: LimitError if ``reader`` is built on demand and the whole DFA is too large.
         """
         whole = self._whole
         if isinstance(whole, LimitError):
@@ -175,19 +175,19 @@ class Language:
 
     @cached_property
     def _whole(self) -> Dfa | Network | LimitError:
-        """The whole machine or why there is none: a machine explodes once, not at every look."""
+        """The whole machine, or the error why there is none; both are cached."""
         reader = self.reader
         try:
             if isinstance(reader, LazyDfa):
                 return smallest(reader.nfa, self.limits)
             if isinstance(reader, Network) and not reader.together:
-                return self._together()
+                return self._build_whole()
         except LimitError as error:
             return reader if isinstance(reader, Network) else error
         return reader
 
-    def _together(self) -> Dfa | Network:
-        """The machine with everything written in that needs no stack, of a reader of rules apart.
+    def _build_whole(self) -> Dfa | Network:
+        """The machine with all regular rules inlined, for rules that were compiled separately.
 
         Raises: LimitError
         """
@@ -195,15 +195,15 @@ class Language:
 
     @property
     def dfa(self) -> Dfa | None:
-        """The minimal automaton of a regular grammar, None for others.
+        """The minimal DFA of a regular grammar, None for others.
 
-        Raises: LimitError where it would explode.
+        Raises: LimitError if it is too large.
         """
         return self.machine if isinstance(self.machine, Dfa) else None
 
     @cached_property
     def network(self) -> Network:
-        """The rules as automata that call each other; one rule where no stack is needed."""
+        """The rules as automata that call each other; one rule if no stack is needed."""
         if isinstance(self.machine, Network):
             return self.machine
         return network_of(self.machine, self._name)
@@ -218,17 +218,17 @@ class Language:
         return self._checker.accepts(utf8(text))
 
     def is_prefix(self, text: str | bytes) -> bool:
-        """Whether some accepted text begins so."""
+        """Whether some accepted text begins with ``text``."""
         return self._checker.is_prefix(utf8(text))
 
     def check_each(self, so_far: bytes, texts: Iterable[bytes]) -> list[Verdict]:
-        """What ``check`` says of a text with each of some others after it, but for the rules.
+        """The verdict, without ``rules``, on ``so_far`` followed by each of the texts.
 
-        Cost: the text so far is read once.
+        Cost: ``so_far`` is read once.
         """
         return self._checker.check_each(so_far, texts)
 
 
 def utf8(text: str | bytes) -> bytes:
-    """A text as the bytes a machine reads; bytes are what they are."""
+    """The bytes of a text; bytes are returned unchanged."""
     return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text

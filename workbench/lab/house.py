@@ -88,10 +88,10 @@ def _cycles(files: Mapping[str, Path]) -> list[frozenset[str]]:
     imported: dict[str, set[str]] = defaultdict(set)
     for name, file in files.items():
         for node in _outside_functions(ast.parse(file.read_text("utf-8"))):
-            if isinstance(node, ast.ImportFrom) and node.module in files:
-                for alias in node.names:
-                    inner = f"{node.module}.{alias.name}"
-                    imported[name].add(inner if inner in files else node.module)
+            module = node.module if isinstance(node, ast.ImportFrom) else None
+            if isinstance(node, ast.ImportFrom) and module in files:
+                inner = {f"{module}.{alias.name}" for alias in node.names}
+                imported[name] |= inner & files.keys() or {str(module)}
     return [found for found in circles(imported) if len(found) > 1]
 
 

@@ -49,7 +49,9 @@ from workbench.syntax.grammar_tree import (
     Stop,
     Substrings,
     calls,
+    holds,
 )
+from workbench.syntax.regex.tree import walk
 
 #: A terminal whose language is a byte machine rather than one string.
 Terminal = Pattern | Substrings | Except | Automaton
@@ -314,20 +316,15 @@ class Cfg:
 
     def is_nullable(self, expression: Expression) -> bool:
         """Whether an expression derives the empty text."""
-        match expression:
-            case Literal(value=value):
-                return not value
-            case Nonterminal(name=name):
-                return bool(self._texts[name] & EMPTY)
-            case Sequence(items=items):
-                return all(map(self.is_nullable, items))
-            case Choice(options=options):
-                return any(map(self.is_nullable, options))
-            case Repetition(item=item, low=low):
-                return low == 0 or self.is_nullable(item)
-            case _:
-                machine = self.machine(expression)
-                return bool(machine.finals[machine.initial])
+        return holds(expression, self._is_nullable_leaf)
+
+    def _is_nullable_leaf(self, leaf: Literal | Nonterminal | Terminal) -> bool:
+        if isinstance(leaf, Literal):
+            return not leaf.value
+        if isinstance(leaf, Nonterminal):
+            return bool(self._texts[leaf.name] & EMPTY)
+        machine = self.machine(leaf)
+        return bool(machine.finals[machine.initial])
 
     def _is_productive(self, expression: Expression) -> bool:
         known = {name for name, texts in self._texts.items() if texts}
@@ -354,19 +351,13 @@ def derives(
     expression: Expression, known: Set[str], of_terminal: Callable[[Terminal], bool]
 ) -> bool:
     """Whether an expression derives some text, if the rules ``known`` do."""
-    match expression:
-        case Literal():
-            return True
-        case Nonterminal(name=name):
-            return name in known
-        case Sequence(items=items):
-            return all(derives(item, known, of_terminal) for item in items)
-        case Choice(options=options):
-            return any(derives(option, known, of_terminal) for option in options)
-        case Repetition(item=item, low=low):
-            return low == 0 or derives(item, known, of_terminal)
-        case _:
-            return of_terminal(expression)
+
+    def of_leaf(leaf: Literal | Nonterminal | Terminal) -> bool:
+        if isinstance(leaf, Nonterminal):
+            return leaf.name in known
+        return isinstance(leaf, Literal) or of_terminal(leaf)
+
+    return holds(expression, of_leaf)
 
 
 def least(
@@ -392,14 +383,7 @@ def least(
 
 def terminals(expression: Expression) -> Iterator[Terminal]:
     """Every terminal in an expression that is a machine, from left to right."""
-    match expression:
-        case Pattern() | Substrings() | Except() | Automaton():
-            yield expression
-        case Sequence(items=parts) | Choice(options=parts):
-            for part in parts:
-                yield from terminals(part)
-        case Repetition(item=item):
-            yield from terminals(item)
+    return (node for node in walk(expression) if isinstance(node, Terminal))
 
 
 def gathered(tree: GrammarTree) -> dict[str, Expression]:

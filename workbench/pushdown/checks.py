@@ -7,7 +7,7 @@ errors.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from workbench.automata.regex_program import LONGER
 from workbench.base.dfa import DEAD
@@ -15,16 +15,13 @@ from workbench.base.errors import BuildError
 from workbench.base.source import Span
 from workbench.pushdown.cfg import Cfg, terminals
 from workbench.syntax.grammar_tree import (
-    Choice,
-    Except,
     Expression,
     GrammarTree,
     Literal,
-    Nonterminal,
-    Repetition,
-    Sequence,
     calls,
+    referenced,
 )
+from workbench.syntax.regex.tree import walk
 
 
 def check_defined(tree: GrammarTree, rules: Mapping[str, Expression], start: str) -> None:
@@ -33,7 +30,7 @@ def check_defined(tree: GrammarTree, rules: Mapping[str, Expression], start: str
     Raises: BuildError of kind ``undefined_nonterminal`` at the first call without one.
     """
     for rule in tree.rules:
-        for call in _all_calls(rule.body):
+        for call in referenced(rule.body):
             if call.name not in rules:
                 raise BuildError(
                     f"the nonterminal {call.name!r} has no rule",
@@ -51,20 +48,6 @@ def check_defined(tree: GrammarTree, rules: Mapping[str, Expression], start: str
             f"name the first rule {start!r}, or choose another start symbol",
             kind="undefined_nonterminal",
         )
-
-
-def _all_calls(expression: Expression) -> Iterator[Nonterminal]:
-    """Calls, and the nonterminals named by ``except!``."""
-    match expression:
-        case Except(excepted=Nonterminal() as called):
-            yield called
-        case Nonterminal():
-            yield expression
-        case Sequence(items=parts) | Choice(options=parts):
-            for part in parts:
-                yield from _all_calls(part)
-        case Repetition(item=item):
-            yield from _all_calls(item)
 
 
 def _near(name: str, rules: Mapping[str, Expression]) -> str:
@@ -116,12 +99,4 @@ def _spells_something(cfg: Cfg) -> bool:
 
 
 def _has_bytes(expression: Expression) -> bool:
-    match expression:
-        case Literal(value=value):
-            return bool(value)
-        case Sequence(items=parts) | Choice(options=parts):
-            return any(map(_has_bytes, parts))
-        case Repetition(item=item):
-            return _has_bytes(item)
-        case _:
-            return False
+    return any(isinstance(node, Literal) and node.value for node in walk(expression))

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from workbench.syntax.grammar_tree import (
     Automaton,
-    Choice,
     Expression,
     GrammarTree,
     Nonterminal,
-    Repetition,
     Rule,
-    Sequence,
 )
 
 
@@ -46,17 +43,9 @@ class _LeafRules:
         return Rule(rule.name, self._called(rule.body), rule.name_span, rule.span)
 
     def _called(self, body: Expression) -> Expression:
-        match body:
-            case Automaton():
-                return Nonterminal(self._name(body), body.span)
-            case Sequence(items=items, span=span):
-                return Sequence(tuple(map(self._called, items)), span)
-            case Choice(options=options, span=span):
-                return Choice(tuple(map(self._called, options)), span)
-            case Repetition(item=item, low=low, high=high, span=span):
-                return Repetition(self._called(item), low, high, span)
-            case _:
-                return body
+        if isinstance(body, Automaton):
+            return Nonterminal(self._name(body), body.span)
+        return body.rebuild(self._called)
 
     def _name(self, leaf: Automaton) -> str:
         key = id(leaf.machine), leaf.label

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import lru_cache, reduce
@@ -33,7 +33,16 @@ from workbench.schema.string_machines import (
 )
 from workbench.syntax.ranges import ANY_CHARACTER, Ranges, normalized
 from workbench.syntax.regex.searched import Assertion, Assertions, Kind, parse_search
-from workbench.syntax.regex.tree import Alternate, Bytes, Characters, Concat, Group, Regex, Repeat
+from workbench.syntax.regex.tree import (
+    Alternate,
+    Bytes,
+    Characters,
+    Concat,
+    Group,
+    Regex,
+    Repeat,
+    walk,
+)
 from workbench.syntax.regex.unicode_sets import ASCII_WORD
 
 
@@ -228,7 +237,7 @@ def search(pattern: str, limits: Limits = LIMITS) -> Content:
 def _sets(regex: Regex, assertions: Assertions) -> list[Ranges]:
     """All sets of characters in a tree and its assertions."""
     trees = [regex, *(a.part for a in assertions.values() if a.part is not None)]
-    return [part.ranges for tree in trees for part in _inside(tree) if isinstance(part, Characters)]
+    return [part.ranges for tree in trees for part in walk(tree) if isinstance(part, Characters)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,7 +355,7 @@ class _Search:
         """The assertions in a part, without those inside lookarounds."""
         if not self.assertions:
             return []
-        every = (self._assertion(part) for part in _inside(regex))
+        every = (self._assertion(part) for part in walk(regex))
         return [assertion for assertion in every if assertion is not None]
 
     def _assertion(self, regex: Regex) -> Assertion | None:
@@ -415,21 +424,6 @@ def _parts(regex: Regex | None) -> list[Regex]:
             return _parts(part)
         case _:
             return [regex]
-
-
-def _inside(regex: Regex) -> Iterator[Regex]:
-    """A tree and all its subtrees."""
-    waiting = [regex]
-    while waiting:
-        part = waiting.pop()
-        yield part
-        match part:
-            case Concat(parts) | Alternate(parts):
-                waiting += parts
-            case Repeat(inner) | Group(inner):
-                waiting.append(inner)
-            case _:
-                pass
 
 
 def _within(inner: Span, outer: Span) -> bool:

@@ -1,6 +1,6 @@
-"""Parsers and printers of all notations: text to trees in which every node keeps its place.
+"""Parsers and printers of all notations.
 
-The result is a regex tree (``regex.tree``), a grammar tree (``grammar_tree``) or a ``ParseError``
-with a place and a hint. A package for each notation; the modules beside them are shared.
-Automata and vocabularies are unknown here.
+A parser returns a regex tree (``regex.tree``) or a grammar tree (``grammar_tree``) in which every
+node has its source span, or raises ``ParseError`` with a span and a hint. There is one package per
+notation; the modules next to them are shared. Nothing here depends on automata or vocabularies.
 """

@@ -1,7 +1,8 @@
-"""The lexemes of a grammar text, taken one after the other; reports where one is missing.
+"""A cursor over the lexemes of a grammar text, with error messages for a missing lexeme.
 
-GBNF and Lark are read by recursive descent over one: what may come next is known at every place,
-so the message can say it. KBNF has tables instead (``kbnf_tables``), which know it too late.
+The recursive descent parsers of GBNF and Lark use it: at every position they know what may come
+next, so the message can say it. KBNF is parsed with LALR(1) tables (``kbnf.kbnf_parser``), which
+find an error too late for that.
 """
 
 from __future__ import annotations
@@ -15,62 +16,64 @@ from workbench.base.limits import Clock
 from workbench.base.source import Source, Span
 from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING, Lexeme, Part
 
-#: Brackets inside brackets, as in KBNF: what walks the tree later may recurse.
+#: The deepest nesting of brackets, as in KBNF: functions over the tree may recurse.
 NESTING = 64
-#: Lexemes that are taken between looks at the clock.
-_LEXEMES = 64
-#: So many lexemes may be looked at ahead: the last one is there so often more.
-_AHEAD = 8
-_LONG = "the grammar is very long; shorten it"
-#: How many characters tell what stands at a place.
-_SEEN = 40
-#: What a str can hold and no text can.
-_HALF = re.compile("[\ud800-\udfff]")
+#: Lexemes between two checks of the time limit.
+_LEXEMES_PER_CHECK = 64
+#: The most lexemes of lookahead; the last lexeme is repeated this many times.
+_MAX_LOOKAHEAD = 8
+_TOO_LONG = "the grammar is very long; shorten it"
+#: Characters that are enough to recognize foreign syntax.
+_SNIPPET = 40
+#: Lone surrogates, which a ``str`` can contain and UTF-8 cannot.
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Signs:
-    """What a notation's lexemes look like, for messages."""
+class LexemeNames:
+    """The lexemes of a notation, for messages."""
 
     #: Punctuation by its kind.
     shown: Mapping[str, str]
     #: Opening brackets by the kind that closes each.
     closing: Mapping[str, str]
-    #: What stands between a rule's name and its body.
+    #: The kind of lexeme between a rule's name and its body.
     define: str
-    #: What begins like this is never closed: how it is called, and how it is closed.
+    #: Lexemes that are never closed: a pattern of their beginning, a name, and their end.
     unclosed: Sequence[tuple[str, str, str]]
-    #: What people bring along from other notations: what it looks like, what to say, the way out.
+    #: Syntax of other notations: a pattern, the message and the hint.
     foreign: Sequence[tuple[str, str, str]]
 
 
 @dataclass(slots=True, eq=False)
 class Cursor:
-    """A place among the lexemes of a text."""
+    """A position in the lexemes of a text."""
 
     source: Source
     parts: Sequence[Part]
-    signs: Signs
+    names: LexemeNames
     clock: Clock | None
     at: int = 0
-    #: Brackets that are open here.
+    #: The open brackets.
     opened: list[Part] = field(default_factory=list)
 
     @staticmethod
-    def of(source: Source, parts: Iterable[Part], signs: Signs, clock: Clock | None) -> Cursor:
-        """At the first of the lexemes of a text.
+    def of(
+        source: Source, parts: Iterable[Part], names: LexemeNames, clock: Clock | None
+    ) -> Cursor:
+        """A cursor at the first lexeme of a text.
 
-        Raises: ParseError where the text holds half a character; LimitError.
+        Raises: ParseError for a lone surrogate; LimitError.
         """
-        if not source.text.isascii() and (half := _HALF.search(source.text)):
+        if not source.text.isascii() and (half := _SURROGATE.search(source.text)):
             message = "expected a whole character, not one half of a surrogate pair"
             raise ParseError(message, source, Span(*half.span()), "write the character itself")
-        held: list[Part] = []
+        taken: list[Part] = []
         for part in parts:
-            if clock is not None and not len(held) % _LEXEMES:
-                clock.check(_LONG)
-            held.append(part)
-        return Cursor(source, held + held[-1:] * _AHEAD, signs, clock)
+            if clock is not None and not len(taken) % _LEXEMES_PER_CHECK:
+                clock.check(_TOO_LONG)
+            taken.append(part)
+        return Cursor(source, taken + taken[-1:] * _MAX_LOOKAHEAD, names, clock)
 
     @property
     def here(self) -> Part:
@@ -78,29 +81,29 @@ class Cursor:
 
     @property
     def span(self) -> Span:
-        """The place of the lexeme that comes next."""
+        """The span of the next lexeme."""
         return Span(self.here.start, self.here.end)
 
     def since(self, start: int) -> Span:
-        """From a place to the end of the lexeme taken last."""
+        """The span from ``start`` to the end of the previous lexeme."""
         return Span(start, max(start, self.parts[self.at - 1].end))
 
     def ahead(self, *kinds: str, by: int = 0) -> bool:
-        """Whether a lexeme of one of the kinds comes next, or ``by`` lexemes later."""
+        """Whether the next lexeme, or the one ``by`` lexemes later, is of one of the kinds."""
         return self.parts[self.at + by].type in kinds
 
     def take(self, *kinds: str) -> Part | None:
-        """The next lexeme, if it is of one of the kinds."""
+        """Take the next lexeme if it is of one of the kinds."""
         part = self.parts[self.at]
         if part.type not in kinds:
             return None
-        if self.clock is not None and not self.at % _LEXEMES:
-            self.clock.check(_LONG)
+        if self.clock is not None and not self.at % _LEXEMES_PER_CHECK:
+            self.clock.check(_TOO_LONG)
         self.at += 1
         return part
 
     def expect(self, kind: str, wanted: str, hint: str) -> Part:
-        """The next lexeme, which has to be of a kind.
+        """Take the next lexeme, which must be of one kind.
 
         Raises: ParseError
         """
@@ -110,9 +113,9 @@ class Cursor:
         return part
 
     def enter(self, bracket: Part) -> None:
-        """A bracket has been opened.
+        """Record an opening bracket that was taken.
 
-        Raises: ParseError where too many are open.
+        Raises: ParseError if the nesting is too deep.
         """
         self.opened.append(bracket)
         if len(self.opened) > NESTING:
@@ -121,43 +124,43 @@ class Cursor:
             raise ParseError(message, self.source, Span(bracket.start, bracket.end), hint)
 
     def leave(self, wanted: str, hint: str) -> Part:
-        """The bracket opened last is closed here.
+        """Take the closing bracket of the innermost open one.
 
-        Raises: ParseError where it is not.
+        Raises: ParseError if another lexeme comes next.
         """
-        part = self.take(self.signs.closing[self.opened[-1].type])
+        part = self.take(self.names.closing[self.opened[-1].type])
         if part is None:
             raise self.unexpected(wanted, hint)
         self.opened.pop()
         return part
 
     def check_length(self, part: Part) -> None:
-        """Raise LimitError for a string longer than a machine may be."""
+        """Raise LimitError for a string with more characters than a machine may have states."""
         if self.clock is not None:
             self.clock.limits.check("states", part.end - part.start, "shorten this string")
 
     def text(self, part: Part) -> str:
-        """A lexeme as it was written."""
+        """The text of a lexeme."""
         return self.source.text[part.start : part.end]
 
     def error(self, message: str, span: Span, hint: str, kind: str = "syntax") -> ParseError:
-        """An error at a place of the text."""
+        """An error at a span of the text."""
         return ParseError(message, self.source, span, hint, kind)
 
     def refused(self, what: str, span: Span, hint: str) -> ParseError:
-        """The error for what the notation has and no machine can be made of."""
+        """The error for syntax of the notation that has no automaton."""
         return self.error(f"{what} cannot be read", span, hint, "unsupported")
 
     def unexpected(self, wanted: str, hint: str) -> ParseError:
-        """The error for what stands here, where ``wanted`` has to come."""
+        """The error that ``wanted`` is expected instead of the next lexeme."""
         part = self.here
-        if part.type == NOTHING and (known := self._known()) is not None:
-            return known
+        if part.type == NOTHING and (foreign := self._foreign()) is not None:
+            return foreign
         bracket = self.opened[-1] if self.opened else None
-        if part.type in self.signs.closing.values():
+        if part.type in self.names.closing.values():
             return self._badly_closed(bracket)
         if bracket is not None and (part.type == END or self._begins_a_rule()):
-            closing = self.signs.shown[self.signs.closing[bracket.type]]
+            closing = self.names.shown[self.names.closing[bracket.type]]
             return self.error(
                 f"this '{self.text(bracket)}' is never closed: expected '{closing}'",
                 Span(bracket.start, bracket.end),
@@ -167,7 +170,7 @@ class Cursor:
         return self.error(f"expected {wanted}{after}, not {self.found}", self._wrong(), hint)
 
     def no_item(self, wanted: str, hint: str) -> ParseError:
-        """The error where an item has to stand and none does, in rules whose items are counted."""
+        """The error for a missing item, in a notation with counts after items."""
         text, span = self.text(self.here), self.span
         if self.ahead("TOKEN"):
             why = "a grammar here is a language of texts, whatever the vocabulary: write its text"
@@ -178,7 +181,7 @@ class Cursor:
         return self.unexpected(wanted, hint)
 
     def _begins_a_rule(self) -> bool:
-        return self.ahead("NAME") and self.ahead(self.signs.define, "ATTRIBUTES", by=1)
+        return self.ahead("NAME") and self.ahead(self.names.define, "ATTRIBUTES", by=1)
 
     def _badly_closed(self, bracket: Part | None) -> ParseError:
         found = self.found
@@ -187,8 +190,8 @@ class Cursor:
                 f"{found} closes nothing", self._wrong(), "put the opening bracket before"
             )
         line, column = self.source.position(bracket.start)
-        closing = self.signs.shown[self.signs.closing[bracket.type]]
-        if self.here.type == self.signs.closing[bracket.type]:
+        closing = self.names.shown[self.names.closing[bracket.type]]
+        if self.here.type == self.names.closing[bracket.type]:
             return self.error(
                 f"expected something before {found}", self._wrong(), "write what it closes over"
             )
@@ -199,22 +202,22 @@ class Cursor:
             f"write '{closing}'",
         )
 
-    def _known(self) -> ParseError | None:
-        """The error for a place where no lexeme begins, if it looks like something known."""
+    def _foreign(self) -> ParseError | None:
+        """The error for a position without a lexeme, if the text looks like foreign syntax."""
         start = self.here.start
-        rest = self.source.text[start : start + _SEEN]
-        for opening, what, close in self.signs.unclosed:
+        rest = self.source.text[start : start + _SNIPPET]
+        for opening, what, close in self.names.unclosed:
             if found := re.match(opening, rest):
                 span = Span(start, start + found.end())
                 return self.error(f"this {what} is never closed", span, f"end it with {close}")
-        for pattern, message, hint in self.signs.foreign:
+        for pattern, message, hint in self.names.foreign:
             if found := re.match(pattern, rest):
                 return self.error(message, Span(start, start + max(1, found.end())), hint)
         return None
 
     @property
     def found(self) -> str:
-        """What stands here, in words."""
+        """The next lexeme in words."""
         if self.here.type == END:
             return "the end of the text"
         if self.here.type != NOTHING:
@@ -223,7 +226,7 @@ class Cursor:
         return f"'{character}'" if character.isprintable() else repr(character)
 
     def _wrong(self) -> Span:
-        """What should not stand here; at the end of the text the place after the last sign."""
+        """The span of the next lexeme; at the end of the text the position after the last one."""
         if self.here.type == END:
             end = max(len(self.source.text.rstrip()), self.parts[self.at - 1].end if self.at else 0)
             return Span(end, end)
@@ -233,13 +236,13 @@ class Cursor:
         return Lexeme(part.type, self.text(part), Span(part.start, part.end)).shown
 
 
-#: The least and the greatest number of copies; None where there is no greatest.
+#: The least and the greatest number of copies; None for no upper bound.
 Bounds = tuple[int, int | None]
 
-#: By the kinds of their lexemes.
+#: The bounds of the postfix operators, by kind of lexeme.
 POSTFIX: dict[str, Bounds] = {"STAR": (0, None), "PLUS": (1, None), "OPTIONAL": (0, 1)}
-#: Digits of a bound: nobody counts so far, and no machine either.
-_DIGITS = 9
+#: The most digits of a bound; no automaton is that large.
+_MAX_DIGITS = 9
 
 
 def take_bounds(cursor: Cursor) -> Bounds | None:
@@ -252,7 +255,7 @@ def take_bounds(cursor: Cursor) -> Bounds | None:
     count = cursor.take("COUNT")
     if count is None:
         return None
-    # xgrammar writes -1 where there is no end
+    # xgrammar writes -1 for no upper bound
     written = cursor.text(count)[1:-1].replace("-1", "")
     bounds = [bound.strip() for bound in written.split(",")]
     span = Span(count.start, count.end)
@@ -263,13 +266,13 @@ def take_bounds(cursor: Cursor) -> Bounds | None:
 
 
 def checked_bounds(cursor: Cursor, written: list[str], span: Span) -> Bounds:
-    """One number, or two of which either may be missing, as they were written.
+    """The bounds of one number, or of two numbers of which either may be empty.
 
     Raises: ParseError
     """
-    if not all(len(bound) <= _DIGITS and bound.isdigit() for bound in written if bound):
-        message = f"expected bounds of at most {_DIGITS} decimal digits"
-        raise cursor.error(message, span, "leave the upper bound out where there is none")
+    if not all(len(bound) <= _MAX_DIGITS and bound.isdigit() for bound in written if bound):
+        message = f"expected bounds of at most {_MAX_DIGITS} decimal digits"
+        raise cursor.error(message, span, "leave the upper bound out if there is none")
     low = int(written[0] or 0)
     high = low if len(written) == 1 else int(written[1]) if written[1] else None
     if high is not None and high < low:

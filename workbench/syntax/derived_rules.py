@@ -1,10 +1,10 @@
-"""Rules that a parser adds: large counted repetitions, and substrings in chunks.
+"""Rules that a parser adds: for large counted repetitions, and for substrings in chunks.
 
-The texts are the same and so are the ways to read one: how many blocks of each size there are is
-decided by how many copies there are.
+``CountRules`` replaces a large count by rules for 1, 2, 4 … copies. The language does not change,
+nor does the number of derivations: the number of copies decides which blocks are used.
 
-``%regex`` of llguidance and ``Substring()`` of xgrammar: any chunks that stand beside each other,
-joined; none of them too.
+``substring_rules`` is ``%regex`` of llguidance and ``Substring()`` of xgrammar: any contiguous run
+of chunks, the empty one included.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from workbench.syntax.grammar_tree import (
 )
 from workbench.syntax.regex.tree import Concat, Regex, Repeat
 
-#: So many copies are left to be written out; a machine of them is made in a quarter of a second.
-LARGE = 4_096
-#: How a regex begins that has flags.
+#: The most copies that are unrolled; their automaton takes a quarter of a second.
+MAX_UNROLLED = 4_096
+#: The beginning of a regex with flags.
 _FLAGS = re.compile(r"\(\?[imsx]+:")
 
 
-class Counting:
-    """Rules for large counts, with names from whoever knows which are free."""
+class CountRules:
+    """Creates the rules for large counts; ``fresh`` returns unused rule names."""
 
     def __init__(self, fresh: Callable[[str], str]) -> None:
         self.fresh = fresh
@@ -43,7 +43,7 @@ class Counting:
 
     def repetition(self, item: Expression, low: int, high: int | None, span: Span) -> Expression:
         """From ``low`` to ``high`` copies of an item."""
-        if max(low, high or 0) <= LARGE:
+        if max(low, high or 0) <= MAX_UNROLLED:
             return Repetition(item, low, high, span)
         one = self._rule("copy", item, span)
         blocks = [one]  # 1, 2, 4 … copies
@@ -59,7 +59,7 @@ class Counting:
         return Sequence(tuple(parts), span)
 
     def _up_to(self, most: int, blocks: list[Expression], span: Span) -> Expression:
-        """At most so many copies."""
+        """At most ``most`` copies."""
         nothing = Sequence((), span)
         #: Fewer than 1, 2, 4 … copies.
         fewer: list[Expression] = [nothing]
@@ -68,7 +68,7 @@ class Counting:
             less = fewer[-1]
             body = Choice((less, Sequence((blocks[size - 1], less), span)), span)
             fewer.append(self._rule(f"copies_below_{2**size}", body, span))
-        # a number of copies up to ``most`` has its bits up to some place, and a smaller one there
+        # a number up to ``most`` agrees with it in the bits above some bit, and is smaller there
         whole: Expression = nothing
         for size in range(len(fewer)):
             if most >> size & 1:
@@ -82,13 +82,13 @@ class Counting:
         return Nonterminal(name, span)
 
     def pattern(self, pattern: Pattern, text: Callable[[Span], str]) -> Expression:
-        """A regex, cut beside its large counts; ``text`` says how a part of it is written."""
+        """A regex split before and after its large counts; ``text`` returns the text of a part."""
         regex = pattern.regex
         parts = regex.parts if isinstance(regex, Concat) else (regex,)
         if pattern.stop is not Stop.ANYWHERE or not any(map(_is_large, parts)):
             return pattern
         items: list[Expression] = []
-        held: list[Regex] = []
+        pending: list[Regex] = []
 
         def leaf(*some: Regex) -> Pattern:
             span = some[0].span.to(some[-1].span)
@@ -97,40 +97,40 @@ class Counting:
 
         for part in (*parts, None):
             if part is not None and not _is_large(part):
-                held.append(part)
+                pending.append(part)
                 continue
-            if held:
-                items.append(leaf(*held))
-                held = []
+            if pending:
+                items.append(leaf(*pending))
+                pending = []
             if isinstance(part, Repeat):
                 items.append(self.repetition(leaf(part.part), part.low, part.high, part.span))
         return Sequence(tuple(items), pattern.span)
 
 
 def written_parts(source: Source, pattern: Pattern) -> Callable[[Span], str]:
-    """How a part of a regex is written, under the flags of the whole."""
+    """A function that returns the text of a part of a regex, with the flags of the whole."""
     flags = _FLAGS.match(pattern.text)
     opening, closing = (flags[0], ")") if flags else ("", "")
     return lambda span: f"{opening}{source.text[span.start : span.end]}{closing}"
 
 
 def _is_large(part: Regex) -> bool:
-    return isinstance(part, Repeat) and max(part.low, part.high or 0) > LARGE
+    return isinstance(part, Repeat) and max(part.low, part.high or 0) > MAX_UNROLLED
 
 
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]+")
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Words, white space and what stands between, as ``substring_words`` has them."""
+    """Words, white space and punctuation, as in ``substring_words`` of llguidance."""
     return tuple(_WORDS.findall(text))
 
 
-def pieces(chunks: Row[str], name: str, span: Span) -> tuple[Expression, tuple[Rule, ...]]:
-    """The pieces as an expression, and the rules it calls; their names begin with ``name``.
+def substring_rules(chunks: Row[str], name: str, span: Span) -> tuple[Expression, tuple[Rule, ...]]:
+    """The contiguous runs of chunks as an expression, and its rules, named after ``name``.
 
-    Characters that are a byte each are a ``Substrings`` leaf. Else there is a rule for every
-    place in the row: what begins there is nothing, or its chunk and what begins at the next.
+    Chunks of one ASCII character each become a ``Substrings`` leaf. Otherwise each chunk has a
+    rule: the chunk, then nothing or the rule of the next chunk.
     """
     chunks = [chunk for chunk in chunks if chunk]
     if all(len(chunk) == 1 and chunk.isascii() for chunk in chunks):

@@ -1,7 +1,8 @@
-"""The nodes of a grammar tree, and the functions that read or rewrite expressions.
+"""The nodes of a grammar tree, and functions over expressions.
 
-KBNF is read into these; GBNF, Lark and schemas can be read into the same nodes, so that
-one machine builder serves every notation.
+All notations of rules (KBNF, GBNF, Lark, JSON Schemas, dataclasses) become these nodes, so that
+one builder serves them. Traversal is that of ``regex.tree``; the regex of a ``Pattern`` and the
+argument of an ``Except`` are not children.
 """
 
 from __future__ import annotations
@@ -10,29 +11,38 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from workbench.base.source import Source, Span
 from workbench.syntax.regex.extensions import LABELS, Label, labels_in
-from workbench.syntax.regex.tree import Regex
+from workbench.syntax.regex.tree import (
+    Alternate,
+    Concat,
+    Group,
+    Leaf,
+    Regex,
+    Repeat,
+    same_nodes,
+    walk,
+)
 
 if TYPE_CHECKING:
     from workbench.base.dfa import Dfa
 
 
 class Stop(Enum):
-    """When a regex terminal may stop (reference: KBNF, ``#'…'``, ``#e'…'``, ``#ex'…'``)."""
+    """Where the match of a regex terminal may end (KBNF: ``#'…'``, ``#e'…'``, ``#ex'…'``)."""
 
-    #: A full match, at every place it could stop.
+    #: After any full match.
     ANYWHERE = "anywhere"
-    #: At the first non-empty match: no proper non-empty prefix matches.
+    #: After the shortest non-empty match: no proper non-empty prefix matches.
     FIRST_MATCH = "first match"
-    #: Any non-empty text no part of which matches.
+    #: Any non-empty text without a match inside.
     BEFORE_MATCH = "before match"
 
 
 @dataclass(frozen=True, slots=True)
-class Literal:
+class Literal(Leaf):
     """Exactly these bytes."""
 
     value: bytes
@@ -40,8 +50,8 @@ class Literal:
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
-    """A regex terminal; ``text`` is the pattern as the regex parser read it."""
+class Pattern(Leaf):
+    """A regex terminal; ``text`` is the pattern after unescaping."""
 
     regex: Regex
     stop: Stop
@@ -50,19 +60,19 @@ class Pattern:
 
 
 @dataclass(frozen=True, slots=True)
-class Substrings:
-    """All contiguous pieces of a byte string, the empty one among them."""
+class Substrings(Leaf):
+    """All substrings of a byte string, the empty one included."""
 
     value: bytes
     span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class Except:
-    """A non-empty text that contains none of the excepted strings, of at most ``limit`` bytes.
+class Except(Leaf):
+    """A non-empty text of at most ``limit`` bytes without any of the excepted strings.
 
-    ``excepted`` is a literal, or a nonterminal which expands to an alternation of
-    non-empty literals.
+    ``excepted`` is a literal, or a nonterminal that expands to an alternation of non-empty
+    literals.
     """
 
     excepted: Literal | Nonterminal
@@ -71,21 +81,21 @@ class Except:
 
 
 @dataclass(frozen=True, slots=True)
-class Automaton:
-    """The texts of a byte machine that its maker brings: a leaf no notation has a sign for.
+class Automaton(Leaf):
+    """The texts of a byte automaton, from a translator; no notation has syntax for it.
 
-    Leaves with the same machine, the same object, share its data however many they are.
+    Leaves with the same ``machine`` object share its data.
     """
 
     machine: Dfa
-    #: What pictures and explanations call it, such as ``any string``.
+    #: The name in pictures and explanations, such as ``any string``.
     label: str
     span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class Nonterminal:
-    """A call of the rules with that name."""
+class Nonterminal(Leaf):
+    """A call of the rules of that name."""
 
     name: str
     span: Span
@@ -93,28 +103,58 @@ class Nonterminal:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """One item after the other; no item: the empty text."""
+    """A sequence; without items the empty text."""
 
     items: tuple[Expression, ...]
     span: Span
 
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        """The items."""
+        return self.items
+
+    def rebuild(self, function: Callable[[Expression], Expression]) -> Sequence:
+        """The node with ``function`` applied to its children; itself where none changes."""
+        items = tuple(map(function, self.items))
+        return self if same_nodes(self.items, items) else Sequence(items, self.span)
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Any one of the options; there are at least two."""
+    """Any of at least two options."""
 
     options: tuple[Expression, ...]
     span: Span
 
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        """The options."""
+        return self.options
+
+    def rebuild(self, function: Callable[[Expression], Expression]) -> Choice:
+        """The node with ``function`` applied to its children; itself where none changes."""
+        options = tuple(map(function, self.options))
+        return self if same_nodes(self.options, options) else Choice(options, self.span)
+
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """From ``low`` to ``high`` copies of an item; ``high`` is None where there is no end."""
+    """From ``low`` to ``high`` copies of an item; ``high`` None is no upper bound."""
 
     item: Expression
     low: int
     high: int | None
     span: Span
+
+    @property
+    def children(self) -> tuple[Expression]:
+        """The item."""
+        return (self.item,)
+
+    def rebuild(self, function: Callable[[Expression], Expression]) -> Repetition:
+        """The node with ``function`` applied to its child; itself where that does not change."""
+        item = function(self.item)
+        return self if item is self.item else Repetition(item, self.low, self.high, self.span)
 
 
 Expression = (
@@ -136,56 +176,77 @@ class Rule:
 
     name: str
     body: Expression
-    #: The place of the name on the left.
+    #: The span of the name on the left.
     name_span: Span
-    #: The place of the whole rule.
+    #: The span of the whole rule.
     span: Span
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GrammarTree:
-    """All rules of a grammar, in the order they were written, with the text they come from."""
+    """All rules of a grammar in source order, with the source text."""
 
     rules: tuple[Rule, ...]
     source: Source
-    #: How a count is written after an item, of ``low`` and ``high``; empty where none can be.
+    #: The notation's syntax of a count, with ``{low}`` and ``{high}``; empty if there is none.
     counted: str = ""
 
 
-#: A node's kind and what it holds, nested; two nodes with one shape have one language.
+#: A node as nested tuples without spans; nodes with equal shapes have the same language.
 Shape = tuple[object, ...]
 
 
 def shape(node: Expression | Regex) -> Shape:
-    """What a node says, wherever it is written."""
+    """A node without its spans, as a hashable value."""
     return _shape(node)
 
 
 def _shape(node: object) -> Shape:
-    # every field of a node but its place; what is held is a node, nodes in a tuple, or plain
-    held = (getattr(node, field.name) for field in fields(node) if field.name != "span")  # type: ignore[arg-type]
-    return (type(node).__name__, *map(_held, held))
+    # all fields but the span: nodes, tuples of nodes, or plain values
+    values = (getattr(node, field.name) for field in fields(node) if field.name != "span")  # type: ignore[arg-type]
+    return (type(node).__name__, *map(_value, values))
 
 
-def _held(value: object) -> object:
+def _value(value: object) -> object:
     if isinstance(value, tuple):
-        return tuple(map(_held, value))
-    # what compares by identity, such as the machine of an ``Automaton``, stands for itself
+        return tuple(map(_value, value))
+    # an object that is compared by identity, such as the machine of an ``Automaton``, is kept
     if hasattr(value, "__dataclass_fields__") and type(value).__eq__ is not object.__eq__:
         return _shape(value)
     return value
 
 
 def calls(body: Expression) -> Iterator[Nonterminal]:
-    """All calls in an expression, from left to right; what ``except!`` names is none."""
-    match body:
-        case Nonterminal():
-            yield body
-        case Sequence(parts, _) | Choice(parts, _):
-            for part in parts:
-                yield from calls(part)
-        case Repetition(item, _, _, _):
-            yield from calls(item)
+    """All calls in an expression, from left to right, without the rules ``except!`` names."""
+    return (node for node in walk(body) if isinstance(node, Nonterminal))
+
+
+def referenced(body: Expression) -> Iterator[Nonterminal]:
+    """All calls in an expression and the rules ``except!`` names, from left to right."""
+    for node in walk(body):
+        named = node.excepted if isinstance(node, Except) else node
+        if isinstance(named, Nonterminal):
+            yield named
+
+
+def holds(node: Expression | Regex, of_leaf: Callable[[Any], bool]) -> bool:
+    """Whether a property of leaves holds of an expression or a regex.
+
+    It holds of a row if it holds of every part, of a choice if it holds of some option, and of
+    a repetition that may have no copy. "Derives some text" and "derives the empty text" are such
+    properties; ``of_leaf`` decides them for literals, calls, terminals and character sets.
+    """
+    match node:
+        case Leaf():
+            return of_leaf(node)
+        case Sequence() | Concat():
+            return all(holds(part, of_leaf) for part in node.children)
+        case Choice() | Alternate():
+            return any(holds(option, of_leaf) for option in node.children)
+        case Repetition(item=part, low=low) | Repeat(part=part, low=low):
+            return low == 0 or holds(part, of_leaf)
+        case Group(part=part):
+            return holds(part, of_leaf)
 
 
 def called(body: Expression) -> Iterator[str]:
@@ -194,10 +255,10 @@ def called(body: Expression) -> Iterator[str]:
 
 
 def all_called(body: Expression, rules: Mapping[str, Expression]) -> tuple[str, ...]:
-    """All rules that an expression calls, and that those call; other names are left out."""
+    """All rules that an expression calls, directly or not; unknown names are left out."""
     names = dict.fromkeys(name for name in called(body) if name in rules)
     waiting = list(names)
-    for name in waiting:  # grows while it is read
+    for name in waiting:  # grows during iteration
         for other in called(rules[name]):
             if other in rules and other not in names:
                 names[other] = None
@@ -205,13 +266,13 @@ def all_called(body: Expression, rules: Mapping[str, Expression]) -> tuple[str, 
     return tuple(names)
 
 
-def without_idle(rules: Iterable[Rule], idle: Container[str]) -> list[Rule]:
-    """The rules, without those of the ``idle`` that no rule which is left calls but itself."""
+def without_unused(rules: Iterable[Rule], idle: Container[str]) -> list[Rule]:
+    """The rules without those of ``idle`` that no remaining other rule calls."""
     left = {rule.name: rule for rule in rules}
     others_of = {name: {*called(rule.body)} - {name} for name, rule in left.items()}
     callers = Counter(other for others in others_of.values() for other in others)
     waiting = [name for name in left if name in idle and not callers[name]]
-    for name in waiting:  # grows while it is read
+    for name in waiting:  # grows during iteration
         del left[name]
         for other in others_of[name]:
             callers[other] -= 1
@@ -221,28 +282,20 @@ def without_idle(rules: Iterable[Rule], idle: Container[str]) -> list[Rule]:
 
 
 def renamed(body: Expression, name: Callable[[str], str]) -> Expression:
-    """The expression with ``name`` of every name it calls; ``except!`` is left as it is."""
-    match body:
-        case Nonterminal(called, span):
-            return Nonterminal(name(called), span)
-        case Sequence(items, span):
-            return Sequence(tuple(renamed(item, name) for item in items), span)
-        case Choice(options, span):
-            return Choice(tuple(renamed(option, name) for option in options), span)
-        case Repetition(item, low, high, span):
-            return Repetition(renamed(item, name), low, high, span)
-        case _:
-            return body
+    """The expression with every called name replaced by ``name`` of it; not in ``except!``."""
+    if isinstance(body, Nonterminal):
+        return Nonterminal(name(body.name), body.span)
+    return body.rebuild(lambda part: renamed(part, name))
 
 
 class Names:
-    """The names that are taken."""
+    """A set of names in use."""
 
     def __init__(self, taken: Iterable[str]) -> None:
         self.taken = set(taken)
 
     def fresh(self, base: str) -> str:
-        """The name, or with a number after it, such as no rule has; it is taken from now on."""
+        """An unused name, ``base`` or with a number appended; it is in use from now on."""
         name, number = base, 1
         while name in self.taken:
             number += 1
@@ -252,22 +305,13 @@ class Names:
 
 
 def may_have_labels(source: Source) -> bool:
-    """Whether the name of a label stands in a text at all."""
+    """Whether a text contains the name of a label."""
     return any(label.name in source.text for label in LABELS)
 
 
 def labels_in_rules(tree: GrammarTree) -> Iterator[tuple[Label, Span]]:
-    """Every label of the rules with its place, from the first rule on."""
+    """Every label of the rules with its span, in source order."""
     for rule in tree.rules:
-        yield from _labels_in(rule.body)
-
-
-def _labels_in(node: Expression) -> Iterator[tuple[Label, Span]]:
-    match node:
-        case Pattern(regex=regex):
-            yield from labels_in(regex)
-        case Sequence(items=parts) | Choice(options=parts):
-            for part in parts:
-                yield from _labels_in(part)
-        case Repetition(item=item):
-            yield from _labels_in(item)
+        for node in walk(rule.body):
+            if isinstance(node, Pattern):
+                yield from labels_in(node.regex)

@@ -1,4 +1,4 @@
-"""Sets of code points or bytes as ranges: sets come in, sorted disjoint sets go out."""
+"""Sets of code points or bytes, as sorted disjoint ranges."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from collections.abc import Iterable
 Ranges = tuple[tuple[int, int], ...]
 
 MAX_CODE_POINT = 0x10FFFF
-#: Every code point that can be written in UTF-8: all but the surrogates.
+#: Every code point that UTF-8 can encode: all but the surrogates.
 ANY_CHARACTER: Ranges = ((0, 0xD7FF), (0xE000, MAX_CODE_POINT))
 ANY_BYTE: Ranges = ((0, 0xFF),)
 
 
 def normalized(pieces: Iterable[tuple[int, int]]) -> Ranges:
-    """The same members, sorted, with ranges that overlap or touch made one."""
+    """The ranges sorted, with overlapping and adjacent ranges merged."""
     merged: list[tuple[int, int]] = []
     for low, high in sorted(pieces):
         if merged and low <= merged[-1][1] + 1:
@@ -65,12 +65,12 @@ def contains(ranges: Ranges, member: int) -> bool:
 
 
 def size(ranges: Ranges) -> int:
-    """How many members a set has."""
+    """The number of members of a set."""
     return sum(high - low + 1 for low, high in ranges)
 
 
 def _gaps(ranges: Ranges) -> Ranges:
-    """What lies outside a set, from 0 to the last code point, the surrogates included."""
+    """The complement of a set, from 0 to the last code point, surrogates included."""
     gaps: list[tuple[int, int]] = []
     start = 0
     for low, high in ranges:

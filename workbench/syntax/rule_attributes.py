@@ -1,9 +1,8 @@
-"""Attributes of rules, and the hooks for parts of a notation that need machines or schemas.
+"""Attributes of rules in llguidance's Lark and xgrammar's EBNF, such as ``[lazy]``.
 
-Syntax knows neither. The floor that reads texts in every notation hands in one who does; without
-one, such parts of a grammar are refused by their names.
-
-llguidance's Lark and xgrammar's EBNF have them.
+Attributes and some operators need automata or JSON Schemas, on which ``syntax`` does not depend.
+The caller passes an implementation of ``LanguageOperations`` (``grammar.notations`` does); without
+one, the parser rejects these parts of a grammar by name.
 """
 
 from __future__ import annotations
@@ -26,26 +25,26 @@ if TYPE_CHECKING:
 Rules = Mapping[str, Expression]
 
 
-class Beyond(Protocol):
-    """Operations on the texts of expressions; none of the rules they call needs a stack.
+class LanguageOperations(Protocol):
+    """Operations on the languages of expressions, which must not need a stack.
 
-    Raises: BuildError where one does; LimitError.
+    Raises: BuildError for one that does; LimitError.
     """
 
     def both(self, parts: abc.Sequence[Expression], rules: Rules) -> Dfa:
-        """The texts of all the parts."""
+        """The intersection of the parts."""
         ...
 
     def but(self, whole: Expression | None, part: Expression, rules: Rules) -> Dfa:
-        """The texts of the whole, or all texts, that are none of the part."""
+        """The texts of ``whole``, or all texts, without those of ``part``."""
         ...
 
     def shortest(self, part: Expression, rules: Rules) -> Dfa:
-        """The texts of a part no shorter beginning of which is one."""
+        """The texts of a part without a proper prefix that is also a text of it."""
         ...
 
     def at_most(self, part: Expression, characters: int, rules: Rules) -> Dfa:
-        """The texts of a part that have no more characters."""
+        """The texts of a part with at most ``characters`` characters."""
         ...
 
     def schema(self, source: Source) -> GrammarTree:
@@ -56,9 +55,10 @@ class Beyond(Protocol):
         ...
 
 
-#: These say how something is sampled or kept, and nothing about the texts.
-_SILENT = frozenset({"capture", "stop_capture", "temperature"})
-_DIGITS = 9
+#: Attributes that do not change the language.
+_IGNORED = frozenset({"capture", "stop_capture", "temperature"})
+#: The most digits of ``max_chars``.
+_MAX_DIGITS = 9
 _HINT = "write for example [lazy]"
 
 
@@ -67,28 +67,28 @@ class Attribute:
     """``name`` or ``name=value`` between brackets after a rule's name."""
 
     name: str
-    #: A number as it was written, a body of the notation, or nothing.
+    #: The digits of a number, an expression of the notation, or None.
     value: object
     span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What the attributes of a rule say about its texts."""
+class RuleOptions:
+    """What the attributes of a rule require of its texts."""
 
-    #: The shortest texts alone.
+    #: Only texts without a proper prefix that matches.
     lazy: bool = False
-    #: What comes after the body.
+    #: An expression that follows the body.
     end: object = None
-    #: How many characters there may be.
+    #: The most characters of a text.
     characters: int | None = None
-    #: The attribute that says so, and its place.
+    #: The last attribute that matters, and its span.
     name: str = ""
     span: Span = Span(0, 0)  # noqa: RUF009  # frozen
 
     @property
     def plain(self) -> bool:
-        """Whether nothing is said."""
+        """Whether no attribute matters."""
         return not self.name
 
 
@@ -98,50 +98,52 @@ def take_attributes(cursor: Cursor, value: Callable[[], object]) -> tuple[Attrib
     Raises: ParseError
     """
     bracket = cursor.take("ATTRIBUTES")
-    assert bracket is not None, "looked for before"
+    assert bracket is not None, "the caller checks the bracket"
     cursor.enter(bracket)
-    told: list[Attribute] = []
+    attributes: list[Attribute] = []
     while not cursor.ahead("RBRACKET"):
         start = cursor.here.start
         name = cursor.text(cursor.expect("NAME", "an attribute", _HINT))
         given = value() if cursor.take("EQUALS") else None
-        told.append(Attribute(name, given, cursor.since(start)))
+        attributes.append(Attribute(name, given, cursor.since(start)))
         if not cursor.take("COMMA") and not cursor.ahead("RBRACKET"):
             raise cursor.unexpected("',' or ']'", _HINT)
     cursor.leave("',' or ']'", _HINT)
-    return tuple(told)
+    return tuple(attributes)
 
 
-def wanted(source: Source, attributes: Iterable[Attribute]) -> Wanted:
-    """What attributes ask for.
+def rule_options(source: Source, attributes: Iterable[Attribute]) -> RuleOptions:
+    """The options that attributes set.
 
-    ``stop`` and ``suffix`` come to the same texts: the first match of the body and what ends it.
+    ``stop`` and ``suffix`` define the same texts: the shortest match of the body and its end.
 
-    Raises: ParseError for one that asks for more than a text can show, or that does not exist.
+    Raises: ParseError for an unknown attribute, or one that does not define a set of texts.
     """
-    want = Wanted()
+    options = RuleOptions()
     for attribute in attributes:
-        if attribute.name in _SILENT:
+        if attribute.name in _IGNORED:
             continue
-        want = replace(_asked(source, attribute, want), name=attribute.name, span=attribute.span)
-    return want
+        options = replace(
+            _with_attribute(source, attribute, options), name=attribute.name, span=attribute.span
+        )
+    return options
 
 
-def _asked(source: Source, attribute: Attribute, want: Wanted) -> Wanted:
+def _with_attribute(source: Source, attribute: Attribute, options: RuleOptions) -> RuleOptions:
     name, value, span = attribute.name, attribute.value, attribute.span
     if name == "lazy" and value is None:
-        return replace(want, lazy=True)
+        return replace(options, lazy=True)
     if name in ("stop", "suffix") and value is not None and not isinstance(value, str):
         if isinstance(value, Literal) and not value.value:
             message = f"an empty {name} cannot be read: it needs the end token"
             hint = "write the text that ends it"
             raise ParseError(message, source, span, hint, "unsupported")
-        return replace(want, lazy=True, end=value)
+        return replace(options, lazy=True, end=value)
     if name == "max_chars" and isinstance(value, str) and value.isdigit():
-        if len(value) > _DIGITS:
+        if len(value) > _MAX_DIGITS:
             hint = "leave the attribute out"
             raise ParseError("expected a smaller number", source, span, hint)
-        return replace(want, characters=int(value))
+        return replace(options, characters=int(value))
     if name == "max_tokens":
         message = "max_tokens cannot be read: how many tokens a text has depends on the vocabulary"
         hint = "bound the characters: [max_chars=100], or a count such as {0,100}"
@@ -151,24 +153,24 @@ def _asked(source: Source, attribute: Attribute, want: Wanted) -> Wanted:
     raise ParseError(message, source, span, hint)
 
 
-def cut_short(
+def apply_options(
     body: Expression,
     end: Expression | None,
-    want: Wanted,
+    options: RuleOptions,
     label: str,
-    beyond: Beyond,
+    operations: LanguageOperations,
     called_by: Callable[[Expression], Rules],
 ) -> Expression:
-    """A body as its attributes want it, with what ends it; ``called_by`` tells its rules.
+    """The body of a rule with its options applied; ``called_by`` returns the rules it calls.
 
-    Raises: BuildError where its texts need a stack; LimitError.
+    Raises: BuildError if its texts need a stack; LimitError.
     """
     span = body.span
     if end is not None:
         body = Sequence((body, end), span)
-    if want.lazy:
-        body = Automaton(beyond.shortest(body, called_by(body)), label, span)
-    if want.characters is not None:
-        machine = beyond.at_most(body, want.characters, called_by(body))
+    if options.lazy:
+        body = Automaton(operations.shortest(body, called_by(body)), label, span)
+    if options.characters is not None:
+        machine = operations.at_most(body, options.characters, called_by(body))
         body = Automaton(machine, label, span)
     return body

@@ -1,8 +1,7 @@
 r"""Escapes in the strings of GBNF and Lark.
 
-Both have ``\xHH``, ``\uHHHH`` and ``\UHHHHHHHH``, which are numbers of characters: ``\x80`` is
-U+0080, no byte. What else may follow a backslash differs. (KBNF has other numbers, see
-``kbnf_escapes``.)
+Both have ``\xHH``, ``\uHHHH`` and ``\UHHHHHHHH``, which are code points: ``\x80`` is U+0080, not a
+byte. The other escapes differ. (For KBNF see ``kbnf.kbnf_lexer``.)
 """
 
 from __future__ import annotations
@@ -29,17 +28,17 @@ _SURROGATES = range(0xD800, 0xE000)
 
 @dataclass(frozen=True, slots=True)
 class Escapes:
-    """What may follow a backslash in one notation."""
+    """The escapes of one notation."""
 
-    #: Letters that stand for other characters, and signs that stand for themselves.
+    #: The character after the backslash, and the character it represents.
     simple: Mapping[str, str]
     #: Whether ``\ud83d\ude00`` is one character.
     pairs: bool
-    #: The escapes there are, for whoever wrote another.
+    #: The hint for an unknown escape.
     hint: str
 
     def unescaped(self, source: Source, inside: Span) -> Unescaped:
-        """The text a string stands for, with the place of each of its characters.
+        """The text that a string represents, with the position of each character.
 
         Raises: ParseError of kind ``bad_escape``.
         """
@@ -51,7 +50,7 @@ class Escapes:
         return Unescaped(text, [*(span.start for _, span in characters), inside.end])
 
     def characters(self, source: Source, inside: Span) -> Iterator[tuple[int, Span]]:
-        """Each character as its number, with its place.
+        """The code point and the span of each character.
 
         Raises: ParseError of kind ``bad_escape``.
         """

@@ -1,6 +1,6 @@
-"""Prints grammar trees in notations with ``|``, brackets and ``* + ?``.
+"""Prints grammar trees in notations with ``|``, parentheses and ``* + ?``.
 
-How terminals, counts and rules look is each notation's own.
+Each notation has a subclass of ``TreePrinter`` that prints terminals, counts and the empty text.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from workbench.syntax.grammar_tree import (
     Substrings,
 )
 
-#: A choice that makes a longer line has a line for each option.
+#: The most characters of a line before a choice is printed with one line per option.
 WIDTH = 100
-#: The counts that have a sign.
+#: The postfix operator of a repetition from ``low`` to ``high``.
 POSTFIX = {(0, 1): "?", (0, None): "*", (1, None): "+"}
 
-#: What has no parts.
+#: A terminal.
 Leaf = Literal | Pattern | Substrings | Except | Automaton
 
 
 class TreePrinter(ABC):
-    """Writes rules in one notation."""
+    """Prints rules in one notation."""
 
     #: Between the name of a rule and its body, and after the body.
     define: ClassVar[str]
@@ -44,14 +44,14 @@ class TreePrinter(ABC):
 
     @abstractmethod
     def counted(self, part: str, low: int, high: int | None) -> str:
-        """An item, written already, a number of times that has no postfix sign."""
+        """A repetition of a printed item that has no postfix operator."""
 
     @abstractmethod
     def nothing(self) -> str:
-        """The empty text, where an item may stand."""
+        """The empty text as an item."""
 
     def rule(self, rule: Rule) -> str:
-        """One rule; a choice too long for a line has an option on each."""
+        """One rule; a choice that is too long for a line has one line per option."""
         head = f"{rule.name}{self.define}"
         line = f"{head}{self.choice(rule.body)}{self.end}"
         if len(line) <= WIDTH or not isinstance(rule.body, Choice):
@@ -64,19 +64,19 @@ class TreePrinter(ABC):
         return head + bar.join(options) + self.end
 
     def choice(self, node: Expression) -> str:
-        """What may stand between brackets."""
+        """An expression between parentheses, without them."""
         if isinstance(node, Choice):
             return " | ".join(self.sequence(option) for option in node.options)
         return self.sequence(node)
 
     def sequence(self, node: Expression) -> str:
-        """What may stand between two bars."""
+        """An option of a choice."""
         if isinstance(node, Sequence) and node.items:
             return " ".join(self.item(item) for item in node.items)
         return self.item(node)
 
     def item(self, node: Expression) -> str:
-        """What may stand in a sequence."""
+        """An item of a sequence."""
         if not isinstance(node, Repetition):
             return self.atom(node)
         part = self.atom(node.item)
@@ -85,7 +85,7 @@ class TreePrinter(ABC):
         return self.counted(part, node.low, node.high)
 
     def atom(self, node: Expression) -> str:
-        """What a postfix sign may follow."""
+        """An operand of a postfix operator."""
         match node:
             case Nonterminal(name):
                 return name

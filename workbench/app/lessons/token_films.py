@@ -34,7 +34,7 @@ from workbench.decoding.generate import after as state_after
 from workbench.drawing.drawable import Machine, draw, draw_tokens
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import describe_bytes, draw_token_fsa
-from workbench.grammar.label_encoding import signed
+from workbench.grammar.label_encoding import encode_labels
 from workbench.syntax.ranges import normalized
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -273,7 +273,7 @@ def _frame(world: World, graph: Graph, ids: _Ids, say: str) -> Frame:
 
 def _standing(world: World, ids: _Ids) -> str:
     """The state of the picture after some tokens."""
-    dfa = signed(world.grammar).dfa
+    dfa = encode_labels(world.grammar).dfa
     assert dfa is not None, "it was drawn"
     return str(dfa.run(b"".join(read_by(constraint_of(world), ids))))
 

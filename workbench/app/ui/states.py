@@ -27,7 +27,7 @@ from workbench.constraint.labels import label_vocabulary
 from workbench.drawing.drawable import OVER_TOKENS, Drawn, Machine
 from workbench.drawing.graph import Graph
 from workbench.drawing.reductions import calm, fold_counts
-from workbench.grammar.label_encoding import named, signed, spelt
+from workbench.grammar.label_encoding import encode_labels, plain_text, show_labels
 from workbench.pushdown.runner import Runner
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -192,9 +192,9 @@ def _reached(compiled: Compiled, followed: PicturedMachine, state: int) -> Recor
     text = _text_to(compiled, followed, state)
     if text is None:
         return {}
-    told: Record = {"reached": visible(named(text))}
+    told: Record = {"reached": visible(show_labels(text))}
     try:
-        reached = _places(compiled).after(spelt(text))
+        reached = _places(compiled).after(plain_text(text))
     except LimitError:
         return told
     if reached is None:
@@ -225,7 +225,7 @@ def _text_to(compiled: Compiled, followed: PicturedMachine, state: int) -> bytes
     if followed is PicturedMachine.CHARACTERS:
         assert characters is not None, "a machine was drawn of it"
         return _shortest(_Automaton(characters), state)
-    pictured = signed(grammar)
+    pictured = encode_labels(grammar)
     network = pictured.network if followed is PicturedMachine.NETWORK else pictured.rules
     return _shortest(_Situations(Runner(network, grammar.limits)), state)
 

@@ -35,7 +35,7 @@ from workbench.drawing.machine_files import Att, detokenizer_att, dfa_att, token
 from workbench.grammar.export.registry import PROGRAMS, export, quoted
 from workbench.grammar.gallery import Gallery
 from workbench.grammar.grammar import Grammar
-from workbench.grammar.label_encoding import labels_of, signed
+from workbench.grammar.label_encoding import encode_labels, labels_of
 from workbench.grammar.notations import Notation
 from workbench.pushdown.pda import pda
 from workbench.vocabulary.vocabulary import Vocabulary
@@ -92,8 +92,8 @@ def _signed(
 ) -> tuple[Grammar, Vocabulary | None]:
     """Both with a sign for each terminal label; the detokenizer has none."""
     if machine is Machine.DETOKENIZER or vocabulary is None or not labels_of(grammar):
-        return signed(grammar), vocabulary
-    return signed(grammar), label_vocabulary(vocabulary)
+        return encode_labels(grammar), vocabulary
+    return encode_labels(grammar), label_vocabulary(vocabulary)
 
 
 def _proper(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> ProperAutomaton:

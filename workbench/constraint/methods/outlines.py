@@ -42,7 +42,7 @@ from workbench.base.limits import LIMITS, Clock, Limits
 from workbench.base.source import Source, Span
 from workbench.constraint.mask import TokenMask, pack
 from workbench.constraint.token_machines import TokenByToken
-from workbench.grammar.export.as_regex import NotSoError, RuleRegexes
+from workbench.grammar.export.as_regex import NotLinearError, RuleRegexes
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.cfg import gathered
 from workbench.syntax.grammar_tree import Expression, Literal, Pattern, Stop
@@ -88,7 +88,7 @@ def regex_of(grammar: Grammar, limits: Limits = LIMITS) -> Regex:
     try:
         rules = RuleRegexes(gathered(grammar.tree), leaf, _MAX_REGEX_LENGTH, limits.clock())
         return rules.regex(grammar.start)
-    except NotSoError as error:
+    except NotLinearError as error:
         raise refused(
             source, error.call.span, f"a rule that calls itself before its end, {error.call.name!r}"
         ) from None
@@ -276,14 +276,10 @@ def _sets(regex: Regex, seen: set[int]) -> Iterator[Ranges]:
     if id(regex) in seen:
         return
     seen.add(id(regex))
-    match regex:
-        case Characters() | Bytes():
-            yield characters_of(regex)
-        case Concat(parts=parts) | Alternate(options=parts):
-            for part in parts:
-                yield from _sets(part, seen)
-        case Repeat(part=part) | Group(part=part):
-            yield from _sets(part, seen)
+    if isinstance(regex, Characters | Bytes):
+        yield characters_of(regex)
+    for part in regex.children:
+        yield from _sets(part, seen)
 
 
 class _StepClock:

@@ -1,7 +1,7 @@
 """Writes a grammar whose language needs no stack as one pattern.
 
-Rules are inserted where they are called. Those that call each other in a cycle, each call at the
-end of its rule (or each at the beginning), are states of a graph whose paths are the regex.
+Rules are inlined. Rules that call each other in a cycle, each call at the end of its rule (or each
+at the beginning), become states of a graph whose paths are the regex.
 """
 
 from __future__ import annotations
@@ -37,23 +37,22 @@ from workbench.syntax.regex.reader import Dialect
 from workbench.syntax.regex.tree import Regex
 from workbench.syntax.tree_printer import Leaf
 
-#: Before and after all rules of a circle: names no rule has.
+#: Additional initial and final states of a component; no rule has these names.
 _BEFORE, _AFTER = "<", ">"
 
 
-class NotSoError(Exception):
-    """The rules call themselves in another way than at their ends, or at their beginnings."""
+class NotLinearError(Exception):
+    """A recursive call is neither at the end nor at the beginning of its rule."""
 
     def __init__(self, call: Nonterminal) -> None:
-        #: Such a call.
         self.call = call
 
 
 class RuleRegexes:
-    """The regexes of rules, each made once.
+    """The regexes of rules, cached.
 
-    Raises: NotSoError, TooLongError past ``most`` characters; LimitError past the clock's time.
-    Source: Arden 1961, "Delayed-logic and finite-state machines", for right and left linear rules.
+    Raises: NotLinearError, TooLongError past ``most`` characters; LimitError past the clock's time.
+    Source: Arden 1961, "Delayed-logic and finite-state machines", for right- and left-linear rules.
     """
 
     def __init__(
@@ -69,14 +68,18 @@ class RuleRegexes:
         self._clock = clock
         self._made: dict[str, Regex] = {}
         called = {name: {call.name for call in calls(body)} for name, body in rules.items()}
-        self._circle = {name: circle for circle in circles(called) for name in circle}
+        self._component = {name: component for component in circles(called) for name in component}
 
     def regex(self, name: str) -> Regex:
         """The texts of a rule."""
         if name not in self._made:
             self._clock.check()
-            circle = self._circle.get(name)
-            made = self._of(self._rules[name]) if circle is None else self._in_circle(name, circle)
+            component = self._component.get(name)
+            made = (
+                self._of(self._rules[name])
+                if component is None
+                else self._of_component(name, component)
+            )
             if len(pattern(made)) > self._most:
                 raise TooLongError
             self._made[name] = made
@@ -95,89 +98,90 @@ class RuleRegexes:
             case leaf:
                 return self._leaf(leaf)
 
-    def _in_circle(self, name: str, circle: frozenset[str]) -> Regex:
+    def _of_component(self, name: str, component: frozenset[str]) -> Regex:
         try:
             edges = [
                 (member, regex, _AFTER if after is None else after)
-                for member in sorted(circle)
-                for regex, after in self._ways(self._rules[member], circle, at_end=True)
+                for member in sorted(component)
+                for regex, after in self._alternatives(self._rules[member], component, at_end=True)
             ]
             return Paths([(_BEFORE, EMPTY, name), *edges], self._most).between(
                 _BEFORE, _AFTER, self._clock
             )
-        except NotSoError:
+        except NotLinearError:
             edges = [
                 (_BEFORE if before is None else before, regex, member)
-                for member in sorted(circle)
-                for regex, before in self._ways(self._rules[member], circle, at_end=False)
+                for member in sorted(component)
+                for regex, before in self._alternatives(
+                    self._rules[member], component, at_end=False
+                )
             ]
             return Paths([*edges, (name, EMPTY, _AFTER)], self._most).between(
                 _BEFORE, _AFTER, self._clock
             )
 
-    def _ways(
-        self, node: Expression, circle: frozenset[str], *, at_end: bool
+    def _alternatives(
+        self, node: Expression, component: frozenset[str], *, at_end: bool
     ) -> Iterator[tuple[Regex, str | None]]:
-        """The ways through a rule: what it reads, and the rule of the circle called beside it."""
+        """The alternatives of a rule: a regex, and the rule of the component called next to it."""
         match node:
-            case Nonterminal(name) if name in circle:
+            case Nonterminal(name) if name in component:
                 yield EMPTY, name
             case Choice(options):
                 for option in options:
-                    yield from self._ways(option, circle, at_end=at_end)
+                    yield from self._alternatives(option, component, at_end=at_end)
             case Repetition(item, 0, 1):
                 yield EMPTY, None
-                yield from self._ways(item, circle, at_end=at_end)
+                yield from self._alternatives(item, component, at_end=at_end)
             case Sequence((_, *_) as items):
                 inner, outer = (items[:-1], items[-1]) if at_end else (items[1:], items[0])
-                self._refuse(inner, circle)
+                self._refuse(inner, component)
                 rest = concat(*map(self._of, inner))
-                for regex, called in self._ways(outer, circle, at_end=at_end):
+                for regex, called in self._alternatives(outer, component, at_end=at_end):
                     yield concat(rest, regex) if at_end else concat(regex, rest), called
             case _:
-                self._refuse((node,), circle)
+                self._refuse((node,), component)
                 yield self._of(node), None
 
     @staticmethod
-    def _refuse(parts: tuple[Expression, ...], circle: frozenset[str]) -> None:
-        """Raise NotSoError at the first call of a rule of the circle."""
+    def _refuse(parts: tuple[Expression, ...], component: frozenset[str]) -> None:
+        """Raise NotLinearError at the first call of a rule of the component."""
         for part in parts:
             for call in calls(part):
-                if call.name in circle:
-                    raise NotSoError(call)
+                if call.name in component:
+                    raise NotLinearError(call)
 
 
-#: Characters of a pattern nobody would read any more, and some engines would not either.
-LONGEST = 20_000
+#: The most characters of a pattern; some engines do not accept longer ones.
+MAX_REGEX_LENGTH = 20_000
 
 
-class _TornError(Exception):
-    """Two leaves may share a character: the whole machine has to be asked."""
+class _SplitCharacterError(Exception):
+    """Two terminals may share a character: only the whole machine has a regex over characters."""
 
 
 def write_regex(
-    grammar: Grammar, longest: int = LONGEST, dialect: Dialect | None = Dialect.PYTHON
+    grammar: Grammar, longest: int = MAX_REGEX_LENGTH, dialect: Dialect | None = Dialect.PYTHON
 ) -> str:
-    """The texts of a grammar as a regex, for ``re.fullmatch``; one that is there stays as it is.
+    """The texts of a grammar as a regex for ``re.fullmatch``; a regex is returned unchanged.
 
-    Without a ``dialect`` it is written in what every engine reads alike. Terminal labels stay what
-    they are in Python's dialect, though of all engines only this one knows them.
+    ``dialect`` None is the syntax that all engines read alike. Python's dialect keeps terminal
+    labels, which only this library supports.
 
-    Rules are written in where they are called; where they call each other in another way than at
-    their ends, states are taken out of the automaton. Texts are UTF-8: byte strings that are
-    none, which some languages hold, no regex over characters reads.
+    Rules are inlined. If their recursion is not linear, states are eliminated from the automaton.
+    Byte strings that are not valid UTF-8, which some languages contain, are left out.
 
-    Raises: BuildError where the language needs a stack, or the pattern would have more than
+    Raises: BuildError if the language needs a stack, or the pattern would have more than
             ``longest`` characters; LimitError.
     """
     text = grammar.source.text
-    labels = dialect is Dialect.PYTHON  # that of regexes here
+    labels = dialect is Dialect.PYTHON  # the dialect of regexes in this library
     own = grammar.regex
     if own is not None and labels and (_python_reads(text) or any(labels_in(own))):
         return text
     regex = _of_tree(grammar, longest, labels)
     if regex is None and isinstance(grammar.reader, Network):
-        _refuse_circles(grammar)
+        _refuse_recursion(grammar)
     elif regex is None:
         regex = _of_machine(grammar, longest)
     if regex is None:
@@ -193,9 +197,9 @@ def write_regex(
 
 
 def _of_tree(grammar: Grammar, longest: int, labels: bool) -> Regex | None:
-    """The regex as the author structured it; None where it is longer or not so structured."""
+    """The regex that follows the structure of the rules; None if it is too long or not linear."""
     if grammar.tree is None:
-        assert grammar.regex is not None, "made from the one or the other"
+        assert grammar.regex is not None, "a grammar has a regex or a tree"
         whole = Pattern(grammar.regex, Stop.ANYWHERE, grammar.source.text, _start(grammar))
         return Leaves("a regex", grammar.source, {}, grammar.limits, labels).regex(whole)
     work = grammar.limits.begun()
@@ -206,14 +210,14 @@ def _of_tree(grammar: Grammar, longest: int, labels: bool) -> Regex | None:
         if (made := leaves.regex(node)) is not None:
             return made
         if cuts_characters(leaves.folded(node)):
-            raise _TornError
+            raise _SplitCharacterError
         if (made := leaves.short(node, longest)) is None:
             raise TooLongError
         return made
 
     try:
         return RuleRegexes(cfg.rules, leaf, longest, work.clock()).regex(grammar.start)
-    except (NotSoError, TooLongError, _TornError):
+    except (NotLinearError, TooLongError, _SplitCharacterError):
         return None
 
 
@@ -222,12 +226,12 @@ def _of_machine(grammar: Grammar, longest: int) -> Regex | None:
         dfa = grammar.dfa
     except LimitError:
         return None
-    assert dfa is not None, "it needs no stack"
+    assert dfa is not None, "the language needs no stack"
     return machine_regex(fold(dfa), longest, grammar.limits.begun())
 
 
 def _python_reads(text: str) -> bool:
-    """Whether Python's ``re`` reads a pattern, and reads it as we do, today and tomorrow."""
+    """Whether Python's ``re`` compiles a pattern without warnings, with the same meaning."""
     if any(f"<{name}>" in text for name in EXTENSIONS):
         return False
     try:
@@ -240,14 +244,14 @@ def _python_reads(text: str) -> bool:
 
 
 def _start(grammar: Grammar) -> Span:
-    """Where the start rule is named."""
+    """The span of the start rule's name."""
     rules = grammar.tree.rules if grammar.tree is not None else ()
     named = (rule.name_span for rule in rules if rule.name == grammar.start)
     return next(named, Span(0, len(grammar.source.text)))
 
 
-def _refuse_circles(grammar: Grammar) -> None:
-    """Raise BuildError at the first rule that is called by what it calls."""
+def _refuse_recursion(grammar: Grammar) -> None:
+    """Raise BuildError at the first recursive rule."""
     assert grammar.tree is not None, "a regex needs no stack"
     called = {rule.name: {call.name for call in calls(rule.body)} for rule in grammar.tree.rules}
     inside = frozenset().union(*circles(called))

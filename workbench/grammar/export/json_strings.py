@@ -1,6 +1,8 @@
-"""Rules for terminals of JSON strings, from the machine of their values.
+"""Writes automata of JSON strings as rules over the unescaped contents.
 
-A character of a JSON string has several spellings; spelled out, each state has some twenty more.
+A character of a JSON string has several escaped forms, which add about twenty states to each state
+of the contents. The automaton of the contents is recovered and add_rules as rules, and the escaped
+forms of each character set are one rule.
 """
 
 from __future__ import annotations
@@ -23,40 +25,49 @@ from workbench.syntax.ranges import Ranges, difference, intersection, normalized
 from workbench.syntax.regex.printer import members
 from workbench.syntax.regex.tree import Alternate, Characters, Concat, Regex, Repeat
 
-#: What may follow a backslash, and the character it says.
-SHORT = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+#: The letter after a backslash, and the character it represents (RFC 8259, §7).
+SHORT_ESCAPES = {
+    '"': '"',
+    "\\": "\\",
+    "/": "/",
+    "b": "\b",
+    "f": "\f",
+    "n": "\n",
+    "r": "\r",
+    "t": "\t",
+}
 _CONTROLS = ((0x00, 0x1F),)
-#: What stands in a string by an escape alone, and what has a short one.
+#: The characters that must be escaped, and those with a short escape.
 ESCAPED = normalized([*_CONTROLS, (ord('"'), ord('"')), (ord("\\"), ord("\\"))])
-SHORTENED = normalized((ord(c), ord(c)) for c in SHORT.values())
+SHORTENED = normalized((ord(c), ord(c)) for c in SHORT_ESCAPES.values())
 _HIGH_SURROGATES, _LOW_SURROGATES, _FURTHER = (
     (0xD800, 0xDBFF),
     (0xDC00, 0xDFFF),
     ((0x10000, 0x10FFFF),),
 )
 _HALVES = (_HIGH_SURROGATES[0], _LOW_SURROGATES[1])
-#: Code points or units, and where they lead.
+#: Ranges of code points or UTF-16 units, with the state after them.
 _Pieces = list[tuple[int, int, State]]
 _Edges = dict[State, Ranges]
 
 
-class _OtherwiseError(Exception):
-    """Some spelling of a character means something else than another."""
+class _EscapeDependentError(Exception):
+    """Two escaped forms of a character do not lead to the same state."""
 
 
 def json_contents(dfa: Dfa) -> tuple[CharacterFsa, bool] | None:
-    """The machine of what is said, its states those of the Dfa; and whether quotes stand around.
+    """The automaton of the unescaped contents, over the states of ``dfa``; whether quotes surround.
 
-    None where the texts are no JSON strings or parts of them, or a character may be written in some
-    of its ways alone, as in the words of an ``enum``.
+    None if the texts are no JSON strings or parts of them, or if only some escaped forms of a
+    character are accepted, as in the values of an ``enum``.
 
-    Law: a text is accepted if and only if each of its characters stands in any spelling of
-         RFC 8259, §7, and the machine accepts what they say.
+    Law: a text is accepted if and only if it consists of escaped forms of RFC 8259, §7, and the
+         returned automaton accepts their characters.
     """
     reading = _Reading(dfa)
     try:
         return reading.contents(), reading.quoted
-    except _OtherwiseError:
+    except _EscapeDependentError:
         return None
 
 
@@ -70,11 +81,11 @@ class _Reading:
         self.quoted = self._read(dfa.initial, '"') != DEAD
 
     def contents(self) -> CharacterFsa:
-        first = self._begun() if self.quoted else self._dfa.initial
+        first = self._after_quote() if self.quoted else self._dfa.initial
         seen, finals = {first}, set[State]()
         waiting = [first]
         edges: list[tuple[State, Ranges, State]] = []
-        for state in waiting:  # grows while it is read
+        for state in waiting:  # grows during iteration
             if self._ends(state):
                 finals.add(state)
             for target, ranges in sorted(self._edges(state).items(), key=lambda edge: edge[1]):
@@ -92,52 +103,52 @@ class _Reading:
             state = self._step(state, ord(character))
         return state
 
-    def _begun(self) -> State:
-        """The state behind the first quote, which is all a text may begin with."""
+    def _after_quote(self) -> State:
+        """The state after the opening quote, the only possible first byte."""
         initial = self._dfa.initial
         if any(self._step(initial, byte) != DEAD for byte in range(256) if byte != ord('"')):
-            raise _OtherwiseError
+            raise _EscapeDependentError
         return self._read(initial, '"')
 
     def _ends(self, state: State) -> bool:
-        """Whether the string, or the part of one, may end here; nothing may follow a last quote."""
-        behind = self._read(state, '"')
-        if not self.quoted and behind == DEAD:
+        """Whether the contents may end here; nothing may follow the closing quote."""
+        after = self._read(state, '"')
+        if not self.quoted and after == DEAD:
             return self._finals[state]
         if self._finals[state] or not self.quoted:
-            raise _OtherwiseError
-        if behind == DEAD:
+            raise _EscapeDependentError
+        if after == DEAD:
             return False
-        if not self._finals[behind] or any(there != DEAD for there in self._rows[behind]):
-            raise _OtherwiseError
+        if not self._finals[after] or any(there != DEAD for there in self._rows[after]):
+            raise _EscapeDependentError
         return True
 
     def _edges(self, state: State) -> _Edges:
-        """Which characters lead where, in every spelling alike."""
+        """The edges over characters; all escaped forms of a character must agree."""
         if self._steps.stray(state):
-            raise _OtherwiseError
+            raise _EscapeDependentError
         escape = self._read(state, "\\")
-        spelled = self._by_numbers(escape)
+        numeric = self._by_numbers(escape)
         plain: _Edges = {}
         for ranges, target in character_edges(self._step, state, self._dfa.classes):
             if intersection(ranges, _CONTROLS):
-                raise _OtherwiseError
-            if rest := difference(ranges, ESCAPED):  # else it is the last quote or a backslash
+                raise _EscapeDependentError
+            if rest := difference(ranges, ESCAPED):  # otherwise the closing quote or a backslash
                 plain[target] = rest
         short: dict[State, list[tuple[int, int]]] = defaultdict(list)
-        for letter, said in SHORT.items():
+        for letter, said in SHORT_ESCAPES.items():
             if (target := self._read(escape, letter)) != DEAD:
                 short[target].append((ord(said), ord(said)))
-        for target in {*spelled, *plain, *short}:
-            ranges = spelled.get(target, ())
+        for target in {*numeric, *plain, *short}:
+            ranges = numeric.get(target, ())
             if plain.get(target, ()) != difference(ranges, ESCAPED):
-                raise _OtherwiseError
+                raise _EscapeDependentError
             if normalized(short.get(target, ())) != intersection(ranges, SHORTENED):
-                raise _OtherwiseError
-        return spelled
+                raise _EscapeDependentError
+        return numeric
 
     def _by_numbers(self, escape: State) -> _Edges:
-        """What ``\\uXXXX`` leads to, behind the backslash, and two of them of a character."""
+        """The edges of ``\\uXXXX`` and of surrogate pairs, from the state after a backslash."""
         found: dict[State, list[tuple[int, int]]] = defaultdict(list)
         for low, high, target in self._unit(self._read(escape, "u"), 4):
             for ranges in difference(((low, high),), (_HALVES,)):
@@ -148,10 +159,10 @@ class _Reading:
         return {target: normalized(pieces) for target, pieces in found.items()}
 
     def _pairs(self, first: int, last: int, between: State) -> Iterator[tuple[int, int, State]]:
-        """The characters of a first half of a pair, from a range of such, and any second half."""
+        """The characters with a high surrogate ``first`` to ``last`` and any low surrogate."""
         for low, high, target in self._unit(self._read(between, "\\u"), 4):
             if last > _HIGH_SURROGATES[1] or low < _LOW_SURROGATES[0] or high > _LOW_SURROGATES[1]:
-                raise _OtherwiseError
+                raise _EscapeDependentError
             if (low, high) == _LOW_SURROGATES:
                 yield _character(first, low), _character(last, high), target
                 continue
@@ -159,7 +170,7 @@ class _Reading:
                 yield _character(half, low), _character(half, high), target
 
     def _unit(self, state: State, digits: int) -> _Pieces:
-        """Numbers of so many hexadecimal digits, in letters of either case."""
+        """The numbers of ``digits`` hexadecimal digits; both letter cases must agree."""
         if digits == 0:
             return [(0, 0, state)]
         key = state, digits
@@ -169,7 +180,7 @@ class _Reading:
         for digit in range(16):
             target = self._step(state, ord(f"{digit:x}"))
             if target != self._step(state, ord(f"{digit:X}")):
-                raise _OtherwiseError
+                raise _EscapeDependentError
             base = digit << 4 * (digits - 1)
             for low, high, there in self._unit(target, digits - 1) if target != DEAD else ():
                 if pieces and pieces[-1][1:] == (base + low - 1, there):
@@ -181,7 +192,7 @@ class _Reading:
 
 
 def _character(high: int, low: int) -> int:
-    """The character of two halves (RFC 8259, §7)."""
+    """The character of a surrogate pair (RFC 8259, §7)."""
     return 0x10000 + (high - _HIGH_SURROGATES[0] << 10) + low - _LOW_SURROGATES[0]
 
 
@@ -197,23 +208,23 @@ def json_character(ranges: Ranges) -> Regex:
     plain = difference(ranges, ESCAPED)
     letters = [
         (ord(letter), ord(letter))
-        for letter, said in SHORT.items()
+        for letter, said in SHORT_ESCAPES.items()
         if intersection(ranges, ((ord(said), ord(said)),))
     ]
-    ways = [one_of(plain)] if plain else []
+    options = [one_of(plain)] if plain else []
     if letters:
-        ways.append(concat(text("\\"), one_of(normalized(letters))))
+        options.append(concat(text("\\"), one_of(normalized(letters))))
     if near := intersection(ranges, _PLANE):
-        ways.append(concat(text("\\u"), _digits(near, 4)))
-    ways += [
+        options.append(concat(text("\\u"), _digits(near, 4)))
+    options += [
         concat(text("\\u"), _digits(first, 4), text("\\u"), _digits(second, 4))
         for first, second in _halves(difference(ranges, _PLANE))
     ]
-    return either(*ways)
+    return either(*options)
 
 
 def _digits(ranges: Ranges, digits: int) -> Regex:
-    """The numbers of a set in so many hexadecimal digits; those that go on alike side by side."""
+    """The numbers of a set as ``digits`` hexadecimal digits; digits with equal rests are merged."""
     if not digits:
         return EMPTY
     size = 1 << 4 * (digits - 1)
@@ -233,7 +244,7 @@ def _of_digits(some: list[int]) -> Regex:
 
 
 def _halves(ranges: Ranges) -> list[tuple[Ranges, Ranges]]:
-    """First and second halves of surrogate pairs, those first halves together that go on alike."""
+    """Surrogate pairs of a set; high surrogates with the same low ones are merged."""
     whole = (1 << _HALF) - 1
     seconds: dict[int, list[tuple[int, int]]] = defaultdict(list)
     firsts: dict[Ranges, list[tuple[int, int]]] = defaultdict(list)
@@ -256,10 +267,10 @@ def _moved(ranges: Ranges, by: int) -> Ranges:
     return tuple((low + by, high + by) for low, high in ranges)
 
 
-#: The regex of a content has at most so many characters.
-_REGEX = 600
-#: A set of fewer characters names its rule.
-_FEW = 100
+#: The most characters of the regex of the contents.
+_MAX_REGEX = 600
+#: The rule of a set of fewer characters is named after them.
+_MAX_NAMED_SET = 100
 
 #: Rules by their names.
 Rules = Row[tuple[str, Expression]]
@@ -267,11 +278,11 @@ Rules = Row[tuple[str, Expression]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JsonStrings:
-    """The strings of one text."""
+    """Builds the rules for the JSON strings of one exported text; cached."""
 
     names: Names
-    #: Takes rules, and gives the call of the first.
-    written: Callable[[Rules, Span], Nonterminal]
+    #: Adds rules to the text and returns a call of the first.
+    add_rules: Callable[[Rules, Span], Nonterminal]
     repeated: Callable[[Expression, int, int | None, Span], Expression]
     #: A regex as terminals of the notation.
     terminal: Callable[[Regex, Span], Expression]
@@ -279,28 +290,28 @@ class JsonStrings:
     _characters: dict[Ranges, Nonterminal] = field(default_factory=dict)
 
     def expression(self, machine: Dfa, span: Span) -> Expression | None:
-        """The texts of a machine, None where they are no JSON strings spelled as anybody likes.
+        """The texts of a machine; None unless they are JSON strings in all escaped forms.
 
-        A string of 3 to 255 letters has 256 states by what it says, and 2,553 by its spellings.
+        A string of 3 to 255 letters has 256 states over its contents and 2,553 over escaped text.
         """
         found = json_contents(machine)
         if found is None:
             return None
         content, quoted = found
         try:
-            regex = machine_regex(content, _REGEX, self.limits)
+            regex = machine_regex(content, _MAX_REGEX, self.limits)
         except LimitError:
             regex = None
         if regex is not None:
             body = self._of(regex, span)
         else:
             rules = machine_rules(content, self.names.series("content"), span, self._character)
-            body = self.written(rules, span)
+            body = self.add_rules(rules, span)
         quote = Literal(b'"', span)
         return Sequence((quote, body, quote), span) if quoted else body
 
     def _of(self, regex: Regex, span: Span) -> Expression:
-        """The regex of a content, each set of characters as the rule of their spellings."""
+        """The regex of the contents, each character set as the rule of its escaped forms."""
         match regex:
             case Concat(parts):
                 return Sequence(tuple(self._of(part, span) for part in parts), span)
@@ -311,11 +322,13 @@ class JsonStrings:
             case Characters(ranges):
                 return self._character(ranges, span)
             case _:
-                raise AssertionError("machines have no other parts")
+                raise AssertionError("regexes of automata have no other nodes")
 
     def _character(self, ranges: Ranges, span: Span) -> Nonterminal:
         if ranges not in self._characters:
-            wanted = f"character {members(ranges)}" if size(ranges) < _FEW else "character"
+            wanted = (
+                f"character {members(ranges)}" if size(ranges) < _MAX_NAMED_SET else "character"
+            )
             body = self.terminal(json_character(ranges), span)
-            self._characters[ranges] = self.written([(self.names.fresh(wanted), body)], span)
+            self._characters[ranges] = self.add_rules([(self.names.fresh(wanted), body)], span)
         return self._characters[ranges]

@@ -1,11 +1,11 @@
-"""What Lark's lexer would read wrongly, and rules it would expand too far.
+"""Finds terminals that Lark's lexers would read wrongly, and splits rules it would expand too far.
 
-Lark makes of every rule the list of its alternatives: each ``?``, group and count multiplies them.
-What has many alternatives becomes a separate rule.
+Lark expands every rule into the list of its alternatives; each ``?``, group and count multiplies
+them. A part with many alternatives therefore becomes a separate rule.
 
-llguidance reads, of the terminals that may stand at a place, the one that goes on longest, and
-Lark's dynamic lexer a regex as far as it goes. Rules mean the same to both where no text of a
-terminal goes on as one of these, by a character that may also follow it.
+llguidance reads the longest match among the terminals that are possible at a position, and Lark's
+dynamic lexer the longest match of each regex. Both agree with the grammar if no text of a terminal
+can be continued, within a possible terminal, by a character that may also follow it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from workbench.automata.nfa import BYTES
 from workbench.automata.operations import literals
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.limits import Limits
-from workbench.grammar.export.prepare import Neighbours, Terminals, numbers
+from workbench.grammar.export.prepare import FollowSets, Terminals, numbers
 from workbench.grammar.export.rule_names import Names
 from workbench.syntax.grammar_tree import (
     Choice,
@@ -35,12 +35,12 @@ from workbench.syntax.ranges import Ranges, intersection
 from workbench.syntax.regex.tree import Alternate, Characters, Concat, Regex, Repeat
 from workbench.syntax.tree_printer import Leaf
 
-#: Of a regex with more places nobody looks whether it would be read well.
-_PLACES = 200
+#: A regex with more positions is not analysed and counts as nondeterministic.
+_MAX_POSITIONS = 200
 
 
-class Places:
-    """The places of a regex at which a character is read, with those that may come next.
+class PositionAutomaton:
+    """The position automaton of a regex: a state for each character set in it.
 
     Source: Glushkov 1961; Brüggemann-Klein & Wood 1998, "One-unambiguous regular languages".
     """
@@ -48,21 +48,21 @@ class Places:
     def __init__(self, regex: Regex) -> None:
         self._sets: list[Ranges] = []
         self._next: list[set[int]] = []
-        #: Whether an option of a choice reads nothing: Python's ``re`` would take it at once.
+        #: Whether an option of a choice is empty: Python's ``re`` would take it first.
         self._empty_option = False
         skips, self._first, _ = self._read(regex)
-        #: Whether no text is empty.
+        #: Whether the empty text does not match.
         self.reads_something = not skips
 
     @property
-    def go_one_way(self) -> bool:
-        """Whether a character decides how to go on: then ``re`` finds the longest match."""
-        if self._empty_option or len(self._sets) > _PLACES:
+    def is_deterministic(self) -> bool:
+        """Whether the next character decides the next position: then ``re`` matches the longest."""
+        if self._empty_option or len(self._sets) > _MAX_POSITIONS:
             return False
-        return all(map(self._apart, (self._first, *self._next)))
+        return all(map(self._are_disjoint, (self._first, *self._next)))
 
-    def _apart(self, places: set[int]) -> bool:
-        order = sorted(places)
+    def _are_disjoint(self, positions: set[int]) -> bool:
+        order = sorted(positions)
         return not any(
             intersection(self._sets[one], self._sets[other])
             for at, one in enumerate(order)
@@ -70,7 +70,7 @@ class Places:
         )
 
     def _read(self, regex: Regex) -> tuple[bool, set[int], set[int]]:
-        """Whether a part may read nothing, and the places it may begin and end at."""
+        """Whether a part may be empty, and its first and last positions."""
         match regex:
             case Characters(ranges):
                 self._sets.append(ranges)
@@ -98,19 +98,19 @@ class Places:
                     self._link(ends, begins)
                 return low == 0 or may_skip, begins, ends
             case _:
-                raise AssertionError("all that terms are made of")
+                raise AssertionError("regexes of automata have no other nodes")
 
     def _link(self, ends: set[int], begins: set[int]) -> None:
-        for place in ends:
-            self._next[place] |= begins
+        for end in ends:
+            self._next[end] |= begins
 
 
-#: Alternatives of one rule, and of a part that may stay inside a rule.
-_RULE, _PART = 64, 4
+#: The most alternatives of a rule, and of a part inside a rule.
+_MAX_IN_RULE, _MAX_IN_PART = 64, 4
 
 
 class Expansions:
-    """Rules with few alternatives each."""
+    """Splits rules so that each has few alternatives."""
 
     def __init__(self, names: Names) -> None:
         self._names = names
@@ -118,7 +118,7 @@ class Expansions:
         self._rule = ""
 
     def of(self, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
-        """The rules, each with those made for its parts behind it."""
+        """The rules, each followed by the new rules for its parts."""
         found: list[Rule] = []
         for rule in rules:
             self._rule, self._made = rule.name, []
@@ -127,46 +127,44 @@ class Expansions:
         return tuple(found)
 
     def _body(self, node: Expression) -> Expression:
-        """What may be the body of a rule: the options of a choice are alternatives anyway."""
+        """The body of a rule; the options of its outermost choice are counted separately."""
         if isinstance(node, Choice):
-            return Choice(tuple(self._few(self._inner(o), _RULE) for o in node.options), node.span)
-        return self._few(self._inner(node), _RULE)
+            return Choice(
+                tuple(self._few(self._inner(o), _MAX_IN_RULE) for o in node.options), node.span
+            )
+        return self._few(self._inner(node), _MAX_IN_RULE)
 
     def _inner(self, node: Expression) -> Expression:
-        """The same with parts of few alternatives."""
+        """The expression with parts of few alternatives."""
         match node:
-            case Sequence(items, span):
-                return Sequence(tuple(self._part(item) for item in items), span)
-            case Choice(options, span):
-                return Choice(tuple(self._part(option) for option in options), span)
             case Repetition(item, low, high, span):
                 inner = self._part(item)
                 counted = (high or low) > 1  # every copy has the alternatives of the item
                 if counted and alternatives(inner) > 1:
-                    inner = self._apart(inner)
+                    inner = self._separate(inner)
                 return Repetition(inner, low, high, span)
             case _:
-                return node
+                return node.rebuild(self._part)
 
     def _part(self, node: Expression) -> Expression:
         made = self._inner(node)
-        return self._apart(made) if alternatives(made) > _PART else made
+        return self._separate(made) if alternatives(made) > _MAX_IN_PART else made
 
     def _few(self, node: Expression, most: int) -> Expression:
-        """A row with so few alternatives: its parts that have several become rules."""
+        """A sequence of at most ``most`` alternatives: parts with several become rules."""
         if alternatives(node) <= most or not isinstance(node, Sequence):
             return node
-        items = tuple(self._apart(i) if alternatives(i) > 1 else i for i in node.items)
+        items = tuple(self._separate(i) if alternatives(i) > 1 else i for i in node.items)
         return Sequence(items, node.span)
 
-    def _apart(self, node: Expression) -> Expression:
+    def _separate(self, node: Expression) -> Expression:
         name = self._names.fresh(f"{self._rule}_part")
-        self._made.append(Rule(name, self._few(node, _RULE), node.span, node.span))
+        self._made.append(Rule(name, self._few(node, _MAX_IN_RULE), node.span, node.span))
         return Nonterminal(name, node.span)
 
 
 def alternatives(node: Expression) -> int:
-    """In how many ways Lark writes an expression out; what repeats without end is a rule."""
+    """The number of alternatives into which Lark expands an expression; a star becomes a rule."""
     match node:
         case Sequence(items):
             return prod(map(alternatives, items))
@@ -175,31 +173,31 @@ def alternatives(node: Expression) -> int:
         case Repetition(item, low, None):
             return 1 + (low == 0) if low < 2 else alternatives(item) ** low
         case Repetition(item, low, high):
-            assert high is not None, "the case before"
+            assert high is not None, "handled by the case before"
             return sum(alternatives(item) ** count for count in range(low, high + 1))
         case _:
             return 1
 
 
-#: The states the terminals at a place can be in, by the numbers of their machines.
-_Place = frozenset[tuple[int, State]]
-#: Machines by their numbers.
+#: The state of a lexer: the current state of each terminal's automaton, by its number.
+_LexerState = frozenset[tuple[int, State]]
+#: A set of automata, by number.
 _Machines = frozenset[int]
-#: Bytes, one bit each.
+#: A set of bytes, one bit each.
 _Bytes = int
-#: Machines that end at a place, bytes that can be read there, machines that read them.
+#: Automata that accept in a lexer state, bytes it can read, and the automata that read them.
 _Crossing = tuple[_Machines, _Bytes, _Machines]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Table:
-    """A machine of a terminal, in lists."""
+    """The automaton of a terminal, as lists."""
 
     rows: list[list[State]]
     classes: list[int]
     finals: list[bool]
     initial: State
-    #: The bytes it may begin with.
+    #: The bytes its texts may begin with.
     begins: _Bytes
 
     @staticmethod
@@ -211,7 +209,7 @@ class _Table:
 
 
 class Lexers:
-    """The automata of terminals that may stand together, each made once for all rules asked of."""
+    """The lexer automata of sets of terminals that are possible at one position; cached."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -221,22 +219,22 @@ class Lexers:
         self._known: dict[_Machines, tuple[list[_Crossing], frozenset[_Machines]]] = {}
 
     def misread(self, rules: Mapping[str, Expression], start: str) -> set[int]:
-        """The ``id`` of every terminal that is cut short by another, and of the other.
+        """The ``id`` of every terminal whose end a longest match misses, and of its rivals.
 
-        Not of those of one character: there is nothing to cut, and nothing goes on.
+        Terminals of one character are never among them.
 
-        Cost:   a lexer's automaton for every set of terminals that may stand at one place.
+        Cost:   one lexer automaton for every set of terminals that are possible at one position.
         Raises: LimitError past the time of the limits.
         """
-        around = Neighbours(rules, lambda _: False, id, self._clock)
-        if all(map(is_one, around.leaves)):
+        sets = FollowSets(rules, lambda _: False, id, self._clock)
+        if all(map(is_one, sets.leaves)):
             return set()
-        machines = [self._number(leaf) for leaf in around.leaves]
-        found = _Walk(self, around, machines).found(around.first(rules[start]))
-        return {id(around.leaves[number]) for number in numbers(found)}
+        machines = [self._number(leaf) for leaf in sets.leaves]
+        found = _Walk(self, sets, machines).found(sets.first(rules[start]))
+        return {id(sets.leaves[number]) for number in numbers(found)}
 
     def _number(self, leaf: Leaf) -> int:
-        """The machine of a terminal: those that are written alike have one."""
+        """The number of a terminal's automaton; terminals with equal text share one."""
         key = leaf.value if isinstance(leaf, Literal) else _pattern(leaf).text
         if key not in self._numbers:
             made = (
@@ -249,29 +247,31 @@ class Lexers:
         return self._numbers[key]
 
     def begins(self, machine: int) -> _Bytes:
-        """The bytes the texts of a machine may begin with."""
+        """The bytes with which the texts of an automaton may begin."""
         return self._tables[machine].begins
 
-    def walked(self, machines: _Machines) -> tuple[list[_Crossing], frozenset[_Machines]]:
-        """The places of a lexer at which machines end and others go on; and all that end."""
+    def lexer(self, machines: _Machines) -> tuple[list[_Crossing], frozenset[_Machines]]:
+        """The lexer states where some automata accept and some continue; all accepting sets."""
         if machines in self._known:
             return self._known[machines]
         tables = {machine: self._tables[machine] for machine in sorted(machines)}
         some: dict[object, list[int]] = {}
         for byte, column in enumerate(zip(*(t.classes for t in tables.values()), strict=True)):
             some.setdefault(column, []).append(byte)
-        start: _Place = frozenset((machine, table.initial) for machine, table in tables.items())
+        start: _LexerState = frozenset(
+            (machine, table.initial) for machine, table in tables.items()
+        )
         seen, waiting = {start}, [start]
         crossings: list[_Crossing] = []
         ends = set[_Machines]()
-        for place in waiting:  # grows while it is read
+        for current in waiting:  # grows during iteration
             self._clock.check()
             self._limits.check("states", len(waiting))
-            ended = frozenset(m for m, state in place if tables[m].finals[state])
+            ended = frozenset(m for m, state in current if tables[m].finals[state])
             if ended:
                 ends.add(ended)
             for members in some.values():
-                there = _stepped(place, tables, members[0])
+                there = _stepped(current, tables, members[0])
                 if ended and there:
                     going = frozenset(machine for machine, _ in there)
                     crossings.append((ended, sum(1 << byte for byte in members), going))
@@ -283,35 +283,35 @@ class Lexers:
 
 
 class _Walk:
-    """The sets of terminals that stand at one place, in the texts of some rules."""
+    """Enumerates the sets of terminals that are possible at one position of some text."""
 
-    def __init__(self, lexers: Lexers, around: Neighbours, machine: list[int]) -> None:
+    def __init__(self, lexers: Lexers, sets: FollowSets, machine: list[int]) -> None:
         self._lexers = lexers
-        self._behind = around.behind
-        #: The machine of each terminal, and the terminals of each.
+        self._follow = sets.follow
+        #: The automaton of each terminal, and the terminals of each automaton.
         self._machine = machine
         self._of_machine = dict.fromkeys(machine, 0)
         self._long: Terminals = 0
-        for number, (one, leaf) in enumerate(zip(machine, around.leaves, strict=True)):
+        for number, (one, leaf) in enumerate(zip(machine, sets.leaves, strict=True)):
             self._of_machine[one] |= 1 << number
             self._long |= 0 if is_one(leaf) else 1 << number
         self._followers: dict[Terminals, Terminals] = {}
         self._after: dict[Terminals, _Bytes] = {}
 
     def found(self, first: Terminals) -> Terminals:
-        """Walk from the terminals a text begins with to those that may stand behind, and so on.
+        """The misread terminals, starting from the ``first`` terminals of a text.
 
-        What ends at one place may be several terminals; then all stand there that follow any.
+        Several terminals may end at one position; then the followers of all of them are possible.
         """
         waiting = [first]
         seen = set(waiting)
         bad: Terminals = 0
-        for together in waiting:  # grows while it is read
+        for together in waiting:  # grows during iteration
             parts = {
                 machine: together & self._of_machine[machine]
                 for machine in {self._machine[number] for number in numbers(together)}
             }
-            crossings, ends = self._lexers.walked(frozenset(parts))
+            crossings, ends = self._lexers.lexer(frozenset(parts))
             for ended, members, going in crossings:
                 cut = {machine for machine in ended if self._read_after(parts[machine]) & members}
                 for machine in cut | going if cut else ():
@@ -319,25 +319,25 @@ class _Walk:
             for ended in ends:
                 there = 0
                 for machine in ended:
-                    there |= self._all_behind(parts[machine])
+                    there |= self._followers_of(parts[machine])
                 if there and there not in seen:
                     seen.add(there)
                     waiting.append(there)
         return bad & self._long
 
-    def _all_behind(self, terminals: Terminals) -> Terminals:
-        """What may follow any of some terminals."""
+    def _followers_of(self, terminals: Terminals) -> Terminals:
+        """The terminals that may follow any terminal of a set."""
         if terminals not in self._followers:
             found = 0
             for number in numbers(terminals):
-                found |= self._behind[number]
+                found |= self._follow[number]
             self._followers[terminals] = found
         return self._followers[terminals]
 
     def _read_after(self, terminals: Terminals) -> _Bytes:
-        """The bytes that may follow any of some terminals."""
+        """The bytes that may follow any terminal of a set."""
         if terminals not in self._after:
-            followers = self._all_behind(terminals)
+            followers = self._followers_of(terminals)
             found = 0
             for machine in {self._machine[number] for number in numbers(followers)}:
                 found |= self._lexers.begins(machine)
@@ -345,10 +345,10 @@ class _Walk:
         return self._after[terminals]
 
 
-def _stepped(place: _Place, tables: Mapping[int, _Table], byte: int) -> _Place:
-    """Where the machines are that can read a byte."""
+def _stepped(current: _LexerState, tables: Mapping[int, _Table], byte: int) -> _LexerState:
+    """The lexer state after a byte."""
     found = []
-    for machine, state in place:
+    for machine, state in current:
         table = tables[machine]
         if (there := table.rows[state][table.classes[byte]]) != DEAD:
             found.append((machine, there))
@@ -356,12 +356,12 @@ def _stepped(place: _Place, tables: Mapping[int, _Table], byte: int) -> _Place:
 
 
 def is_one(leaf: Leaf) -> bool:
-    """Whether a terminal reads one character, so that nothing goes on inside it."""
+    """Whether a terminal is a single character."""
     if isinstance(leaf, Literal):
         return len(leaf.value.decode()) == 1
     return isinstance(_pattern(leaf).regex, Characters)
 
 
 def _pattern(leaf: Leaf) -> Pattern:
-    assert isinstance(leaf, Pattern), "machines are regexes or rules by now"
+    assert isinstance(leaf, Pattern), "automata have become regexes or rules"
     return leaf

@@ -1,9 +1,8 @@
 """Rewrites a grammar as rules that use only what a notation can express.
 
-Few copies are written out. More are rules of rules: twice as many are a rule called twice.
-
-Terminals that are machines become regexes or rules of their own, names become names of the
-notation, rules and alternatives that no text reaches are left out.
+Terminals that are automata become regexes or separate rules, rule names become legal names, and
+useless rules and alternatives are removed. In a notation without counts a few copies are written
+out; larger counts become rules that call each other, each for twice as many copies.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from workbench.base.errors import BuildError
 from workbench.base.limits import Clock
 from workbench.base.source import Span
 from workbench.grammar.export.json_strings import JsonStrings
-from workbench.grammar.export.rule_names import Alphabet, Names
+from workbench.grammar.export.rule_names import NameRules, Names
 from workbench.grammar.export.terminals import (
     Leaves,
     begins_inside,
@@ -46,6 +45,7 @@ from workbench.syntax.grammar_tree import (
     Sequence,
     Stop,
     calls,
+    holds,
 )
 from workbench.syntax.regex.printer import pattern
 from workbench.syntax.regex.reader import Dialect
@@ -53,7 +53,7 @@ from workbench.syntax.regex.tree import Regex
 from workbench.syntax.tree_printer import POSTFIX, Leaf
 
 _QUOTED = r"""'(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" """
-#: What is quoted, or a comment: its text is the group.
+#: Quoted text, or a comment; the group ``text`` is the comment's text.
 _LEXEMES = {
     Notation.KBNF: re.compile(rf"{_QUOTED} | \(\*(?P<text>.*?)\*\)", re.VERBOSE | re.DOTALL),
     Notation.GBNF: re.compile(
@@ -66,9 +66,9 @@ _LEXEMES = {
 
 
 def comments_of(tree: GrammarTree, notation: Notation) -> Mapping[str, tuple[str, ...]]:
-    """The lines of the comments before, beside and inside each rule, by the rule's name.
+    """The comment lines before, next to and inside each rule, by the rule's name.
 
-    What stands after the last rule belongs to it; a rule written in parts has those of all.
+    Comments after the last rule belong to it; a rule in several parts has the comments of all.
     """
     lexeme = _LEXEMES.get(notation)
     found: dict[str, list[str]] = {}
@@ -86,25 +86,26 @@ def comments_of(tree: GrammarTree, notation: Notation) -> Mapping[str, tuple[str
     return {name: tuple(lines) for name, lines in found.items()}
 
 
-#: Terminals: bit n stands for the one at place n among ``Neighbours.leaves``. With sets of numbers
-#: the slowest tenth of the schemas took 2.5 s to be written as Lark, and now 1.4 s.
+#: A set of terminals: bit n is ``FollowSets.leaves[n]``. With sets of numbers the slowest tenth of
+#: the schemas took 2.5 s to write as Lark, now 1.4 s.
 Terminals = int
 
 
 def numbers(terminals: Terminals) -> Iterator[int]:
-    """The places of some terminals, in order."""
+    """The numbers of the terminals in a set, in order."""
     while terminals:
         lowest = terminals & -terminals
         yield lowest.bit_length() - 1
         terminals ^= lowest
 
 
-class Neighbours:
-    """What may begin, end and follow in the texts of some rules.
+class FollowSets:
+    """The first, last and follow sets of rules.
 
-    Terminals are told apart by ``key``: those with one key are one.
+    Terminals with equal ``key`` are one terminal.
 
     Raises: LimitError past the time of the ``clock``.
+    Source: Aho & Ullman 1972, FIRST and FOLLOW.
     """
 
     def __init__(
@@ -116,8 +117,8 @@ class Neighbours:
     ) -> None:
         self._clock = clock
         self.leaves: list[Leaf] = []
-        #: Which may stand directly behind each of ``leaves``, in some text.
-        self.behind: list[Terminals] = []
+        #: The terminals that may directly follow each of ``leaves`` in some text.
+        self.follow: list[Terminals] = []
         self._numbers: dict[object, int] = {}
         self._key = key
         self._is_nullable = is_nullable
@@ -126,18 +127,18 @@ class Neighbours:
         self._last: dict[str, Terminals] = dict.fromkeys(rules, 0)
         self._solve(rules)
         for body in rules.values():
-            self._meet(body)
+            self._add_follow(body)
 
     def number(self, leaf: Leaf) -> int:
         """The number of a terminal among ``leaves``."""
         number = self._numbers.setdefault(self._key(leaf), len(self.leaves))
         if number == len(self.leaves):
             self.leaves.append(leaf)
-            self.behind.append(0)
+            self.follow.append(0)
         return number
 
     def _solve(self, rules: Mapping[str, Expression]) -> None:
-        """Grow what is known of each rule; callers are asked again when a rule has grown."""
+        """Compute the sets of each rule as a least fixpoint; a change re-evaluates the callers."""
         callers: dict[str, set[str]] = {}
         for name, body in rules.items():
             for call in calls(body):
@@ -156,28 +157,25 @@ class Neighbours:
                 waiting.update(dict.fromkeys(callers.get(name, ())))
 
     def nullable(self, node: Expression) -> bool:
-        """Whether an expression may read nothing."""
-        match node:
-            case Nonterminal(name):
-                return name in self._nullable
-            case Sequence(items):
-                return all(map(self.nullable, items))
-            case Choice(options):
-                return any(map(self.nullable, options))
-            case Repetition(item, low):
-                return low == 0 or self.nullable(item)
-            case leaf:
-                return self._is_nullable(leaf)
+        """Whether an expression derives the empty text."""
+        return holds(
+            node,
+            lambda leaf: (
+                leaf.name in self._nullable
+                if isinstance(leaf, Nonterminal)
+                else self._is_nullable(leaf)
+            ),
+        )
 
     def first(self, node: Expression) -> Terminals:
         """The terminals an expression may begin with."""
-        return self._edge(node, self._first, reverse=False)
+        return self._ends(node, self._first, reverse=False)
 
     def last(self, node: Expression) -> Terminals:
         """The terminals an expression may end with."""
-        return self._edge(node, self._last, reverse=True)
+        return self._ends(node, self._last, reverse=True)
 
-    def _edge(
+    def _ends(
         self, node: Expression, known: Mapping[str, Terminals], *, reverse: bool
     ) -> Terminals:
         match node:
@@ -186,49 +184,47 @@ class Neighbours:
             case Sequence(items):
                 found = 0
                 for item in reversed(items) if reverse else items:
-                    found |= self._edge(item, known, reverse=reverse)
+                    found |= self._ends(item, known, reverse=reverse)
                     if not self.nullable(item):
                         break
                 return found
-            case Choice(options):
+            case Choice() | Repetition():
                 found = 0
-                for option in options:
-                    found |= self._edge(option, known, reverse=reverse)
+                for part in node.children:
+                    found |= self._ends(part, known, reverse=reverse)
                 return found
-            case Repetition(item):
-                return self._edge(item, known, reverse=reverse)
             case leaf:
                 return 1 << self.number(leaf)
 
-    def _meet(self, node: Expression) -> None:
-        """Note what may stand behind what, wherever both are met in an expression."""
+    def _add_follow(self, node: Expression) -> None:
+        """Add the follow sets that arise inside an expression."""
         match node:
             case Sequence(items):
                 self._clock.check()
                 before = 0
                 for item in items:
-                    self._meet(item)
-                    self._put(before, self.first(item) if before else 0)
+                    self._add_follow(item)
+                    self._follow(before, self.first(item) if before else 0)
                     before = self.last(item) | (before if self.nullable(item) else 0)
             case Choice(options):
                 for option in options:
-                    self._meet(option)
+                    self._add_follow(option)
             case Repetition(item, _, high):
-                self._meet(item)
+                self._add_follow(item)
                 if high is None or high > 1:
-                    self._put(self.last(item), self.first(item))
+                    self._follow(self.last(item), self.first(item))
 
-    def _put(self, left: Terminals, right: Terminals) -> None:
+    def _follow(self, left: Terminals, right: Terminals) -> None:
         for number in numbers(left) if right else ():
-            self.behind[number] |= right
+            self.follow[number] |= right
 
 
-#: So many copies are written out.
-_FEW = 8
+#: At most this many copies are written out.
+_MAX_COPIES = 8
 
 
 class Counts:
-    """Repetitions for a notation that has ``? * +`` and nothing else."""
+    """Repetitions in a notation that has only ``? * +``."""
 
     def __init__(self, names: Names) -> None:
         self._names = names
@@ -236,17 +232,17 @@ class Counts:
         self._known: dict[tuple[str, str, int], Expression] = {}
 
     def taken(self) -> list[Rule]:
-        """The rules made since they were taken last."""
+        """The rules added since the last call."""
         made, self._rules = self._rules, []
         return made
 
     def repeated(self, item: Expression, low: int, high: int | None, rule: str) -> Expression:
         """From ``low`` to ``high`` copies of an item of a rule.
 
-        A printer writes few copies out; here all is brought to few.
+        The printer writes out up to ``_MAX_COPIES`` copies; larger counts are reduced to that here.
         """
         span = item.span
-        few = low <= _FEW and (high is None or high - low <= _FEW)
+        few = low <= _MAX_COPIES and (high is None or high - low <= _MAX_COPIES)
         if (low, high) in POSTFIX or (few and (low, high) != (0, 0) and _is_short(item)):
             return Repetition(item, low, high, span)
         if high == 0:
@@ -265,8 +261,8 @@ class Counts:
         return Nonterminal(name, body.span)
 
     def _times(self, one: Nonterminal, count: int) -> Expression:
-        """Exactly so many copies."""
-        if count <= _FEW:
+        """Exactly ``count`` copies."""
+        if count <= _MAX_COPIES:
             return one if count == 1 else _row([one] * count, one.span)
         key = (one.name, "times", count)
         if key not in self._known:
@@ -278,16 +274,16 @@ class Counts:
         return self._known[key]
 
     def _up_to(self, one: Nonterminal, count: int) -> Expression:
-        """So many copies or fewer: after each one the rest, or nothing.
+        """At most ``count`` copies: after each copy the rest, or nothing.
 
-        One way to read each text: ``x? x? x?`` has several.
+        Unambiguous, unlike ``x? x? x?``.
         """
-        first = (count - 1) % _FEW + 1
+        first = (count - 1) % _MAX_COPIES + 1
         node: Expression = Repetition(one, 0, first, one.span)
-        for made in range(first + _FEW, count + 1, _FEW):
+        for made in range(first + _MAX_COPIES, count + 1, _MAX_COPIES):
             key = (one.name, "up to", made)
             if key not in self._known:
-                for _ in range(_FEW):
+                for _ in range(_MAX_COPIES):
                     node = Repetition(_row([one, node], one.span), 0, 1, one.span)
                 self._known[key] = self._rule(node, f"{one.name}_up_to_{made}")
             node = self._known[key]
@@ -295,7 +291,7 @@ class Counts:
 
 
 def _is_short(item: Expression) -> bool:
-    """Whether copies of an item may be written side by side."""
+    """Whether copies of an item are written out rather than called as a rule."""
     return not isinstance(item, Sequence) and not hasattr(item, "options")
 
 
@@ -303,96 +299,96 @@ def _row(items: list[Expression] | list[Nonterminal], span: Span) -> Sequence:
     return Sequence(tuple(items), span)
 
 
-#: A machine whose regex is longer is written as rules.
-_REGEX = 600
-#: A machine whose regex is longer has a rule of its own, by the name it brings.
-_INLINE = 40
-#: A machine of JSON strings with more states is written by what the strings say.
-_STRING = 60
+#: The most characters of the regex of an automaton; larger automata are written as rules.
+_MAX_REGEX = 600
+#: The most characters of an inline regex; longer ones are a separate rule, named after the label.
+_MAX_INLINE = 40
+#: An automaton of JSON strings with more states is written by the unescaped contents.
+_MAX_STRING_STATES = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Signs:
-    """What a notation has signs for."""
+class NotationFeatures:
+    """What a notation can express."""
 
-    #: What people call it.
+    #: The name to display.
     title: str
-    alphabet: Alphabet
-    #: The name of the start rule where nothing else is said.
+    alphabet: NameRules
+    #: The default name of the start rule.
     start: str
-    #: What is written for a leaf as it stands; None: its regex or its machine is asked.
+    #: The expression for a terminal the notation supports; None: use its regex or automaton.
     own: Callable[[Grammar, Leaf], Expression | None]
-    #: Whether a regex is a terminal of its own; else it is spelled in strings, sets and counts.
+    #: Whether a regex can be a terminal; otherwise it becomes strings, sets and counts.
     regexes: bool
-    #: Whose classes such a regex may name; None: those whom nobody reads otherwise.
+    #: The dialect of these regexes; None: the syntax common to all dialects.
     dialect: Dialect | None
-    #: Whether any count can be written; else ``? * +`` alone.
+    #: Whether any count can be written; otherwise only ``? * +``.
     counts: bool
-    #: Whether its regexes know terminal labels.
+    #: Whether its regexes support terminal labels.
     labels: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
-    """The rules to write, in the order their author had them."""
+    """The rules to write, in source order."""
 
     rules: tuple[Rule, ...]
-    #: What the author said of a rule, by its new name.
+    #: The comments on each rule, by its new name.
     comments: Mapping[str, tuple[str, ...]]
 
 
-def prepared(grammar: Grammar, signs: Signs) -> Prepared:
+def prepare_rules(grammar: Grammar, features: NotationFeatures) -> Prepared:
     """The rules of a grammar for one notation.
 
-    Raises: BuildError for what cannot be said in it; LimitError.
+    Raises: BuildError for what the notation cannot express; LimitError.
     """
     if grammar.tree is None:
-        assert grammar.regex is not None, "made from the one or the other"
+        assert grammar.regex is not None, "a grammar has a regex or a tree"
         whole = Span(0, len(grammar.source.text))
         body = Pattern(grammar.regex, Stop.ANYWHERE, grammar.source.text, whole)
-        return _Preparation(grammar, signs, {grammar.start: body}, {}).run({})
+        return _Preparation(grammar, features, {grammar.start: body}, {}).run({})
     cfg = context_free(grammar.tree, grammar.start, grammar.limits.begun())
     rules = {name: cfg.rules[name] for name in cfg.written if name in cfg.rules}
-    preparation = _Preparation(grammar, signs, rules, cfg.written)
+    preparation = _Preparation(grammar, features, rules, cfg.written)
     made = preparation.run(comments_of(grammar.tree, grammar.notation))
-    torn = preparation.torn()
-    if torn is None:
+    error = preparation.split_error()
+    if error is None:
         return made
     if isinstance(grammar.machine, Network):
-        raise torn
-    # terminals share characters: the rules are those of the whole machine
+        raise error
+    # terminals share characters: write the rules of the whole automaton
     one = Automaton(grammar.machine, grammar.start, Span(0, len(grammar.source.text)))
-    return _Preparation(grammar, signs, {grammar.start: one}, {}).run({})
+    return _Preparation(grammar, features, {grammar.start: one}, {}).run({})
 
 
 class _Preparation:
-    """The rules of one grammar on their way to one notation."""
+    """Rewrites the rules of one grammar for one notation."""
 
     def __init__(
         self,
         grammar: Grammar,
-        signs: Signs,
+        features: NotationFeatures,
         rules: Mapping[str, Expression],
         written: Mapping[str, Expression],
     ) -> None:
         self._grammar = grammar
-        self._signs = signs
+        self._features = features
         self._rules = rules
         self._leaves = Leaves(
-            signs.title, grammar.source, written, grammar.limits.begun(), signs.labels
+            features.title, grammar.source, written, grammar.limits.begun(), features.labels
         )
-        self._names = Names.of(signs.alphabet, grammar.start, rules, signs.start)
+        self._names = Names.of(features.alphabet, grammar.start, rules, features.start)
         self._counts = Counts(self._names)
         #: The name of the rule being prepared.
         self._rule = ""
         self._strings = JsonStrings(
-            self._names, self._written, self._repeated, self._regex, self._leaves.limits
+            self._names, self._add_rules, self._repeated, self._regex, self._leaves.limits
         )
-        #: What was made for large machines of JSON strings; None for those that are none.
+        #: The expressions of large automata of JSON strings; None if the texts are no JSON strings.
         self._of_strings: dict[int, Expression | None] = {}
-        #: What was made for leaves that are machines.
-        self._made: dict[int, Expression] = {}
-        #: Rules made on the way, which stand behind the rule they were made for.
+        #: The expressions of terminals that are automata, by ``id``.
+        self._expressions: dict[int, Expression] = {}
+        #: New rules, written after the rule they are for.
         self._more: list[Rule] = []
         #: The terminals that may begin or end inside a character.
         self._cutting: dict[int, CharacterFsa] = {}
@@ -411,29 +407,27 @@ class _Preparation:
         match node:
             case Nonterminal(name, span):
                 return Nonterminal(self._names[name], span)
-            case Sequence(items, span):
-                return Sequence(tuple(map(self._of, items)), span)
-            case Choice(options, span):
-                return Choice(tuple(map(self._of, options)), span)
+            case Sequence() | Choice():
+                return node.rebuild(self._of)
             case Repetition(item, low, high, span):
                 return self._repeated(self._of(item), low, high, span)
             case leaf:
                 return self._leaf(leaf)
 
     def _repeated(self, item: Expression, low: int, high: int | None, span: Span) -> Expression:
-        if self._signs.counts:
+        if self._features.counts:
             return Repetition(item, low, high, span)
         if (low, high) not in POSTFIX and isinstance(item, Pattern | Literal):
-            regex = self._leaves.regex(item)  # a count inside a regex is none of the notation's
+            regex = self._leaves.regex(item)  # a count inside a regex is always possible
             if regex is not None:
-                return terminal(repeat(regex, low, high), span, self._signs.dialect)
+                return terminal(repeat(regex, low, high), span, self._features.dialect)
         return self._counts.repeated(item, low, high, self._rule)
 
     def _leaf(self, leaf: Leaf) -> Expression:
         if isinstance(leaf, Literal):
-            self._leaves.regex(leaf)  # it has to be text
+            self._leaves.regex(leaf)  # raises unless it is valid UTF-8
             return leaf
-        own = self._signs.own(self._grammar, leaf)
+        own = self._features.own(self._grammar, leaf)
         if own is not None:
             return self._renamed(own) if isinstance(own, Except) else own
         regex = self._leaves.regex(leaf)
@@ -447,54 +441,54 @@ class _Preparation:
         folded = self._leaves.folded(leaf)
         if cuts_characters(folded):
             self._cutting[id(leaf)] = folded
-        if id(folded) not in self._made:
-            self._made[id(folded)] = self._from_machine(leaf, folded)
-        return self._made[id(folded)]
+        if id(folded) not in self._expressions:
+            self._expressions[id(folded)] = self._from_machine(leaf, folded)
+        return self._expressions[id(folded)]
 
     def _regex(self, regex: Regex, span: Span) -> Expression:
         if regex == NOTHING:
             raise self._leaves.refused("a language without texts", span, "let it have one")
-        if self._signs.regexes:
-            return terminal(regex, span, self._signs.dialect)
+        if self._features.regexes:
+            return terminal(regex, span, self._features.dialect)
         return spelled(regex, span)
 
     def _from_machine(self, leaf: Leaf, folded: CharacterFsa) -> Expression:
         label = leaf.label if isinstance(leaf, Automaton) else f"{self._rule}_text"
-        regex = self._leaves.short(leaf, _REGEX)
-        if regex is not None and len(pattern(regex)) <= _INLINE:
+        regex = self._leaves.short(leaf, _MAX_REGEX)
+        if regex is not None and len(pattern(regex)) <= _MAX_INLINE:
             return self._regex(regex, leaf.span)
         names = self._names.series(label)
         if regex is not None:
-            return self._written(((next(names), self._regex(regex, leaf.span)),), leaf.span)
-        return self._written(machine_rules(folded, names, leaf.span), leaf.span)
+            return self._add_rules(((next(names), self._regex(regex, leaf.span)),), leaf.span)
+        return self._add_rules(machine_rules(folded, names, leaf.span), leaf.span)
 
     def _string(self, leaf: Automaton) -> Expression | None:
-        """A large machine of JSON strings, by what these say; its rule is named before others."""
+        """A large automaton of JSON strings, by their contents; its rule gets its name first."""
         machine = leaf.machine
-        if len(machine) <= _STRING:
+        if len(machine) <= _MAX_STRING_STATES:
             return None
         name = self._names.fresh(leaf.label)
         body = self._strings.expression(machine, leaf.span)
         if body is None:
-            self._names.free(name)
+            self._names.release(name)
             return None
-        return self._written(((name, body),), leaf.span)
+        return self._add_rules(((name, body),), leaf.span)
 
-    def _written(self, rules: Row[tuple[str, Expression]], span: Span) -> Nonterminal:
-        """Rules that stand behind the one they are made for, the first of them called."""
+    def _add_rules(self, rules: Row[tuple[str, Expression]], span: Span) -> Nonterminal:
+        """Add rules after the current one; returns a call of the first."""
         self._more += [Rule(name, body, span, span) for name, body in rules]
         return Nonterminal(rules[0][0], span)
 
-    def torn(self) -> BuildError | None:
-        """The error where two terminals can share a character: what is written knows whole ones."""
+    def split_error(self) -> BuildError | None:
+        """The error for two terminals that may share a character, which no notation can express."""
         if not self._cutting:
             return None
         clock = self._leaves.limits.clock()
-        neighbours = Neighbours(self._rules, self._leaves.is_nullable, id, clock)
+        sets = FollowSets(self._rules, self._leaves.is_nullable, id, clock)
         after = 0
-        for leaf, behind in zip(neighbours.leaves, neighbours.behind, strict=True):
+        for leaf, behind in zip(sets.leaves, sets.follow, strict=True):
             after |= behind if id(leaf) in self._cutting else 0
-        for second in (neighbours.leaves[number] for number in numbers(after)):
+        for second in (sets.leaves[number] for number in numbers(after)):
             folded = self._cutting.get(id(second))
             if folded and begins_inside(folded):
                 what = "two terminals that may share a character, each some of its bytes"
@@ -502,7 +496,7 @@ class _Preparation:
         return None
 
     def _renamed(self, node: Except) -> Except:
-        """An ``except!`` whose rule is there under its new name."""
+        """An ``except!`` with the new name of its rule, which is added if it is missing."""
         if isinstance(node.excepted, Literal):
             return node
         if node.excepted.name in self._rules:

@@ -1,7 +1,7 @@
-"""The registry of exports: notations, and Python programs that generate under a grammar.
+"""The registry of exports: other notations, and Python programs that generate with a grammar.
 
-Each gets the notation it takes best, the whole grammar in it. What is a JSON Schema goes to other
-engines as it is: each reads it in its own way.
+Each program contains the whole grammar, in the notation that its engine supports best. A JSON
+Schema is passed to other engines unchanged: each interprets it differently.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from workbench.grammar.notations import Notation
 
 
 def quoted(text: str) -> str:
-    """A Python literal that is exactly this text, raw where that reads better."""
+    """A Python literal of this text, raw if that is more readable."""
     raw = "\\" in text or "\n" in text
     if text.isprintable() or text.replace("\n", "").replace("\t", "").isprintable():
         prefix = "r" if "\\" in text else ""
@@ -31,16 +31,16 @@ def quoted(text: str) -> str:
             except (SyntaxError, ValueError):
                 continue
     plain = repr(text)
-    # the house writes double quotes where either will do
+    # prefer double quotes
     return f'"{plain[1:-1]}"' if plain[0] == "'" and '"' not in plain else plain
 
 
-#: What the programs load where nothing else is asked for, and what they ask it.
+#: The default model and prompt of the programs.
 MODEL = "mistralai/Mistral-7B-Instruct-v0.3"
 PROMPT = "Answer in the format of the grammar.\n"
 _TOKENS = 256
-#: A longer regex is no easier to read than rules.
-_SHORT = 2_000
+#: A longer regex is less readable than rules.
+_MAX_READABLE_REGEX = 2_000
 
 _TRANSFORMERS = """\
 from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -55,7 +55,7 @@ print(tokenizer.decode(output[0, inputs["input_ids"].shape[1] :], skip_special_t
 
 
 def _head(kind: str, text: str, model: str, prompt: str) -> str:
-    """The constants a program begins with."""
+    """The constants at the head of a program."""
     return f"MODEL = {quoted(model)}\nPROMPT = {quoted(prompt)}\n{kind} = {quoted(text)}\n"
 
 
@@ -63,7 +63,7 @@ def transformers(grammar: Grammar, model: str = MODEL, prompt: str = PROMPT) -> 
     """Transformers' ``generate`` with this library as its logits processor; exact."""
     start = "" if grammar.start == "start" else f", {quoted(grammar.start)}"
     if grammar.notation in (Notation.REGEX, Notation.JSON_SCHEMA, Notation.DATACLASS):
-        start = ""  # they have no start symbol
+        start = ""  # no start symbol
     elif grammar.notation is Notation.GBNF and grammar.start == "root":
         start = ""
     return f"""\
@@ -83,7 +83,7 @@ output = model.generate(
 
 
 def vllm(grammar: Grammar, model: str = MODEL, prompt: str = PROMPT) -> str:
-    """vLLM's structured outputs: GBNF, which its xgrammar and its guidance both read."""
+    """vLLM's structured outputs: GBNF, which both of its backends read."""
     kind, text = _schema(grammar) or ("GRAMMAR", write_gbnf(grammar))
     argument = "json=json.loads(SCHEMA)" if kind == "SCHEMA" else "grammar=GRAMMAR"
     head = "import json\n\n" if kind == "SCHEMA" else ""
@@ -119,7 +119,7 @@ output = model.generate(**inputs, max_new_tokens={_TOKENS}, logits_processor=[pr
 
 
 def llguidance(grammar: Grammar, model: str = MODEL, prompt: str = PROMPT) -> str:
-    """llguidance, token by token: a regex where there is one, else Lark."""
+    """llguidance, token by token: a regex if one can be written, else Lark."""
     kind, text = _schema(grammar) or _regex_or_lark(grammar)
     method = {"SCHEMA": "json_schema", "REGEX": "regex", "GRAMMAR": "lark"}[kind]
     return f"""\
@@ -149,7 +149,7 @@ print(tokenizer.decode(ids[0, begin:], skip_special_tokens=True))
 
 
 def outlines(grammar: Grammar, model: str = MODEL, prompt: str = PROMPT) -> str:
-    """Outlines: a regex where there is one, else Lark."""
+    """Outlines: a regex if one can be written, else Lark."""
     kind, text = _schema(grammar) or _regex_or_lark(grammar)
     type_ = {"SCHEMA": "JsonSchema", "REGEX": "Regex", "GRAMMAR": "CFG"}[kind]
     return f"""\
@@ -171,14 +171,14 @@ def _schema(grammar: Grammar) -> tuple[str, str] | None:
 
 
 def _regex_or_lark(grammar: Grammar) -> tuple[str, str]:
-    """A regex every dialect reads alike, where the language has one of some lines."""
+    """A short regex in the syntax common to all dialects, or else Lark."""
     try:
-        return "REGEX", write_regex(grammar, longest=_SHORT, dialect=None)
+        return "REGEX", write_regex(grammar, longest=_MAX_READABLE_REGEX, dialect=None)
     except BuildError:
         return "GRAMMAR", rewritten_lark(grammar)
 
 
-#: By the word ``--to`` takes: what people call it, and what writes it.
+#: The title and the writer of each program, by the value of ``--to``.
 PROGRAMS: dict[str, tuple[str, Callable[..., str]]] = {
     "transformers": ("Python: transformers with this library", transformers),
     "vllm": ("Python: vLLM", vllm),
@@ -190,16 +190,16 @@ PROGRAMS: dict[str, tuple[str, Callable[..., str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """One thing to write."""
+    """An export format."""
 
-    #: What people call it.
+    #: The name to display.
     title: str
-    #: How the name of its file ends.
+    #: The file name suffix.
     suffix: str
     write: Callable[..., str]
 
 
-#: By the word ``--to`` takes.
+#: The export formats, by the value of ``--to``.
 EXPORTS: dict[str, Export] = {
     "kbnf": Export("KBNF", ".kbnf", write_kbnf),
     "gbnf": Export("GBNF", ".gbnf", write_gbnf),
@@ -210,18 +210,18 @@ EXPORTS: dict[str, Export] = {
 
 
 def named_by_suffix(name: str) -> str | None:
-    """What a file of this name is written as; of several the first."""
+    """The first export format whose suffix a file name has."""
     return next((word for word, one in EXPORTS.items() if name.endswith(one.suffix)), None)
 
 
 def export(grammar: Grammar, notation: str, **options: object) -> str:
     """A grammar as text in another notation, or as a program.
 
-    ``options`` are those of the writer: ``start`` or ``root`` of rules, ``longest`` of a regex,
-    ``model`` and ``prompt`` of a program.
+    ``options`` are those of the writer: ``start`` or ``root`` for rules, ``longest`` for a regex,
+    ``model`` and ``prompt`` for a program.
 
-    Raises: WorkbenchError for a notation there is none of; BuildError for what it cannot say, at
-            its place; LimitError.
+    Raises: WorkbenchError for an unknown notation; BuildError with the span of what the notation
+            cannot express; LimitError.
     """
     if notation not in EXPORTS:
         known = ", ".join(EXPORTS)

@@ -1,6 +1,6 @@
-"""Terminals as regexes over characters, as machines, or as expressions.
+"""Terminals as regexes over characters, as automata over characters, or as expressions.
 
-Bytes that are no part of a character are left out: what is written in characters speaks of texts.
+Bytes that are part of no character are left out: a notation over characters describes texts only.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from workbench.syntax.tree_printer import Leaf
 
 
 def spelled(regex: Regex, span: Span) -> Expression:
-    """A regex made of the parts ``terms`` makes, character by character."""
+    """A regex made by ``automata.to_regex`` as an expression, character by character."""
     match regex:
         case Characters() if _letter(regex):
             return Literal(_letter(regex).encode(), span)
@@ -53,12 +53,12 @@ def spelled(regex: Regex, span: Span) -> Expression:
 
 
 def terminal(regex: Regex, span: Span, dialect: Dialect | None = None) -> Pattern:
-    """A regex as one terminal, its text in a dialect, or as every dialect reads it."""
+    """A regex as one terminal, printed in a dialect or in the syntax common to all dialects."""
     return Pattern(regex, Stop.ANYWHERE, pattern(regex, dialect), span)
 
 
 def _items(parts: tuple[Regex, ...], span: Span) -> list[Expression]:
-    """The parts of a row, letters side by side as one string."""
+    """The parts of a concatenation; adjacent letters become one literal."""
     items: list[Expression] = []
     letters = ""
     for part in (*parts, EMPTY):
@@ -74,28 +74,30 @@ def _items(parts: tuple[Regex, ...], span: Span) -> list[Expression]:
 
 
 def _letter(regex: Regex) -> str:
-    """The one character of a set, or nothing."""
+    """The only character of a set, or an empty string."""
     if not isinstance(regex, Characters) or len(regex.ranges) != 1:
         return ""
     ((low, high),) = regex.ranges
     return chr(low) if low == high else ""
 
 
-#: Before and after all states.
+#: Additional initial and final states.
 _BEFORE, _AFTER = -1, -2
-#: Automata with more states between characters are not tried.
-_STATES = 1_000
+#: Automata with more states between characters are not converted to a regex.
+_MAX_STATES = 1_000
 
 
 def machine_regex(folded: CharacterFsa, most: int, limits: Limits = LIMITS) -> Regex | None:
-    """The texts of a machine as a regex; None where it has more than ``most`` characters.
+    """The texts of a machine as a regex of at most ``most`` characters, or None.
 
     Raises: LimitError past ``limits.seconds``.
     """
-    if len(folded.states) > _STATES:
+    if len(folded.states) > _MAX_STATES:
         return None
     edges: list[tuple[State, Regex, State]] = [(_BEFORE, EMPTY, folded.initial)]
-    edges += [(source, one_of(ranges), target) for source, ranges, target in _alive(folded)]
+    edges += [
+        (source, one_of(ranges), target) for source, ranges, target in _coaccessible_edges(folded)
+    ]
     edges += [(state, EMPTY, _AFTER) for state in folded.finals]
     try:
         return Paths(edges, most).between(_BEFORE, _AFTER, limits.clock())
@@ -109,17 +111,17 @@ def machine_rules(
     span: Span,
     one: Callable[[Ranges, Span], Expression] = lambda ranges, span: spelled(one_of(ranges), span),
 ) -> tuple[tuple[str, Expression], ...]:
-    """The texts of a machine as rules: of a state, each calling the next at its end.
+    """The texts of a machine as right-linear rules, one per state.
 
-    The first rule is that of the initial state; ``names`` gives the names, ``one`` what reads one
-    character of a set. A state with one way in
-    and one way on is written in where it is called. No rule: the machine has no text.
+    The first rule is that of the initial state. ``names`` yields the rule names; ``one`` returns
+    the expression for one character of a set. A state with one edge in and one edge out is inlined.
+    The result is empty if the machine accepts no text.
 
     Cost: linear in the edges over characters.
     """
     edges: dict[State, list[tuple[Ranges, State]]] = {}
     entries: dict[State, int] = {folded.initial: 2}
-    for source, ranges, target in _alive(folded):
+    for source, ranges, target in _coaccessible_edges(folded):
         edges.setdefault(source, []).append((ranges, target))
         if source != target:
             entries[target] = entries.get(target, 0) + 1
@@ -130,7 +132,7 @@ def machine_rules(
 
 
 class _Rules:
-    """The rules of the states of a machine."""
+    """Builds the rules of the states of a machine."""
 
     def __init__(
         self,
@@ -150,7 +152,7 @@ class _Rules:
         self._names = {folded.initial: next(names)}
 
     def called(self) -> Iterator[State]:
-        """The states that have rules, also those that are named while they are read."""
+        """The states with rules, including those that get a name during the iteration."""
         done = 0
         while done < len(self._names):
             yield list(self._names)[done]
@@ -162,69 +164,69 @@ class _Rules:
         return self._names[state]
 
     def body(self, state: State) -> Expression:
-        """What is read from a state on."""
+        """The texts from a state to a final one."""
         loops = [ranges for ranges, target in self._edges.get(state, ()) if target == state]
-        ways = [self._way(*edge) for edge in self._edges.get(state, ()) if edge[1] != state]
+        paths = [self._path(*edge) for edge in self._edges.get(state, ()) if edge[1] != state]
         rest: tuple[Expression, ...] = ()
-        if ways:
-            body = ways[0] if len(ways) == 1 else Choice(tuple(ways), self._span)
+        if paths:
+            body = paths[0] if len(paths) == 1 else Choice(tuple(paths), self._span)
             rest = (Repetition(body, 0, 1, self._span) if state in self._finals else body,)
         if loops:
             rest = (Repetition(self._one(loops[0]), 0, None, self._span), *rest)
         return rest[0] if len(rest) == 1 else Sequence(rest, self._span)
 
-    def _way(self, ranges: Ranges, target: State) -> Expression:
-        """A character and what follows it, as far as there is one way on."""
+    def _path(self, ranges: Ranges, target: State) -> Expression:
+        """A character and its continuation, up to the next state with a rule."""
         items = [self._one(ranges)]
-        while self._is_passage(target):
+        while self._is_inlined(target):
             ((ranges, target),) = self._edges[target]
             items.append(self._one(ranges))
         if target in self._edges:
             items.append(Nonterminal(self.name(target), self._span))
         return items[0] if len(items) == 1 else Sequence(tuple(items), self._span)
 
-    def _is_passage(self, state: State) -> bool:
-        ways = self._edges.get(state, [])
-        once = len(ways) == 1 and self._entries[state] == 1
-        return once and state not in self._finals and ways[0][1] != state
+    def _is_inlined(self, state: State) -> bool:
+        paths = self._edges.get(state, [])
+        once = len(paths) == 1 and self._entries[state] == 1
+        return once and state not in self._finals and paths[0][1] != state
 
 
-def _alive(folded: CharacterFsa) -> Iterator[tuple[State, Ranges, State]]:
-    """The edges over characters that lead on to a final state by such edges."""
+def _coaccessible_edges(folded: CharacterFsa) -> Iterator[tuple[State, Ranges, State]]:
+    """The edges over characters whose target is co-accessible over such edges."""
     before: dict[State, set[State]] = {}
     for source, _, target in folded.edges:
         before.setdefault(target, set()).add(source)
-    alive = set(folded.finals)
-    waiting = list(alive)
-    for state in waiting:  # grows while it is read
-        fresh = before.get(state, set()) - alive
-        alive |= fresh
+    coaccessible = set(folded.finals)
+    waiting = list(coaccessible)
+    for state in waiting:  # grows during iteration
+        fresh = before.get(state, set()) - coaccessible
+        coaccessible |= fresh
         waiting.extend(fresh)
-    return (edge for edge in folded.edges if edge[2] in alive)
+    return (edge for edge in folded.edges if edge[2] in coaccessible)
 
 
-#: The lowest byte that begins a character of several.
-_LEADS = 0xC0
+#: The lowest lead byte of a multi-byte character.
+_LOWEST_LEAD = 0xC0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Leaves:
-    """What the terminals of one grammar read."""
+    """The terminals of one grammar as regexes and automata over characters; cached."""
 
-    #: The notation that is written, for messages.
+    #: The name of the target notation, for messages.
     title: str
     source: Source
-    #: The rules by name; ``except!`` may name one that no text reaches.
+    #: The rules by name, including those only ``except!`` names.
     rules: Mapping[str, Expression]
     limits: Limits
-    #: Whether the notation's regexes know terminal labels.
+    #: Whether regexes of the notation support terminal labels.
     labels: bool
     _folded: dict[object, CharacterFsa] = field(default_factory=dict)
 
     def regex(self, leaf: Leaf) -> Regex | None:
-        """The regex of a terminal as its author wrote it; None where only its machine says it.
+        """The regex of a terminal as written; None if only an automaton can express it.
 
-        Raises: BuildError for what is no text in UTF-8, and for labels that cannot be written.
+        Raises: BuildError for invalid UTF-8, and for labels that cannot be written.
         """
         if isinstance(leaf, Literal):
             return text(self._decoded(leaf))
@@ -240,8 +242,8 @@ class Leaves:
         return made
 
     def folded(self, leaf: Leaf) -> CharacterFsa:
-        """The machine of a terminal over characters; bytes that are none stand apart in it."""
-        assert not isinstance(leaf, Literal), "it has no machine"
+        """The automaton of a terminal over characters; other bytes are in ``raw``."""
+        assert not isinstance(leaf, Literal), "a literal has no machine"
         key = id(leaf.machine) if isinstance(leaf, Automaton) else shape(leaf)
         if key not in self._folded:
             machine = terminal_machine(leaf, self.rules, self.source, self.limits)
@@ -249,7 +251,7 @@ class Leaves:
         return self._folded[key]
 
     def is_nullable(self, leaf: Leaf) -> bool:
-        """Whether a terminal may read nothing."""
+        """Whether a terminal accepts the empty text."""
         if isinstance(leaf, Literal):
             return not leaf.value
         folded = self.folded(leaf)
@@ -259,9 +261,9 @@ class Leaves:
         return excepted_strings(leaf, self.rules, self.source, self.limits)
 
     def short(self, leaf: Leaf, most: int) -> Regex | None:
-        """The texts of a terminal's machine as a regex of at most ``most`` characters.
+        """The automaton of a terminal as a regex of at most ``most`` characters.
 
-        None where there is no such, or the time is over: rules are written without search.
+        None if there is none or the time limit is reached: rules can be written instead.
         """
         try:
             return machine_regex(self.folded(leaf), most, self.limits)
@@ -269,7 +271,7 @@ class Leaves:
             return None
 
     def refused(self, what: str, span: Span, hint: str) -> BuildError:
-        """The error of what the notation cannot say."""
+        """The error for something the notation cannot express."""
         message = f"{self.title} cannot say {what}"
         return BuildError(message, self.source, span, hint, "unsupported_export")
 
@@ -282,11 +284,11 @@ class Leaves:
 
 
 def cuts_characters(folded: CharacterFsa) -> bool:
-    """Whether a machine may begin or end inside a character."""
+    """Whether a text of the machine may begin or end inside a character."""
     return bool(folded.raw)
 
 
 def begins_inside(folded: CharacterFsa) -> bool:
-    """Whether a text of a machine may begin with a byte that goes on a character."""
+    """Whether a text of the machine may begin with a continuation byte."""
     first = (ranges for state, ranges, _ in folded.raw if state == folded.initial)
-    return any(low < _LEADS for ranges in first for low, _ in ranges)
+    return any(low < _LOWEST_LEAD for ranges in first for low, _ in ranges)

@@ -9,8 +9,8 @@ from workbench.automata.to_regex import repeat
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import BuildError, LimitError, ParseError
 from workbench.base.source import Source, Span
-from workbench.grammar.export.lark_lexing import Expansions, Lexers, Places
-from workbench.grammar.export.prepare import Prepared, Signs, prepared
+from workbench.grammar.export.lark_lexing import Expansions, Lexers, PositionAutomaton
+from workbench.grammar.export.prepare import NotationFeatures, Prepared, prepare_rules
 from workbench.grammar.export.rule_names import GBNF, KBNF, LARK, Names
 from workbench.grammar.export.terminals import spelled, terminal
 from workbench.grammar.grammar import Grammar
@@ -34,8 +34,8 @@ from workbench.syntax.regex.tree import Alternate, Characters, Concat, Regex, Re
 from workbench.syntax.tree_printer import Leaf, TreePrinter
 
 
-def laid_out(made: Prepared, printer: TreePrinter, comment: tuple[str, str]) -> str:
-    """The text of all rules; ``comment`` is what stands before and after each line of one."""
+def print_rules(made: Prepared, printer: TreePrinter, comment: tuple[str, str]) -> str:
+    """The text of all rules; ``comment`` has the delimiters around each comment line."""
     before, after = comment
     pieces: list[str] = []
     for rule in made.rules:
@@ -48,7 +48,7 @@ def laid_out(made: Prepared, printer: TreePrinter, comment: tuple[str, str]) -> 
 
 
 def write_kbnf(grammar: Grammar, start: str = "start") -> str:
-    """The grammar as KBNF; a text that is KBNF already stays as it is.
+    """The grammar as KBNF; a KBNF text is returned unchanged.
 
     Raises: BuildError, LimitError.
     """
@@ -58,15 +58,15 @@ def write_kbnf(grammar: Grammar, start: str = "start") -> str:
         whole = Span(0, len(grammar.source.text))
         message, hint = "KBNF has no grammar of the empty text alone", "let it read a character"
         raise BuildError(message, grammar.source, whole, hint, "unsupported_export")
-    signs = Signs(
-        title="KBNF", alphabet=KBNF, start=start, own=_own,
+    features = NotationFeatures(
+        title="KBNF", alphabet=KBNF, start=start, own=_kbnf_leaf,
         regexes=True, dialect=Dialect.RUST, counts=False, labels=True,
     )  # fmt: skip
-    return laid_out(prepared(grammar, signs), KbnfPrinter(), ("(* ", " *)"))
+    return print_rules(prepare_rules(grammar, features), KbnfPrinter(), ("(* ", " *)"))
 
 
-def _own(grammar: Grammar, leaf: Leaf) -> Expression | None:
-    """What KBNF has signs for; a regex in the words of its author, where KBNF reads them alike."""
+def _kbnf_leaf(grammar: Grammar, leaf: Leaf) -> Expression | None:
+    """The terminal itself if KBNF can express it; a regex only if KBNF parses its text alike."""
     if isinstance(leaf, Automaton):
         return None
     is_regex = isinstance(leaf, Pattern) and grammar.notation is not Notation.KBNF
@@ -86,20 +86,20 @@ _GBNF_LETTERS = {"\n": r"\n", "\r": r"\r", "\t": r"\t", "\\": r"\\"}
 
 
 def write_gbnf(grammar: Grammar, root: str = "root") -> str:
-    """The grammar as GBNF; a text that is GBNF already stays as it is.
+    """The grammar as GBNF; a GBNF text is returned unchanged.
 
-    Regexes are spelled in strings, sets and counts. Names are letters, digits and ``-``, options
-    on several lines end with their bar: llama.cpp reads no others.
+    Regexes become strings, sets and counts. llama.cpp requires names of letters, digits and ``-``,
+    and the bar at the end of a line if the options are on several lines.
 
     Raises: BuildError, LimitError.
     """
     if grammar.notation is Notation.GBNF and grammar.start == root:
         return grammar.source.text
-    signs = Signs(
+    features = NotationFeatures(
         title="GBNF", alphabet=GBNF, start=root, own=lambda *_: None,
         regexes=False, dialect=None, counts=True,
     )  # fmt: skip
-    return laid_out(prepared(grammar, signs), _GbnfPrinter(), ("# ", ""))
+    return print_rules(prepare_rules(grammar, features), _GbnfPrinter(), ("# ", ""))
 
 
 class _GbnfPrinter(TreePrinter):
@@ -110,8 +110,8 @@ class _GbnfPrinter(TreePrinter):
     def leaf(self, node: Leaf) -> str:
         if isinstance(node, Literal):
             return '"' + "".join(_escaped(ord(c), '"') for c in node.value.decode()) + '"'
-        assert isinstance(node, Pattern), "regexes are spelled, machines are rules"
-        assert isinstance(node.regex, Characters), "one character is what is left of them"
+        assert isinstance(node, Pattern), "regexes are written out, machines are rules"
+        assert isinstance(node.regex, Characters), "only single characters remain of regexes"
         return _set(node.regex.ranges)
 
     def counted(self, part: str, low: int, high: int | None) -> str:
@@ -141,7 +141,7 @@ def _members(ranges: Ranges) -> str:
 
 
 def _member(code: int) -> str:
-    # llama.cpp has no signs for these two
+    # llama.cpp has no escapes for these two
     return f"\\u{code:04X}" if chr(code) in "-^" else _escaped(code, "[]")
 
 
@@ -153,17 +153,17 @@ def _escaped(code: int, signs: str) -> str:
         return f"\\{character}"
     if character.isprintable():
         return character
-    # no \xHH: xgrammar takes more digits for it than two
+    # not \xHH: xgrammar reads more than two digits there
     return f"\\u{code:04X}" if code <= 0xFFFF else f"\\U{code:08X}"
 
 
 _LARK_LETTERS = {"\n": r"\n", "\r": r"\r", "\t": r"\t", "\f": r"\f", "\\": r"\\", '"': r"\""}
-#: Both readers of Lark's strings know ``\uHHHH``, and nothing for what is higher.
-_FOUR_DIGITS = 0xFFFF
+#: Lark and llguidance read ``\uHHHH`` in strings, and no escape for higher code points.
+_MAX_FOUR_DIGITS = 0xFFFF
 
 
 def write_lark(grammar: Grammar, start: str = "start") -> str:
-    """The grammar as Lark; a text that is Lark already stays as it is.
+    """The grammar as Lark; a Lark text is returned unchanged.
 
     Raises: BuildError, LimitError.
     """
@@ -173,56 +173,52 @@ def write_lark(grammar: Grammar, start: str = "start") -> str:
 
 
 def rewritten_lark(grammar: Grammar, start: str = "start") -> str:
-    """The grammar in what Lark and llguidance both read; templates and imports are none of it.
+    """The grammar in the syntax that Lark and llguidance share, without templates and imports.
 
-    A regex stays a terminal where the longest match is always the right one, as llguidance and
-    Lark's dynamic lexer take it; elsewhere it is spelled in sets of one character.
+    A regex remains a terminal if the longest match, which llguidance and Lark's dynamic lexer take,
+    is always correct; otherwise it is written out in terminals of one character.
 
     Raises: BuildError, LimitError.
     """
-    signs = Signs(
+    features = NotationFeatures(
         title="Lark", alphabet=LARK, start=start, own=lambda *_: None,
         regexes=True, dialect=None, counts=True,
     )  # fmt: skip
-    made = prepared(grammar, signs)
-    bodies = {rule.name: _filled(rule.body) for rule in made.rules}
+    made = prepare_rules(grammar, features)
+    bodies = {rule.name: _without_empty_terminals(rule.body) for rule in made.rules}
     try:
         lexers = Lexers(grammar.limits.begun())
         while bad := lexers.misread(bodies, start):
-            bodies = {name: _spelled(body, bad.__contains__) for name, body in bodies.items()}
-    except LimitError:  # nobody knows in time which are safe: none stays
+            bodies = {name: _split(body, bad.__contains__) for name, body in bodies.items()}
+    except LimitError:  # not decided in time: write out every terminal
         bodies = {name: _by_letters(body) for name, body in bodies.items()}
     rules = [Rule(r.name, bodies[r.name], r.name_span, r.span) for r in made.rules]
     few = Expansions(Names.of(LARK, start, bodies, start)).of(tuple(rules))
-    return laid_out(Prepared(few, made.comments), _LarkPrinter(), ("// ", ""))
+    return print_rules(Prepared(few, made.comments), _LarkPrinter(), ("// ", ""))
 
 
 def _by_letters(node: Expression) -> Expression:
-    """The same with every terminal as those of one character."""
-    made = _spelled(node, lambda _: True)
+    """The expression with every terminal written out in terminals of one character."""
+    made = _split(node, lambda _: True)
     while made != node:
-        node, made = made, _spelled(made, lambda _: True)
+        node, made = made, _split(made, lambda _: True)
     return made
 
 
-def _spelled(node: Expression, which: Callable[[int], bool]) -> Expression:
-    """The same with some terminals, told by their ``id``, as smaller ones."""
+def _split(node: Expression, which: Callable[[int], bool]) -> Expression:
+    """The expression with some terminals, selected by ``id``, split into smaller ones."""
     match node:
         case Sequence(items, span):
-            parts = [_spelled(item, which) for item in items]
+            parts = [_split(item, which) for item in items]
             flat = (p.items if isinstance(p, Sequence) else (p,) for p in parts)
             return Sequence(tuple(chain.from_iterable(flat)), span)
-        case Choice(options, span):
-            return Choice(tuple(_spelled(option, which) for option in options), span)
-        case Repetition(item, low, high, span):
-            return Repetition(_spelled(item, which), low, high, span)
         case Literal(value, span) if which(id(node)):
             letters = tuple(Literal(c.encode(), span) for c in value.decode())
             return Sequence(letters, span)
         case Pattern(regex, _, _, span) if which(id(node)):
-            return _opened(regex, span) or Sequence((), span)
+            return _split_regex(regex, span) or Sequence((), span)
         case _:
-            return node
+            return node.rebuild(lambda part: _split(part, which))
 
 
 class _LarkPrinter(TreePrinter):
@@ -246,8 +242,8 @@ class _LarkPrinter(TreePrinter):
 
 
 def _string(text: str) -> str:
-    """A string, or a regex where a character has no sign in strings."""
-    if any(ord(c) > _FOUR_DIGITS and not c.isprintable() for c in text):
+    """A string, or a regex if a character has no escape in strings."""
+    if any(ord(c) > _MAX_FOUR_DIGITS and not c.isprintable() for c in text):
         return "/" + "".join(f"\\U{ord(c):08x}" for c in text) + "/"
     return '"' + "".join(_LARK_LETTERS.get(c) or _visible(c) for c in text) + '"'
 
@@ -256,19 +252,19 @@ def _visible(character: str) -> str:
     return character if character.isprintable() else f"\\u{ord(character):04x}"
 
 
-def _filled(node: Expression) -> Expression:
-    """The same without empty strings and empty options: Lark has no terminal for the empty text."""
+def _without_empty_terminals(node: Expression) -> Expression:
+    """The expression without empty strings and options: Lark has no empty terminal."""
     return _without_empty(node) or Sequence((), node.span)
 
 
 def _without_empty(node: Expression) -> Expression | None:
-    """The same, None for what reads nothing; where an option reads nothing there is a ``?``."""
+    """The expression without empty texts, or None; a choice with an empty option gets a ``?``."""
     match node:
         case Literal(b""):
             return None
         case Sequence(items, span):
             kept = [made for item in items if (made := _without_empty(item)) is not None]
-            return _together(kept, span)
+            return _sequence(kept, span)
         case Choice(options, span):
             kept = [made for option in options if (made := _without_empty(option)) is not None]
             if not kept:
@@ -279,43 +275,47 @@ def _without_empty(node: Expression) -> Expression | None:
             made = _without_empty(item)
             return None if made is None or high == 0 else Repetition(made, low, high, span)
         case Pattern(regex, _, _, span):
-            return _never_empty(regex, span)
+            return _nonempty(regex, span)
         case _:
             return node
 
 
-def _never_empty(regex: Regex, span: Span) -> Expression | None:
-    """A regex as terminals that read something, smaller ones where Python would not read it all."""
-    places = Places(regex)
-    if isinstance(regex, Characters) or (places.reads_something and places.go_one_way):
+def _nonempty(regex: Regex, span: Span) -> Expression | None:
+    """A regex as non-empty terminals, split if Python's ``re`` might not match it all."""
+    positions = PositionAutomaton(regex)
+    if isinstance(regex, Characters) or (positions.reads_something and positions.is_deterministic):
         made = spelled(regex, span)
         return made if isinstance(made, Literal) else terminal(regex, span)
-    if isinstance(regex, Repeat) and regex.low == 0 and Places(regex.part).reads_something:
-        some = _never_empty(repeat(regex.part, 1, regex.high), span)
+    if (
+        isinstance(regex, Repeat)
+        and regex.low == 0
+        and PositionAutomaton(regex.part).reads_something
+    ):
+        some = _nonempty(repeat(regex.part, 1, regex.high), span)
         return None if some is None else Repetition(some, 0, 1, span)
-    return _opened(regex, span)
+    return _split_regex(regex, span)
 
 
-def _opened(regex: Regex, span: Span) -> Expression | None:
-    """A regex as an expression of its parts; None where it reads nothing."""
+def _split_regex(regex: Regex, span: Span) -> Expression | None:
+    """A regex as an expression of its parts; None if it matches only the empty text."""
     match regex:
         case Concat(parts):
-            return _together([made for part in parts if (made := _never_empty(part, span))], span)
+            return _sequence([made for part in parts if (made := _nonempty(part, span))], span)
         case Alternate(options):
             return _without_empty(Choice(tuple(_part(option, span) for option in options), span))
         case Repeat(part, low, high):
-            made = _never_empty(part, span)
+            made = _nonempty(part, span)
             return None if made is None else Repetition(made, low, high, span)
         case _:
             return spelled(regex, span)
 
 
 def _part(regex: Regex, span: Span) -> Expression:
-    return _never_empty(regex, span) or Sequence((), span)
+    return _nonempty(regex, span) or Sequence((), span)
 
 
-def _together(items: list[Expression], span: Span) -> Expression | None:
-    """One item after the other, rows inside it opened, strings side by side as one."""
+def _sequence(items: list[Expression], span: Span) -> Expression | None:
+    """A sequence of items, with nested sequences flattened and adjacent strings joined."""
     flat: list[Expression] = []
     for item in items:
         for one in item.items if isinstance(item, Sequence) else (item,):

@@ -51,7 +51,7 @@ from workbench.syntax.grammar_tree import (
     Stop,
 )
 from workbench.syntax.regex.parser import parse_regex
-from workbench.syntax.regex.tree import Alternate, Concat, Group, Regex, Repeat
+from workbench.syntax.regex.tree import Regex, walk
 
 _WHOLE = "(?:0|[1-9][0-9]*)"
 _ESCAPE = (
@@ -83,14 +83,7 @@ def scalar_rule(scalar: Scalar, span: Span) -> Expression:
 
 def regex_at(regex: Regex, span: Span) -> Regex:
     """The same regex with one span for all its nodes."""
-    match regex:
-        case Concat(parts=parts):
-            return Concat(tuple(regex_at(part, span) for part in parts), span)
-        case Alternate(options=options):
-            return Alternate(tuple(regex_at(option, span) for option in options), span)
-        case Repeat(part=part) | Group(part=part):
-            return replace(regex, part=regex_at(part, span), span=span)
-    return replace(regex, span=span)
+    return replace(regex.rebuild(lambda part: regex_at(part, span)), span=span)
 
 
 def text_rule(value: str, span: Span) -> Expression:
@@ -266,12 +259,7 @@ class _Writer:
 
 def _leaves(node: Expression) -> int:
     """The number of terminals and calls in an expression."""
-    match node:
-        case Sequence(items=parts) | Choice(options=parts):
-            return sum(map(_leaves, parts))
-        case Repetition(item=item):
-            return _leaves(item)
-    return 1
+    return sum(not isinstance(one, Sequence | Choice | Repetition) for one in walk(node))
 
 
 def _value(value: str | int | Member | None, span: Span) -> Expression:

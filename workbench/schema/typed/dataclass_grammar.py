@@ -25,8 +25,7 @@ from workbench.schema.typed.instances import (
 from workbench.schema.typed.python_reader import read_types
 from workbench.schema.typed.reflect import reflect
 from workbench.schema.typed.types import Named, Type, Types
-from workbench.syntax.grammar_tree import Choice, Expression, GrammarTree, Pattern, Repetition, Rule
-from workbench.syntax.grammar_tree import Sequence as Row
+from workbench.syntax.grammar_tree import Expression, GrammarTree, Pattern, Rule
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,16 +109,9 @@ def _with_spans(
 
     def with_span(node: Expression) -> Expression:
         span = new_span(node.span)
-        match node:
-            case Row(items=items):
-                return Row(tuple(map(with_span, items)), span)
-            case Choice(options=options):
-                return Choice(tuple(map(with_span, options)), span)
-            case Repetition(item=item):
-                return replace(node, item=with_span(item), span=span)
-            case Pattern(regex=regex):
-                return replace(node, regex=regex_at(regex, span), span=span)
-        return replace(node, span=span)
+        if isinstance(node, Pattern):
+            return replace(node, regex=regex_at(node.regex, span), span=span)
+        return replace(node.rebuild(with_span), span=span)
 
     rules = (
         Rule(rule.name, with_span(rule.body), new_span(rule.name_span), new_span(rule.span))

@@ -1,7 +1,4 @@
-"""The lexemes of GBNF, and the escapes in its brackets.
-
-Those of llama.cpp, and those xgrammar has besides.
-"""
+"""The lexemes of GBNF and the escapes in its classes, in llama.cpp and in xgrammar."""
 
 from __future__ import annotations
 
@@ -10,14 +7,14 @@ import string
 
 from workbench.base.errors import ParseError
 from workbench.base.source import Source, Span
-from workbench.syntax.cursor import Signs
+from workbench.syntax.cursor import LexemeNames
 from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING
 from workbench.syntax.ranges import ANY_CHARACTER, Ranges, difference, intersection, normalized
 from workbench.syntax.string_escapes import Escapes
 
-#: A comment goes on to the end of its line. A name may hold dots, as in xgrammar, but neither
-#: begin nor end with one: ``.`` alone is any character, as in llama.cpp. Brackets before ``::=``
-#: are the attributes of the rule, elsewhere they are a class.
+#: A name may contain dots, as in xgrammar, but not begin or end with one: ``.`` alone is any
+#: character, as in llama.cpp. Brackets before ``::=`` are the attributes of the rule, other
+#: brackets are a class.
 LEXEMES = re.compile(
     rf"""(?:[ \t\r\n]++|\#[^\r\n]*+)*+
     (?: (?P<DEFINE>::=)
@@ -37,7 +34,7 @@ LEXEMES = re.compile(
     re.VERBOSE | re.ASCII,
 )
 
-SIGNS = Signs(
+LEXEME_NAMES = LexemeNames(
     shown={"LPAR": "(", "LOOKAHEAD": "(=", "RPAR": ")", "BAR": "|", "DEFINE": "::=",
            "RBRACKET": "]"},
     closing={"LPAR": "RPAR", "LOOKAHEAD": "RPAR", "ATTRIBUTES": "RBRACKET"},
@@ -77,7 +74,7 @@ ESCAPES = Escapes(
 
 
 def class_ranges(source: Source, bracketed: Span) -> Ranges:
-    """The characters a class stands for; ``-`` at either end, or after a range, is itself.
+    """The characters of a class; ``-`` at either end, or after a range, is itself.
 
     Raises: ParseError
     """

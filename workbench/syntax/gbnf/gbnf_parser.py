@@ -1,8 +1,8 @@
 """Parses GBNF to a grammar tree.
 
-GBNF is the notation of llama.cpp; what xgrammar's EBNF has besides is read too, as far as it is
-a language of texts. Where the two differ the wider one is read: a rule may go on in a new line
-anywhere, an alternative may be empty, a repetition may be repeated.
+GBNF is the notation of llama.cpp. The additions of xgrammar's EBNF are supported as far as they
+define a set of texts. Where the two differ, the more permissive one is used: a rule may continue
+on a new line anywhere, an alternative may be empty, a repetition may be repeated.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from workbench.base.errors import BuildError, ParseError
 from workbench.base.limits import Clock
 from workbench.base.source import Source, Span
 from workbench.syntax.cursor import NESTING, Cursor, take_bounds
-from workbench.syntax.derived_rules import Counting, pieces, written_parts
-from workbench.syntax.gbnf.gbnf_lexer import ESCAPES, LEXEMES, SIGNS, class_ranges
+from workbench.syntax.derived_rules import CountRules, substring_rules, written_parts
+from workbench.syntax.gbnf.gbnf_lexer import ESCAPES, LEXEME_NAMES, LEXEMES, class_ranges
 from workbench.syntax.gbnf.macros import (
     MACROS,
     OF_TOKENS,
@@ -38,13 +38,19 @@ from workbench.syntax.grammar_tree import (
     Stop,
     all_called,
     calls,
-    without_idle,
+    without_unused,
 )
 from workbench.syntax.kbnf.kbnf_lexer import END, Part, lexemes
 from workbench.syntax.ranges import ANY_CHARACTER, Ranges
 from workbench.syntax.regex.printer import class_text
 from workbench.syntax.regex.tree import Characters
-from workbench.syntax.rule_attributes import Beyond, Wanted, cut_short, take_attributes, wanted
+from workbench.syntax.rule_attributes import (
+    LanguageOperations,
+    RuleOptions,
+    apply_options,
+    rule_options,
+    take_attributes,
+)
 
 _ITEM = "a string, a class, a rule's name or a bracket"
 _HINT = 'write text in quotes, as in "text"'
@@ -52,12 +58,12 @@ _RULE_HINT = "a rule is written name ::= …"
 
 
 class Reader:
-    """Recursive descent; each method's docstring is its own rule of the notation."""
+    """Recursive descent; the docstring of each method is the rule that it parses."""
 
-    def __init__(self, cursor: Cursor, beyond: Beyond | None) -> None:
+    def __init__(self, cursor: Cursor, operations: LanguageOperations | None) -> None:
         self.cursor = cursor
         self.source = cursor.source
-        self.beyond = beyond
+        self.operations = operations
         pairs = zip(cursor.parts, cursor.parts[1:], strict=False)
         #: The names of all rules.
         self.defined = {
@@ -66,11 +72,11 @@ class Reader:
             if name.type == "NAME" and sign.type in ("DEFINE", "ATTRIBUTES")
         }
         self.names = Names(self.defined)
-        self.counting = Counting(self.names.fresh)
-        #: Rules that macros come to.
+        self.counts = CountRules(self.names.fresh)
+        #: Rules generated for macros.
         self.more: list[Rule] = []
-        #: What is asked of rules besides.
-        self.wanted: dict[str, Wanted] = {}
+        #: The options of rules with attributes.
+        self.options: dict[str, RuleOptions] = {}
 
     def rules(self) -> list[Rule]:
         """grammar = rule+."""
@@ -88,16 +94,16 @@ class Reader:
             known[rule.name] = rule
         if not known:
             raise cursor.unexpected("at least one rule", 'write for example: root ::= "a"')
-        return [*known.values(), *self.more, *self.counting.rules]
+        return [*known.values(), *self.more, *self.counts.rules]
 
     def _rule(self) -> Rule:
         """rule = name attributes? "::=" choice."""
         cursor = self.cursor
         name = cursor.expect("NAME", "a rule", _RULE_HINT)
         if cursor.ahead("ATTRIBUTES"):
-            want = wanted(self.source, take_attributes(cursor, self._attribute_value))
-            if not want.plain:
-                self.wanted[cursor.text(name)] = want
+            chosen = rule_options(self.source, take_attributes(cursor, self._attribute_value))
+            if not chosen.plain:
+                self.options[cursor.text(name)] = chosen
         cursor.expect("DEFINE", "'::='", _RULE_HINT)
         if cursor.ahead(END) or self._at_rule():
             raise cursor.unexpected("something", 'write "" for the empty text')
@@ -143,9 +149,9 @@ class Reader:
         return Sequence(tuple(items), cursor.since(start) if items else Span(start, start))
 
     def _skip_assertion(self, bracket: Part) -> None:
-        """assertion = "(=" choice ")": a promise about what follows, which reads nothing.
+        """assertion = "(=" choice ")": states what follows; reads nothing.
 
-        It lets xgrammar make its masks sooner; a text that breaks it is accepted there too.
+        xgrammar uses it to compute masks faster, and does not reject texts that violate it.
         """
         self.cursor.enter(bracket)
         self._choice(self.cursor.here.start)
@@ -162,7 +168,7 @@ class Reader:
             if stacked > NESTING:
                 span = cursor.since(start)
                 raise cursor.error("too many repetitions of one item", span, "one is enough")
-            item = self.counting.repetition(item, *bounds, cursor.since(start))
+            item = self.counts.repetition(item, *bounds, cursor.since(start))
         return item
 
     def _atom(self) -> Expression:
@@ -205,10 +211,12 @@ class Reader:
         given = take_arguments(cursor, name, MACROS[text])
         if text == "Regex":
             regex = regex_of(self.source, given, cursor.clock)
-            return self.counting.pattern(regex, written_parts(self.source, regex))
+            return self.counts.pattern(regex, written_parts(self.source, regex))
         if text == "TagDispatch":
-            return tag_dispatch(self.source, given, self.beyond)
-        leaf, rules = pieces(chunks_of(self.source, given), self.names.fresh("piece"), given.span)
+            return tag_dispatch(self.source, given, self.operations)
+        leaf, rules = substring_rules(
+            chunks_of(self.source, given), self.names.fresh("piece"), given.span
+        )
         self.more += rules
         return leaf
 
@@ -219,31 +227,33 @@ def one_of(ranges: Ranges, span: Span) -> Pattern:
 
 
 def parse_gbnf(
-    source: Source, clock: Clock | None = None, beyond: Beyond | None = None
+    source: Source, clock: Clock | None = None, operations: LanguageOperations | None = None
 ) -> GrammarTree:
-    """The rules of a grammar, in the order they were written; the start rule is usually ``root``.
+    """The rules of a grammar in source order; the start rule is usually ``root``.
 
-    Rules that macros and large counts come to are the last. ``beyond`` makes what syntax cannot:
-    lazy rules, ``TagDispatch``.
+    Rules generated for macros and large counts are last. ``operations`` implements lazy rules and
+    ``TagDispatch``.
 
-    Cost:   linear in the text, but for macros.
+    Cost:   linear in the text, except for macros.
     Raises: ParseError of kind ``syntax``, ``bad_escape``, ``bad_regex``, ``unsupported_regex`` or
-            ``unsupported`` (what no machine over texts can be made of, by its name); BuildError
-            where a lazy rule needs a stack; LimitError.
+            ``unsupported`` (syntax that does not define a set of texts); BuildError for a lazy
+            rule that needs a stack; LimitError.
     Source: llama.cpp, grammars/README.md; xgrammar 0.2, "EBNF".
     """
-    reader = Reader(Cursor.of(source, lexemes(source.text, LEXEMES), SIGNS, clock), beyond)
+    reader = Reader(
+        Cursor.of(source, lexemes(source.text, LEXEMES), LEXEME_NAMES, clock), operations
+    )
     rules = reader.rules()
     _check_called(source, rules)
-    if reader.wanted:
-        rules = _Cutting(source, rules, reader.wanted, beyond).rules()
+    if reader.options:
+        rules = _AttributeRules(source, rules, reader.options, operations).rules()
     return GrammarTree(tuple(rules), source, counted="{{{low},{high}}}")
 
 
 def _check_called(source: Source, rules: list[Rule]) -> None:
-    """Every rule that is called is there.
+    """Check that every called rule is defined.
 
-    Raises: BuildError of kind ``undefined_nonterminal`` at the first call of one that is not.
+    Raises: BuildError of kind ``undefined_nonterminal`` at the first undefined one.
     """
     names = {rule.name for rule in rules}
     for rule in rules:
@@ -257,49 +267,51 @@ def _check_called(source: Source, rules: list[Rule]) -> None:
 
 
 @dataclass(slots=True, eq=False)
-class _Cutting:
-    """Rules whose attributes cut their texts short."""
+class _AttributeRules:
+    """Replaces rules with attributes by automata."""
 
     source: Source
-    written: list[Rule]
-    wanted: dict[str, Wanted]
-    beyond: Beyond | None
+    source_rules: list[Rule]
+    options: dict[str, RuleOptions]
+    operations: LanguageOperations | None
     bodies: dict[str, Expression] = field(init=False)
-    cut: dict[str, Expression] = field(default_factory=dict)
-    #: Rules that machines were made of.
+    terminals: dict[str, Expression] = field(default_factory=dict)
+    #: Rules that became part of an automaton.
     absorbed: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.bodies = {rule.name: rule.body for rule in self.written}
+        self.bodies = {rule.name: rule.body for rule in self.source_rules}
 
     def rules(self) -> list[Rule]:
-        """The rules, with a machine for each body that is cut."""
+        """The rules, with an automaton for each body with attributes."""
         rules = [
-            replace(rule, body=self._cut(rule.name)) if rule.name in self.wanted else rule
-            for rule in self.written
+            replace(rule, body=self._terminal(rule.name)) if rule.name in self.options else rule
+            for rule in self.source_rules
         ]
-        # any rule may be the start that is left: the first one and "root" often are
-        return without_idle(rules, self.absorbed - {"root", self.written[0].name})
+        # keep the first rule and "root": one of them is usually the start
+        return without_unused(rules, self.absorbed - {"root", self.source_rules[0].name})
 
-    def _cut(self, name: str, asking: tuple[str, ...] = ()) -> Expression:
-        if name in self.cut:
-            return self.cut[name]
-        want, body = self.wanted[name], self.bodies[name]
-        if name in asking:
-            raise self._refused(f"{want.name} of a rule that calls itself", want)
-        if self.beyond is None:
-            raise self._refused(f"the attribute {want.name!r}", want)
+    def _terminal(self, name: str, callers: tuple[str, ...] = ()) -> Expression:
+        if name in self.terminals:
+            return self.terminals[name]
+        chosen, body = self.options[name], self.bodies[name]
+        if name in callers:
+            raise self._refused(f"{chosen.name} of a rule that calls itself", chosen)
+        if self.operations is None:
+            raise self._refused(f"the attribute {chosen.name!r}", chosen)
         rules = {
-            called: self._cut(called, (*asking, name))
-            if called in self.wanted
+            called: self._terminal(called, (*callers, name))
+            if called in self.options
             else self.bodies[called]
             for called in all_called(body, self.bodies)
         }
         self.absorbed.update(rules)
-        end = cast("Expression | None", want.end)
-        self.cut[name] = cut_short(body, end, want, name, self.beyond, lambda _: rules)
-        return self.cut[name]
+        end = cast("Expression | None", chosen.end)
+        self.terminals[name] = apply_options(
+            body, end, chosen, name, self.operations, lambda _: rules
+        )
+        return self.terminals[name]
 
-    def _refused(self, what: str, want: Wanted) -> ParseError:
+    def _refused(self, what: str, chosen: RuleOptions) -> ParseError:
         message, hint = f"{what} cannot be read", "a rule is cut short whose texts need no stack"
-        return ParseError(message, self.source, want.span, hint, "unsupported")
+        return ParseError(message, self.source, chosen.span, hint, "unsupported")

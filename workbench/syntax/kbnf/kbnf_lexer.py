@@ -1,12 +1,12 @@
-r"""The lexemes of KBNF, the escapes inside its quotes, and what may follow a lexeme.
+r"""The lexer of KBNF, the escapes inside its quotes, and the context of a syntax error.
 
-KBNF resolves escapes in strings and in every ``#`` form alike, before a regex is read as a
-regex: ``#'\\d'`` is the regex ``\d``. So that a mistake inside the regex is shown where it was
-written, each character keeps the place it came from.
+KBNF resolves escapes in strings and in every ``#`` form alike, before a regex is parsed:
+``#'\\d'`` is the regex ``\d``. Each character keeps its source position, so that an error inside
+the regex is reported where it was written.
 
-The lexemes are the terminals of ``kbnf.lark``, all as one regular expression. Lark's own lexer
-makes an object of eight fields of each, and counts lines: that took more time than all of
-parsing does now.
+The lexemes are the terminals of ``kbnf.lark``, combined into one regular expression. Lark's own
+lexer creates an object with eight fields for each lexeme and counts lines, which took more time
+than the whole parser takes now.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _ESCAPE = re.compile(
     re.VERBOSE,
 )
 _SURROGATES = range(0xD800, 0xE000)
-_HALF = re.compile("[\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _LAST = 0x10FFFF
 
 
 def unescape(source: Source, inside: Span, *, regex: bool) -> Unescaped:
-    """Resolve the escapes between two quotes; ``regex`` words the hints only.
+    """Resolve the escapes between two quotes; ``regex`` only changes the hints.
 
     Raises: ParseError of kind ``bad_escape`` at the first escape that does not exist.
     Source: KBNF specification, section 1, table of escapes.
@@ -68,16 +68,16 @@ def unescape(source: Source, inside: Span, *, regex: bool) -> Unescaped:
 
 
 def _plain(source: Source, span: Span) -> str:
-    """A piece of text without escapes; halves of characters are none."""
+    """A part of the text without escapes; raises for a lone surrogate."""
     text = source.text[span.start : span.end]
-    if not text.isascii() and (half := _HALF.search(text)):
+    if not text.isascii() and (half := _SURROGATE.search(text)):
         place = span.start + half.start()
         raise _not_a_character(source, Span(place, place + 1), ord(half[0]))
     return text
 
 
 def _value(source: Source, match: re.Match[str]) -> str:
-    """The character an escape stands for."""
+    """The character of an escape."""
     if match["simple"]:
         return _SIMPLE[match["simple"]]
     if match["octal"]:
@@ -99,7 +99,7 @@ def _not_a_character(source: Source, span: Span, code: int) -> ParseError:
     return ParseError(message, source, span, hint, "bad_escape")
 
 
-#   after the backslash    what is wrong, what to type
+#   after the backslash    what is expected, the hint
 _UNFINISHED = {
     "x": ("two hexadecimal digits after \\x", "write exactly two, as in \\x41"),
     "u": ("four hexadecimal digits after \\u", "write four, as in \\u00e9, or braces: \\u{1F600}"),
@@ -107,7 +107,7 @@ _UNFINISHED = {
 
 
 def _unknown(source: Source, inside: Span, here: int, *, regex: bool) -> ParseError:
-    """The error for a backslash at ``here`` that begins no escape."""
+    """The error for a backslash at ``here`` without a known escape."""
     after = source.text[here + 1 : min(here + 2, inside.end)]
     span = Span(here, here + 1 + len(after))
     if after in _UNFINISHED:
@@ -126,14 +126,15 @@ def _unknown(source: Source, inside: Span, here: int, *, regex: bool) -> ParseEr
     return ParseError(message, source, span, hint, "bad_escape")
 
 
-#: The kinds of the end of the text, and of a place where no lexeme begins.
+#: The kinds of the end of the text, and of a position where no lexeme matches.
 END, NOTHING = "END", "NOTHING"
 
 
 class Part:
-    """A lexeme, or what several have become; ``node`` is a text first, and then what it stands for.
+    """A grammar symbol of the LALR parser: a lexeme, or the result of a reduction.
 
-    ``type`` is the name of a lexeme in ``kbnf.lark``; lark asks for it.
+    ``type`` is the name of a lexeme in ``kbnf.lark``, as lark requires; ``node`` is the text of a
+    lexeme, later its value.
     """
 
     __slots__ = ("end", "node", "start", "type")
@@ -146,7 +147,7 @@ class Part:
 
 
 def scanner(lark: Lark) -> re.Pattern[str]:
-    """One expression for all lexemes, a group each, after whatever is ignored."""
+    """One regular expression with a group for each kind of lexeme; skips ignored text first."""
     ignored = [one for one in lark.terminals if one.name in lark.ignore_tokens]
     read = sorted((one for one in lark.terminals if one not in ignored), key=_rank)
     skipped = "|".join(one.pattern.to_regexp() for one in ignored)
@@ -155,40 +156,40 @@ def scanner(lark: Lark) -> re.Pattern[str]:
 
 
 def _rank(terminal: TerminalDef) -> tuple[int, int, str]:
-    """What is tried first: by priority and then the longest, as lark has it."""
+    """The sort key of alternatives: by priority, then the longest, as in lark."""
     return -terminal.priority, -terminal.pattern.max_width, terminal.name
 
 
 def lexemes(text: str, pattern: re.Pattern[str]) -> Iterator[Part]:
-    """The lexemes of a text; the last one is the end, or where no lexeme begins."""
+    """The lexemes of a text; the last one is ``END``, or ``NOTHING`` where none matches."""
     for match in pattern.finditer(text):
         kind = match.lastgroup
-        assert kind is not None, "one alternative is empty"
+        assert kind is not None, "an empty alternative always matches"
         start, end = match.span(kind)
         yield Part(kind, match[kind], start, end)
         if start == end:
             return
 
 
-#: The kinds of opening brackets with the kind that closes each.
+#: The kind of closing bracket for each kind of opening bracket.
 CLOSING = {"_LPAR": "_RPAR", "_LBRACKET": "_RBRACKET", "_LBRACE": "_RBRACE"}
 
-#: Punctuation as it is written.
+#: The text of punctuation, by kind.
 SHOWN = {
     "_DEFINE": "::=", "_END": ";", "_BAR": "|", "_COMMA": ",", "_OPTIONAL": "?", "_STAR": "*",
     "_PLUS": "+", "_LPAR": "(", "_RPAR": ")", "_LBRACKET": "[", "_RBRACKET": "]", "_LBRACE": "{",
     "_RBRACE": "}", "_EXCEPT": "except!",
 }  # fmt: skip
 QUOTED = {"STRING", "REGEX", "REGEX_FIRST", "REGEX_WITHOUT", "SUBSTRINGS"}
-#: After these an item of a rule must follow.
+#: Kinds after which an item must follow.
 WANTS_ITEM = {"_DEFINE", "_BAR", "_COMMA", *CLOSING}
-#: What a message shows of a lexeme.
-_LONG = 24
+#: The most characters of a lexeme in a message.
+_MAX_SHOWN = 24
 
 
 @dataclass(frozen=True, slots=True)
 class Lexeme:
-    """A piece of grammar text that belongs together; ``kind`` is its name in kbnf.lark."""
+    """A lexeme for messages; ``kind`` is its name in kbnf.lark."""
 
     kind: str
     text: str
@@ -196,17 +197,17 @@ class Lexeme:
 
     @property
     def shown(self) -> str:
-        """The lexeme as a message names it."""
-        short = self.text if len(self.text) <= _LONG else self.text[: _LONG - 1] + "…"
+        """The lexeme in a message."""
+        short = self.text if len(self.text) <= _MAX_SHOWN else self.text[: _MAX_SHOWN - 1] + "…"
         return short if short[0] in "'\"#" else f"'{short}'"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mistake:
-    """A place where reading stopped, and the lexemes before it.
+    """A syntax error: its position and the lexemes before it.
 
-    ``kind`` is the kind of the lexeme that should not stand there, ``$END`` at the end of the
-    text, and empty where no lexeme begins at all.
+    ``kind`` is the kind of the unexpected lexeme, ``$END`` at the end of the text, and empty
+    where no lexeme matches.
     """
 
     source: Source
@@ -216,12 +217,12 @@ class Mistake:
 
     @property
     def rest(self) -> str:
-        """The next characters; enough to recognise what was meant."""
-        return self.source.text[self.place : self.place + _LONG]
+        """The next characters, enough to recognize the intention."""
+        return self.source.text[self.place : self.place + _MAX_SHOWN]
 
     @property
     def span(self) -> Span:
-        """What should not stand there."""
+        """The span of the unexpected lexeme."""
         if self.kind == "$END":
             end = len(self.source.text.rstrip(" \t\r\n"))
             return Span(end, end)
@@ -233,7 +234,7 @@ class Mistake:
 
     @property
     def found(self) -> str:
-        """What should not stand there, in words."""
+        """The unexpected lexeme in words."""
         if self.kind == "$END":
             return "the end of the text"
         if self.kind in QUOTED:
@@ -242,14 +243,14 @@ class Mistake:
         return repr(text) if not text.isprintable() else f"'{text}'"
 
     def last(self, back: int = 1) -> Lexeme:
-        """The last lexeme before, or the one ``back`` lexemes before."""
+        """The lexeme ``back`` positions before the error."""
         if len(self.before) >= back:
             return self.before[-back]
         return Lexeme("", "", Span(0, 0))
 
     @property
     def open(self) -> Lexeme | None:
-        """The innermost bracket still open."""
+        """The innermost open bracket."""
         opened: list[Lexeme] = []
         for lexeme in self.before:
             if lexeme.kind in CLOSING:
@@ -260,7 +261,7 @@ class Mistake:
 
     @property
     def wants(self) -> str:
-        """What has to come here: a ``rule``, ``define``, an ``item``, or what may ``follow`` one.
+        """What is expected: ``rule``, ``define``, ``item``, or ``follow`` (after an item).
 
         Inside ``except!( )`` it is ``bracket``, ``excepted`` or ``closing``.
         """
@@ -282,5 +283,5 @@ class Mistake:
         return "item" if last.kind in WANTS_ITEM else "follow"
 
     def error(self, message: str, hint: str, span: Span | None = None) -> ParseError:
-        """The error at the place, or at another one."""
+        """A ParseError at the unexpected lexeme, or at ``span``."""
         return ParseError(message, self.source, span or self.span, hint)

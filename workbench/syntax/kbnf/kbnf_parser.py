@@ -1,13 +1,11 @@
 """Parses KBNF to a grammar tree with lark's LALR(1) tables.
 
-The loop is the textbook's. Lark's own looks rules up by objects it compares in Python, and takes
-three times as long.
+The lexemes and rules are those of ``kbnf.lark``. The parsing loop is our own: lark's takes three
+times as long, because it looks up rules by objects that are compared in Python. Quoted lexemes are
+parsed as soon as they are read, so that the first mistake in the text is reported.
 
-Every part comes with the place it was written at, brackets included; they leave no node.
-
-The lexemes and rules are those of ``kbnf.lark``, read by lark's LALR(1) parser one lexeme at a
-time: quoted lexemes are resolved when they are met, so the first mistake in the text is the one
-that is told. Left for later floors: undefined names, the meaning of ``except!``, empty grammars.
+Spans include brackets, which have no node. Undefined names, the arguments of ``except!`` and empty
+grammars are checked later, in ``pushdown.checks``.
 """
 
 from __future__ import annotations
@@ -56,15 +54,15 @@ if TYPE_CHECKING:
     from lark import Lark
 
 
-#: What the parts of a rule become: how many they are, the rule's name, and what is made of them.
+#: A reduction: the number of parts, the rule's name, and the function that combines the parts.
 _Reduction = tuple[int, str, Callable[[list[Any]], Any]]
 
-#: How lark names the end of the text.
-_LARKS_END = "$END"
+#: Lark's name of the end of the text.
+_LARK_END = "$END"
 
 
 class UnexpectedError(Exception):
-    """A lexeme that cannot stand where it stands."""
+    """An unexpected lexeme."""
 
     def __init__(self, part: Part) -> None:
         super().__init__(part.type)
@@ -73,10 +71,10 @@ class UnexpectedError(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tables:
-    """For each state what to do at a lexeme: the state to go to, or what to reduce."""
+    """LALR(1) tables: for each state and lexeme the state to shift to, or the reduction."""
 
     actions: dict[int, dict[str, int | _Reduction]]
-    #: The state after a rule has been read, by the state before it and the rule's name.
+    #: The state after a reduction, by the state before it and the rule's name.
     gotos: dict[int, dict[str, int]]
     start: int
     end: int
@@ -90,7 +88,7 @@ class Tables:
         for state, row in conf.states.items():
             actions[state], gotos[state] = {}, {}
             for symbol, (_, arg) in row.items():
-                name = END if symbol == _LARKS_END else str(symbol)
+                name = END if symbol == _LARK_END else str(symbol)
                 if not isinstance(arg, int):
                     rule = (len(arg.expansion), str(arg.origin.name), conf.callbacks[arg])
                     assert rule[0], "an empty rule"
@@ -101,10 +99,10 @@ class Tables:
                     gotos[state][name] = arg
         return Tables(actions, gotos, conf.start_state, conf.end_state)
 
-    def parse(self, parts: Iterable[Part]) -> Any:  # noqa: ANN401  # what the whole becomes
-        """What the whole becomes; the last part is the end.
+    def parse(self, parts: Iterable[Part]) -> Any:  # noqa: ANN401  # the value of the start rule
+        """The value of the start rule; the last part must be ``END``.
 
-        Raises: UnexpectedError at the first part that cannot stand where it stands.
+        Raises: UnexpectedError at the first unexpected part.
         Source: Knuth 1965, "On the translation of languages from left to right".
         """
         actions, gotos, end = self.actions, self.gotos, self.end
@@ -119,33 +117,33 @@ class Tables:
                     break
                 if action is None:
                     raise UnexpectedError(part)
-                size, name, made_of = action
-                held = values[-size:]
+                size, name, combine = action
+                children = values[-size:]
                 del values[-size:], states[-size:]
-                values.append(made_of(held))
+                values.append(combine(children))
                 states.append(gotos[states[-1]][name])
                 if states[-1] == end:
                     return values[-1]
         raise AssertionError("the last part is the end")
 
 
-#: Digits of an ``except!`` limit: a thousand million bytes are no limit.
-_LIMIT_DIGITS = 9
+#: The most digits of an ``except!`` limit.
+_MAX_LIMIT_DIGITS = 9
 
 
 class BadLimitError(Exception):
-    """An ``except!`` has a limit that is none."""
+    """An invalid limit of an ``except!``."""
 
     def __init__(self, number: Part) -> None:
         super().__init__(
-            f"expected a limit between 1 and 10^{_LIMIT_DIGITS} - 1 bytes",
-            "leave the comma and the number out where there is no limit",
+            f"expected a limit between 1 and 10^{_MAX_LIMIT_DIGITS} - 1 bytes",
+            "leave the comma and the number out if there is no limit",
         )
         self.span = Span(number.start, number.end)
 
 
 class Nodes:
-    """A method for each name in ``kbnf.lark``; lark calls it with the parts of that rule."""
+    """The reductions: a method for each rule of ``kbnf.lark``, called with its parts."""
 
     def grammar(self, rules: list[Rule]) -> list[Rule]:
         return rules
@@ -209,17 +207,17 @@ def _repeated(parts: list[Part], item: Part, low: int, high: int | None) -> Part
 
 def _limit(number: Part) -> int:
     digits = cast("str", number.node).lstrip("0")
-    if not 0 < len(digits) <= _LIMIT_DIGITS:
+    if not 0 < len(digits) <= _MAX_LIMIT_DIGITS:
         raise BadLimitError(number)
     return int(digits)
 
 
-#: Brackets inside brackets. Nobody writes a dozen; what walks the tree later may recurse.
+#: The deepest nesting of brackets: functions over the tree may recurse.
 NESTING = 64
-#: Lexemes that are read between looks at the clock.
-_PARTS = 64
-#: What to do where reading takes too long.
-_LONG = "the grammar is very long; shorten it"
+#: Lexemes between two checks of the time limit.
+_LEXEMES_PER_CHECK = 64
+#: The hint when the time limit is reached.
+_TOO_LONG = "the grammar is very long; shorten it"
 
 _STOPS = {
     "REGEX": Stop.ANYWHERE,
@@ -229,20 +227,20 @@ _STOPS = {
 
 
 def parse_kbnf(source: Source, clock: Clock | None = None) -> GrammarTree:
-    """The rules of a grammar, in the order they were written.
+    """The rules of a grammar, in source order.
 
-    Brackets leave no node: ``(x)`` is x, ``[x]`` is ``x?`` and ``{x}`` is ``x*``.
+    Brackets have no node: ``(x)`` is x, ``[x]`` is ``x?`` and ``{x}`` is ``x*``.
 
     Cost:   linear in the text.
     Raises: ParseError of kind ``syntax``, ``bad_escape``, ``bad_regex``, ``unsupported_regex``
-            or ``invalid_except`` (a limit of 0); LimitError when the time of the ``clock`` is
-            over, or for a string longer than a machine of its limits.
+            or ``invalid_except`` (a limit of 0); LimitError past the time of the ``clock``, or
+            for a string with more characters than its limit of states.
     Source: KBNF specification, sections 1 and 2.
     """
     tables, pattern = _lark()
     reading = _Reading(source, clock)
     try:
-        rules = tables.parse(map(reading.taken, lexemes(source.text, pattern)))
+        rules = tables.parse(map(reading.take, lexemes(source.text, pattern)))
     except UnexpectedError as error:
         raise reading.mistake(error.part.start, error.part.type) from None
     except BadLimitError as error:
@@ -252,13 +250,13 @@ def parse_kbnf(source: Source, clock: Clock | None = None) -> GrammarTree:
 
 
 def ready() -> None:
-    """Have lark make its tables, for a fifth of a second; work with a clock asks for this first."""
+    """Build the tables (0.2 s), before a time limit starts."""
     _lark()
 
 
 @cache
 def _lark() -> tuple[Tables, re.Pattern[str]]:
-    """The tables and lexemes of kbnf.lark; made once, when first wanted."""
+    """The tables and the lexer of kbnf.lark; cached."""
     from lark import Lark
 
     rules = Path(__file__).with_name("kbnf.lark").read_text(encoding="utf-8")
@@ -271,19 +269,19 @@ def _lark() -> tuple[Tables, re.Pattern[str]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Reading:
-    """What has been read so far."""
+    """The lexemes read so far."""
 
     source: Source
     clock: Clock | None
     parts: list[tuple[str, int, int]] = field(default_factory=list)
-    #: The kinds of the brackets that are open.
+    #: The kinds of the open brackets.
     opened: list[str] = field(default_factory=list)
 
-    def taken(self, part: Part) -> Part:
-        """Remember the next lexeme, and say what a quoted one stands for."""
+    def take(self, part: Part) -> Part:
+        """Record the next lexeme; parse a quoted one."""
         kind = part.type
-        if self.clock is not None and not len(self.parts) % _PARTS:
-            self.clock.check(_LONG)
+        if self.clock is not None and not len(self.parts) % _LEXEMES_PER_CHECK:
+            self.clock.check(_TOO_LONG)
         if kind == NOTHING:
             raise self.mistake(part.start, "")
         self.parts.append((kind, part.start, part.end))
@@ -300,7 +298,7 @@ class _Reading:
         return part
 
     def mistake(self, place: int, kind: str) -> ParseError:
-        """The error for the text at ``place``, which nothing may begin that could stand there."""
+        """The error for an unexpected lexeme of a kind at ``place``."""
         text = self.source.text
         if kind == END:
             place, kind = len(text), "$END"
@@ -313,7 +311,7 @@ class _Reading:
 
 
 def _leaf(source: Source, part: Part, clock: Clock | None) -> Expression:
-    """What a quoted lexeme stands for."""
+    """The terminal of a quoted lexeme."""
     if clock is not None and part.type == "STRING":
         clock.limits.check("states", part.end - part.start, "shorten this string")
     text = source.text

@@ -1,7 +1,7 @@
-"""Prints a grammar tree as KBNF that parses to the same tree, spans aside.
+"""Prints a grammar tree as KBNF that parses to the same tree, except for spans.
 
-What KBNF cannot say is said another way with the same language: counted repetitions are written
-out, an empty sequence is ``''``. A literal that is no text in UTF-8 cannot be written at all.
+Nodes without a KBNF form are replaced by equivalent ones: counted repetitions are written out, an
+empty sequence is ``''``. A literal that is not valid UTF-8 cannot be written.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ _ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\
 
 
 def print_kbnf(tree: GrammarTree) -> str:
-    """The grammar as text, a rule a line.
+    """The grammar as text, one rule per line.
 
-    Law:    ``parse_kbnf(print_kbnf(tree))`` is ``tree`` but for spans, for every tree the
-            parser makes.
-    Raises: WorkbenchError where a literal is not UTF-8.
+    Law:    ``parse_kbnf(print_kbnf(tree))`` equals ``tree`` except for spans, for every tree
+            that the parser returns.
+    Raises: WorkbenchError for a literal that is not UTF-8.
     """
     printer = KbnfPrinter()
     return "".join(printer.rule(rule) for rule in tree.rules)
 
 
 class KbnfPrinter(TreePrinter):
-    """Writes rules as KBNF."""
+    """Prints rules as KBNF."""
 
     define = " ::= "
     end = ";\n"
@@ -81,7 +81,7 @@ def _text(value: bytes) -> str:
 
 
 def _quoted(text: str) -> str:
-    """The text between the quotes it holds fewer of, with what cannot be seen escaped."""
+    """The quoted text, with the quote that occurs less often; unprintable characters escaped."""
     quote = '"' if text.count("'") > text.count('"') else "'"
     return quote + "".join(_escaped(character, quote) for character in text) + quote
 

@@ -1,8 +1,7 @@
-"""What is wrong where KBNF cannot go on: in comes the place, out comes a ParseError.
+"""Error messages of the KBNF parser.
 
-Lark says where reading stopped. What a person needs is the sentence they meant to write, so the
-mistakes people bring along from other notations are looked for first; what is left is told as
-"expected X after Y".
+The LALR tables only report the position of an error. The functions here recognize common mistakes,
+such as syntax of other notations, and explain them; any other error is "expected X after Y".
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _ITEM = "a string, a regex, a rule's name or a bracket"
 
 
 def explain(mistake: Mistake) -> ParseError:
-    """The error a person can act on: the first explanation that fits."""
+    """The first explanation that fits, as an error."""
     for explanation in _EXPLANATIONS:
         if (error := explanation(mistake)) is not None:
             return error
@@ -30,13 +29,13 @@ def _nothing(mistake: Mistake) -> ParseError | None:
     if mistake.before or mistake.kind != "$END":
         return None
     error = mistake.error("expected at least one rule", "write for example: start ::= 'a';")
-    if not mistake.source.text:  # told apart by the engine: there is no start symbol
+    if not mistake.source.text:  # the specification's category: there is no start symbol
         error.kind = "undefined_nonterminal"
     return error
 
 
 def _unclosed(mistake: Mistake) -> ParseError | None:
-    """Quotes and comments that do not end."""
+    """Unclosed quotes and comments."""
     opening = re.match(r"(?:#(?:e|ex|substrs)?)?(['\"])|\(\*", mistake.rest)
     if mistake.kind or opening is None:
         return None
@@ -55,7 +54,7 @@ def _unclosed(mistake: Mistake) -> ParseError | None:
     return mistake.error(f"this {what} is never closed", hint, span)
 
 
-#   the text found        the message, the hint; tried where no lexeme begins
+#   pattern               message, hint; tried where no lexeme matches
 _FOREIGN = [
     (r"#\w*\s+['\"]", "no space may follow '#' here", "write #'…' without a space"),
     (r"//|#(?!\w*['\"])", "this is no comment of KBNF", "comments are written (* … *)"),
@@ -78,7 +77,7 @@ _FOREIGN = [
 
 
 def _foreign(mistake: Mistake) -> ParseError | None:
-    """Signs of other notations."""
+    """Syntax of other notations."""
     if mistake.kind not in ("", "NUMBER"):
         return None
     if mistake.rest[0] == "-" and not mistake.rest.startswith("->"):
@@ -105,7 +104,7 @@ def _hyphen(mistake: Mistake) -> ParseError:
 
 
 def _missing_end(mistake: Mistake) -> ParseError | None:
-    """A rule that goes on into the next one, or to the end of the text."""
+    """A rule without ';' before the next rule or the end of the text."""
     if mistake.kind == "_DEFINE" and mistake.last().kind == "NAME" and mistake.wants == "follow":
         before = mistake.last(2)
         if before.kind in WANTS_ITEM:
@@ -127,7 +126,7 @@ def _after(lexeme: Lexeme) -> Span:
 
 
 def _brackets(mistake: Mistake) -> ParseError | None:
-    """Brackets that are not closed, or closed by another kind, or close nothing."""
+    """Unclosed, mismatched and superfluous brackets."""
     bracket, wants = mistake.open, mistake.wants
     if mistake.kind in CLOSING.values():
         if bracket is None:
@@ -158,7 +157,7 @@ def _never_closed(mistake: Mistake, bracket: Lexeme) -> ParseError:
 
 
 def _repetition(mistake: Mistake) -> ParseError | None:
-    """Counted repetition, and postfix signs where none may stand."""
+    """Counted repetitions, and misplaced postfix operators."""
     last = mistake.last()
     if mistake.kind == "NUMBER" and last.kind == "_LBRACE":
         return mistake.error(
@@ -180,7 +179,7 @@ def _repetition(mistake: Mistake) -> ParseError | None:
 
 
 def _no_item(mistake: Mistake, last: Lexeme) -> ParseError:
-    """The error for a place where an item had to come after ``last``."""
+    """The error for a missing item after ``last``."""
     if last.kind == "_DEFINE":
         message, hint = "expected something after '::='", "write '' for the empty text"
     elif last.kind == "_BAR":
@@ -194,7 +193,7 @@ def _no_item(mistake: Mistake, last: Lexeme) -> ParseError:
 
 
 def _empty(mistake: Mistake) -> ParseError | None:
-    """Nothing where an item must stand."""
+    """A missing item."""
     last, kinds = mistake.last(), {"_BAR", "_END", "$END", "_COMMA", *CLOSING.values()}
     if mistake.wants == "item" and mistake.kind in kinds:
         if mistake.kind == "_COMMA":
@@ -209,7 +208,7 @@ def _empty(mistake: Mistake) -> ParseError | None:
     return None
 
 
-#   what has to come     in words, what to type
+#   ``Mistake.wants``    in words, the hint
 _WANTED = {
     "rule": ("a rule", "a rule is written name ::= … ;"),
     "define": ("'::='", "a rule is written name ::= … ;"),

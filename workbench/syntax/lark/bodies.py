@@ -1,9 +1,9 @@
 """Parses the right sides of Lark rules, and the parameters of llguidance's rules.
 
-A parameter is a number of 64 bits; ``_`` is all of it, ``[2:4]`` two of its bits.
-Source: llguidance, docs/parametric.md.
+The docstring of each parsing method is the rule of the notation that it parses: Lark with the
+additions of llguidance. A parameter is a number of 64 bits; ``_`` is all of them, ``[2:4]`` two.
 
-Each method's docstring is its own rule of the notation, that of Lark with llguidance's additions.
+Source: llguidance, docs/parametric.md.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from workbench.syntax.grammar_tree import Choice, Expression, Nonterminal, Repet
 from workbench.syntax.kbnf.kbnf_lexer import END, Part
 from workbench.syntax.lark.lark_lexer import character_range, regex, string
 from workbench.syntax.lark.lark_tree import (
-    Applied,
     Body,
-    Both,
     Call,
+    Complement,
     Guarded,
     Indexed,
+    Intersection,
     LarkGrammar,
     Nested,
-    Not,
     Schema,
+    TemplateUse,
     chunks_of,
 )
 
@@ -36,7 +36,7 @@ BITS = 64
 _MASK = (1 << BITS) - 1
 _HINT = "write for example incr([0:2]), set_bit(3) or _"
 
-#: What the functions that give a parameter take: bits, a bit's number, a number, a condition.
+#: The argument types of value functions: b bits, k a bit's number, v a number, c a condition.
 _VALUES = {
     "bits": "", "number": "", "set_bit": "k", "clear_bit": "k", "bit_and": "v", "bit_or": "v",
     "incr": "b", "decr": "b",
@@ -54,7 +54,7 @@ _CONDITIONS = {
 
 
 def read_value(cursor: Cursor) -> Call:
-    """What a rule is called with, after ``::``.
+    """The argument of a parametric rule, after ``::``.
 
     Raises: ParseError
     """
@@ -66,7 +66,7 @@ def read_value(cursor: Cursor) -> Call:
 
 
 def read_condition(cursor: Cursor) -> Call:
-    """What an alternative depends on, after ``%if``.
+    """The condition of an alternative, after ``%if``.
 
     Raises: ParseError
     """
@@ -119,12 +119,12 @@ def _number(cursor: Cursor, text: str, span: Span) -> int:
 
 
 def _checked(cursor: Cursor, call: Call) -> Call:
-    """A call of a function that exists, with what it takes."""
+    """A call, checked for its name and argument types."""
     takes = _VALUES.get(call.function, _CONDITIONS.get(call.function))
     if takes is None or call.function in ("bits", "number"):
         raise cursor.error(f"there is no function {call.function!r}", call.span, _HINT)
-    given = call.arguments
-    if len(given) != len(takes) or not all(map(_fits, given, takes)):
+    arguments = call.arguments
+    if len(arguments) != len(takes) or not all(map(_fits, arguments, takes)):
         wanted = ", ".join(_TAKEN[one] for one in takes) or "nothing"
         raise cursor.error(f"{call.function} takes {wanted}", call.span, _HINT)
     return call
@@ -133,22 +133,22 @@ def _checked(cursor: Cursor, call: Call) -> Call:
 _TAKEN = {"k": "a bit's number", "v": "a number", "b": "a range of bits", "c": "a condition"}
 
 
-def _fits(given: Call | int, taken: str) -> bool:
-    assert isinstance(given, Call), "numbers are calls of 'number'"
+def _fits(argument: Call | int, taken: str) -> bool:
+    assert isinstance(argument, Call), "numbers are calls of 'number'"
     match taken:
         case "k":
-            number = given.arguments[0] if given.function == "number" else BITS
+            number = argument.arguments[0] if argument.function == "number" else BITS
             return isinstance(number, int) and number < BITS
         case "v":
-            return given.function == "number"
+            return argument.function == "number"
         case "b":
-            return given.function == "bits"
+            return argument.function == "bits"
         case _:
-            return given.function in _CONDITIONS
+            return argument.function in _CONDITIONS
 
 
-def value(call: Call, parameter: int) -> int:
-    """What a call makes of the parameter."""
+def argument_value(call: Call, parameter: int) -> int:
+    """The value of a call for a parameter."""
     if call.function == "number":
         return _plain(call)
     if call.function == "bits":
@@ -164,35 +164,39 @@ def value(call: Call, parameter: int) -> int:
         case "bit_or":
             return parameter | _plain(argument)
     low, high = _ends(argument)
-    held = _bits(argument, parameter)
+    number = _bits(argument, parameter)
     if call.function == "incr":
-        return parameter if held == (1 << high - low) - 1 else parameter + (1 << low)
-    return parameter if held == 0 else parameter - (1 << low)
+        return parameter if number == (1 << high - low) - 1 else parameter + (1 << low)
+    return parameter if number == 0 else parameter - (1 << low)
 
 
-def holds(call: Call, parameter: int) -> bool:
+def condition_holds(call: Call, parameter: int) -> bool:
     """Whether a condition holds of the parameter."""
-    given = [one for one in call.arguments if isinstance(one, Call)]
+    arguments = [one for one in call.arguments if isinstance(one, Call)]
     name = call.function
     match name:
         case "true":
             return True
         case "and":
-            return holds(given[0], parameter) and holds(given[1], parameter)
+            return condition_holds(arguments[0], parameter) and condition_holds(
+                arguments[1], parameter
+            )
         case "or":
-            return holds(given[0], parameter) or holds(given[1], parameter)
+            return condition_holds(arguments[0], parameter) or condition_holds(
+                arguments[1], parameter
+            )
         case "not":
-            return not holds(given[0], parameter)
+            return not condition_holds(arguments[0], parameter)
         case "bit_clear" | "bit_set":
-            return bool(parameter >> _plain(given[0]) & 1) is (name == "bit_set")
-    held = _bits(given[0], parameter)
+            return bool(parameter >> _plain(arguments[0]) & 1) is (name == "bit_set")
+    number = _bits(arguments[0], parameter)
     if name == "is_zeros":
-        return held == 0
+        return number == 0
     if name == "is_ones":
-        low, high = _ends(given[0])
-        return held == (1 << high - low) - 1
-    compared = held.bit_count() if name.startswith("bit_count_") else held
-    return _COMPARED[name.removeprefix("bit_count_")](compared, _plain(given[1]))
+        low, high = _ends(arguments[0])
+        return number == (1 << high - low) - 1
+    compared = number.bit_count() if name.startswith("bit_count_") else number
+    return _COMPARED[name.removeprefix("bit_count_")](compared, _plain(arguments[1]))
 
 
 def _plain(call: Call) -> int:
@@ -216,20 +220,20 @@ def _bits(call: Call, parameter: int) -> int:
 ITEM = "a string, a regex, a rule's name or a bracket"
 ITEM_HINT = 'write text in quotes, as in "text"'
 RULE_HINT = "a rule is written name: …"
-#: What an alternative ends before, but for the next definition.
+#: Kinds of lexemes before which an alternative ends; it also ends before a definition.
 _ENDS = ("BAR", "RPAR", "RBRACKET", "RBRACE", "ALIAS", "IF", "AND", "COMMA", END)
 STATEMENTS = ("STATEMENT", "OPTIONS")
 
 
 class Bodies:
-    """Recursive descent over what stands after the colon of a rule."""
+    """Recursive descent over the right side of a rule."""
 
     def __init__(self, cursor: Cursor) -> None:
         self.cursor = cursor
         self.source = cursor.source
 
     def grammar(self, end: str = END) -> LarkGrammar:
-        """What ``%lark { }`` holds; read by whoever reads statements."""
+        """The grammar inside ``%lark { }``; implemented by the parser of statements."""
         raise NotImplementedError
 
     def choice(self) -> Body:
@@ -248,7 +252,7 @@ class Bodies:
         cursor = self.cursor
         start = cursor.here.start
         body = self._both()
-        if cursor.take("ALIAS"):  # it names a node of Lark's trees, and no text
+        if cursor.take("ALIAS"):  # the name of a node in Lark's trees, without effect on texts
             cursor.expect("NAME", "a name", "an alias is written -> name")
         if cursor.take("IF"):
             return Guarded(body, read_condition(cursor), cursor.since(start))
@@ -266,7 +270,7 @@ class Bodies:
                 span = Span(sign.start, sign.end)
                 raise cursor.error("expected something before '&'", span, ITEM_HINT)
             parts.append(self._sequence())
-        return parts[0] if len(parts) == 1 else Both(tuple(parts), cursor.since(start))
+        return parts[0] if len(parts) == 1 else Intersection(tuple(parts), cursor.since(start))
 
     def _sequence(self) -> Body:
         """sequence = item*."""
@@ -284,7 +288,7 @@ class Bodies:
         return self.cursor.ahead(*_ENDS, *STATEMENTS) or self.at_definition()
 
     def at_definition(self) -> bool:
-        """Whether a definition begins here, in a line of its own."""
+        """Whether a definition begins here, on a new line."""
         cursor = self.cursor
         before = cursor.parts[cursor.at - 1]
         if not cursor.ahead("NAME", "MODIFIER"):
@@ -317,7 +321,7 @@ class Bodies:
             self._check_stacked(signs, start)
         item = self._atom()
         for _ in range(signs):
-            item = Not(item, cursor.since(start))
+            item = Complement(item, cursor.since(start))
         stacked = 0
         while (bounds := self._bounds()) is not None:
             stacked += 1
@@ -331,7 +335,7 @@ class Bodies:
             raise self.cursor.error("too many signs at one item", span, "one is enough")
 
     def _bounds(self) -> Bounds | None:
-        """bounds = those of ``rule_counts`` | "~" number (".." number)?, if it comes next."""
+        """bounds = ``cursor.take_bounds`` | "~" number (".." number)?, if they come next."""
         cursor = self.cursor
         if not (cursor.ahead("TILDE") and cursor.ahead("NUMBER", by=1)):
             return take_bounds(cursor)
@@ -361,7 +365,7 @@ class Bodies:
             while cursor.take("COMMA"):
                 arguments.append(self.choice())
             cursor.leave("',' or '}'", "a template is used as in name{a, b}")
-            return Applied(text, tuple(arguments), cursor.since(name.start))
+            return TemplateUse(text, tuple(arguments), cursor.since(name.start))
         if cursor.take("PARAMETER"):
             return Indexed(text, read_value(cursor), cursor.since(name.start))
         return Nonterminal(text, span)
@@ -406,7 +410,7 @@ class Bodies:
         return Nested(grammar, cursor.since(part.start))
 
     def _no_atom(self) -> ParseError:
-        """The error where an item has to stand and none does."""
+        """The error for a missing item."""
         cursor = self.cursor
         if cursor.ahead("SUBGRAMMAR"):
             return cursor.refused(

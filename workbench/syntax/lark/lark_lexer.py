@@ -1,8 +1,7 @@
 r"""The lexemes of Lark grammars: names, strings, ranges, regexes, JSON.
 
-A regex is read as Python's, whose notation Lark's is; what only Rust reads (llguidance) is read
-as Rust's. As in xgrammar an anchor says nothing wherever it stands, and ``\cA`` is a control
-character.
+A regex is parsed in Python's dialect, as in Lark, and if that fails in Rust's, as in llguidance.
+As in xgrammar, anchors are ignored everywhere and ``\cA`` is a control character.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections.abc import Iterator
 from workbench.base.errors import ParseError
 from workbench.base.limits import Clock
 from workbench.base.source import Source, Span, Unescaped
-from workbench.syntax.cursor import Signs
+from workbench.syntax.cursor import LexemeNames
 from workbench.syntax.grammar_tree import Expression, Literal, Pattern, Stop
 from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING, Part
 from workbench.syntax.ranges import ANY_CHARACTER, intersection
@@ -25,9 +24,9 @@ from workbench.syntax.regex.searched import without_anchors
 from workbench.syntax.regex.tree import Characters, Regex
 from workbench.syntax.string_escapes import Escapes
 
-#: A regex may hold line breaks only under ``x``, so that one that is not closed is found in its
-#: line. Brackets with a colon after them are the attributes of a rule (llguidance), others an
-#: option.
+#: A regex may contain line breaks only with the flag ``x``, so that an unclosed one is reported in
+#: its line. Brackets followed by a colon are the attributes of a rule (llguidance), other brackets
+#: an optional part.
 _LEXEMES = re.compile(
     rf"""(?:\s++|//[^\r\n]*+|\#[^\r\n]*+)*+
     (?: (?P<STRING>"(?:[^"\\\r\n]|\\[^\r\n])*+"(?:i(?![\w]))?)
@@ -58,7 +57,7 @@ _LEXEMES = re.compile(
     re.VERBOSE | re.ASCII,
 )
 
-SIGNS = Signs(
+LEXEME_NAMES = LexemeNames(
     shown={
         "LPAR": "(", "RPAR": ")", "LBRACKET": "[", "RBRACKET": "]", "LBRACE": "{", "RBRACE": "}",
     },
@@ -86,21 +85,21 @@ SIGNS = Signs(
     ),
 )  # fmt: skip
 
-#: After these a JSON object stands, which is one lexeme of kind ``OBJECT``.
+#: Kinds followed by a JSON value, which is one lexeme of kind ``OBJECT``.
 _BEFORE_JSON = frozenset({"OPTIONS", "JSON", "PIECES"})
 _BLANKS = re.compile(r"\s*")
 _DECODER = json.JSONDecoder()
 
 
 def lark_lexemes(source: Source) -> Iterator[Part]:
-    """The lexemes of a text; the last one is the end, or where no lexeme begins.
+    """The lexemes of a text; the last one is ``END``, or ``NOTHING`` where none matches.
 
-    Raises: ParseError where JSON has to stand and does not.
+    Raises: ParseError if JSON is expected and missing.
     """
     text, at = source.text, 0
     while True:
         match = _LEXEMES.match(text, at)
-        assert match is not None, "one alternative is empty"
+        assert match is not None, "an empty alternative always matches"
         kind = match.lastgroup
         assert kind is not None, "every alternative has a name"
         start, at = match.span(kind)
@@ -114,7 +113,7 @@ def lark_lexemes(source: Source) -> Iterator[Part]:
 
 
 def _object(source: Source, after: str, at: int) -> Part:
-    """The JSON value at a place; its ``node`` is what it stands for."""
+    """The JSON value at a position; ``node`` is the decoded value."""
     blank = _BLANKS.match(source.text, at)
     start = blank.end() if blank else at
     try:
@@ -130,7 +129,7 @@ def _object(source: Source, after: str, at: int) -> Part:
     return Part("OBJECT", value, start, end)
 
 
-#: Those of JSON and Python. Any other backslash is itself for Lark, and refused by llguidance.
+#: The escapes of JSON and Python. Lark keeps any other backslash, llguidance rejects it.
 _ESCAPES = Escapes(
     {
         "n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "\\": "\\", '"': '"', "/": "/",
@@ -147,8 +146,8 @@ def string(source: Source, span: Span) -> Expression:
 
     Raises: ParseError of kind ``bad_escape``.
     """
-    text, cased = _string(source, span)
-    if not cased:
+    text, ignores_case = _string(source, span)
+    if not ignores_case:
         return Literal(text.encode(), span)
     escaped = "".join(re.escape(character) for character in text)
     places = [span.start] * len(escaped) + [span.end]
@@ -163,7 +162,7 @@ def character_range(source: Source, low: Span, high: Span) -> Pattern:
     """
     span = low.to(high)
     ends = [_string(source, end) for end in (low, high)]
-    if any(len(text) != 1 or cased for text, cased in ends):
+    if any(len(text) != 1 or ignores_case for text, ignores_case in ends):
         message = "expected one character at each end of the range"
         raise ParseError(message, source, span, 'write for example "a".."z"')
     first, last = (ord(text) for text, _ in ends)
@@ -187,11 +186,11 @@ def regex(source: Source, span: Span, clock: Clock | None = None) -> Pattern:
     flags = Flags(**{_FLAGS[letter]: True for letter in letters if letter in _FLAGS})
     written = Unescaped(source.text[span.start + 1 : end], range(span.start + 1, end + 1))
     if not flags.verbose and not flags.multiline:
-        # under 'm' an anchor says something, under 'x' it may stand in a comment: it is refused
+        # an anchor has a meaning under 'm' and may be in a comment under 'x'
         written = without_anchors(written)
     tree = _parsed(source, written, flags, clock)
-    told = "".join(sorted({letter for letter in letters if letter in _FLAGS}))
-    text = f"(?{told}:{written.text})" if told else written.text
+    inline_flags = "".join(sorted({letter for letter in letters if letter in _FLAGS}))
+    text = f"(?{inline_flags}:{written.text})" if inline_flags else written.text
     return Pattern(tree, Stop.ANYWHERE, text, span)
 
 
@@ -208,8 +207,8 @@ def _parsed(source: Source, written: Unescaped, flags: Flags, clock: Clock | Non
 
 
 def _string(source: Source, span: Span) -> tuple[str, bool]:
-    """What a string stands for, and whether its case is ignored."""
+    """The text of a string, and whether its case is ignored."""
     end = span.end - 1
-    cased = source.text[end] == "i"
-    inside = Span(span.start + 1, end - cased)
-    return _ESCAPES.unescaped(source, inside).text, cased
+    ignores_case = source.text[end] == "i"
+    inside = Span(span.start + 1, end - ignores_case)
+    return _ESCAPES.unescaped(source, inside).text, ignores_case

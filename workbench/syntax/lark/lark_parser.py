@@ -1,12 +1,12 @@
-"""Parses the statements of a Lark grammar; names are not resolved.
+"""Parses the statements of a Lark grammar, without resolving names.
 
-Names are not yet resolved. A statement begins at a ``%``, or where a name at the beginning of a
-line has a colon after it.
+A statement begins with ``%``, or with a name at the beginning of a line that is followed by a
+colon.
 
-Both Lark's own notation and llguidance's variant are read; where they differ, ``lark_ignoring``,
-``lark_literals`` and ``lark_lazy`` say what was chosen. Refused by name is what no text can show
-(tokens, ``max_tokens``), what stands elsewhere (files, ``@grammars``, modules but ``common``), and
-what no automaton reads (looking around in regexes).
+Both Lark's notation and llguidance's variant are supported; where they differ, ``lark.lowering``,
+``lark.lark_lexer`` and ``lark.lazy`` state the choice. Rejected by name: tokens and ``max_tokens``,
+which do not define texts; other files, ``@grammars`` and modules except ``common``; and
+lookaround in regexes, which no automaton can read.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from workbench.base.source import Source, Span
 from workbench.syntax.cursor import Cursor
 from workbench.syntax.kbnf.kbnf_lexer import END, Part
 from workbench.syntax.lark.bodies import ITEM_HINT, RULE_HINT, STATEMENTS, Bodies
-from workbench.syntax.lark.lark_lexer import SIGNS, lark_lexemes
+from workbench.syntax.lark.lark_lexer import LEXEME_NAMES, lark_lexemes
 from workbench.syntax.lark.lark_tree import Body, Definition, Imported, LarkGrammar
 from workbench.syntax.rule_attributes import Attribute, take_attributes
 
-#: Options of llguidance's, and those of their values that are known here.
+#: The options of llguidance with their supported values.
 _OPTIONS: dict[str, tuple[object, ...]] = {
     "allow_initial_skip": (True, False),
     "skip_repetition": ("once",),
-    "no_forcing": (True, False),  # says how soon, and nothing about the texts
+    "no_forcing": (True, False),  # does not change the language
     "allow_invalid_utf8": (False,),
 }
 
 
-def read(source: Source, clock: Clock | None = None) -> LarkGrammar:
-    """All statements of a grammar.
+def parse_statements(source: Source, clock: Clock | None = None) -> LarkGrammar:
+    """The statements of a grammar.
 
     Raises: ParseError, LimitError.
     """
-    return _Statements(Cursor.of(source, lark_lexemes(source), SIGNS, clock)).grammar()
+    return _Statements(Cursor.of(source, lark_lexemes(source), LEXEME_NAMES, clock)).grammar()
 
 
 class _Statements(Bodies):
-    """Recursive descent over a grammar, and over those inside ``%lark { }``."""
+    """Recursive descent over a grammar and its nested grammars."""
 
     def grammar(self, end: str = END) -> LarkGrammar:
         """grammar = (definition | statement)*; it ends at ``end``."""
@@ -89,9 +89,9 @@ class _Statements(Bodies):
             raise self.cursor.error("expected an object of options", span, "write { … }")
         for name, given in value.node.items():
             if given not in _OPTIONS.get(name, ()):
-                told = f"the option {name!r} like this"
+                what = f"the option {name!r} like this"
                 raise self.cursor.refused(
-                    told, span, "leave it out, if the texts may stay the same"
+                    what, span, "leave it out, if the texts may stay the same"
                 )
         return value.node
 

@@ -1,7 +1,7 @@
-"""The statements of a Lark grammar before names are resolved, and its parts that need machines.
+"""The tree of a Lark grammar before names are resolved, and its operators that need automata.
 
-Bodies are those of ``grammar_tree`` with some nodes more, which ``lark_lowering`` turns into the
-others: uses of templates, rules with a parameter, operations on terminals, schemas.
+A body consists of nodes of ``grammar_tree`` and of additional nodes, which ``lark.lowering``
+replaces: uses of templates, rules with a parameter, operations on terminals, schemas.
 """
 
 from __future__ import annotations
@@ -15,11 +15,16 @@ from workbench.base.source import Source, Span
 from workbench.syntax.derived_rules import words
 from workbench.syntax.grammar_tree import Automaton, Expression, GrammarTree
 from workbench.syntax.kbnf.kbnf_lexer import Part
-from workbench.syntax.rule_attributes import Attribute, Beyond, Wanted, cut_short
+from workbench.syntax.rule_attributes import (
+    Attribute,
+    LanguageOperations,
+    RuleOptions,
+    apply_options,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
+class TemplateUse:
     """A use of a template: ``name{x, y}``."""
 
     name: str
@@ -28,24 +33,24 @@ class Applied:
 
 
 @dataclass(frozen=True, slots=True)
-class Both:
-    """The texts of all the parts: ``A & B``."""
+class Intersection:
+    """The intersection of terminals: ``A & B``."""
 
     parts: tuple[Body, ...]
     span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class Not:
-    """The texts that are none of the part: ``~A``."""
+class Complement:
+    """The complement of a terminal: ``~A``."""
 
     part: Body
     span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class Pieces:
-    """Contiguous pieces of a row of chunks, the empty one among them."""
+class SubstringChunks:
+    """Contiguous runs of chunks, the empty one included: ``%regex { … }``."""
 
     chunks: tuple[str, ...]
     span: Span
@@ -53,14 +58,14 @@ class Pieces:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """``%json { … }``: the JSON texts of a schema, which stands at the span."""
+    """``%json { … }``: the JSON texts of the schema at the span."""
 
     span: Span
 
 
 @dataclass(frozen=True, slots=True)
 class Nested:
-    """``%lark { … }``: a grammar inside, with names of its own."""
+    """``%lark { … }``: a nested grammar with separate names."""
 
     grammar: LarkGrammar
     span: Span
@@ -68,9 +73,9 @@ class Nested:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function of llguidance's parameters, or a number, a range of bits, the parameter itself.
+    """An expression over llguidance's parameter: a function, a number or a range of bits.
 
-    ``_`` and ranges are calls too: ``[2:4]`` is ``bits(2, 4)``.
+    ``_`` and ranges are calls as well: ``[2:4]`` is ``bits(2, 4)``.
     """
 
     function: str
@@ -89,14 +94,24 @@ class Indexed:
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """An alternative that is there only where a condition on the parameter holds."""
+    """An alternative that exists only if a condition on the parameter holds."""
 
     body: Body
     condition: Call
     span: Span
 
 
-Body = Expression | Applied | Both | Not | Pieces | Schema | Nested | Indexed | Guarded
+Body = (
+    Expression
+    | TemplateUse
+    | Intersection
+    | Complement
+    | SubstringChunks
+    | Schema
+    | Nested
+    | Indexed
+    | Guarded
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +122,12 @@ class Definition:
     body: Body
     name_span: Span
     span: Span
-    #: The names of what a template is used with.
+    #: The parameters of a template.
     parameters: tuple[str, ...] = ()
-    #: Whether it has llguidance's parameter, ``name::_``.
+    #: Whether it has the parameter of llguidance, ``name::_``.
     indexed: bool = False
     attributes: tuple[Attribute, ...] = ()
-    #: ``%override`` or ``%extend``, where it changes another one.
+    #: ``override`` or ``extend`` if it changes another definition.
     changing: str = ""
 
     @property
@@ -131,26 +146,26 @@ class Imported:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LarkGrammar:
-    """All statements of a grammar, sorted by what they are."""
+    """All statements of a grammar, by kind."""
 
     definitions: tuple[Definition, ...]
     imports: tuple[Imported, ...] = ()
     ignored: tuple[Body, ...] = ()
     declared: tuple[tuple[str, Span], ...] = ()
-    #: Those of llguidance; None where the grammar sets none.
+    #: The options of llguidance; None if the grammar sets none.
     options: Mapping[str, object] | None = None
 
 
 def is_terminal(name: str) -> bool:
-    """Whether a name is that of a terminal: its first letter is a capital one."""
+    """Whether a name is that of a terminal: its first letter is upper-case."""
     return name.lstrip("_")[:1].isupper()
 
 
 _HINT = 'write {"substring_chars": "…"}, {"substring_words": "…"} or {"substring_chunks": ["…"]}'
 
 
-def chunks_of(source: Source, written: Part, span: Span) -> Pieces:
-    """The pieces that an object describes.
+def chunks_of(source: Source, written: Part, span: Span) -> SubstringChunks:
+    """The chunks that a JSON object describes.
 
     Raises: ParseError for an object of another kind.
     """
@@ -171,66 +186,66 @@ def chunks_of(source: Source, written: Part, span: Span) -> Pieces:
     if any("\ud800" <= character <= "\udfff" for chunk in chunks for character in chunk):
         message = "expected whole characters, not one half of a surrogate pair"
         raise ParseError(message, source, place, "write the character itself")
-    return Pieces(chunks, span)
+    return SubstringChunks(chunks, span)
 
 
-#: What a body is inside a terminal.
+#: Lowers a body inside a terminal.
 _Operand = Callable[[Body], Expression]
-#: What a label shows of the text it stands for.
-_LABEL = 40
+#: The most characters of a label.
+_MAX_LABEL = 40
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Asking:
-    """What ``beyond`` is asked, and how it is told."""
+class MachineOperators:
+    """Replaces operators by automata that ``operations`` builds."""
 
     source: Source
-    beyond: Beyond | None
-    #: All terminals that expressions are made of.
+    operations: LanguageOperations | None
+    #: Returns the terminals that expressions call, directly or not.
     called_by: Callable[..., dict[str, Expression]]
 
-    def operation(self, body: Both | Not, operand: _Operand) -> Expression:
+    def operation(self, body: Intersection | Complement, operand: _Operand) -> Expression:
         """``A & B`` or ``~A``."""
-        if isinstance(body, Not):
-            beyond, part = self._asked("'~'", body.span), operand(body.part)
-            machine = beyond.but(None, part, self.called_by(part))
+        if isinstance(body, Complement):
+            operations, part = self._required("'~'", body.span), operand(body.part)
+            machine = operations.but(None, part, self.called_by(part))
             return Automaton(machine, self._label(body.span), body.span)
-        beyond = self._asked("'&'", body.span)
-        wholes = [part for part in body.parts if not isinstance(part, Not)]
-        others = [part.part for part in body.parts if isinstance(part, Not)]
+        operations = self._required("'&'", body.span)
+        wholes = [part for part in body.parts if not isinstance(part, Complement)]
+        others = [part.part for part in body.parts if isinstance(part, Complement)]
         if len(wholes) == len(others) == 1:
-            # ``A & ~B`` is a difference: all texts but those of B would be made for nothing
+            # ``A & ~B`` is a difference: avoid building the complement of B
             whole, part = operand(wholes[0]), operand(others[0])
-            machine = beyond.but(whole, part, self.called_by(whole, part))
+            machine = operations.but(whole, part, self.called_by(whole, part))
         else:
             parts = [operand(part) for part in body.parts]
-            machine = beyond.both(parts, self.called_by(*parts))
+            machine = operations.both(parts, self.called_by(*parts))
         return Automaton(machine, self._label(body.span), body.span)
 
-    def cut(self, one: Definition, want: Wanted, operand: _Operand) -> Expression:
-        """A rule that is one terminal, which its attributes cut short."""
-        beyond = self._asked(f"the attribute {want.name!r}", want.span)
-        end = None if want.end is None else operand(cast("Body", want.end))
-        return cut_short(operand(one.body), end, want, one.name, beyond, self.called_by)
+    def cut(self, one: Definition, options: RuleOptions, operand: _Operand) -> Expression:
+        """A rule with attributes, which is one terminal."""
+        operations = self._required(f"the attribute {options.name!r}", options.span)
+        end = None if options.end is None else operand(cast("Body", options.end))
+        return apply_options(operand(one.body), end, options, one.name, operations, self.called_by)
 
     def schema(self, span: Span) -> GrammarTree:
-        """The rules of a schema, read where it stands."""
-        beyond = self._asked("a schema", span)
+        """The rules of the embedded schema at a span."""
+        operations = self._required("a schema", span)
         text = self.source.text
-        # what stands before becomes blanks, so that places stay places of the whole text
+        # replace the text before by blanks, so that spans remain valid in the whole text
         blanks = "".join(c if c == "\n" else " " for c in text[: span.start])
         try:
-            return beyond.schema(Source(blanks + text[span.start : span.end], self.source.name))
+            return operations.schema(Source(blanks + text[span.start : span.end], self.source.name))
         except SourceError as error:
             error.source = self.source
             raise
 
-    def _asked(self, what: str, span: Span) -> Beyond:
-        if self.beyond is None:
+    def _required(self, what: str, span: Span) -> LanguageOperations:
+        if self.operations is None:
             hint = "read the grammar by Grammar.from_lark"
             raise ParseError(f"{what} cannot be read", self.source, span, hint, "unsupported")
-        return self.beyond
+        return self.operations
 
     def _label(self, span: Span) -> str:
         text = " ".join(self.source.text[span.start : span.end].split())
-        return text if len(text) <= _LABEL else text[: _LABEL - 1] + "…"
+        return text if len(text) <= _MAX_LABEL else text[: _MAX_LABEL - 1] + "…"

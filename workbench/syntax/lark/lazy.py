@@ -1,10 +1,10 @@
-"""Lazy rules beside other terminals: rules in, the same out with what a lazy one leaves of others.
+"""Restricts the terminals that compete with a lazy rule in llguidance's variant of Lark.
 
-llguidance's lexer reads all terminals that may stand at a place side by side, and ends as soon as
-a lazy one matches. So where a lazy terminal may stand, no other can go on past its match: free
-text beside ``head[lazy]: TEXT "<tool>"`` ends before ``<tool>``. That is said here by taking these
-texts away from the other terminal, which is right if the lazy one may stand wherever that one may.
-Where it may in some places only, the grammar is refused.
+llguidance's lexer reads all terminals that are possible at a position in parallel, and stops as
+soon as a lazy one matches. So a terminal that competes with a lazy one cannot continue past its
+match: free text next to ``head[lazy]: TEXT "<tool>"`` ends before ``<tool>``. These texts are
+subtracted from the other terminal, which is correct if the lazy one is possible wherever the other
+one is. If it is possible only at some of these positions, the grammar is rejected.
 """
 
 from __future__ import annotations
@@ -31,65 +31,69 @@ from workbench.syntax.grammar_tree import (
 )
 from workbench.syntax.ranges import ANY_CHARACTER
 from workbench.syntax.regex.tree import Characters
-from workbench.syntax.rule_attributes import Beyond, Rules
+from workbench.syntax.rule_attributes import LanguageOperations, Rules
 
-#: A terminal, wherever it stands.
+#: A terminal, identified by its shape.
 _Atom = Shape
 #: The terminals that may come next.
 _Next = frozenset[_Atom]
-#: A rule is looked at once for each set of terminals that may follow it; so often at most.
-_LOOKS = 5_000
+#: The most pairs of a rule and the set of terminals that may follow it.
+_MAX_CONTEXTS = 5_000
 
 
 @dataclass(slots=True, eq=False)
-class Competing:
-    """Which terminals may stand at the same place."""
+class LazyConflicts:
+    """Finds the terminals that are possible at the same position as a lazy one."""
 
     source: Source
-    #: The rules that are no terminals, by name.
+    #: The rules that are not terminals, by name.
     rules: Mapping[str, Expression]
-    #: The lazy terminals by name, with their places.
+    #: The spans of the lazy terminals, by name.
     lazy: Mapping[str, Span]
-    #: Rules of grammars inside, such as schemas, by name.
+    #: The names of the rules of nested grammars and schemas.
     inner: Set[str]
-    beyond: Beyond
+    operations: LanguageOperations
     called_by: Callable[..., Rules]
-    #: All sets of terminals that may come next somewhere.
+    #: The sets of terminals that are possible at a position.
     places: set[_Next] = field(default_factory=set)
-    #: What may come after each terminal.
+    #: The terminals that may follow each terminal.
     after: dict[_Atom, _Next] = field(default_factory=dict)
-    #: What a terminal looks like.
+    #: An expression of each terminal.
     atoms: dict[_Atom, Expression] = field(default_factory=dict)
     _first: dict[str, tuple[_Next, bool]] = field(default_factory=dict)
 
     def resolved(self, rules: list[Rule], start: str) -> list[Rule]:
-        """The rules, with what is left of the terminals that stand beside lazy ones.
+        """The rules with restricted terminals.
 
-        Raises: ParseError where the lazy one stands beside another in some places only.
+        Raises: ParseError if a lazy terminal competes with another at some positions only.
         """
-        self._look(start)
-        instead = {atom: left for atom in self.atoms if (left := self._left(atom)) is not None}
+        self._explore(start)
+        instead = {
+            atom: left for atom in self.atoms if (left := self._restricted(atom)) is not None
+        }
         if not instead:
             return rules
         return [
-            replace(rule, body=self._with(rule.body, instead)) if rule.name in self.rules else rule
+            replace(rule, body=self._replaced(rule.body, instead))
+            if rule.name in self.rules
+            else rule
             for rule in rules
         ]
 
-    def _left(self, atom: _Atom) -> Automaton | None:
-        """What is left of a terminal; None where that is all of it."""
+    def _restricted(self, atom: _Atom) -> Automaton | None:
+        """The restricted terminal; None if it does not change."""
         expression = self.atoms[atom]
         left: Expression = expression
         for name, span in self.lazy.items():
             lazy = self._lazy_atom(name)
-            if lazy == atom or not self._meets(expression, name, atom):
+            if lazy == atom or not self._overlaps(expression, name, atom):
                 continue
             known = not (isinstance(expression, Nonterminal) and expression.name in self.inner)
             if known and all(lazy in place for place in self.places if atom in place):
                 rules = self.called_by(left, self._call(name))
-                machine = self.beyond.but(left, self._past(name, atom), rules)
+                machine = self.operations.but(left, self._past(name, atom), rules)
                 left = Automaton(machine, self._label(expression), expression.span)
-            elif self._may_meet(atom, lazy):
+            elif self._may_compete(atom, lazy):
                 other = self._label(expression)
                 raise ParseError(
                     f"the lazy {name!r} is next to {other} in some places only",
@@ -100,8 +104,8 @@ class Competing:
                 )
         return left if isinstance(left, Automaton) and left is not expression else None
 
-    def _may_meet(self, atom: _Atom, lazy: _Atom) -> bool:
-        """Whether both may come next after the same text."""
+    def _may_compete(self, atom: _Atom, lazy: _Atom) -> bool:
+        """Whether both are possible after the same text."""
         if any(atom in place and lazy in place for place in self.places):
             return True
         for group in self._groups():
@@ -111,7 +115,7 @@ class Competing:
         return False
 
     def _groups(self) -> list[set[_Atom]]:
-        """Terminals that may be one text: those that ever stand at the same place."""
+        """Classes of terminals that may match the same text: connected by a common position."""
         groups: list[set[_Atom]] = []
         for place in self.places:
             touched = [group for group in groups if group & place]
@@ -119,17 +123,17 @@ class Competing:
             groups.append(set(place).union(*touched))
         return groups
 
-    def _meets(self, expression: Expression, name: str, atom: _Atom) -> bool:
-        """Whether a text of a terminal goes on past a match of a lazy one."""
+    def _overlaps(self, expression: Expression, name: str, atom: _Atom) -> bool:
+        """Whether a text of a terminal continues past a match of the lazy one."""
         if isinstance(expression, Nonterminal) and expression.name in self.inner:
             return True  # its texts are not known here
         parts = (expression, self._past(name, atom))
-        return not self.beyond.both(parts, self.called_by(*parts)).is_empty
+        return not self.operations.both(parts, self.called_by(*parts)).is_empty
 
     def _past(self, name: str, atom: _Atom) -> Expression:
-        """A match of a lazy terminal and what may be after it; something, after another lazy one.
+        """A match of a lazy terminal and any text after it.
 
-        Two lazy ones that match the same text are both read.
+        That text is not empty if ``atom`` is lazy too: two lazy ones may match the same text.
         """
         span = self.lazy[name]
         one = Pattern(Characters(ANY_CHARACTER, span), Stop.ANYWHERE, "(?s:.)", span)
@@ -151,22 +155,16 @@ class Competing:
             case _:
                 return self.source.text[expression.span.start : expression.span.end]
 
-    def _with(self, body: Expression, instead: Mapping[_Atom, Automaton]) -> Expression:
-        match body:
-            case Sequence(items, span):
-                return Sequence(tuple(self._with(item, instead) for item in items), span)
-            case Choice(options, span):
-                return Choice(tuple(self._with(option, instead) for option in options), span)
-            case Repetition(item, low, high, span):
-                return Repetition(self._with(item, instead), low, high, span)
-            case _:
-                left = instead.get(shape(body))
-                return body if left is None else replace(left, span=body.span)
+    def _replaced(self, body: Expression, instead: Mapping[_Atom, Automaton]) -> Expression:
+        if isinstance(body, Sequence | Choice | Repetition):
+            return body.rebuild(lambda part: self._replaced(part, instead))
+        left = instead.get(shape(body))
+        return body if left is None else replace(left, span=body.span)
 
-    # what may come next
+    # first and follow sets
 
-    def _look(self, start: str) -> None:
-        """Find all places: each rule is looked at with what may follow it."""
+    def _explore(self, start: str) -> None:
+        """Compute ``places`` and ``after``, rule by rule with each set that may follow it."""
         first, _ = self._begin(Nonterminal(start, Span(0, 0)))
         self.places.add(first)
         waiting = deque([(start, frozenset[_Atom]())])
@@ -177,14 +175,14 @@ class Competing:
                 if call not in seen:
                     seen.add(call)
                     waiting.append(call)
-            if len(seen) > _LOOKS:
+            if len(seen) > _MAX_CONTEXTS:
                 name, span = next(iter(self.lazy.items()))
                 message = f"the lazy {name!r} is possible in too many places"
                 hint = "let the one that ends it be a rule after it, instead of [lazy]"
                 raise ParseError(message, self.source, span, hint, "unsupported")
 
     def _visit(self, body: Expression, follow: _Next) -> Iterator[tuple[str, _Next]]:
-        """Note what may come after each terminal of a body; the rules called, with the same."""
+        """Record what may follow each terminal of a body; yields called rules with what follows."""
         match body:
             case Sequence(items, _):
                 for item in reversed(items):
@@ -217,7 +215,7 @@ class Competing:
         return atom
 
     def _begin(self, body: Expression) -> tuple[_Next, bool]:
-        """The terminals an expression may begin with, and whether it may be empty of any."""
+        """The first terminals of an expression, and whether it may contain no terminal."""
         match body:
             case Sequence(items, _):
                 first: _Next = frozenset()
@@ -241,7 +239,7 @@ class Competing:
                 return frozenset({self._atom(body)}), False
 
     def _begin_rule(self, name: str) -> tuple[_Next, bool]:
-        """That of a rule: the least sets that fit all rules, found by going round."""
+        """``_begin`` of a rule, as a least fixpoint over all rules."""
         if not self._first:
             self._first.update(dict.fromkeys(self.rules, (frozenset[_Atom](), False)))
             changed = True

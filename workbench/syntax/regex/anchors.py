@@ -1,4 +1,4 @@
-"""Anchors of a regex: a tree and the anchors in it come in; those that would do something fail."""
+"""Checks that anchors are only at the edges of a regex, where they have no effect."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class Anchor:
     at_start: bool
 
 
-#: Anchors by their place; in the tree an anchor is an empty ``Concat`` with that span.
+#: Anchors by span; in the tree an anchor is an empty ``Concat`` with that span.
 Anchors = dict[Span, Anchor]
 
 
 def check_anchors(reader: Reader, regex: Regex, anchors: Anchors) -> None:
-    """Refuse every anchor that is not at an edge of the regex.
+    """Reject every anchor that is not at an edge of the regex.
 
-    The whole text has to match, so ``^`` says nothing where only other ``^`` stand before
-    it, and ``$`` where only other ``$`` stand after it. Anywhere else an anchor makes its
-    branch dead or a repetition behave oddly, which nobody means.
+    The whole text has to match, so ``^`` has no effect if only other ``^`` precede it, and ``$`` if
+    only other ``$`` follow it. Elsewhere an anchor makes its branch match nothing or changes a
+    repetition, which is probably a mistake.
 
     Raises: ParseError at the first such anchor.
     """
@@ -63,7 +63,7 @@ def _check(reader: Reader, regex: Regex, anchors: Anchors, *, first: bool, last:
 
 
 def _is_only(regex: Regex, anchors: Anchors, *, at_start: bool) -> bool:
-    """Whether a part reads nothing and holds no anchor but those of one side."""
+    """Whether a part reads nothing and contains only anchors of one side."""
     match regex:
         case Concat(parts) if not parts:
             anchor = anchors.get(regex.span)

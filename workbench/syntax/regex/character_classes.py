@@ -26,20 +26,20 @@ from workbench.syntax.regex.unicode_sets import (
     similar_property,
 )
 
-#: Letters that stand for one control character.
+#: The letters of control characters.
 _CONTROLS = {"a": 0x07, "f": 0x0C, "n": 0x0A, "r": 0x0D, "t": 0x09, "v": 0x0B}
 _BACKSPACE = 0x08
-#: How many digits follow ``\x``, ``\u`` and ``\U``.
+#: The number of digits after ``\x``, ``\u`` and ``\U``.
 _HEX_DIGITS = {"x": 2, "u": 4, "U": 8}
 _HEX = "0123456789abcdefABCDEF"
 _OCTAL = "01234567"
-#: The rest of a surrogate pair.
-_SECOND_HALF = re.compile(r"\\u([dD][c-fC-F][0-9a-fA-F]{2})")
+#: The low surrogate of a pair.
+_LOW_SURROGATE = re.compile(r"\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 _LAST_OCTAL = 0o377
 _ASCII_CLASSES = {"d": ASCII_DIGIT, "s": ASCII_SPACE, "w": ASCII_WORD}
 
 _NO_BOUNDARY = "a boundary tests the neighbouring characters; use a class for what may come there"
-#: What other letters mean elsewhere: what it is called, the way out, and the kind of the error.
+#: Escapes of other dialects: name, hint, and the kind of the error.
 _UNSUPPORTED: dict[str, tuple[str, str, str]] = {
     "b": ("the word boundary", _NO_BOUNDARY, "unsupported_regex"),
     "B": ("the word boundary", _NO_BOUNDARY, "unsupported_regex"),
@@ -67,7 +67,7 @@ def read_escape(reader: Reader, *, in_class: bool) -> int | Ranges:
     """A code point, or the set of a class such as ``\\d`` or ``\\p{Lu}``.
 
     EBNF: ``"\\" ( control | hex | octal | class | property | sign )``
-    Raises: ParseError where the escape is unknown, unfinished or not supported.
+    Raises: ParseError for an unknown, unfinished or unsupported escape.
     """
     start = reader.at
     reader.at += 1
@@ -177,7 +177,7 @@ def _hex(reader: Reader, start: int, letter: str) -> int:
             rf"any code point can be written as '\{letter}{{1F600}}'",
         )
     code = int(digits, 16)
-    second = _SECOND_HALF.match(reader.text, reader.at) if reader.rules.ecma else None
+    second = _LOW_SURROGATE.match(reader.text, reader.at) if reader.rules.ecma else None
     if letter == "u" and second and 0xD800 <= code <= 0xDBFF:
         reader.at = second.end()
         code = 0x10000 + ((code - 0xD800) << 10) + int(second.group(1), 16) - 0xDC00
@@ -199,7 +199,7 @@ def _code_point(reader: Reader, start: int, code: int) -> int:
 
 
 def _digits(reader: Reader, start: int, digit: str, *, in_class: bool) -> int:
-    """An octal escape where the dialect has it; a backreference is refused."""
+    """An octal escape if the dialect has them; raises for a backreference."""
     octal = reader.rules.octal
     if octal and digit == "0":
         return int(digit + reader.take_all_of(_OCTAL, 2), 8)
@@ -235,7 +235,7 @@ def _unknown(reader: Reader, start: int, letter: str) -> Exception:
 
 
 _POSIX_CLASS = re.compile(r"\[:(\^?)([a-zA-Z]*):\]")
-#: A member that means nothing else in any dialect, or a range of two.
+#: A member without special meaning in any dialect, or a range of two such members.
 _SIMPLE = re.compile(r"([^\\\[\]^&~-])(?:-([^\\\[\]^&~-])|(?!-))")
 _OPERATIONS: dict[str, Callable[[Ranges, Ranges], Ranges]] = {
     "&&": intersection,
@@ -250,7 +250,7 @@ def read_class(reader: Reader) -> Ranges:
     EBNF (Python): ``"[" "^"? "]"? ( item | item "-" item )* "]"``
     EBNF (Rust): ``"[" "^"? "-"* "]"? union ( ( "&&" | "--" | "~~" ) union )* "]"``, where a
     union also holds classes and ``[:alpha:]``.
-    Raises: ParseError where a range runs backwards or the class is not closed.
+    Raises: ParseError for a reversed range or an unclosed class.
     """
     start = reader.at
     reader.enter(start)
@@ -272,7 +272,7 @@ def _plain(reader: Reader, start: int) -> Ranges:
 
 
 def _algebra(reader: Reader, start: int) -> Ranges:
-    """Operands from left to right; the operations bind alike."""
+    """Operands from left to right; all operations have the same precedence."""
     members, operation = _union(reader, start, first=True)
     while operation:
         operand, following = _union(reader, start, first=False)
@@ -282,7 +282,7 @@ def _algebra(reader: Reader, start: int) -> Ranges:
 
 
 def _union(reader: Reader, start: int, *, first: bool) -> tuple[Ranges, str]:
-    """The members up to ``]`` or an operation, and which operation; none at the end."""
+    """The members up to ``]`` or an operation, and the operation (empty at ``]``)."""
     pieces: list[Ranges] = [()]
     _skip_blanks(reader)
     while first and reader.ahead("-"):
@@ -306,7 +306,7 @@ def _union(reader: Reader, start: int, *, first: bool) -> tuple[Ranges, str]:
 
 
 def _take_simple(reader: Reader, pieces: list[Ranges]) -> bool:
-    """Step over members that are plainly themselves, and ranges of them; whether there were any."""
+    """Take members without special meaning and ranges of them; whether there were any."""
     if not reader.flags.plain:
         return False
     start = reader.at
@@ -325,7 +325,7 @@ def _skip_blanks(reader: Reader) -> None:
 
 
 def _posix(reader: Reader) -> Ranges | None:
-    """``[:alpha:]`` or ``[:^alpha:]``; None if what comes next is a class of its own."""
+    """``[:alpha:]`` or ``[:^alpha:]``; None if a nested class comes next."""
     match = _POSIX_CLASS.match(reader.text, reader.at)
     if match is None or match.group(2) not in POSIX:
         return None
@@ -335,7 +335,7 @@ def _posix(reader: Reader) -> Ranges | None:
 
 
 def _refuse_posix(reader: Reader) -> None:
-    """Python reads ``[[:alpha:]]`` as some of ``[:alph``, then ``]``: nobody means that."""
+    """Reject ``[[:alpha:]]``, which Python reads as one of ``[:alph``, then ``]``."""
     match = _POSIX_CLASS.match(reader.text, reader.at)
     if match:
         start, reader.at = reader.at, match.end()
@@ -357,7 +357,7 @@ def _item(reader: Reader, start: int) -> Ranges:
     _skip_blanks(reader)
     high = _member(reader, start)
     if isinstance(low, tuple) or isinstance(high, tuple):
-        if reader.rules.ecma:  # annex B: of a set no range begins, so the '-' is itself
+        if reader.rules.ecma:  # annex B: a set cannot begin a range, so '-' is literal
             ends = (reader.cased(((e, e),)) if isinstance(e, int) else e for e in (low, high))
             return union(((0x2D, 0x2D),), *ends)
         raise reader.fail(
@@ -375,7 +375,7 @@ def _item(reader: Reader, start: int) -> Ranges:
 
 
 def _is_range(reader: Reader) -> bool:
-    """Whether the ``-`` that comes next joins two ends; before ``]`` it is itself."""
+    """Whether the ``-`` that comes next makes a range; before ``]`` it is literal."""
     if not reader.ahead("-"):
         return False
     place = reader.at

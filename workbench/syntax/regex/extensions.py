@@ -1,28 +1,27 @@
-r"""The extensions of Koo et al. in named groups, and terminal labels.
+r"""The extensions of Koo et al. as named groups, and terminal labels.
 
-A token that a label reads is read whole, whatever its text. A grammar knows no vocabulary: as
-characters a label is any text such a token may have, so that texts can be checked without one.
+A group with one of the names of ``EXTENSIONS`` is not a capturing group but defines a language, in
+regexes and in the regexes of KBNF; it may occur more than once::
 
-Source: terminal labels, Koo et al. 2024, §2.5.1.
-
-A group with one of the names of ``EXTENSIONS`` is no group to capture but a language of its own,
-in regexes and in the regexes of KBNF, as often as wanted::
-
-    (?P<QUOTED_TEXT>)                    "text" with a character at least that is no blank; of the
-                                         blanks spaces alone; the escapes \" \n and \\
-    (?P<UNQUOTED_TEXT>)                  a plain scalar of YAML 1.2.2 in one line, as the key of a
-                                         block mapping has it (production 133)
-    (?P<TEXT_UNTIL>stop)                 any text that ends with 'stop' and holds it nowhere before
-    (?P<SUBSTRING_OF>text)               any piece of 'text', the empty one too
+    (?P<QUOTED_TEXT>)                    "text" with at least one character but white space;
+                                         spaces are the only white space; escapes \" \n and \\
+    (?P<UNQUOTED_TEXT>)                  a plain scalar of YAML 1.2.2 in one line, as for the key of
+                                         a block mapping (production 133)
+    (?P<TEXT_UNTIL>stop)                 any text that ends with 'stop' and has no earlier 'stop'
+    (?P<SUBSTRING_OF>text)               any substring of 'text', the empty one included
     (?P<DELIMITED_LIST>(?P<DELIMITER>, )item)                     one item or more
     (?P<DELIMITED_SUBSEQUENCE_OF>(?P<DELIMITER>, )one|two|three)  one or more of them, in this order
-    (?P<TEXT_TOKEN>) (?P<PARAGRAPH_TOKEN>) (?P<IMAGE>)            one token: see ``regex_labels``
+    (?P<TEXT_TOKEN>) (?P<PARAGRAPH_TOKEN>) (?P<IMAGE>)            one token: a terminal label
 
-``stop`` and ``text`` are plain texts in which special signs are escaped (``re.escape`` does it);
-delimiter and items are regexes. Flags count inside: with ``i`` cases do not, with ``x`` blanks are
-escaped too. Any other name is that of an ordinary group.
+``stop`` and ``text`` are literal texts with escaped special characters (as ``re.escape`` writes
+them); delimiter and items are regexes. Flags apply inside: ``i`` ignores case, and with ``x`` white
+space must be escaped too. Any other name is that of an ordinary group.
 
-Source: Koo et al. 2024, §2.5 and Table 1; QUOTED_TEXT is the regex of appendix C.4.4.
+A terminal label reads one whole token, whatever its text. The tree does not depend on a
+vocabulary: over characters a label matches any text that such a token may have, so that texts can
+be checked without one.
+
+Source: Koo et al. 2024, §2.5 and Table 1; labels: §2.5.1; QUOTED_TEXT: appendix C.4.4.
 """
 
 from __future__ import annotations
@@ -44,6 +43,7 @@ from workbench.syntax.regex.tree import (
     Kind,
     Regex,
     Repeat,
+    walk,
 )
 from workbench.syntax.regex.unicode_sets import python_class
 
@@ -53,21 +53,21 @@ _IN_A_LINE: Ranges = ((0x00, 0x09), (0x0B, 0xFF))
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """One token out of a set that a vocabulary decides."""
+    """A terminal label: one token of a set that the vocabulary defines."""
 
     name: str
-    #: What it reads, for people.
+    #: A description to display.
     what: str
-    #: The texts of its tokens, at a place. Tokens may begin and end inside a character: bytes.
-    spelt: Callable[[Span], Regex] = field(repr=False)
+    #: The regex of its texts, at a span. Over bytes: a token may begin or end inside a character.
+    regex: Callable[[Span], Regex] = field(repr=False)
 
 
 def _bytes(ranges: Ranges) -> Callable[[Span], Regex]:
-    """Any bytes out of a set, one at least."""
+    """One or more bytes of a set."""
     return lambda span: Repeat(Bytes(ranges, span), 1, None, span)
 
 
-#: In the order in which they read a token that several of them can read: the narrowest first.
+#: The first label that contains a token reads it: the narrowest is first.
 LABELS = (
     Label("IMAGE", "a token that stands for an image", lambda span: Concat((), span)),
     Label("PARAGRAPH_TOKEN", "a token of text without a line feed", _bytes(_IN_A_LINE)),
@@ -77,32 +77,28 @@ _BY_NAME = {label.name: label for label in LABELS}
 
 
 def label_of(regex: Regex) -> Label | None:
-    """The label a node stands for; None for any other, and for groups that only have its name."""
+    """The label of a node; None for other nodes, also for groups that only have its name."""
     if not isinstance(regex, Group) or regex.name not in _BY_NAME:
         return None
     label = _BY_NAME[regex.name]
-    return label if regex.part == label.spelt(regex.span) else None
+    return label if regex.part == label.regex(regex.span) else None
 
 
 def labels_in(regex: Regex) -> Iterator[tuple[Label, Span]]:
     """Every label of a regex with its place, from left to right."""
-    label = label_of(regex)
-    if label is not None:
-        yield label, regex.span
-        return
-    match regex:
-        case Concat(parts=parts) | Alternate(options=parts) | Extension(parts=parts):
-            for part in parts:
+    for node in walk(regex):
+        if (label := label_of(node)) is not None:
+            yield label, node.span
+        elif isinstance(node, Extension):
+            for part in node.parts:
                 yield from labels_in(part)
-        case Repeat(part=part) | Group(part=part):
-            yield from labels_in(part)
 
 
 _DELIMITER = re.compile(r"\(\?P?<DELIMITER>")
 _ESCAPE_HINT = "put a backslash before each special sign, as Python's re.escape does"
 
-#: YAML 1.2.2: ns-char, what may be seen (production 34); c-indicator (22); s-white (33).
-_YAML_SEEN: Ranges = (
+#: YAML 1.2.2: ns-char, printable non-space characters (34); c-indicator (22); s-white (33).
+_YAML_PRINTABLE: Ranges = (
     (0x21, 0x7E),
     (0x85, 0x85),
     (0xA0, 0xD7FF),
@@ -115,18 +111,18 @@ _YAML_BLANKS = "\t "
 
 
 def is_extension(reader: Reader, name: str) -> bool:
-    """Whether a group of this name is an extension where the reader stands."""
+    """Whether a group of this name is an extension in the reader's dialect."""
     return reader.rules.extensions and name in EXTENSIONS
 
 
 def read_extension(
     reader: Reader, name: str, start: int, alternation: Callable[[], Regex]
 ) -> Regex:
-    """The tree of an extension whose group begins at ``start``; the reader stands behind its name.
+    """The tree of an extension whose group begins at ``start``; the reader is after its name.
 
-    It is left before the closing parenthesis. ``alternation`` reads a regex up to such a place.
+    Reads up to the closing parenthesis. ``alternation`` parses a regex up to such a position.
 
-    Raises: ParseError where the name wants something else inside.
+    Raises: ParseError if the content does not fit the name.
     """
     if reader.flags.bytes:
         raise reader.fail(
@@ -135,12 +131,12 @@ def read_extension(
             "turn bytes off for it",
         )
     if name in _EMPTY:
-        begun = reader.at
+        begin = reader.at
         if reader.peek() not in ("", ")"):
             alternation()
             raise reader.fail(
                 f"expected nothing inside '(?P<{name}>)'",
-                reader.between(begun, max(reader.at, begun + 1)),
+                reader.between(begin, max(reader.at, begin + 1)),
                 "leave it empty: the name says it all; choose another name for your own group",
             )
         return _EMPTY[name](reader.between(start, reader.at + 1))
@@ -156,14 +152,14 @@ def read_extension(
 
 
 def _letters(reader: Reader, name: str, alternation: Callable[[], Regex]) -> tuple[Characters, ...]:
-    """A plain text, letter by letter."""
-    begun = reader.at
+    """A literal text, letter by letter."""
+    begin = reader.at
     inside = alternation()
     parts = inside.parts if isinstance(inside, Concat) else (inside,)
     if not parts:
         raise reader.fail(
             f"expected a text inside '(?P<{name}>…)'",
-            reader.between(begun, begun + 1),
+            reader.between(begin, begin + 1),
             f"write it behind the name, as in '(?P<{name}>abc)'",
         )
     letters: list[Characters] = []
@@ -188,7 +184,7 @@ def _letters(reader: Reader, name: str, alternation: Callable[[], Regex]) -> tup
 
 
 def _is_letter(reader: Reader, ranges: Ranges) -> bool:
-    """Whether a set is one character, in all its cases where these do not count."""
+    """Whether a set is one character, in all its cases with the flag ``i``."""
     if not ranges:
         return False
     code = ranges[0][0]
@@ -197,41 +193,41 @@ def _is_letter(reader: Reader, ranges: Ranges) -> bool:
 
 def _delimiter(reader: Reader, name: str, alternation: Callable[[], Regex]) -> Regex:
     """delimiter = "(?P<DELIMITER>" alternation ")"."""
-    begun = reader.at
-    match = _DELIMITER.match(reader.text, begun)
+    begin = reader.at
+    match = _DELIMITER.match(reader.text, begin)
     if match is None:
         raise reader.fail(
             f"expected '(?P<DELIMITER>…)' first inside '(?P<{name}>…)'",
-            reader.between(begun, begun + 1),
+            reader.between(begin, begin + 1),
             f"name the delimiter of the items, as in '(?P<{name}>(?P<DELIMITER>, )…)'",
         )
     reader.at = match.end()
     part = alternation()
     if not reader.take(")"):
-        raise reader.fail("expected ')' to close the delimiter", reader.between(begun, begun + 1))
-    return Group(part, "DELIMITER", reader.span(begun))
+        raise reader.fail("expected ')' to close the delimiter", reader.between(begin, begin + 1))
+    return Group(part, "DELIMITER", reader.span(begin))
 
 
 def _items(reader: Reader, alternation: Callable[[], Regex]) -> tuple[Regex, ...]:
-    """items = item ("|" item)*; none is empty."""
-    begun = reader.at
+    """items = item ("|" item)*; no item is empty."""
+    begin = reader.at
     found = alternation()
-    # an alternative in parentheses is one item: it does not begin where the items do
+    # an alternative in parentheses is one item: it begins later than the items
     several = (
-        isinstance(found, Alternate) and found.span.start == reader.between(begun, begun).start
+        isinstance(found, Alternate) and found.span.start == reader.between(begin, begin).start
     )
     items = found.options if isinstance(found, Alternate) and several else (found,)
     for item in items:
         if isinstance(item, Concat) and not item.parts:
             raise reader.fail(
                 "expected an item",
-                Span(item.span.start, item.span.start + 1) if several else reader.span(begun),
+                Span(item.span.start, item.span.start + 1) if several else reader.span(begin),
                 "write the items with '|' between them, as in 'red|green|blue'",
             )
     return items
 
 
-# -- those of which the name says it all -----------------------------------------------------------
+# -- extensions without content --------------------------------------------------------------------
 
 
 def _quoted(span: Span) -> Regex:
@@ -246,9 +242,9 @@ def _quoted(span: Span) -> Regex:
 
 
 def _unquoted(span: Span) -> Regex:
-    """``(?:a|[-?:]:*n)(?::*n|[ \\t]+(?:p|:+n))*``: a colon reads on, a '#' stands behind no blank.
+    """``(?:a|[-?:]:*n)(?::*n|[ \\t]+(?:p|:+n))*``: a colon is inside, a '#' not after a blank.
 
-    ``n`` is what may be seen without the colon, ``p`` that without '#', ``a`` without indicators.
+    ``n`` is ns-char without the colon, ``p`` is ``n`` without '#', ``a`` without indicators.
     """
 
     def any_of(ranges: Ranges) -> Regex:
@@ -260,14 +256,14 @@ def _unquoted(span: Span) -> Regex:
     def copies(part: Regex, low: int) -> Regex:
         return Repeat(part, low, None, span)
 
-    seen = any_of(difference(_YAML_SEEN, _set(":")))
-    plain = any_of(difference(_YAML_SEEN, _set(":#")))
-    alone = any_of(difference(_YAML_SEEN, _set(_YAML_INDICATORS)))
+    printable = any_of(difference(_YAML_PRINTABLE, _set(":")))
+    plain = any_of(difference(_YAML_PRINTABLE, _set(":#")))
+    alone = any_of(difference(_YAML_PRINTABLE, _set(_YAML_INDICATORS)))
     colon = _one(":", span)
-    first = Alternate((alone, row(any_of(_set("-?:")), copies(colon, 0), seen)), span)
-    behind_blanks = Alternate((plain, row(copies(colon, 1), seen)), span)
+    first = Alternate((alone, row(any_of(_set("-?:")), copies(colon, 0), printable)), span)
+    after_blanks = Alternate((plain, row(copies(colon, 1), printable)), span)
     blanks = copies(any_of(_set(_YAML_BLANKS)), 1)
-    more = Alternate((row(copies(colon, 0), seen), row(blanks, behind_blanks)), span)
+    more = Alternate((row(copies(colon, 0), printable), row(blanks, after_blanks)), span)
     return row(first, copies(more, 0))
 
 
@@ -283,8 +279,8 @@ _LIST = "DELIMITED_LIST"
 _EMPTY: dict[str, Callable[[Span], Regex]] = {
     "QUOTED_TEXT": _quoted,
     "UNQUOTED_TEXT": _unquoted,
-    **{label.name: label.spelt for label in LABELS},
+    **{label.name: label.regex for label in LABELS},
 }
 
-#: Every name that is no ordinary group's.
+#: The names of extensions.
 EXTENSIONS = frozenset({*_EMPTY, _LIST, *Kind})

@@ -1,7 +1,7 @@
-"""Parses a regex to a tree, or reports an error with its place.
+"""Parses a regex to a tree by recursive descent, or raises an error with its span.
 
-Each method's docstring is its own rule of the grammar. Escapes, classes, groups and anchors are
-read by the modules named so; what differs between dialects stands in ``regex_dialect``.
+The docstring of each parsing method is the rule that it parses. Escapes and classes are in
+``character_classes``, anchors in ``anchors``, the differences between dialects in ``reader``.
 """
 
 from __future__ import annotations
@@ -17,29 +17,30 @@ from workbench.syntax.regex.extensions import is_extension, read_extension
 from workbench.syntax.regex.reader import NESTING, Dialect, Flags, Reader
 from workbench.syntax.regex.tree import Alternate, Concat, Group, Regex, Repeat
 
-#: From how many copies to how many; None where there is no end.
+#: The least and the greatest number of copies; None for no upper bound.
 Bounds = tuple[int, int | None]
 
-#: Digits of a count: more is a typing error, and no machine holds so many copies.
-_COUNT_DIGITS = 7
-_SIGNS: dict[str, Bounds] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+#: The most digits of a count; no automaton is that large.
+_MAX_COUNT_DIGITS = 7
+_POSTFIX: dict[str, Bounds] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
 
 def take_count(reader: Reader) -> Bounds | None:
-    """The bounds of the repetition that comes next, if one does.
+    """Take the count that comes next, if any.
 
     EBNF: ``"*" | "+" | "?" | "{" n "}" | "{" n "," m? "}"``, and in Python ``"{," m? "}"``
-    Raises: ParseError where braces hold no count and cannot be text, or counts run backwards.
+    Raises: ParseError for braces without a count, unless the dialect allows them, and for
+            reversed bounds.
     """
     sign = reader.peek()
-    if sign in _SIGNS:
+    if sign in _POSTFIX:
         reader.at += 1
-        return _SIGNS[sign]
+        return _POSTFIX[sign]
     return _braces(reader) if sign == "{" else None
 
 
 def at_count(reader: Reader) -> bool:
-    """Whether a ``{`` comes next that begins a count, or has to in this dialect."""
+    """Whether a ``{`` comes next that begins a count, or must in this dialect."""
     if not reader.ahead("{"):
         return False
     if not reader.rules.lenient_braces:
@@ -79,8 +80,10 @@ def _number(reader: Reader) -> str:
 
 
 def _bounds(reader: Reader, start: int, low: str, high: str) -> Bounds:
-    if max(len(low.lstrip("0")), len(high.lstrip("0"))) > _COUNT_DIGITS:
-        raise reader.fail(f"expected a count of at most {_COUNT_DIGITS} digits", reader.span(start))
+    if max(len(low.lstrip("0")), len(high.lstrip("0"))) > _MAX_COUNT_DIGITS:
+        raise reader.fail(
+            f"expected a count of at most {_MAX_COUNT_DIGITS} digits", reader.span(start)
+        )
     least, most = int(low or 0), int(high) if high else None
     if most is not None and most < least:
         raise reader.fail(
@@ -91,12 +94,12 @@ def _bounds(reader: Reader, start: int, low: str, high: str) -> Bounds:
     return least, most
 
 
-#: How a named group begins, in either spelling, and the name with its closing sign.
+#: The beginning of a named group, in either syntax, with the name and its closing bracket.
 _NAMED = re.compile(r"\?P?<(?![=!])([^>)]*)(>?)")
 _RECURSION = re.compile(r"\?(\+|-?[0-9])")
 _NAME = re.compile(r"[^\W\d]\w*")
 _FIELDS = {"i": "ignorecase", "s": "dotall", "m": "multiline", "x": "verbose", "a": "ascii"}
-#: What else may follow the parenthesis elsewhere: how it begins, what it is, the way out.
+#: Groups of other dialects: the beginning, a name and a hint.
 _UNSUPPORTED = (
     ("?=", "lookahead", "it reads the same text twice; write out what may follow"),
     ("?!", "lookahead", "it reads the same text twice; say with a class what may follow instead"),
@@ -115,13 +118,13 @@ _UNSUPPORTED = (
 
 
 def refuse_unsupported(reader: Reader, start: int) -> None:
-    """Raise ParseError if what comes next is a group of a kind no automaton can be made of."""
+    """Raise ParseError for a kind of group that no automaton can read."""
     if reader.peek() not in ("?", "*"):
         return
     for opening, what, hint in _UNSUPPORTED:
         if reader.ahead(opening):
             if opening == "*" and reader.rules.possessive:
-                return  # Python: nothing to repeat
+                return  # Python reports that there is nothing to repeat
             place = reader.between(start, reader.at + len(opening))
             raise reader.fail(f"{what} '({opening}' is not supported", place, hint)
     if _RECURSION.match(reader.text, reader.at) or (
@@ -135,7 +138,7 @@ def refuse_unsupported(reader: Reader, start: int) -> None:
 
 
 def skip_comments(reader: Reader) -> None:
-    """Step over what says nothing: blanks under ``x``, and ``(?#…)`` where the dialect has it."""
+    """Skip white space with the flag ``x``, and ``(?#…)`` if the dialect has it."""
     if reader.flags.verbose:
         reader.skip_blanks()
     while reader.ahead("(?#"):
@@ -154,7 +157,7 @@ def skip_comments(reader: Reader) -> None:
 
 
 def take_name(reader: Reader, names: set[str]) -> str | None:
-    """The name of ``?P<name>`` or ``?<name>``, if that comes next."""
+    """Take the name of ``?P<name>`` or ``?<name>``, if one comes next."""
     match = _NAMED.match(reader.text, reader.at)
     if match is None:
         return None
@@ -168,7 +171,7 @@ def take_name(reader: Reader, names: set[str]) -> str | None:
             "expected a name for the group: letters, digits and '_', no digit first", span
         )
     if is_extension(reader, name):
-        return name  # as often as wanted
+        return name  # an extension may occur more than once
     if name in names:
         raise reader.fail(
             f"expected a new name for the group, '{name}' is taken",
@@ -180,7 +183,7 @@ def take_name(reader: Reader, names: set[str]) -> str | None:
 
 
 def take_flags(reader: Reader, start: int) -> Flags:
-    """The flags after ``?i-s``; the reader stands before ``?`` and then at ``:`` or ``)``."""
+    """The flags of ``?i-s``; the reader moves from before ``?`` to ``:`` or ``)``."""
     reader.at += 1
     flags = reader.flags
     turn_on, some = True, False
@@ -227,15 +230,15 @@ def _with_flag(reader: Reader, flags: Flags, letter: str, span: Span, *, turn_on
 
 __all__ = ["Dialect", "Flags", "Parser", "parse_regex"]
 
-#: Characters that may mean something outside classes.
+#: Characters that may be special outside classes.
 _SPECIAL = frozenset("()[\\*+?{.^$|")
-#: Characters that do not; one that is repeated is left to be read by itself.
+#: A run of other characters, without a last one that is repeated.
 _PLAIN = re.compile(r"[^()\[\\*+?{.^$|]+(?![*+?{])")
-#: What a str can hold and no text can.
+#: Lone surrogates, which a ``str`` can contain and UTF-8 cannot.
 _SURROGATE = re.compile("[\ud800-\udfff]")
-#: Parts of a sequence that are read between looks at the clock.
-_ATOMS = 256
-_LONG = "the regex is very long; shorten it"
+#: Parts of a sequence between two checks of the time limit.
+_ATOMS_PER_CHECK = 256
+_TOO_LONG = "the regex is very long; shorten it"
 
 
 def parse_regex(
@@ -247,15 +250,15 @@ def parse_regex(
     written: Unescaped | None = None,
     clock: Clock | None = None,
 ) -> Regex:
-    """The tree of a regex that has to match the whole of a text.
+    """The tree of a regex that has to match a whole text.
 
-    Lazy repetitions are read as greedy ones: they accept the same texts. Anchors at the
-    edges say nothing and are dropped; where a regex is ``searched`` for inside a text, as
-    that of a complement is, a ``^`` would say something, and is refused. Where it stands
-    inside another text, that is the ``source`` and ``written`` says which part of it is meant.
+    Lazy repetitions become greedy ones, which accept the same texts. Anchors at the edges have no
+    effect and are dropped. With ``searched``, for a regex that is searched for inside a text such
+    as that of a complement, ``^`` has an effect and is rejected. ``written`` is the regex if it is
+    only a part of ``source``.
 
-    Raises: ParseError with the place, what was expected and a way out; LimitError when the
-            time of the ``clock`` is over, or for a row of characters longer than its machines.
+    Raises: ParseError; LimitError past the time of the ``clock``, or for more characters in a row
+            than its limit of states.
     """
     text = source.text if written is None else written.text
     places = range(len(text) + 1) if written is None else written.places
@@ -275,7 +278,7 @@ class Parser:
         self.searched = searched
         self.anchors: Anchors = {}
         self.names: set[str] = set()
-        #: Whether anything but flags and comments has been read.
+        #: Whether anything except flags and comments has been read.
         self.begun = False
 
     def parse(self) -> Regex:
@@ -308,12 +311,12 @@ class Parser:
         start = reader.at
         parts: list[Regex] = []
         while True:
-            if self.clock is not None and len(parts) % _ATOMS == 0:
-                self.clock.check(_LONG)
+            if self.clock is not None and len(parts) % _ATOMS_PER_CHECK == 0:
+                self.clock.check(_TOO_LONG)
             skip_comments(reader)
             if reader.flags.plain and (plain := _PLAIN.match(reader.text, reader.at)):
                 if self.clock is not None:
-                    self.clock.limits.check("states", plain.end() - reader.at, _LONG)
+                    self.clock.limits.check("states", plain.end() - reader.at, _TOO_LONG)
                 parts += reader.characters(plain.end())
                 self.begun = True
                 continue
@@ -370,7 +373,7 @@ class Parser:
         return reader.node(reader.cased(((code, code),)), span)
 
     def _escape(self) -> Regex:
-        """escape = "\\" ("A" | "z" | "Z" | what regex_escapes reads)."""
+        """escape = "\\" ("A" | "z" | "Z" | see character_classes)."""
         reader = self.reader
         start = reader.at
         letter = reader.text[start + 1 : start + 2]
@@ -383,7 +386,7 @@ class Parser:
         return reader.node(ranges, span)
 
     def _anchor(self, start: int, *, at_start: bool, of_lines: bool) -> Regex:
-        """An anchor reads nothing: it is kept aside and looked at when the tree is whole."""
+        """An anchor reads nothing; ``check_anchors`` checks it when the tree is complete."""
         reader = self.reader
         span = reader.span(start)
         text = reader.text[start : reader.at]
@@ -436,7 +439,7 @@ class Parser:
         return Group(part, name, reader.span(start)) if captures else part
 
     def _extension(self, name: str, start: int) -> Regex:
-        """extension = what the name asks for (``regex_extensions``), without anchors."""
+        """extension = the content of its name (see ``extensions``), without anchors."""
         before = len(self.anchors)
         part = read_extension(self.reader, name, start, self._alternation)
         for span, anchor in list(self.anchors.items())[before:]:
@@ -446,7 +449,7 @@ class Parser:
         return part
 
     def _set_flags(self, flags: Flags, start: int) -> None:
-        """``(?i)``: from here to the end of the group, or of the regex where it opens it."""
+        """``(?i)``: sets flags up to the end of the group, or of the regex at its start."""
         reader = self.reader
         if not reader.rules.flags_anywhere and (reader.depth > 1 or self.begun):
             raise reader.fail(

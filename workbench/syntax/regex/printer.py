@@ -15,12 +15,12 @@ _ANY = "(?s:.)"
 _NONE = "[^\\x00-\\U0010ffff]"
 _ESCAPED = frozenset("\\]^-[&~")
 _SPELLED = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f", "\v": "\\v"}
-#: From here on a number needs more than two, and more than four, hexadecimal digits.
+#: The first code points that need more than two, and more than four, hexadecimal digits.
 _WIDE, _WIDER = 0x100, 0x10000
 
 
 def class_text(ranges: Ranges) -> str:
-    """``[a-z]``, ``[^"]``, or a class of no character at all."""
+    """A set as a class: ``[a-z]``, ``[^"]``, or the empty class."""
     if ranges == ANY_CHARACTER:
         return _ANY
     if not ranges:
@@ -32,17 +32,17 @@ def class_text(ranges: Ranges) -> str:
 
 
 def members(ranges: Ranges) -> str:
-    """What stands between the brackets of a class."""
-    told = []
+    """The content of a class, without its brackets."""
+    pieces = []
     for low, high in ranges:
-        told.append(spelled(low))
+        pieces.append(spelled(low))
         if high > low:
-            told.append(("-" if high > low + 1 else "") + spelled(high))
-    return "".join(told)
+            pieces.append(("-" if high > low + 1 else "") + spelled(high))
+    return "".join(pieces)
 
 
 def spelled(code: int, signs: frozenset[str] = _ESCAPED) -> str:
-    """One character in a regex, escaped where it is one of the signs or cannot be seen."""
+    """One character in a regex, escaped if it is special or not printable."""
     character = chr(code)
     if character in _SPELLED:
         return _SPELLED[character]
@@ -56,19 +56,19 @@ def spelled(code: int, signs: frozenset[str] = _ESCAPED) -> str:
 
 
 _POSTFIX = {(0, 1): "?", (0, None): "*", (1, None): "+"}
-#: What means something outside brackets.
-_SIGNS = frozenset(r"\.^$|?*+()[]{}")
-#: A set of so many ranges is looked for among the classes that have letters.
-_MANY = 8
+#: Special characters outside classes.
+_SPECIAL = frozenset(r"\.^$|?*+()[]{}")
+#: A set of more ranges is written with ``\w``, ``\d`` or ``\s`` if that is shorter.
+_MAX_RANGES = 8
 
 
 def pattern(regex: Regex, dialect: Dialect | None = None) -> str:
-    """The pattern of a regex made of the parts ``terms`` makes.
+    """The pattern of a regex built by ``automata.to_regex``.
 
     Law: Python's ``re``, Rust's ``regex`` and ``parse_regex`` in either dialect read it as the same
-         language, but for labels, which ``parse_regex`` alone knows. With a ``dialect``, large sets
-         are told by its ``\\w``, ``\\d``, ``\\s``, and only that dialect does: what these letters
-         mean differs.
+         language, except for labels, which only ``parse_regex`` supports. With a ``dialect``,
+         large sets are written with its ``\\w``, ``\\d`` and ``\\s``; then the law holds for
+         that dialect only.
     """
     classes = (r"\w", r"\d", r"\s") if dialect is not None else ()
     return _Writer(dialect or Dialect.PYTHON, classes).alternation(regex)
@@ -77,7 +77,7 @@ def pattern(regex: Regex, dialect: Dialect | None = None) -> str:
 @dataclass(frozen=True, slots=True)
 class _Writer:
     dialect: Dialect
-    #: Sets that may be told by a letter.
+    #: The class escapes to use.
     classes: tuple[str, ...]
 
     def alternation(self, regex: Regex) -> str:
@@ -86,7 +86,7 @@ class _Writer:
         return self._row(regex)
 
     def _row(self, regex: Regex) -> str:
-        """What may stand between two bars."""
+        """An option of an alternation."""
         match regex:
             case Concat(parts):
                 return "".join(map(self._row, parts))
@@ -98,7 +98,7 @@ class _Writer:
                 return self._characters(regex)
 
     def _atom(self, regex: Regex) -> str:
-        """What a count may follow."""
+        """An operand of a repetition."""
         if isinstance(regex, Concat | Alternate | Repeat):
             return f"(?:{self.alternation(regex)})"
         return self._characters(regex)
@@ -106,27 +106,27 @@ class _Writer:
     def _characters(self, regex: Regex) -> str:
         if isinstance(regex, Group):  # a label
             return f"(?P<{regex.name}>)"
-        assert isinstance(regex, Characters), "all that is left"
+        assert isinstance(regex, Characters), "regexes of automata have no other nodes"
         return _set(regex.ranges, self.dialect, self.classes)
 
 
-@lru_cache(maxsize=1024)  # a machine has few sets, and patterns are made of all that grows
+@lru_cache(maxsize=1024)  # the same few sets occur in many patterns
 def _set(ranges: Ranges, dialect: Dialect, classes: tuple[str, ...]) -> str:
     if len(ranges) == 1 and ranges[0][0] == ranges[0][1]:
-        return spelled(ranges[0][0], _SIGNS)
+        return spelled(ranges[0][0], _SPECIAL)
     rest = difference(ANY_CHARACTER, ranges)
     if rest == ((0x0A, 0x0A),):
         return "."
-    told = [class_text(ranges)]
-    for name in classes if len(ranges) > _MANY else ():
+    candidates = [class_text(ranges)]
+    for name in classes if len(ranges) > _MAX_RANGES else ():
         known = _class(name, dialect)
         if known in (ranges, rest):
             return name if known == ranges else name.upper()
         if not difference(known, ranges):
-            told.append(f"[{name}{members(difference(ranges, known))}]")
+            candidates.append(f"[{name}{members(difference(ranges, known))}]")
         if not difference(known, rest):
-            told.append(f"[^{name}{members(difference(rest, known))}]")
-    return min(told, key=len)
+            candidates.append(f"[^{name}{members(difference(rest, known))}]")
+    return min(candidates, key=len)
 
 
 def _count(low: int, high: int | None) -> str:
@@ -139,7 +139,7 @@ def _count(low: int, high: int | None) -> str:
 
 @cache
 def _class(written: str, dialect: Dialect) -> Ranges:
-    """The set a letter stands for."""
+    """The set of a class escape."""
     regex = parse_regex(Source(written, "regex"), dialect=dialect)
     assert isinstance(regex, Characters), written
     return regex.ranges

@@ -1,4 +1,4 @@
-"""The position in a regex text, with its dialect and the flags in force."""
+"""The dialects of regexes, and the reader that the parser, classes and escapes share."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ _LINE_FEED: Ranges = ((0x0A, 0x0A),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Rules:
-    """What one dialect reads otherwise than another; whatever is not here, they share."""
+class DialectRules:
+    """The differences between the dialects."""
 
-    #: The name a person knows it by.
+    #: The name in messages.
     name: str
-    #: Letters that may stand in ``(?…)``, and those that may be turned off again.
+    #: The flags allowed in ``(?…)``, and those that can be turned off.
     flags: str
     flags_off: str
-    #: ``(?i)`` may stand anywhere and counts to the end of its group; else at the start alone.
+    #: ``(?i)`` is allowed anywhere, up to the end of its group; otherwise only at the start.
     flags_anywhere: bool
     #: ``a**`` repeats a repetition.
     stacked_repeats: bool
     #: A ``+`` after a repetition makes it possessive.
     possessive: bool
-    #: ``{`` that begins no repetition is itself, and ``{,3}`` is ``{0,3}``.
+    #: ``{`` that begins no repetition is literal, and ``{,3}`` is ``{0,3}``.
     lenient_braces: bool
     #: ``\0``, ``\012`` and ``\141`` are characters.
     octal: bool
@@ -38,20 +38,20 @@ class Rules:
     comments: bool
     #: Inside brackets: nested classes, ``&&``, ``--``, ``~~``, ``[:alpha:]``, spaces under ``x``.
     class_algebra: bool
-    #: Letters that name the end of the text: ``\Z``, ``\z``.
+    #: The letters of the end of the text: ``\Z``, ``\z``.
     ends: str
-    #: A backslash makes any sign that is no letter or digit itself; else ASCII ones alone.
+    #: Any character but letters and digits can be escaped; otherwise only ASCII punctuation.
     escapes_any_sign: bool
     #: ``(?i)i`` matches İ and ı too.
     turkic_i: bool
-    #: ``(?a)`` leaves sets of characters alone; without Unicode Rust thinks in bytes.
+    #: Without Unicode (``(?-u)``) sets contain bytes, as in Rust; otherwise characters.
     ascii_is_bytes: bool
-    #: What ``.`` leaves out.
+    #: The characters that ``.`` excludes.
     line_ends: Ranges = _LINE_FEED
-    #: ECMA-262's own: ``\d`` and ``\w`` hold ASCII alone, ``\s`` its white space; ``[]`` holds
-    #: nothing; ``\cJ`` is a control character, and ``\ud83d\ude00`` is one character.
+    #: ECMA-262: ``\d`` and ``\w`` contain ASCII only, ``\s`` its own white space; ``[]`` is empty;
+    #: ``\cJ`` is a control character, and ``\ud83d\ude00`` is one character.
     ecma: bool = False
-    #: ``(?P<QUOTED_TEXT>)`` and its like are what ``regex_extensions`` says, not groups.
+    #: ``(?P<QUOTED_TEXT>)`` and others are extensions (``regex.extensions``), not groups.
     extensions: bool = False
 
     def __repr__(self) -> str:
@@ -59,9 +59,9 @@ class Rules:
 
 
 class Dialect(Enum):
-    """Whose syntax a regex is written in."""
+    """The dialect of a regex."""
 
-    PYTHON = Rules(
+    PYTHON = DialectRules(
         name="Python",
         flags="aimsux",
         flags_off="imsx",
@@ -78,7 +78,7 @@ class Dialect(Enum):
         ascii_is_bytes=False,
         extensions=True,
     )
-    RUST = Rules(
+    RUST = DialectRules(
         name="Rust",
         flags="imsuxUR",
         flags_off="imsuxUR",
@@ -95,9 +95,9 @@ class Dialect(Enum):
         ascii_is_bytes=True,
         extensions=True,
     )
-    #: With the flag ``u``, and with what Python's ``re`` reads besides: the patterns of JSON
-    #: Schemas are written for both.
-    ECMA = Rules(
+    #: With the flag ``u``, and with the syntax of Python's ``re``: patterns of JSON Schemas are
+    #: written for both.
+    ECMA = DialectRules(
         name="ECMA-262",
         flags="ims",
         flags_off="ims",
@@ -119,27 +119,27 @@ class Dialect(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flags:
-    """How a regex is read; ``(?…)`` inside it can change all but the last."""
+    """The flags of a regex; ``(?…)`` inside it can change all but the last."""
 
     ignorecase: bool = False
-    #: ``.`` is any character, line breaks too.
+    #: ``.`` matches line breaks too.
     dotall: bool = False
-    #: ``^`` and ``$`` mean the ends of lines. They are refused then; all else reads the same.
+    #: ``^`` and ``$`` match at line ends, so they are rejected.
     multiline: bool = False
-    #: Spaces and comments from ``#`` on are skipped.
+    #: White space and comments after ``#`` are skipped.
     verbose: bool = False
-    #: ``\d \w \s`` and the other case of a letter are those of ASCII.
+    #: ``\d \w \s`` and case folding are those of ASCII.
     ascii: bool = False
     #: The regex reads bytes, not characters.
     bytes: bool = False
 
     @property
     def plain(self) -> bool:
-        """Whether a character that means nothing else stands for itself alone."""
+        """Whether a character without special meaning matches only itself."""
         return not (self.ignorecase or self.verbose or self.ascii or self.bytes)
 
 
-#: Groups and classes inside one another. What walks the tree later may recurse.
+#: The deepest nesting of groups and classes: functions over the tree may recurse.
 NESTING = 100
 _LAST_ASCII = 0x7F
 _PYTHON_BLANKS = " \t\n\r\v\f"
@@ -148,10 +148,9 @@ _RUST_BLANKS = "\t\n\v\f\r \u0085\u200e\u200f\u2028\u2029"
 
 
 class Reader:
-    """Reads a regex from left to right; the parser, classes and escapes share one.
+    """A position in a regex text, with the dialect and the current flags.
 
-    ``places`` says of each character of ``text``, and of its end, where it was written in
-    ``source``.
+    ``places`` has the position in ``source`` of each character of ``text``, and of its end.
     """
 
     def __init__(
@@ -160,7 +159,7 @@ class Reader:
         self.source = source
         self.text = text
         self._places = places
-        self.rules: Rules = dialect.value
+        self.rules: DialectRules = dialect.value
         self.flags = flags
         self.at = 0
         self.depth = 0
@@ -171,31 +170,31 @@ class Reader:
         return self.text[self.at : self.at + 1]
 
     def ahead(self, expected: str) -> bool:
-        """Whether these characters come next."""
+        """Whether the text continues with ``expected``."""
         return self.text.startswith(expected, self.at)
 
     def take(self, expected: str) -> bool:
-        """Step over these characters if they come next."""
+        """Skip ``expected`` if it comes next; whether it did."""
         found = self.ahead(expected)
         if found:
             self.at += len(expected)
         return found
 
     def next(self) -> str:
-        """Step over the next character; empty at the end."""
+        """Take the next character; empty at the end."""
         character = self.peek()
         self.at += len(character)
         return character
 
     def take_all_of(self, allowed: str, most: int) -> str:
-        """Step over up to ``most`` characters out of ``allowed``."""
+        """Take up to ``most`` characters of ``allowed``."""
         start = self.at
         while self.at < start + most and self.peek() and self.peek() in allowed:
             self.at += 1
         return self.text[start : self.at]
 
     def skip_blanks(self) -> None:
-        """Step over what the flag ``x`` makes invisible, if it is on."""
+        """Skip white space and comments if the flag ``x`` is set."""
         while self.flags.verbose and self.peek():
             if self.peek() == "#":
                 line_end = self.text.find("\n", self.at)
@@ -206,20 +205,20 @@ class Reader:
                 return
 
     def span(self, start: int) -> Span:
-        """From a place to here, as it was written."""
+        """The source span from ``start`` to the current position."""
         return Span(self._places[start], self._places[self.at])
 
     def between(self, start: int, end: int) -> Span:
-        """From a place to another, or to the end of the text, as it was written."""
+        """The source span from ``start`` to ``end``, clipped to the text."""
         last = len(self._places) - 1
         return Span(self._places[min(start, last)], self._places[min(end, last)])
 
     def until_here(self, span: Span) -> Span:
-        """From where a span begins to here."""
+        """The source span from the start of ``span`` to the current position."""
         return Span(span.start, self._places[self.at])
 
     def characters(self, end: int) -> list[Regex]:
-        """The characters up to ``end``, each standing for itself."""
+        """Take the characters up to ``end`` as literal characters."""
         places, start, self.at = self._places, self.at, end
         return [
             Characters(((ord(character), ord(character)),), Span(places[at], places[at + 1]))
@@ -227,11 +226,11 @@ class Reader:
         ]
 
     def fail(self, message: str, span: Span, hint: str = "", kind: str = "bad_regex") -> ParseError:
-        """The error to raise: something is wrong at a span."""
+        """A ParseError at a span."""
         return ParseError(message, self.source, span, hint, kind)
 
     def enter(self, start: int) -> None:
-        """One group or class deeper."""
+        """Enter a group or class; raises if the nesting is too deep."""
         self.depth += 1
         if self.depth > NESTING:
             raise self.fail(
@@ -241,30 +240,30 @@ class Reader:
             )
 
     def leave(self) -> None:
-        """Out of a group or class again."""
+        """Leave a group or class."""
         self.depth -= 1
 
     @property
     def reads_bytes(self) -> bool:
-        """Whether sets are sets of bytes here."""
+        """Whether sets contain bytes."""
         return self.flags.bytes or (self.rules.ascii_is_bytes and self.flags.ascii)
 
     @property
     def is_ascii(self) -> bool:
-        """Whether classes and the cases of letters are those of ASCII here."""
+        """Whether classes and case folding are those of ASCII."""
         return self.flags.ascii or self.flags.bytes
 
     @property
     def universe(self) -> Ranges:
-        """What a negated set is taken from."""
+        """The set from which a negated set is subtracted."""
         return ANY_BYTE if self.reads_bytes else ANY_CHARACTER
 
     def without(self, ranges: Ranges) -> Ranges:
-        """Everything but a set."""
+        """The complement of a set."""
         return negated(ranges, self.universe)
 
     def cased(self, ranges: Ranges) -> Ranges:
-        """A set as the flag ``i`` sees it."""
+        """The set, with all cases of its letters if the flag ``i`` is set."""
         if not self.flags.ignorecase:
             return ranges
         if self.is_ascii:
@@ -272,7 +271,7 @@ class Reader:
         return folded(ranges, turkic_i=self.rules.turkic_i)
 
     def node(self, ranges: Ranges, span: Span) -> Regex:
-        """The node of a set; a set of bytes must be text where characters are matched."""
+        """The node of a set; a set of bytes must be ASCII unless bytes are matched."""
         if self.flags.bytes:
             return Bytes(ranges, span)
         if self.reads_bytes and ranges and ranges[-1][1] > _LAST_ASCII:

@@ -1,11 +1,12 @@
-r"""Regexes that are searched for (ECMA-262), and regexes without their anchors.
+r"""Regexes in search mode (ECMA-262), and removal of anchors.
 
-A terminal matches the whole of a text wherever it stands, so ``^`` and ``$`` at its edges say
-nothing; inside they would match nothing anywhere, and xgrammar, whose grammars have them there,
-drops them as well. ``\/`` and ``\cA`` are JavaScript's.
+``parse_search`` parses the ``pattern`` of a JSON Schema, which has to match somewhere in a text.
+There anchors, word boundaries, lookahead and lookbehind, which ``parse_regex`` rejects because a
+whole text has to match, have a meaning and are returned as assertions.
 
-What ``parse_regex`` refuses because the whole of a text has to match says something here: anchors,
-word boundaries, and what has to follow or stand before a place.
+``without_anchors`` is for terminals of GBNF and Lark. A terminal matches a whole text, so ``^``
+and ``$`` at its edges have no effect; inside they would match nothing, and xgrammar drops them
+there too. It also replaces JavaScript's ``\/`` and ``\cA``.
 """
 
 from __future__ import annotations
@@ -20,39 +21,39 @@ from workbench.syntax.regex.parser import Parser
 from workbench.syntax.regex.reader import Dialect, Flags, Reader
 from workbench.syntax.regex.tree import Concat, Regex
 
-_CONCERNED = re.compile(r"[\^$]|\\[c/]")
-#: A regex by its pieces: an escape, a class, an anchor, anything else.
+_CANDIDATE = re.compile(r"[\^$]|\\[c/]")
+#: The lexemes of a regex: an escape, a class, an anchor, any other character.
 _PIECES = re.compile(
     r"""(?P<slash>\\/) | \\c(?P<control>[A-Za-z]) | \\. | \[\^?\]?(?:[^\]\\]|\\.)*\]
       | (?P<anchor>[\^$]) | .""",
     re.VERBOSE | re.DOTALL,
 )
-#: A control character is a letter without this bit.
+#: The bit that distinguishes a letter from its control character.
 _CONTROL = 0x40
 
 
 def without_anchors(written: Unescaped) -> Unescaped:
-    """The regex, each of its characters with its place."""
-    if not _CONCERNED.search(written.text):
+    """The regex without anchors; characters keep their positions."""
+    if not _CANDIDATE.search(written.text):
         return written
-    told: list[str] = []
+    pieces: list[str] = []
     places: list[int] = []
     for match in _PIECES.finditer(written.text):
         if match["anchor"]:
             continue
-        piece, its = match[0], list(written.places[match.start() : match.end()])
+        piece, positions = match[0], list(written.places[match.start() : match.end()])
         if match["slash"]:
             piece = "/"
         elif match["control"]:
             piece = f"\\x{ord(match['control'].upper()) ^ _CONTROL:02x}"
-        told.append(piece)
-        # what was written as one escape has one place
-        places += its if piece == match[0] else its[:1] * len(piece)
-    return Unescaped("".join(told), [*places, written.places[-1]])
+        pieces.append(piece)
+        # all characters of an escape have positions position
+        places += positions if piece == match[0] else positions[:1] * len(piece)
+    return Unescaped("".join(pieces), [*places, written.places[-1]])
 
 
 class Kind(StrEnum):
-    """What an assertion asks of its place."""
+    """The kind of an assertion."""
 
     START = "^"
     END = "$"
@@ -66,13 +67,13 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """Something that holds of a place and reads nothing; ``part`` is what is looked for there."""
+    """A condition on a position, which reads nothing; ``part`` is the regex of a lookaround."""
 
     kind: Kind
     part: Regex | None = None
 
 
-#: Assertions by their place; in the tree one is an empty ``Concat`` with that span.
+#: Assertions by span; in the tree an assertion is an empty ``Concat`` with that span.
 Assertions = dict[Span, Assertion]
 
 _LOOKS = (Kind.BEHIND, Kind.NOT_BEHIND, Kind.AHEAD, Kind.NOT_AHEAD)
@@ -80,9 +81,9 @@ _BOUNDARIES = {r"\b": Kind.BOUNDARY, r"\B": Kind.INSIDE}
 
 
 def parse_search(source: Source, clock: Clock | None = None) -> tuple[Regex, Assertions]:
-    """The tree of a regex that has to match somewhere in a text, and its assertions.
+    """The tree of a regex that has to match somewhere in a text, and positions assertions.
 
-    Raises: ParseError with the place, what was expected and a way out.
+    Raises: ParseError
     """
     text = source.text
     reader = Reader(source, text, range(len(text) + 1), Dialect.ECMA, Flags())
@@ -91,7 +92,7 @@ def parse_search(source: Source, clock: Clock | None = None) -> tuple[Regex, Ass
 
 
 class _SearchParser(Parser):
-    """The parser of regexes, with assertions kept as they come."""
+    """The regex parser with assertions instead of anchors."""
 
     def __init__(self, reader: Reader, clock: Clock | None, *, searched: bool) -> None:
         super().__init__(reader, clock, searched=searched)

@@ -1,29 +1,80 @@
-"""The nodes of a regular expression; each knows the place it was written at.
+"""The nodes of a regular expression, and the traversal that all syntax trees share.
 
-The tree speaks of characters (code points) or, in byte mode, of bytes. Flags, escapes,
-classes and dialects are resolved by the parser: what is left is the mathematical core.
+A regex is a tree over characters (code points) or, in byte mode, over bytes. Every node has
+the span it was written at. The parser resolves flags, escapes, classes and dialects, so that
+only the mathematical core is left.
+
+Traversal: ``node.children`` and ``node.rebuild(function)`` are the same for these nodes and
+for those of a grammar (``grammar_tree``); ``walk`` iterates over a whole tree of either kind.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from operator import is_
+from typing import Any, Protocol, Self, TypeVar
 
 from workbench.base.source import Span
 from workbench.syntax.ranges import Ranges
 
 
+class Node(Protocol):
+    """Any node of a syntax tree."""
+
+    @property
+    def children(self) -> tuple[Any, ...]:
+        """The parts of the node, from left to right."""
+        ...
+
+
+class Leaf:
+    """A node without children."""
+
+    __slots__ = ()
+
+    @property
+    def children(self) -> tuple[()]:
+        """Empty."""
+        return ()
+
+    def rebuild(self, function: Callable[[Any], Any]) -> Self:  # as for inner nodes
+        """The node itself."""
+        return self
+
+
+_Node = TypeVar("_Node", bound=Node)
+
+
+def walk(root: _Node) -> Iterator[_Node]:
+    """Every node of a tree, a node before its children (pre-order, left to right).
+
+    Iterative: a tree may be deeper than Python's recursion limit.
+    """
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(node.children[::-1])
+
+
+def same_nodes(old: tuple[object, ...], new: tuple[object, ...]) -> bool:
+    """Whether two tuples of equal length hold the same objects."""
+    return all(map(is_, old, new))
+
+
 @dataclass(frozen=True, slots=True)
-class Characters:
-    """One code point out of a set; surrogates are never members. No range: matches nothing."""
+class Characters(Leaf):
+    """One code point of a set, never a surrogate. The empty set matches nothing."""
 
     ranges: Ranges
     span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class Bytes:
-    """One byte out of a set (patterns in byte mode)."""
+class Bytes(Leaf):
+    """One byte of a set (patterns in byte mode)."""
 
     ranges: Ranges
     span: Span
@@ -31,56 +82,96 @@ class Bytes:
 
 @dataclass(frozen=True, slots=True)
 class Concat:
-    """One part after the other; no part: the empty text."""
+    """A concatenation; without parts the empty text."""
 
     parts: tuple[Regex, ...]
     span: Span
 
+    @property
+    def children(self) -> tuple[Regex, ...]:
+        """The parts."""
+        return self.parts
+
+    def rebuild(self, function: Callable[[Regex], Regex]) -> Concat:
+        """The node with ``function`` applied to its children; itself where none changes."""
+        parts = tuple(map(function, self.parts))
+        return self if same_nodes(self.parts, parts) else Concat(parts, self.span)
+
 
 @dataclass(frozen=True, slots=True)
 class Alternate:
-    """Any one of the options; there are at least two."""
+    """Any of at least two options."""
 
     options: tuple[Regex, ...]
     span: Span
 
+    @property
+    def children(self) -> tuple[Regex, ...]:
+        """The options."""
+        return self.options
+
+    def rebuild(self, function: Callable[[Regex], Regex]) -> Alternate:
+        """The node with ``function`` applied to its children; itself where none changes."""
+        options = tuple(map(function, self.options))
+        return self if same_nodes(self.options, options) else Alternate(options, self.span)
+
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """From ``low`` to ``high`` copies of a part; ``high`` is None where there is no end."""
+    """From ``low`` to ``high`` copies of a part; ``high`` None is no upper bound."""
 
     part: Regex
     low: int
     high: int | None
     span: Span
 
+    @property
+    def children(self) -> tuple[Regex]:
+        """The part."""
+        return (self.part,)
+
+    def rebuild(self, function: Callable[[Regex], Regex]) -> Repeat:
+        """The node with ``function`` applied to its child; itself where that does not change."""
+        part = function(self.part)
+        return self if part is self.part else Repeat(part, self.low, self.high, self.span)
+
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A capturing group. It does not change the language; pictures and explanations name it."""
+    """A capturing group, which does not change the language; pictures and explanations show it."""
 
     part: Regex
     name: str | None
     span: Span
 
+    @property
+    def children(self) -> tuple[Regex]:
+        """The part."""
+        return (self.part,)
+
+    def rebuild(self, function: Callable[[Regex], Regex]) -> Group:
+        """The node with ``function`` applied to its child; itself where that does not change."""
+        part = function(self.part)
+        return self if part is self.part else Group(part, self.name, self.span)
+
 
 class Kind(StrEnum):
-    """What texts an ``Extension`` has."""
+    """The language of an ``Extension``."""
 
-    #: Every piece of a text, the empty one among them.
+    #: Every substring of a text, the empty one included.
     SUBSTRING_OF = "SUBSTRING_OF"
-    #: Every text that ends with a phrase and holds it nowhere before.
+    #: Every text that ends with a phrase and has no earlier occurrence of it.
     TEXT_UNTIL = "TEXT_UNTIL"
-    #: Some of the items, at least one, in their order, a delimiter between each two.
+    #: One or more of the items, in their order, with delimiters between them.
     DELIMITED_SUBSEQUENCE_OF = "DELIMITED_SUBSEQUENCE_OF"
 
 
 @dataclass(frozen=True, slots=True)
-class Extension:
-    """Texts that have a small machine and no small regex.
+class Extension(Leaf):
+    """A language with a small automaton and no small regex; a leaf of the tree.
 
-    ``parts`` are the letters of the text, or of the phrase: sets of one character, or of one in
-    all its cases. Of a subsequence they are the delimiter, then the items.
+    ``parts`` are the letters of the text or phrase: sets of one character, or of all its cases.
+    For a subsequence they are the delimiter and the items.
 
     Source: Koo et al. 2024, §2.5.2.
     """

@@ -1,6 +1,6 @@
-"""Unicode by name: a property, a class such as ``\\w`` or a set to fold comes in, a set goes out.
+"""Sets of characters by Unicode property, classes such as ``\\w``, and case folding.
 
-The properties are those of ``unicode.json``, which ``unicode_tables`` writes.
+The properties are in ``unicode.json``, which ``lab.unicode_tables`` writes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ECMA_SPACE: Ranges = (
 )  # fmt: skip
 ASCII_WORD: Ranges = ((0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A))
 
-#: The classes of POSIX brackets, ASCII alone.
+#: The classes of POSIX brackets, ASCII only.
 POSIX: dict[str, Ranges] = {
     "alnum": ((0x30, 0x39), (0x41, 0x5A), (0x61, 0x7A)),
     "alpha": ((0x41, 0x5A), (0x61, 0x7A)),
@@ -45,20 +45,20 @@ POSIX: dict[str, Ranges] = {
     "xdigit": ((0x30, 0x39), (0x41, 0x46), (0x61, 0x66)),
 }
 
-#: Names without a ``property=`` that mean a general category first, as UTS 18 and Rust have it.
+#: Names without ``property=`` that are first looked up as a general category (UTS 18, Rust).
 _CATEGORIES_FIRST = {"cf", "sc", "lc"}
 _TURKIC_I = {ord("I"), ord("i"), 0x130, 0x131}
 
 
 @cache
 def unicode_version() -> str:
-    """The version of Unicode the properties are of."""
+    """The version of Unicode of the properties."""
     return str(_tables()["unicode"])
 
 
 @lru_cache(maxsize=256)
 def property_set(name: str) -> Ranges | None:
-    """The set a ``\\p{…}`` names: ``Lu``, ``Greek``, ``sc=Greek``, ``Alphabetic``; None if none.
+    """The set of ``\\p{…}``: ``Lu``, ``Greek``, ``sc=Greek``, ``Alphabetic``; None if unknown.
 
     Case, spaces, ``-`` and ``_`` in names do not matter, nor does a leading ``is``.
 
@@ -74,7 +74,7 @@ def property_set(name: str) -> Ranges | None:
 
 
 def similar_property(name: str) -> str | None:
-    """A property that is spelled nearly so, for whoever mistyped it."""
+    """A property with a similar name, or None."""
     tables = _tables()
     known = [*tables["binary"]["aliases"], *tables["valued"]["gc"]["aliases"]]
     known += tables["valued"]["sc"]["aliases"]
@@ -103,7 +103,7 @@ def _tables() -> dict[str, Any]:
 
 
 def _decoded(text: str | None) -> Ranges | None:
-    """Gaps and lengths in base 36 as ranges."""
+    """Ranges from their gaps and lengths in base 36."""
     if text is None:
         return None
     numbers = [int(word, 36) for word in text.split()]
@@ -117,7 +117,7 @@ def _decoded(text: str | None) -> Ranges | None:
 
 @cache
 def rust_class(letter: str) -> Ranges:
-    """What Rust's ``\\d``, ``\\s`` or ``\\w`` holds.
+    """The set of Rust's ``\\d``, ``\\s`` or ``\\w``.
 
     Source: Unicode Technical Standard 18, annex C.
     """
@@ -131,9 +131,9 @@ def rust_class(letter: str) -> Ranges:
 
 @cache
 def python_class(letter: str) -> Ranges:
-    """What Python's own ``\\d``, ``\\s`` or ``\\w`` holds, asked of the interpreter that runs.
+    """The set of Python's ``\\d``, ``\\s`` or ``\\w``, measured with the running interpreter.
 
-    Cost: one scan of all characters in use, some 2 ms, once.
+    Cost: one scan of all characters, about 2 ms; cached.
     """
     found = re.finditer(rf"\{letter}+", _characters_in_use())
     return normalized((match.start(), match.end() - 1) for match in found)
@@ -141,10 +141,10 @@ def python_class(letter: str) -> Ranges:
 
 @cache
 def _characters_in_use() -> str:
-    """The code points of planes 0 to 3, each at its own index.
+    """The code points of planes 0 to 3, each at its index; surrogates are replaced.
 
-    Unassigned ones stand where surrogates would. Later planes hold no digits, letters or
-    spaces: they are unassigned, private, or (plane 14) marks and tags.
+    Later planes contain no digits, letters or spaces: they are unassigned, private, or marks and
+    tags (plane 14).
     """
     codes = array("I", range(0x40000))
     codes[0xD800:0xE000] = array("I", [0x378]) * 0x800
@@ -153,9 +153,9 @@ def _characters_in_use() -> str:
 
 @lru_cache(maxsize=512)
 def folded(ranges: Ranges, *, turkic_i: bool) -> Ranges:
-    """The set with everything that simple case folding makes equal to a member.
+    """The closure of a set under simple case folding.
 
-    ``turkic_i`` adds that Python holds ``i``, ``İ`` and ``ı`` equal, which folding does not.
+    With ``turkic_i``, ``i``, ``İ`` and ``ı`` are equal too, as in Python.
     """
     members = _folding_characters()
     orbits = _orbits()
@@ -184,7 +184,7 @@ def ascii_folded(ranges: Ranges) -> Ranges:
 
 @cache
 def _orbits() -> dict[int, tuple[int, ...]]:
-    """For each character that folds with others all of them."""
+    """All characters with the same case folding, for each that has others."""
     orbits: dict[int, tuple[int, ...]] = {}
     for text in _tables()["orbits"].split(","):
         orbit = tuple(int(word, 36) for word in text.split())
@@ -198,5 +198,5 @@ def _folding_characters() -> list[int]:
 
 
 def negated(ranges: Ranges, universe: Ranges) -> Ranges:
-    """What the universe holds outside a set."""
+    """The complement of a set in a universe."""
     return difference(universe, ranges)

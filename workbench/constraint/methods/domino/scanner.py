@@ -17,7 +17,7 @@ scanner is the automaton of R, in which the sub-automata of the terminals remain
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
@@ -61,6 +61,7 @@ from workbench.syntax.regex.tree import (
     Group,
     Regex,
     Repeat,
+    walk,
 )
 
 #: The most subexpressions of a loop that is a terminal: larger loops have inner structure.
@@ -85,13 +86,9 @@ def _pieces(expression: Expression, rules: Mapping[str, Expression]) -> Iterator
     while queue:
         piece = queue.pop()
         yield piece
-        match piece:
-            case Nonterminal(name=name):
-                queue.append(rules[name])
-            case Sequence(items=parts) | Choice(options=parts):
-                queue.extend(parts)
-            case Repetition(item=item):
-                queue.append(item)
+        if isinstance(piece, Nonterminal):
+            queue.append(rules[piece.name])
+        queue.extend(piece.children)
 
 
 def _is_bounded(piece: Expression) -> bool:
@@ -115,16 +112,10 @@ def loop_of(name: str, body: Expression) -> Expression:
 
 
 def _is_bounded_regex(regex: Regex) -> bool:
-    match regex:
-        case Concat(parts=parts) | Alternate(options=parts):
-            return all(map(_is_bounded_regex, parts))
-        case Group(part=part):
-            return _is_bounded_regex(part)
-        case Repeat(part=part, high=high):
-            return high is not None and _is_bounded_regex(part)
-        case Extension():
-            return False
-    return True
+    return not any(
+        node.high is None if isinstance(node, Repeat) else isinstance(node, Extension)
+        for node in walk(regex)
+    )
 
 
 def _may_be_character(expression: Expression, rules: Mapping[str, Expression]) -> bool:
@@ -157,16 +148,9 @@ def is_character(regex: Regex) -> bool:
 
 def inlined(expression: Expression, rules: Mapping[str, Expression]) -> Expression:
     """A non-recursive expression with all calls replaced by the rules called."""
-    match expression:
-        case Nonterminal(name=name):
-            return inlined(rules[name], rules)
-        case Sequence(items=items):
-            return replace(expression, items=tuple(inlined(item, rules) for item in items))
-        case Choice(options=options):
-            return replace(expression, options=tuple(inlined(o, rules) for o in options))
-        case Repetition(item=item):
-            return replace(expression, item=inlined(item, rules))
-    return expression
+    if isinstance(expression, Nonterminal):
+        return inlined(rules[expression.name], rules)
+    return expression.rebuild(lambda part: inlined(part, rules))
 
 
 #: The number of terminals that codes of one and of two bytes can distinguish.
@@ -345,14 +329,8 @@ class _TerminalExtractor:
 
 
 def _leaves(expression: Expression) -> int:
-    match expression:
-        case Sequence(items=parts) | Choice(options=parts):
-            return sum(map(_leaves, parts))
-        case Repetition(item=item):
-            return _leaves(item)
-        case Nonterminal():
-            return 0
-    return 1
+    inner = Sequence | Choice | Repetition | Nonterminal
+    return sum(not isinstance(node, inner) for node in walk(expression))
 
 
 def _without_empty_text(dfa: Dfa, limits: Limits) -> Dfa | None:

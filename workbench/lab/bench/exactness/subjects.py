@@ -9,7 +9,7 @@ from workbench.base.limits import Limits
 from workbench.base.source import Source
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.grammar import Grammar
-from workbench.grammar.notations import Notation, written
+from workbench.grammar.notations import Notation, parse_grammar
 from workbench.lab.bench.cases import CASES
 from workbench.lab.bench.exactness.recogniser import (
     Recogniser,
@@ -167,7 +167,7 @@ class Subject:
         terms, source = Terms(), Source(self.text, self.name)
         if self.notation is Notation.REGEX:
             return Recogniser(body_of_regex(parse_regex(source), terms), "start", terms)
-        read = written(source, self.notation, self.start, LIMITS)
+        read = parse_grammar(source, self.notation, self.start, LIMITS)
         return Recogniser(bodies_of_grammar(read.tree, terms), read.start, terms)
 
 
