@@ -11,14 +11,11 @@ from typing import Annotated
 
 import typer
 
-from workbench.app.cli.options import JsonOption, ModelOption, fail, line, told
+from workbench.app.cli.options import JsonOption, ModelOption, errors_reported, fail, line
 from workbench.base.errors import WorkbenchError
 from workbench.lab.bench.benchmark import Plan
 from workbench.lab.bench.benchmark import bench as measured
 from workbench.lab.bench.cases import CASES
-from workbench.lab.bench.exactness.check import DECISIONS, WHOLE, Findings, checked, records
-from workbench.lab.bench.exactness.check import Plan as ExactnessPlan
-from workbench.lab.bench.exactness.check import report as exactness_report
 from workbench.lab.bench.measurements import Record
 from workbench.lab.bench.peers.peer import OURS, chosen_engines
 from workbench.lab.bench.proper_costs import costs
@@ -29,46 +26,6 @@ from workbench.lab.bench.schemas import Plan as SchemaPlan
 from workbench.lab.bench.schemas import measured as measured_schemas
 from workbench.lab.bench.schemas import report
 from workbench.vocabulary.vocabulary import Vocabulary
-
-
-def check_exactness(vocabulary: str, decisions: int, seed: int, json: bool) -> None:
-    """Check, print, and exit with 1 if anything is wrong.
-
-    Raises: VocabularyError where no vocabulary is installed; typer.Exit.
-    """
-    plan = ExactnessPlan(decisions, seed, (vocabulary,) if vocabulary else WHOLE)
-    with _bar(plan) as findings:
-        found = None
-        for found in findings:  # noqa: B007  # the last one counts
-            pass
-    assert found is not None, "there is a visit at least"
-    if json:
-        for record in records(found):
-            line(record)
-    else:
-        typer.echo(exactness_report(found), nl=False)
-    if found.wrong:
-        raise typer.Exit(1)
-
-
-@contextmanager
-def _bar(plan: ExactnessPlan) -> Iterator[Iterator[Findings]]:
-    """The findings, with a progress bar where stderr is a terminal."""
-    if not sys.stderr.isatty():
-        yield checked(plan)
-        return
-    with typer.progressbar(length=plan.decisions, label="checking", file=sys.stderr) as bar:
-
-        def watched() -> Iterator[Findings]:
-            before = 0
-            for findings in checked(plan):
-                bar.label = f"wrong: {findings.wrong}"
-                bar.update(findings.decisions - before)
-                before = findings.decisions
-                yield findings
-
-        yield watched()
-
 
 #: The vocabulary of the benchmark, if none is named.
 _VOCABULARY = "mistral-v1"
@@ -102,13 +59,6 @@ def bench(
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print a short table: ours and the fastest peer.")
     ] = False,
-    exactness: Annotated[
-        bool,
-        typer.Option(
-            "--exactness",
-            help="Hold our masks against brute force instead, over every vocabulary installed.",
-        ),
-    ] = False,
     proper: Annotated[
         bool,
         typer.Option("--proper", help="Measure what proper tokenization costs instead."),
@@ -123,10 +73,6 @@ def bench(
     only: Annotated[
         str, typer.Option(help="With --schemas: the rows whose id, suite or subset holds this.")
     ] = "",
-    decisions: Annotated[
-        int, typer.Option(min=1, help="With --exactness: (state, token) pairs to decide at least.")
-    ] = DECISIONS,
-    seed: Annotated[int, typer.Option(help="With --exactness: of the walks.")] = 0,
     json: JsonOption = False,
 ) -> None:
     """Measure compile, first mask, later masks, advance, closed form and memory.
@@ -134,10 +80,7 @@ def bench(
     Every engine runs on one thread in a separate process. Exit status 0: measured;
     1: one of this engine's cases failed, or a mask is wrong; 2: wrong use.
     """
-    with told():
-        if exactness:
-            check_exactness(vocab, decisions, seed, json)
-            return
+    with errors_reported():
         if schemas is not None:
             of_schemas = SchemaPlan(schemas, _readers(peers), vocab or "tekken", only, timeout)
             _schemas(of_schemas, json)
@@ -270,7 +213,7 @@ def evaluate(
     Ctrl-C keeps what is done and writes the page of it. Exit status 0: all done; 1: stopped;
     2: wrong use.
     """
-    with told():
+    with errors_reported():
         from workbench.lab.experiments.results_page import EXPERIMENTS, chosen_experiments
 
         if listed:
@@ -332,7 +275,7 @@ def train(
     json: JsonOption = False,
 ) -> None:
     """Train a small model on the project's own documents; writes checkpoints and can be resumed."""
-    with told():
+    with errors_reported():
         from dataclasses import asdict, replace
 
         from workbench.lab.training import loop as known

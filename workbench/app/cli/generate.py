@@ -17,13 +17,13 @@ from workbench.app.cli.options import (
     JsonOption,
     ModelOption,
     Named,
+    errors_reported,
     learnt,
     line,
     options_of,
     strategy_of,
     takes_grammar,
     text_of,
-    told,
 )
 from workbench.base.errors import WorkbenchError
 from workbench.constraint.compile import METHODS
@@ -182,7 +182,7 @@ def replay(
 
     Traces of older versions do not say which grammar they are of; --example names it then.
     """
-    with told():
+    with errors_reported():
         records = _records(_read(trace))
         head = next((record for record in records if record["k"] == "head"), {})
         page = page_of(_about(head, _named(trace, example)), records)

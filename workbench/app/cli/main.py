@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from workbench.app.cli import compare, draw, generate, grammar_commands
-from workbench.app.cli.options import told
+from workbench.app.cli.options import errors_reported
 from workbench.base.kernels import when_compiling
 
 #: The commands of the laboratory, which are imported when one is called.
@@ -33,7 +33,7 @@ def serve(
     ] = False,
 ) -> None:
     """Open the page in the browser; stops with Ctrl+C."""
-    with told():
+    with errors_reported():
         from workbench.app.ui.serve import ServeSettings
         from workbench.app.ui.serve import serve as run
 

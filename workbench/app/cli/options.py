@@ -58,7 +58,7 @@ LOCAL_LIMITS = Limits(seconds=30.0, megabytes=2_048, states=500_000)
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def errors_reported() -> Iterator[None]:
     """Print an error of ours where people look for it, and exit with status 2."""
     try:
         yield
@@ -218,7 +218,7 @@ def takes_grammar(command: Callable[..., None]) -> Callable[..., None]:
         options = {one.name: given.pop(one.name) for one in _PARAMETERS}
         given |= {name: options[name] for name in _BESIDE if name in takes}
         unnamed = optional and all(v is None for name, v in options.items() if name not in _BESIDE)
-        with told():
+        with errors_reported():
             command(named=None if unnamed else _named(options), **given)
 
     own = [

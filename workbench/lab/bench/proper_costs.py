@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -18,6 +18,7 @@ import numpy as np
 
 from workbench.base.dfa import Dfa
 from workbench.base.limits import Limits
+from workbench.base.tables import format_table
 from workbench.constraint.methods.proper.boundaries import after_prompt
 from workbench.constraint.methods.proper.live_edges import live_edges
 from workbench.constraint.methods.proper.proper import ProperConstraint
@@ -136,10 +137,10 @@ def best(work: Callable[[], Made], runs: int = _RUNS) -> tuple[float, Made]:
     return 1e3 * fewest, made
 
 
-def table(found: Iterator[Cost]) -> str:
-    """The costs as lines of a Markdown table."""
-    lines = ["| step | ms | reference | of |", "| --- | --- | --- | --- |"]
+def table(found: Iterable[Cost]) -> str:
+    """The costs as a Markdown table."""
+    rows = [("step", "ms", "reference", "of")]
     for cost in found:
         reference = "" if cost.reference_ms is None else f"{cost.reference_ms:g}"
-        lines.append(f"| {cost.step} | {cost.ms:.4g} | {reference} | {cost.of} |")
-    return "\n".join(lines) + "\n"
+        rows.append((cost.step, f"{cost.ms:.4g}", reference, cost.of))
+    return format_table(rows, "markdown") + "\n"

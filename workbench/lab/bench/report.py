@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from workbench.base.tables import aligned, figure
+from workbench.base.tables import figure, format_table
 from workbench.lab.bench.measurements import CaseRecord, CheckRecord, EngineRecord, Record
 from workbench.lab.bench.peers.peer import OURS
 
@@ -53,7 +53,7 @@ def _engines(records: Sequence[EngineRecord]) -> str:
         rows.append((name, *(figure(x) for x in figures)))
         if record.reason:
             notes.append(f"  {name}: {record.reason}")
-    return "\n".join([records[0].vocabulary, aligned(rows), *notes])
+    return "\n".join([records[0].vocabulary, format_table(rows), *notes])
 
 
 def _case(name: str, records: Sequence[CaseRecord]) -> str:
@@ -70,7 +70,7 @@ def _case(name: str, records: Sequence[CaseRecord]) -> str:
         told = _closed(record) if record.status == "ok" else f"{record.status}: {record.reason}"
         if told:
             notes.setdefault(told, []).append(_title(record))
-    body = aligned(rows) if len(rows) > 1 else name
+    body = format_table(rows) if len(rows) > 1 else name
     return "\n".join([body, *(f"  {told} ({', '.join(who)})" for told, who in notes.items())])
 
 
@@ -163,18 +163,14 @@ def summary(records: Sequence[Record]) -> str:
     engines = [r for r in records if isinstance(r, EngineRecord)]
     who = ", ".join(f"{r.engine} {r.version}" for r in engines)
     heads = [cell for title in _MEASURES.values() for cell in (title, "fastest peer")]
-    lines = [
-        f"{engines[0].vocabulary}: {who}" if engines else "",
-        "",
-        _row(["constraint", *heads]),
-        _row(["---"] * (len(heads) + 1)),
-    ]
+    rows = [["constraint", *heads]]
     for name in dict.fromkeys(r.case for r in cases):
         theirs = [r for r in cases if r.case == name and r.status == "ok"]
         cells = [cell for field in _MEASURES for cell in _pair(theirs, field, wrong)]
         if theirs:
-            lines.append(_row([name, *cells]))
-    return "\n".join(lines) + "\n"
+            rows.append([name, *cells])
+    title = f"{engines[0].vocabulary}: {who}" if engines else ""
+    return f"{title}\n\n{format_table(rows, 'markdown')}\n"
 
 
 def _pair(records: Sequence[CaseRecord], field: str, wrong: set[tuple[str, str]]) -> list[str]:
@@ -190,7 +186,3 @@ def _pair(records: Sequence[CaseRecord], field: str, wrong: set[tuple[str, str]]
     value, best = min(measured, key=lambda pair: float(pair[0]))
     mark = "\\*" if (best.engine, best.case) in wrong else ""
     return [figure(ours), f"{compared(value, ours)} {best.engine}{mark}"]
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"

@@ -10,7 +10,7 @@ from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.base.tables import aligned, figure
+from workbench.base.tables import figure, format_table
 from workbench.lab.bench.benchmark import Process
 from workbench.lab.bench.measurements import median, percentile_99
 from workbench.lab.bench.peers.peer import ENGINES, OURS
@@ -40,7 +40,7 @@ def _shares(of: dict[str, list[SchemaRecord]], memory: Sequence[dict[str, Any]])
         ends = (str(by[s]) for s in ("refused", "failed", "crashed", "timed out"))
         done = by["compiled"]
         table.append((_name(records), str(done), _share(done, len(records)), *ends, figure(grew)))
-    return aligned(table)
+    return format_table(table)
 
 
 def _times(of: dict[str, list[SchemaRecord]]) -> str:
@@ -58,7 +58,7 @@ def _times(of: dict[str, list[SchemaRecord]]) -> str:
                 median(first), percentile_99(first), median(cpu), percentile_99(cpu),
             )  # fmt: skip
             table.append((_name(records), *map(figure, shown)))
-    return aligned(table)
+    return format_table(table)
 
 
 def _by_spelling(of: dict[str, list[SchemaRecord]]) -> str:
@@ -75,7 +75,7 @@ def _by_spelling(of: dict[str, list[SchemaRecord]]) -> str:
             for spelling, tally in [*its.items()][: 1 if alike else None]:
                 name = f"{order} order, however spelt" if alike else spelling
                 table.append((f"{records[0].engine}, {name}", *_accepted(tally)))
-    return aligned(table)
+    return format_table(table)
 
 
 def _accepted(tally: Tally) -> tuple[str, ...]:
@@ -98,7 +98,7 @@ def _phases(records: Sequence[SchemaRecord]) -> str:
         table.append((name, *map(figure, shown)))
     slowest = sorted(done, key=lambda r: r.ms or 0, reverse=True)[:5]
     told = ", ".join(f"{r.id} ({figure(r.ms)} ms, {r.chars:,} characters)" for r in slowest)
-    return f"{aligned(table)}\nslowest: {told}" if done else ""
+    return f"{format_table(table)}\nslowest: {told}" if done else ""
 
 
 def _refusals(records: Sequence[SchemaRecord]) -> str:

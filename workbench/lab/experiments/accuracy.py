@@ -7,6 +7,7 @@ from functools import partial
 from statistics import median
 
 from workbench.base.errors import WorkbenchError
+from workbench.base.tables import format_table
 from workbench.decoding.compare import Run
 from workbench.decoding.contenders import CONTENDERS, UNCONSTRAINED, Prepared
 from workbench.decoding.measures import Measures, Surprisal
@@ -14,7 +15,6 @@ from workbench.decoding.sampling import Sampling
 from workbench.lab.experiments.experiment import Experiment, Record, Setting, Size, Unit, finished
 from workbench.lab.experiments.tasks import TASKS, Question, answer_of, questions
 from workbench.lab.experiments.throughput import faster
-from workbench.lab.training.card import table
 
 #: Twice what a worked problem takes; the model's context is 512.
 _MOST_TOKENS = 256
@@ -149,7 +149,9 @@ def _part(records: Mapping[str, Record], name: str, methods: Sequence[str]) -> s
                 f"{found['interventions']:.2f}",
             ]
         )
-    return "\n\n".join([f"**{_SETS[name]}**, {count} questions", table(_HEAD, rows), *failed])
+    return "\n\n".join(
+        [f"**{_SETS[name]}**, {count} questions", format_table([_HEAD, *rows], "markdown"), *failed]
+    )
 
 
 _PAPER_2 = """DOMINO, Mistral 7B on GSM8K (accuracy, well-formed, perplexity, speed): unconstrained

@@ -7,6 +7,7 @@ from functools import partial
 from statistics import geometric_mean
 
 from workbench.base.errors import WorkbenchError
+from workbench.base.tables import format_table
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.decoding.compare import Run
 from workbench.decoding.contenders import CONTENDERS, UNCONSTRAINED
@@ -23,7 +24,6 @@ from workbench.lab.experiments.experiment import (
     finished,
 )
 from workbench.lab.experiments.tasks import TASKS, Task
-from workbench.lab.training.card import table
 from workbench.vocabulary.vocabulary import Vocabulary
 
 #: One for each mask there is; strategies change no text.
@@ -85,7 +85,12 @@ def _invasion_section(records: Mapping[str, Record]) -> str:
         [name, *(_cell(records.get(_invasion_key(task), {}).get(name)) for task in TASKS.values())]
         for name in METHODS
     ]
-    parts = [_INVASION_INTRODUCTION, table(head, rows), *_verdict(records), *_examples(records)]
+    parts = [
+        _INVASION_INTRODUCTION,
+        format_table([head, *rows], "markdown"),
+        *_verdict(records),
+        *_examples(records),
+    ]
     return "\n\n".join(parts)
 
 
@@ -197,7 +202,7 @@ def _naturalness_section(records: Mapping[str, Record]) -> str:
             for method in _METHODS
             if "perplexity" in record.get(method, {})
         ]
-        parts.append(f"**{TASKS[name].title}**\n\n{table(head, rows)}")
+        parts.append(f"**{TASKS[name].title}**\n\n{format_table([head, *rows], 'markdown')}")
         template = record.get("template", {})
         told = [record[UNCONSTRAINED]["perplexity"], template.get("perplexity")]
         if None not in told:

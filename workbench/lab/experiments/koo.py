@@ -8,6 +8,7 @@ from functools import partial
 
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import Limits
+from workbench.base.tables import format_table
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.candidates import since
@@ -18,7 +19,6 @@ from workbench.grammar.grammar import Grammar
 from workbench.lab.bench.cases import CASES, Case
 from workbench.lab.experiments.experiment import Experiment, Record, Setting, Unit
 from workbench.lab.experiments.throughput import least_ms
-from workbench.lab.training.card import table
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -108,7 +108,12 @@ def _compiling_section(records: Mapping[str, Record]) -> str:
         else ""
     )
     return "\n\n".join(
-        [_COMPILING_INTRODUCTION, table(head, rows), table(step_head, steps), verdict]
+        [
+            _COMPILING_INTRODUCTION,
+            format_table([head, *rows], "markdown"),
+            format_table([step_head, *steps], "markdown"),
+            verdict,
+        ]
     )
 
 
@@ -223,7 +228,9 @@ def _ranking_section(records: Mapping[str, Record]) -> str:
         if inverted
         else "No method here inverts the ranking."
     )
-    return "\n\n".join([_RANKING_INTRODUCTION, table(head, rows), verdict, *failed])
+    return "\n\n".join(
+        [_RANKING_INTRODUCTION, format_table([head, *rows], "markdown"), verdict, *failed]
+    )
 
 
 _KEY = "koo A/ranking"

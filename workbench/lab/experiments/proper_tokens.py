@@ -11,6 +11,7 @@ from statistics import median
 
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import Limits
+from workbench.base.tables import format_table
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.decoding.candidates import since
 from workbench.decoding.contenders import CONTENDERS
@@ -21,7 +22,6 @@ from workbench.grammar.grammar import Grammar
 from workbench.lab.bench.cases import CASES
 from workbench.lab.experiments.experiment import Experiment, Record, Setting, Unit
 from workbench.lab.experiments.throughput import least_ms
-from workbench.lab.training.card import table
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.tokenization.merge_rules import rules_of
 from workbench.vocabulary.tokenization.merge_tables import built
@@ -95,7 +95,7 @@ def _merge_section(records: Mapping[str, Record]) -> str:
                 continue
             times = (record["tables_ms"], *(found[k] for k in _STEPS))
             rows.append([f"{name}, {case}", *(f"{t:,.3g}" for t in times)])
-    return "\n\n".join([_INTRODUCTION, table(head, rows), *failed])
+    return "\n\n".join([_INTRODUCTION, format_table([head, *rows], "markdown"), *failed])
 
 
 _STEPS = ("permissive_ms", "relevant_ms", "mask_ms")
@@ -219,7 +219,7 @@ def _case_section(case: _Case, record: Record) -> str:
         notes.insert(0, f"As automaton: {', '.join(alike)}.")
     counted = f"{record['spellings']:,} spellings, {record['passes']:,} passes of the model"
     title = f"**{case.name}** `{case.pattern}` ({counted})"
-    return "\n\n".join([title, table(head, [*rows, far]), *notes])
+    return "\n\n".join([title, format_table([head, *rows, far], "markdown"), *notes])
 
 
 def _columns(record: Record) -> tuple[list[str], list[str]]:

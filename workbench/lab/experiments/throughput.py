@@ -9,6 +9,7 @@ from functools import partial
 from statistics import median, quantiles
 
 from workbench.base.errors import WorkbenchError
+from workbench.base.tables import format_table
 from workbench.decoding.candidates import since
 from workbench.decoding.compare import Run
 from workbench.decoding.contenders import (
@@ -32,7 +33,6 @@ from workbench.lab.experiments.experiment import (
     finished,
 )
 from workbench.lab.experiments.tasks import TASKS, Task
-from workbench.lab.training.card import table
 
 #: DOMINO §4.3: up to so many tokens, at temperature 1.
 MOST_TOKENS = 128
@@ -232,7 +232,12 @@ def _section_3(records: Mapping[str, Record]) -> str:
         for method in _TABLE_3
         if any(method in record for record in found.values())
     ]
-    parts = [_INTRODUCTION_3, table(head, rows), *_targets(found), *_verdict_3(found)]
+    parts = [
+        _INTRODUCTION_3,
+        format_table([head, *rows], "markdown"),
+        *_targets(found),
+        *_verdict_3(found),
+    ]
     return "\n\n".join(parts)
 
 
@@ -301,7 +306,11 @@ def _targets(found: Mapping[str, Record]) -> list[str]:
         ]
         for name, record in found.items()
     ]
-    return [table(head, rows), "Forward passes a token:", table(["task", *_ACCELERATED], passes)]
+    return [
+        format_table([head, *rows], "markdown"),
+        "Forward passes a token:",
+        format_table([["task", *_ACCELERATED], *passes], "markdown"),
+    ]
 
 
 def best_of(record: Record) -> tuple[str, float] | None:
@@ -371,7 +380,9 @@ def _section_5(records: Mapping[str, Record]) -> str:
     if not rows:
         return _INTRODUCTION_5
     head = ["JSON", *(f"s = {s}" for s in _GUESSES)]
-    return "\n\n".join([_INTRODUCTION_5, table(head, rows), *_verdict_5(records)])
+    return "\n\n".join(
+        [_INTRODUCTION_5, format_table([head, *rows], "markdown"), *_verdict_5(records)]
+    )
 
 
 def _verdict_5(records: Mapping[str, Record]) -> list[str]:

@@ -17,6 +17,7 @@ from tokenizers import Tokenizer
 from transformers import GenerationConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from transformers.utils import logging
 
+from workbench.base.tables import format_table
 from workbench.lab.training.corpus.document import Document, Format
 from workbench.lab.training.corpus.mixture import FORMATS
 from workbench.lab.training.loop import TrainSettings, encode
@@ -254,13 +255,6 @@ def mean_losses(log: Path, every: int) -> tuple[tuple[int, float], ...]:
     )
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """A Markdown table, the first column left and the others right."""
-    lines = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(head) - 1)]
-    lines += ["| " + " | ".join(map(str, row)) + " |" for row in rows]
-    return "\n".join(lines)
-
-
 def introduction(facts: Facts) -> str:
     """What the model is and is for."""
     shape = facts.settings.shape
@@ -285,7 +279,8 @@ def training(facts: Facts) -> str:
     settings = facts.settings
     tokens = facts.step * settings.batch * settings.shape.context
     planned = "" if facts.step == settings.steps else f" of {settings.steps:,} planned"
-    losses = table(("step", "mean loss"), [(s, f"{v:.3f}") for s, v in facts.losses])
+    rows = [(s, f"{v:.3f}") for s, v in facts.losses]
+    losses = format_table([("step", "mean loss"), *rows], "markdown")
     return f"""## Training
 
 {facts.step:,} steps{planned} of {settings.batch} × {settings.shape.context} tokens,
@@ -321,7 +316,7 @@ a seed by `workbench/lab/training/corpus/`; the word problems are those of GSM8K
 (Cobbe et al. 2021, MIT licence), as prose and as JSON made from its annotations. Made-up persons,
 numbers out of the ranges kept for fiction, hosts kept for examples. Shares are of all characters:
 
-{table(("format", "share"), rows)}
+{format_table([("format", "share"), *rows], "markdown")}
 """
 
 
@@ -336,7 +331,7 @@ the text and its end token given the prompt, *whole* the prompt as well. What is
 formats have few different documents (colours, sums, facts), so that many of these were seen in
 training; the UUIDs are 48 in all.
 
-{table(("format", "documents", "text", "whole"), rows)}
+{format_table([("format", "documents", "text", "whole"), *rows], "markdown")}
 """
 
 

@@ -1,4 +1,4 @@
-"""A slow reading of string literals: every spelling of a string, one after the other."""
+"""Every JSON literal of a string, by enumeration."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SHORT = {
 
 
 def spellings(text: str) -> Iterator[bytes]:
-    """Every JSON literal that spells a string, hexadecimal digits in one case or the other."""
+    """Every JSON literal of a string; hexadecimal digits all in lower or all in upper case."""
     for written in product(*map(_of_character, text)):
         yield f'"{"".join(written)}"'.encode()
 
