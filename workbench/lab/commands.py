@@ -1,4 +1,4 @@
-"""``workbench bench``, ``evaluate`` and ``train``."""
+"""``workbench bench``, ``evaluate`` and ``train``; ``app.cli.main`` imports them when called."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _readers(peers: str) -> tuple[str, ...]:
 
 
 def _schemas(plan: SchemaPlan, json: bool) -> None:
-    """Measure schemas and print what became of them.
+    """Measure schemas and print the report.
 
     Raises: WorkbenchError for a missing file or vocabulary; typer.Exit where a case failed.
     """
@@ -194,23 +194,25 @@ def _failed(record: Record) -> bool:
 
 def evaluate(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[EXPERIMENT]…", help="All where none is named.")
+        list[str] | None, typer.Argument(metavar="[EXPERIMENT]…", help="All by default.")
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Small sizes: a few minutes instead of many.")
     ] = False,
     out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where results are kept and resumed from.")
+        Path,
+        typer.Option(metavar="FOLDER", help="Where results are stored and resumed."),
     ] = Path("evaluation"),
     page: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where the page is written; else printed.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Where to write the page; else stdout."),
     ] = None,
-    listed: Annotated[bool, typer.Option("--list", help="Name the experiments and stop.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List the experiments and exit.")] = False,
     model: ModelOption = "builtin",
 ) -> None:
-    """Work through the experiments; what is done already is not done again.
+    """Run the experiments; units that were done before are not run again.
 
-    Ctrl-C keeps what is done and writes the page of it. Exit status 0: all done; 1: stopped;
+    Ctrl-C keeps the results and writes their page. Exit status 0: all done; 1: stopped;
     2: wrong use.
     """
     with errors_reported():
@@ -244,7 +246,7 @@ def evaluate(
         else:
             _write(page, text)
         if stopped:
-            typer.echo(f"stopped: what is done is kept in {results.path}", err=True)
+            typer.echo(f"stopped: the results so far are in {results.path}", err=True)
             raise typer.Exit(1)
 
 
@@ -254,7 +256,7 @@ def _write(page: Path, text: str) -> None:
     except OSError as error:
         raise WorkbenchError(
             f"cannot write {page}: {error}",
-            "the results are kept: run it again with another --page",
+            "the results are stored: run it again with another --page",
         ) from error
 
 
@@ -262,7 +264,7 @@ def train(
     out: Annotated[Path, typer.Option(help="Where checkpoint, log and model are written.")],
     steps: Annotated[int, typer.Option(min=1, help="Optimizer steps in all.")] = 1950,
     batch: Annotated[int, typer.Option(min=1, help="Rows of 512 tokens a step.")] = 16,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same data and start.")] = 1,
+    seed: Annotated[int, typer.Option(help="Determines the data and the initial weights.")] = 1,
     resume: Annotated[
         bool, typer.Option("--resume", help="Resume from the checkpoint in --out.")
     ] = False,
@@ -270,24 +272,22 @@ def train(
         float | None, typer.Option(help="Stop with a checkpoint after this time.")
     ] = None,
     smoke: Annotated[
-        bool, typer.Option("--smoke", help="A few steps of a tiny model, to see that it runs.")
+        bool, typer.Option("--smoke", help="A few steps of a tiny model, as a test.")
     ] = False,
     json: JsonOption = False,
 ) -> None:
     """Train a small model on the project's own documents; writes checkpoints and can be resumed."""
     with errors_reported():
-        from dataclasses import asdict, replace
-
-        from workbench.lab.training import loop as known
+        from workbench.lab.training.loop import TrainSettings
+        from workbench.lab.training.loop import smoke as smaller
         from workbench.lab.training.train import MODEL
         from workbench.lab.training.train import train as run
 
-        settings = replace(
-            known.TrainSettings(out=out),
-            steps=steps, batch=batch, seed=seed, resume=resume, minutes=minutes,
-        )  # fmt: skip
+        settings = TrainSettings(
+            out=out, steps=steps, batch=batch, seed=seed, resume=resume, minutes=minutes
+        )
         try:
-            for progress in run(known.smoke(settings) if smoke else settings):
+            for progress in run(smaller(settings) if smoke else settings):
                 line(asdict(progress)) if json else typer.echo(str(progress))
         except (ValueError, FileNotFoundError, RuntimeError) as error:
             fail(str(error))
