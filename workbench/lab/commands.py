@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from workbench.app.cli.options import JsonOption, ModelOption, errors_reported, fail, line
+from workbench.app.cli.options import (
+    JsonOption,
+    ModelOption,
+    errors_reported,
+    fail,
+    line,
+    progress_bar,
+    write_file,
+)
 from workbench.base.errors import WorkbenchError
 from workbench.lab.bench.benchmark import Plan
 from workbench.lab.bench.benchmark import bench as measured
@@ -100,11 +106,11 @@ def bench(
         )
         Vocabulary.load(vocab)  # an unknown name is reported here rather than by every process
         records = []
-        with _progress(len(plan.engines) * (len(plan.cases) + 1)) as advance:
+        with progress_bar(len(plan.engines) * (len(plan.cases) + 1), "measuring") as advance:
             for record in measured(plan):
                 records.append(record)
                 if record.kind != "check":
-                    advance(record)
+                    advance(f"{record.engine:22}", 1)
                 if json:
                     line(asdict(record))
         if not json:
@@ -170,21 +176,6 @@ def _chosen_cases(names: str) -> tuple[str, ...]:
     return chosen
 
 
-@contextmanager
-def _progress(steps: int) -> Iterator[Callable[[Record], None]]:
-    """Progress bar on stderr; disabled when stderr is not a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    with typer.progressbar(length=steps, label="measuring", file=sys.stderr) as bar:
-
-        def advance(record: Record) -> None:
-            bar.label = f"{record.engine:22}"
-            bar.update(1)
-
-        yield advance
-
-
 def _failed(record: Record) -> bool:
     """Whether a measurement of this engine failed."""
     if record.kind == "check" or record.engine != OURS:
@@ -244,20 +235,11 @@ def evaluate(
         if page is None:
             sys.stdout.write(text)
         else:
-            _write(page, text)
+            hint = "the results are stored: run it again with another --page"
+            write_file(page, text.encode(), hint)
         if stopped:
             typer.echo(f"stopped: the results so far are in {results.path}", err=True)
             raise typer.Exit(1)
-
-
-def _write(page: Path, text: str) -> None:
-    try:
-        page.write_text(text, "utf-8")
-    except OSError as error:
-        raise WorkbenchError(
-            f"cannot write {page}: {error}",
-            "the results are stored: run it again with another --page",
-        ) from error
 
 
 def train(

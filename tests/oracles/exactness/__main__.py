@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Annotated
 
 import typer
@@ -12,13 +9,12 @@ import typer
 from tests.oracles.exactness.check import (
     DECISIONS,
     WHOLE,
-    Findings,
     Plan,
     checked,
     records,
     report,
 )
-from workbench.app.cli.options import JsonOption, errors_reported, line
+from workbench.app.cli.options import JsonOption, errors_reported, line, progress_bar
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -45,8 +41,11 @@ def exactness(
     """
     with errors_reported():
         plan = Plan(decisions, seed, (vocab,) if vocab else WHOLE)
-        with _with_progress_bar(plan) as findings:
-            *_, found = findings
+        with progress_bar(plan.decisions, "checking") as advance:
+            before = 0
+            for found in checked(plan):
+                advance(f"wrong: {found.wrong}", found.decisions - before)
+                before = found.decisions
         if json:
             for record in records(found):
                 line(record)
@@ -54,25 +53,6 @@ def exactness(
             typer.echo(report(found), nl=False)
         if found.wrong:
             raise typer.Exit(1)
-
-
-@contextmanager
-def _with_progress_bar(plan: Plan) -> Iterator[Iterator[Findings]]:
-    """The findings, with a progress bar where stderr is a terminal."""
-    if not sys.stderr.isatty():
-        yield checked(plan)
-        return
-    with typer.progressbar(length=plan.decisions, label="checking", file=sys.stderr) as bar:
-
-        def updating() -> Iterator[Findings]:
-            before = 0
-            for findings in checked(plan):
-                bar.label = f"wrong: {findings.wrong}"
-                bar.update(findings.decisions - before)
-                before = findings.decisions
-                yield findings
-
-        yield updating()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The commands under one name, and ``workbench serve``."""
+"""The command ``workbench`` with its subcommands; ``workbench serve``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.app.cli import compare, draw, generate, grammar_commands
 from workbench.app.cli.options import errors_reported
 from workbench.base.kernels import when_compiling
 
-#: The commands of the laboratory, which are imported when one is called.
+#: The commands of ``workbench.lab``.
 _LAB = ("bench", "evaluate", "train")
 
 
@@ -49,7 +49,7 @@ def serve(
 
 
 class _Commands(TyperGroup):
-    """The commands of this package, and those of ``lab``, which is imported lazily."""
+    """The commands of this package, and those of ``lab``, which are imported when called."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401  # typer's click is private
         return [*super().list_commands(ctx), *_LAB]

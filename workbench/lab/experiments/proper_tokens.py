@@ -156,8 +156,8 @@ def _measured_skew(case: _Case, setting: Setting) -> Record:
 
 
 _ARTICLE = """Tran-Thien, with Mistral 7B, for the first of these: P(" William") is 0.85879 in the
-model's own conditional, 0.52852 under masks token by token (every tokenization allowed), 0.85872 over
-proper tokenizations; 99.9997 % and 99.8586 % of the two answers' own mass is proper.
+model's own conditional, 0.52852 under masks token by token (every tokenization allowed), 0.85872
+over proper tokenizations; 99.9997 % and 99.8586 % of the two answers' own mass is proper.
 """
 
 
@@ -168,7 +168,8 @@ def _skew_section(records: Mapping[str, Record]) -> str:
     if skews:
         parts.append(
             f"Masks over all tokenizations move up to {max(skews):.3f} of the mass (total"
-            f" variation; median {median(skews):.3f}): the article's first challenge is confirmed here."
+            f" variation; median {median(skews):.3f}): the article's first"
+            " challenge is confirmed here."
         )
     proper = [(case, record) for case, record in done if "proper" in record["distances"]]
     if proper:

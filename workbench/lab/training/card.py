@@ -260,8 +260,8 @@ def introduction(facts: Facts) -> str:
     shape = facts.settings.shape
     return f"""# The workbench's embedded model
 
-A small causal language model of Llama's architecture, trained from random weights by this project, so that
-constrained decoding can be watched offline. It completes the prompts it was trained on (JSON, XML,
+A small causal language model of Llama's architecture, trained from random weights by this project,
+so that constrained decoding can be watched offline. It completes the prompts it was trained on (JSON, XML,
 small C programs, dates, addresses, sums, word problems …) in their format. It knows very little of
 the world and is no assistant; on problems as hard as GSM8K's its answers look right and are not.
 
@@ -300,8 +300,8 @@ workbench train --out OUT --steps {settings.steps} --seed {settings.seed}
 
 From step {settings.orderly:,} on, what a document lists (tags, hobbies, errands …) comes in one
 fixed order, which teaches a small model not to name a thing twice, and code fences are seldom
-closed. Every batch is a function of seed and step, so a resumed run equals an unbroken one; the same
-machine, threads and library versions give the same losses.
+closed. Every batch is a function of seed and step, so a resumed run equals an unbroken one; the
+same machine, threads and library versions give the same losses.
 """
 
 
@@ -313,8 +313,9 @@ def recipe() -> str:
 
 Documents are `prompt`, `text`, end token; whole documents are packed into rows. All are made from
 a seed by `workbench/lab/training/corpus/`; the word problems are those of GSM8K's training split
-(Cobbe et al. 2021, MIT licence), as prose and as JSON made from its annotations. Made-up persons,
-telephone numbers and hosts are from the ranges reserved for fiction and examples. Shares are of all characters:
+(Cobbe et al. 2021, MIT licence), as prose and as JSON made from its annotations. Persons are
+invented; telephone numbers and hosts are from the ranges reserved for fiction and examples. Shares
+are of all characters:
 
 {format_table([("format", "share"), *rows], "markdown")}
 """
