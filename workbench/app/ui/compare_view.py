@@ -1,9 +1,9 @@
 """Comparisons of methods for the page, as a stream of records.
 
 The stream begins with the records of a run (``runs``): ``head``, ``status``, ``start``. Then come,
-for every run, ``began``, one ``step`` for each token, and ``ended`` or ``failed``; the last record is
-``stop`` or ``error``. Runs are numbered in their order: by prompt, then seed, then method. ``stop``
-has the two lines of ``summary.verdict``, unless the comparison was stopped.
+for every run, ``began``, one ``step`` for each token, and ``ended`` or ``failed``; the last record
+is ``stop`` or ``error``. Runs are numbered in their order: by prompt, then seed, then method.
+``stop`` has the two lines of ``summary.verdict``, unless the comparison was stopped.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ _MAX_TEXTS = 24
 _BITS = 1 / math.log(2)
 
 
-# -- requests of the page ---------------------------------------------------------------------------
+# -- requests of the page --------------------------------------------------------------------------
 
 
 def contender_list(_: Handlers, __: Record) -> Record:
@@ -264,7 +264,7 @@ class _Recorder:
                 return {"k": "failed", "r": number, **who, "why": sentence(error)}
 
     def _taken(self, step: Step) -> Record:
-        """The fields of a token in a strip, named as in a step; few, because there are many tokens."""
+        """The fields of a token in a strip, named as in a step; few, as there are many tokens."""
         marks = {"forced": step.forced, "cut": step.intervened, "skipped": not step.forward}
         return {
             **token_record(step.token_id, step.token or None, self._vocabulary),

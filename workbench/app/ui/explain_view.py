@@ -32,7 +32,7 @@ _MAX_NOTE = 200
 _MAX_BEFORE, _MAX_AFTER = 40, 24
 
 #: Bytes of a token whose path in the pictures is returned.
-_MAX_MAX_FOLLOWED = 64
+_MAX_FOLLOWED = 64
 
 #: Characters shown of a terminal before and after a part of it.
 _MAX_AROUND = 14
@@ -109,7 +109,7 @@ def why(handlers: Handlers, sent: Record) -> Record:
 
 
 class _LabelReasons:
-    """How terminal labels allow or forbid tokens after a text, read in the longest allowed tokens."""
+    """How terminal labels allow or forbid a token after a text (in its longest allowed tokens)."""
 
     def __init__(self, handlers: Handlers, grammar: Grammar, so_far: bytes) -> None:
         self._grammar = grammar

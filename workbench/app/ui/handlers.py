@@ -68,7 +68,7 @@ class Handlers:
     # -- the opening of the page     -------------------------------------------------------
 
     def page(self) -> Record:
-        """All examples by name, the first one in full, the methods, and the id of the Space if any."""
+        """All examples by name, the first one in full, the methods, and the Space's id if any."""
         examples = list(self.gallery.values())
         names = [
             {

@@ -261,9 +261,10 @@ def introduction(facts: Facts) -> str:
     return f"""# The workbench's embedded model
 
 A small causal language model of Llama's architecture, trained from random weights by this project,
-so that constrained decoding can be watched offline. It completes the prompts it was trained on (JSON, XML,
-small C programs, dates, addresses, sums, word problems …) in their format. It knows very little of
-the world and is no assistant; on problems as hard as GSM8K's its answers look right and are not.
+so that constrained decoding can be watched offline. It completes the prompts it was trained on
+(JSON, XML, small C programs, dates, addresses, sums, word problems …) in their format. It knows
+very little of the world and is no assistant; on problems as hard as GSM8K's its answers look right
+and are not.
 
 * {facts.parameters:,} parameters: {shape.layers} layers, width {shape.width}, {shape.heads} heads,
   inner width {shape.inner}, context {shape.context}, embeddings tied;
