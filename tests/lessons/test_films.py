@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from workbench.app.lessons.automaton_films import closure, moved, partitions, subset_steps
 from workbench.app.lessons.composition_films import alive_pairs, compose_steps
 from workbench.app.lessons.films import film
-from workbench.app.lessons.index_films import walk
+from workbench.app.lessons.index_films import read_states
 from workbench.app.lessons.lesson import Film, Frame, Kind, LessonError
 from workbench.app.lessons.stack_films import Tree, tree_of
 from workbench.app.lessons.world import World
@@ -241,8 +241,8 @@ def test_the_index_of_willard_and_louf() -> None:
 
 
 def test_a_walk_stops_where_a_token_fails() -> None:
-    assert walk(FOO.dfa, 0, b"for") == [0, 1, 2]
-    assert walk(FOO.dfa, 0, b"food") == [0, 1, 2, 3, 4]
+    assert read_states(FOO.dfa, 0, b"for") == [0, 1, 2]
+    assert read_states(FOO.dfa, 0, b"food") == [0, 1, 2, 3, 4]
 
 
 def test_taken_tokens_move_the_machine_and_change_the_mask() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from workbench.app.lessons.lesson_reader import read_lesson
-from workbench.app.lessons.world import World, spelt
+from workbench.app.lessons.world import World, token_bytes
 from workbench.base.errors import WorkbenchError
 
 GOOD = """
@@ -81,8 +81,8 @@ def test_error_told_with_its_place(tmp_path: Path, old: str, new: str, told: str
 
 
 def test_bytes_in_tokens() -> None:
-    assert spelt("<0xC3>") == b"\xc3"
-    assert spelt("é<0x21>") == "é!".encode()
+    assert token_bytes("<0xC3>") == b"\xc3"
+    assert token_bytes("é<0x21>") == "é!".encode()
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from workbench.app.lessons.lesson import Kind, LessonError
 from workbench.app.lessons.lesson_reader import lessons
 from workbench.app.lessons.lesson_tables import table
-from workbench.app.lessons.merge_films import cut_ways
+from workbench.app.lessons.merge_films import tokenizations
 from workbench.app.lessons.world import World
 from workbench.drawing.transducers import detokenizer, merged_detokenizer
 from workbench.vocabulary.vocabulary import Vocabulary
@@ -102,8 +102,8 @@ def test_live_rules_follow_the_brackets() -> None:
 
 
 def test_every_way_to_cut_a_text() -> None:
-    assert cut_ways(FOO, "foofood") == [(b"foo", b"food"), (b"f", b"oo", b"food")]
-    assert cut_ways(FOO, "fod") == []
+    assert tokenizations(FOO, "foofood") == [(b"foo", b"food"), (b"f", b"oo", b"food")]
+    assert tokenizations(FOO, "fod") == []
 
 
 def test_algorithm_3_on_the_machine_of_the_article() -> None:

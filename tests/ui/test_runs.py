@@ -11,7 +11,7 @@ from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import ModelRoom
 from workbench.app.ui.records import WORDS, token_record
 from workbench.app.ui.requests import RunRequest
-from workbench.app.ui.runs import closing, run_records
+from workbench.app.ui.runs import text_facts, run_records
 from workbench.base.errors import ModelError
 from workbench.decoding.model import ToyModel
 from workbench.decoding.trace import StopReason
@@ -223,5 +223,5 @@ def test_other_tokens_than_the_tokenizers_are_reported_where_they_say_something(
     compiled, model = handlers.compiled(request.grammar), handlers.room.model()
     spelt = {"a": ["a"], "er": ["er"], "th[e]": ["t", "h", "e"]}[request.grammar.text]
     taken = model.vocabulary.ids(*spelt)
-    told = closing(model, compiled, request, taken, StopReason.ACCEPTED)
+    told = text_facts(model, compiled, request, taken, StopReason.ACCEPTED)
     assert (told["proper"] is not None) == reported

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from workbench.app.lessons.automaton_films import arcs_between, opens_at, reading
 from workbench.app.lessons.lesson import Choice, Film, Frame, Given, LessonError, Row, Table, View
-from workbench.app.lessons.method_films import Way, constrained, name_of
+from workbench.app.lessons.method_films import MethodSpec, constrained, name_of
 from workbench.app.lessons.token_films import taken, taken_row
 from workbench.app.lessons.world import World
 from workbench.base.dfa import DEAD, Dfa
@@ -292,7 +292,7 @@ def _dead_words(order: list[Pair], alive: set[Pair]) -> str:
 _FIGURE_3 = {"left": AB_TO_X, "centre": ODD_TO_XOX, "right": BRACKETED_RUNS}
 
 
-def way(machine: Fst, symbols: Sequence[bytes]) -> tuple[list[FstEdge], bool]:
+def best_path(machine: Fst, symbols: Sequence[bytes]) -> tuple[list[FstEdge], bool]:
     """The edges taken while these symbols are read, and whether all are, to a final state.
 
     Where they are not, the way that reads most of them, the shortest of those.
@@ -324,7 +324,7 @@ def transducer(world: World, given: Given, *, figure: str, text: str = "") -> Fi
     machine = _FIGURE_3[figure]
     graph = draw_fst(machine, f"Figure 3, {figure}")
     read = given if isinstance(given, str) else text
-    path, accepted = way(machine, [character.encode() for character in read])
+    path, accepted = best_path(machine, [character.encode() for character in read])
     frames = [_frame(machine, graph, read, [], "The machine starts; nothing is written.")]
     for place, edge in enumerate(path, start=1):
         frames.append(_frame(machine, graph, read, path[:place], _words(edge)))
@@ -396,8 +396,8 @@ def detokenize(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> F
         )
     ]
     for place in range(1, len(ids) + 1):
-        before, _ = way(machine, spelt[: place - 1])
-        path, _ = way(machine, spelt[:place])
+        before, _ = best_path(machine, spelt[: place - 1])
+        path, _ = best_path(machine, spelt[:place])
         new = path[len(before) :]
         written = tuple(visible(edge.writes) for edge in path if edge.writes)
         silent = "".join(visible(edge.writes) for edge in new[:-1] if edge.writes)
@@ -446,7 +446,7 @@ class Machine:
         return count(0, frozenset())
 
 
-def machine_of(world: World, way: Way) -> Machine:
+def machine_of(world: World, way: MethodSpec) -> Machine:
     """Every state a method's constraint reaches.
 
     Raises: LessonError past a few hundred: a lesson's machine is to be looked at.
@@ -473,7 +473,7 @@ def machine_of(world: World, way: Way) -> Machine:
     return Machine(tuple(edges), frozenset(finals))
 
 
-def machines(world: World, *, methods: Sequence[Way]) -> Table:
+def machines(world: World, *, methods: Sequence[MethodSpec]) -> Table:
     """The size of each method's machine, and how much it leaves to choose."""
     rows = []
     for way in methods:

@@ -11,7 +11,7 @@ from typing import Any
 
 from workbench.app.lessons.lesson import Film, Frame, Given, LessonError, Row, Table, View
 from workbench.app.lessons.merge_films import Rule, rule_name, splits
-from workbench.app.lessons.world import World, spelt
+from workbench.app.lessons.world import World, token_bytes
 from workbench.constraint.methods.proper.direct_merge import (
     Split,
     Step,
@@ -47,7 +47,7 @@ def begun(world: World, edges: Sequence[_Written], start: int, accept: Sequence[
         return permissive(world.dfa, symbols_of(world))
     rows: dict[int, dict[bytes, int]] = {}
     for source, token, target in edges:
-        rows.setdefault(int(source), {})[spelt(str(token))] = int(target)
+        rows.setdefault(int(source), {})[token_bytes(str(token))] = int(target)
         rows.setdefault(int(target), {})
     if not accept:
         raise LessonError("expected 'accept', the states that accept")
@@ -59,7 +59,7 @@ def merged(
 ) -> tuple[TokenDfa, list[Step]]:
     """The automaton at the beginning, and each rule with what it leaves."""
     first = begun(world, edges, start, accept)
-    rules = [(spelt(left), spelt(right)) for left, right in in_order(world)]
+    rules = [(token_bytes(left), token_bytes(right)) for left, right in in_order(world)]
     return first, list(steps(first, rules))
 
 

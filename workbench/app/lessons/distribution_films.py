@@ -13,11 +13,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.app.lessons.lesson import Asked, Bar, Film, Frame, Given, Row, Table, which
+from workbench.app.lessons.lesson import (
+    Bar,
+    Film,
+    Frame,
+    Given,
+    Question,
+    Row,
+    Table,
+    options_question,
+)
 from workbench.app.lessons.mask_films import bits, number, share
 from workbench.app.lessons.method_films import (
     EXACT,
-    Way,
+    MethodSpec,
     allowed_by,
     constrained,
     ids_of,
@@ -25,7 +34,7 @@ from workbench.app.lessons.method_films import (
     run_of,
 )
 from workbench.app.lessons.token_films import choices
-from workbench.app.lessons.world import World, spelt
+from workbench.app.lessons.world import World, token_bytes
 from workbench.decoding.contenders import Contender
 from workbench.decoding.exact_distribution import Exact, exact, token_tree
 from workbench.decoding.invasive import forbidden_at, searched
@@ -34,7 +43,7 @@ from workbench.drawing.edge_labels import visible
 from workbench.vocabulary.vocabulary import TokenId
 
 
-def contender(way: Way) -> Contender:
+def contender(way: MethodSpec) -> Contender:
     """A way of a lesson as the comparison knows it."""
     options = {k: v for k, v in way.items() if k not in ("name", "method")}
     method = str(way.get("method", "automaton"))
@@ -43,7 +52,7 @@ def contender(way: Way) -> Contender:
     )
 
 
-def judged(world: World, methods: Sequence[Way]) -> Exact:
+def judged(world: World, methods: Sequence[MethodSpec]) -> Exact:
     """The model's own conditional over the step's finite language, and what methods make of it.
 
     Raises: WorkbenchError, as ``exact``; of a method that does not apply its own error.
@@ -55,7 +64,7 @@ def judged(world: World, methods: Sequence[Way]) -> Exact:
     return found
 
 
-def shares(world: World, *, methods: Sequence[Way]) -> Table:
+def shares(world: World, *, methods: Sequence[MethodSpec]) -> Table:
     """Every text of a finite language: the model's own conditional, and under each method.
 
     Source: Tran-Thien 2024, challenge 1.
@@ -77,14 +86,14 @@ def shares(world: World, *, methods: Sequence[Way]) -> Table:
     return Table("What is sampled, exactly", heads, tuple(rows))
 
 
-def share_of(world: World, way: Way | None, text: str) -> float:
+def share_of(world: World, way: MethodSpec | None, text: str) -> float:
     """The probability of a text under a method, or the model's own among valid texts."""
     found = judged(world, () if way is None else (way,))
     whose = found.own if way is None else found.methods[name_of(way)]
     return whose.probability.get(text.encode(), 0.0)
 
 
-def ranking(world: World, *, methods: Sequence[Way]) -> Table:
+def ranking(world: World, *, methods: Sequence[MethodSpec]) -> Table:
     """For each text what the model gives its spellings, of those a method can write.
 
     Source: Koo, Liu & He 2024, Appendix A.
@@ -108,7 +117,7 @@ def ranking(world: World, *, methods: Sequence[Way]) -> Table:
     )
 
 
-def invasive(world: World, *, methods: Sequence[Way]) -> Table:
+def invasive(world: World, *, methods: Sequence[MethodSpec]) -> Table:
     """Whether some spelling of some valid text is forbidden, with the first one found.
 
     Source: Beurer-Kellner et al. 2024, Definition 2.1, for every model.
@@ -130,34 +139,34 @@ def invasive(world: World, *, methods: Sequence[Way]) -> Table:
 # -- questions ---------------------------------------------------------------------------------
 
 
-def taken_away(world: World, *, by: Way, after: Sequence[str] = ()) -> Asked:
+def taken_away(world: World, *, by: MethodSpec, after: Sequence[str] = ()) -> Question:
     """Which tokens a method forbids after some others, though the grammar allows them."""
     exactly = allowed_by(world, EXACT, after)
     right = exactly - allowed_by(world, by, after)
-    every = choices(world, b"".join(map(spelt, after)))
+    every = choices(world, b"".join(map(token_bytes, after)))
 
     def why(token_id: int) -> str:
         if token_id in exactly:
             return f"{name_of(by)} lets this one through"
         return f"the grammar itself forbids it: {every[token_id].why}"
 
-    return which(tuple(choice.text for choice in every), right, why)
+    return options_question(tuple(choice.text for choice in every), right, why)
 
 
-def allowed(world: World, *, by: Way, after: Sequence[str] = ()) -> Asked:
+def allowed(world: World, *, by: MethodSpec, after: Sequence[str] = ()) -> Question:
     """Which tokens a method allows after some others."""
     right = allowed_by(world, by, after)
-    every = choices(world, b"".join(map(spelt, after)))
+    every = choices(world, b"".join(map(token_bytes, after)))
 
     def why(token_id: int) -> str:
         if every[token_id].allowed:
             return f"the grammar can read it, and {name_of(by)} still forbids it"
         return every[token_id].why
 
-    return which(tuple(choice.text for choice in every), right, why)
+    return options_question(tuple(choice.text for choice in every), right, why)
 
 
-def writable(world: World, *, by: Way, options: Sequence[Sequence[str]]) -> Asked:
+def writable(world: World, *, by: MethodSpec, options: Sequence[Sequence[str]]) -> Question:
     """Which of these sequences of tokens a method allows from beginning to end."""
     constraint = constrained(world, by)
     sequences = [ids_of(world, tokens) for tokens in options]
@@ -171,7 +180,7 @@ def writable(world: World, *, by: Way, options: Sequence[Sequence[str]]) -> Aske
         return f"{world.shown(ids[place])}, token {place + 1}, is forbidden"
 
     shown = tuple("  ".join(world.shown(i) for i in ids) for ids in sequences)
-    return which(shown, right, why)
+    return options_question(shown, right, why)
 
 
 def _end(world: World) -> tuple[int, ...]:
@@ -233,7 +242,7 @@ def algorithm_3(world: World, given: Given, *, text: str) -> Film:
     return Film((), tuple(frames))
 
 
-def figure_2(world: World, *, methods: Sequence[Way]) -> Table:
+def figure_2(world: World, *, methods: Sequence[MethodSpec]) -> Table:
     """What each writes, its perplexity, and that of the same text in the model's own tokens."""
     rows = []
     for way in methods:

@@ -16,18 +16,18 @@ from itertools import pairwise
 
 from workbench.app.lessons.automaton_films import arcs_between, closure, moved, opens_at, reading
 from workbench.app.lessons.lesson import (
-    Asked,
     Film,
     Frame,
     Given,
     LessonError,
+    Question,
     Row,
     Table,
     View,
-    which,
+    options_question,
 )
 from workbench.app.lessons.method_films import constrained
-from workbench.app.lessons.world import World, spelt
+from workbench.app.lessons.world import World, token_bytes
 from workbench.base.dfa import DEAD
 from workbench.constraint.methods.domino.domino import DominoConstraint
 from workbench.constraint.methods.domino.scanner import BETWEEN
@@ -127,7 +127,7 @@ def is_bridge(found: dict[TokenId, set[Pieces]], token_id: TokenId) -> bool:
     return bool(ways) and all(len(way) > 1 for way in ways)
 
 
-def bridges(world: World) -> Asked:
+def bridges(world: World) -> Question:
     """Which tokens are bridge tokens: wherever they are read, more than one terminal is in them."""
     found = everywhere(world)
     ids = [i for i, token in enumerate(world.vocabulary.tokens) if token is not None]
@@ -138,7 +138,7 @@ def bridges(world: World) -> Asked:
         shortest = min(ways, key=lambda way: (len(way), written(way)), default=None)
         return f"it can be {written(shortest)}" if shortest else "no text of the grammar has it"
 
-    return which(tuple(map(world.shown, ids)), right, why)
+    return options_question(tuple(map(world.shown, ids)), right, why)
 
 
 _ROOT = "root"
@@ -161,7 +161,7 @@ def planted(world: World, after: str) -> Planted:
     Raises: LessonError where the grammar cannot read it.
     """
     made = domino_of(world)
-    state = made.readings.after(made.initial, spelt(after))
+    state = made.readings.after(made.initial, token_bytes(after))
     if state is None:
         raise LessonError(f"expected a text the grammar can read, not {after!r}")
     nodes, edges, ways = [Node(_ROOT, "", ("initial",), "the root")], list[Edge](), []

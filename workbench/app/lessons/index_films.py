@@ -186,7 +186,7 @@ def paths(world: World, *, token: str) -> float:
     return sum(walk.whole for walk in walks(machine_of(world), token))
 
 
-def walk(dfa: Dfa, state: int, token: bytes) -> list[int]:
+def read_states(dfa: Dfa, state: int, token: bytes) -> list[int]:
     """The states met while reading a token from a state; those before the failure, if it fails."""
     met = [state]
     for byte in token:
@@ -206,7 +206,7 @@ def index(world: World, given: Given) -> Film:
     frames = [Frame("The map σ is empty for every state.", (View(),), _sigma_rows(sigma, -1))]
     for token in world.words:
         for state in range(len(dfa)):
-            met = walk(dfa, state, token)
+            met = read_states(dfa, state, token)
             ends = tuple(map(str, met))
             arcs = tuple(
                 a

@@ -11,7 +11,7 @@ from typing import Any
 from workbench.app.lessons.automaton_films import opens_at
 from workbench.app.lessons.lesson import Bar, Film, Frame, Given, LessonError, Row, Table
 from workbench.app.lessons.token_films import taken, taken_row
-from workbench.app.lessons.world import World, spelt
+from workbench.app.lessons.world import World, token_bytes
 from workbench.decoding.generate import generate
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.trace import Step, perplexity
@@ -128,7 +128,7 @@ def path_perplexity(world: World, ids: tuple[TokenId, ...]) -> float:
 
 def path(world: World, *, tokens: Sequence[str]) -> Table:
     """A text token by token: probability, surprisal, kept mass, bits of the mask."""
-    ids = tuple(world.vocabulary.ids(*(spelt(token) for token in tokens)))
+    ids = tuple(world.vocabulary.ids(*(token_bytes(token) for token in tokens)))
     made = turns(world, ids)
     rows = [
         (

@@ -17,21 +17,21 @@ from typing import Any
 from workbench.app.lessons.automaton_films import opens_at
 from workbench.app.lessons.lesson import (
     Answer,
-    Asked,
     Film,
     Frame,
     Given,
     LessonError,
+    Question,
     Reply,
     Row,
     Table,
     View,
+    options_question,
     text_of,
-    which,
 )
 from workbench.app.lessons.method_films import ids_of
 from workbench.app.lessons.stack_films import Tree, tree_graph
-from workbench.app.lessons.world import World, spelt
+from workbench.app.lessons.world import World, token_bytes
 from workbench.drawing.edge_labels import count_of, visible
 
 #: A merge rule: its two sides; its result is both together.
@@ -206,12 +206,13 @@ def _crossing(tokens: Sequence[str], borders: set[int]) -> str:
 def spellings(world: World, *, text: str) -> Table:
     """Every way to cut a text into tokens."""
     made = tuple(
-        (str(i), "  ".join(map(visible, cut))) for i, cut in enumerate(cut_ways(world, text), 1)
+        (str(i), "  ".join(map(visible, cut)))
+        for i, cut in enumerate(tokenizations(world, text), 1)
     )
     return Table(f"Every way to spell {visible(text)}", ("", "tokens"), made)
 
 
-def cut_ways(world: World, text: str) -> list[tuple[bytes, ...]]:
+def tokenizations(world: World, text: str) -> list[tuple[bytes, ...]]:
     """Every sequence of tokens that spells a text."""
     data = text.encode()
     ways: list[list[tuple[bytes, ...]]] = [[] for _ in range(len(data) + 1)]
@@ -407,19 +408,19 @@ def sequences(world: World, *, rows: Sequence[Sequence[str]]) -> Table:
 # -- questions ---------------------------------------------------------------------------------
 
 
-def proper(world: World, *, options: Sequence[Sequence[str]]) -> Asked:
+def proper(world: World, *, options: Sequence[Sequence[str]]) -> Question:
     """Which of these sequences are proper."""
     right = {i for i, tokens in enumerate(options) if is_proper(world, tokens)}
 
     def why(number: int) -> str:
-        text = b"".join(map(spelt, options[number]))
+        text = b"".join(map(token_bytes, options[number]))
         return f"its text encodes to {'  '.join(encoded(world, text))}"
 
     shown = tuple("  ".join(map(visible, tokens)) for tokens in options)
-    return which(shown, right, why)
+    return options_question(shown, right, why)
 
 
-def encode(world: World, *, text: str) -> Asked:
+def encode(world: World, *, text: str) -> Question:
     """Write the proper sequence of a text."""
     right = encoded(world, text)
 
@@ -429,15 +430,15 @@ def encode(world: World, *, text: str) -> Asked:
             return Reply(True, f"Right: {count_of(len(right), 'token')}.")
         if "".join(said) != text:
             return Reply(False, f"Your tokens spell {visible(''.join(said)) or 'nothing'}.")
-        unknown = [token for token in said if spelt(token) not in world.vocabulary.ids_of]
+        unknown = [token for token in said if token_bytes(token) not in world.vocabulary.ids_of]
         if unknown:
             return Reply(False, f"{unknown[0]} is no token: no rule makes it.")
         return Reply(False, "They spell it, but the rules merge it otherwise.")
 
-    return Asked("tokens", (), judge)
+    return Question("tokens", (), judge)
 
 
-def dead(world: World) -> Asked:
+def dead(world: World) -> Question:
     """Which rules never fire."""
     rules = rules_of(world)
     known = splits(world)
@@ -447,4 +448,4 @@ def dead(world: World) -> Asked:
     def why(number: int) -> str:
         return f"encoding {visible(''.join(rules[number]))} ends with this rule"
 
-    return which(tuple(map(rule_name, rules)), right, why)
+    return options_question(tuple(map(rule_name, rules)), right, why)

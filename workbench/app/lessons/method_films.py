@@ -16,7 +16,7 @@ from workbench.app.lessons.automaton_films import opens_at
 from workbench.app.lessons.lesson import Choice, Film, Frame, Given, LessonError, Row, Table
 from workbench.app.lessons.mask_films import in_bits, number
 from workbench.app.lessons.token_films import choices, taken, taken_row
-from workbench.app.lessons.world import KnownModel, World, spelt
+from workbench.app.lessons.world import KnownModel, World, token_bytes
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.methods.lalr import LalrConstraint
 from workbench.constraint.protocol import Constraint, State
@@ -83,10 +83,10 @@ def _ending_frame(
 
 #: A method as a lesson names it: ``{ name = "k = 0", method = "domino", k = 0 }``.
 #: With ``template`` a program takes the place of the step's language; ``flexible`` is its variant.
-Way = Mapping[str, Any]
+MethodSpec = Mapping[str, Any]
 
 #: The exact mask, where a lesson names no method.
-EXACT: Way = MappingProxyType({"name": "the exact mask", "method": "automaton"})
+EXACT: MethodSpec = MappingProxyType({"name": "the exact mask", "method": "automaton"})
 
 #: The darkest shade there is; what a model holds for impossible has no number of bits.
 _MOST_BITS = 99.0
@@ -95,7 +95,7 @@ _MOST_BITS = 99.0
 _LONGEST = 40
 
 
-def constrained(world: World, way: Way) -> Constraint:
+def constrained(world: World, way: MethodSpec) -> Constraint:
     """The constraint of a method over the world's language and tokens, made once.
 
     Raises: WorkbenchError for an unknown method.
@@ -123,7 +123,7 @@ def template_of(written: str, loose: bool = False) -> Template:
     return template.flexible() if loose else template
 
 
-def name_of(way: Way) -> str:
+def name_of(way: MethodSpec) -> str:
     """What a way is called in a figure."""
     return str(way.get("name") or way.get("method", "automaton"))
 
@@ -161,7 +161,7 @@ class Run:
         return perplexity(step.logprob for step in self.spelt)
 
 
-def run_of(world: World, way: Way) -> Run:
+def run_of(world: World, way: MethodSpec) -> Run:
     """The greedy run of the world's model under a method."""
     constraint = constrained(world, way)
     steps = generate(world.model, constraint, "", max_tokens=_LONGEST, top=len(world.vocabulary))
@@ -170,10 +170,10 @@ def run_of(world: World, way: Way) -> Run:
 
 def ids_of(world: World, tokens: Sequence[str]) -> tuple[TokenId, ...]:
     """The numbers of tokens as a lesson writes them."""
-    return tuple(world.vocabulary.ids(*(spelt(token) for token in tokens)))
+    return tuple(world.vocabulary.ids(*(token_bytes(token) for token in tokens)))
 
 
-def allowed_by(world: World, way: Way, after: Sequence[str] = ()) -> set[TokenId]:
+def allowed_by(world: World, way: MethodSpec, after: Sequence[str] = ()) -> set[TokenId]:
     """The mask of a method after some tokens.
 
     Raises: TokenNotAllowed where the method forbids one of them.
@@ -188,7 +188,7 @@ def allowed_by(world: World, way: Way, after: Sequence[str] = ()) -> set[TokenId
 # -- figures and tables ------------------------------------------------------------------------
 
 
-def side_by_side(world: World, given: Given, *, methods: Sequence[Way]) -> Film:
+def side_by_side(world: World, given: Given, *, methods: Sequence[MethodSpec]) -> Film:
     """One model under several methods, token by token; the shade of a token is its surprisal."""
     if not methods:
         raise LessonError("expected methods to lay side by side")
@@ -236,7 +236,7 @@ def _ending(runs: Sequence[Run]) -> str:
     return "; ".join(told) + "."
 
 
-def runs(world: World, *, methods: Sequence[Way]) -> Table:
+def runs(world: World, *, methods: Sequence[MethodSpec]) -> Table:
     """What each method lets the known model write, and how natural it is to the model."""
     rows = []
     for way in methods:
@@ -256,7 +256,11 @@ def runs(world: World, *, methods: Sequence[Way]) -> Table:
 
 
 def masks(
-    world: World, *, methods: Sequence[Way], after: Sequence[str] = (), only: Sequence[str] = ()
+    world: World,
+    *,
+    methods: Sequence[MethodSpec],
+    after: Sequence[str] = (),
+    only: Sequence[str] = (),
 ) -> Table:
     """Every token after some others: whether each method lets it through."""
     allowed = [allowed_by(world, way, after) for way in methods]
@@ -266,7 +270,7 @@ def masks(
     return Table(where, ("token", *map(name_of, methods)), rows)
 
 
-def calls(world: World, *, methods: Sequence[Way]) -> Table:
+def calls(world: World, *, methods: Sequence[MethodSpec]) -> Table:
     """What each greedy run asks of the model where single choices are taken without asking.
 
     Source: Tran-Thien 2024, challenge 3.
@@ -329,7 +333,7 @@ def counts_of(world: World, constraint: Constraint) -> Counts:
     return Counts.learnt(constraint, warmed(world, constraint), memory=0)
 
 
-def under(world: World, given: Given, *, by: Way, tokens: tuple[str, ...] = ()) -> Film:
+def under(world: World, given: Given, *, by: MethodSpec, tokens: tuple[str, ...] = ()) -> Film:
     """A reader takes tokens; struck out is what the method forbids, with whose doing it is."""
     constraint, ids = constrained(world, by), taken(world, given, tokens)
     state, so_far = constraint.initial, b""
@@ -353,7 +357,7 @@ def under(world: World, given: Given, *, by: Way, tokens: tuple[str, ...] = ()) 
 
 def _choice_frame(
     world: World,
-    by: Way,
+    by: MethodSpec,
     constraint: Constraint,
     state: State,
     so_far: bytes,
@@ -368,7 +372,7 @@ def _choice_frame(
 
 
 def _choices(
-    world: World, by: Way, constraint: Constraint, state: State, so_far: bytes
+    world: World, by: MethodSpec, constraint: Constraint, state: State, so_far: bytes
 ) -> tuple[Choice, ...]:
     mask = constraint.mask(state)
     return tuple(
@@ -377,7 +381,7 @@ def _choices(
     )
 
 
-def _why(choice: Choice, by: Way) -> str:
+def _why(choice: Choice, by: MethodSpec) -> str:
     return f"the grammar can read it, {name_of(by)} forbids it" if choice.allowed else choice.why
 
 

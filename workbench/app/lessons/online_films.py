@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from workbench.app.lessons.lesson import Film, Frame, Given, LessonError, Row, Table, View
 from workbench.app.lessons.mask_films import share, turn
 from workbench.app.lessons.method_films import ids_of
-from workbench.app.lessons.world import World, spelt
+from workbench.app.lessons.world import World, token_bytes
 from workbench.base.limits import LIMITS
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.engine.automaton import AutomatonConstraint
@@ -74,7 +74,7 @@ def bytes_asked(world: World, vocabulary: Vocabulary, how: str, after: str = "")
     """The bytes a recogniser reads to find one mask."""
     machine = recogniser(world, vocabulary)
     counting = Counting(machine)
-    state = state_after(machine, spelt(after))
+    state = state_after(machine, token_bytes(after))
     for _ in ASKING[how](counting, vocabulary, state, LIMITS.clock()):
         pass
     return counting.steps
@@ -83,7 +83,7 @@ def bytes_asked(world: World, vocabulary: Vocabulary, how: str, after: str = "")
 def asked(world: World, *, after: str = "") -> Table:
     """Every token put to the recogniser: how far it gets, and how many bytes that takes."""
     machine = recogniser(world, world.vocabulary)
-    begin = state_after(machine, spelt(after))
+    begin = state_after(machine, token_bytes(after))
     rows, total = [], 0
     for token_id, token in enumerate(world.vocabulary.tokens):
         if token is None:
@@ -132,7 +132,7 @@ def trie_walk(world: World, given: Given, *, after: str = "") -> Film:
     prefixes = sorted({word[:end] for word in words for end in range(len(word) + 1)})
     graph = _trie_graph(prefixes, set(words))
     number = {prefix: str(i) for i, prefix in enumerate(prefixes)}
-    states: dict[bytes, State] = {b"": state_after(machine, spelt(after))}
+    states: dict[bytes, State] = {b"": state_after(machine, token_bytes(after))}
     found, dead, steps = list[str](), set[bytes](), 0
     frames = [_walk_frame("The walk begins at the root.", "0", found, dead, number, 0)]
     for prefix in prefixes[1:]:

@@ -15,7 +15,16 @@ from functools import cached_property
 
 from workbench.app.lessons.cartesian_film import star_of
 from workbench.app.lessons.direct_merge_film import symbols_of
-from workbench.app.lessons.lesson import Asked, Film, Frame, Given, Row, Table, View, which
+from workbench.app.lessons.lesson import (
+    Film,
+    Frame,
+    Given,
+    Question,
+    Row,
+    Table,
+    View,
+    options_question,
+)
 from workbench.app.lessons.world import World
 from workbench.constraint.methods.proper.direct_merge import TokenDfa, permissive
 from workbench.drawing.edge_labels import count_of, visible
@@ -185,7 +194,7 @@ def regions(world: World) -> Table:
     return Table(f"{total} token edges, {stored} of them stored", heads, tuple(rows))
 
 
-def hard(world: World, *, options: Sequence[str]) -> Asked:
+def hard(world: World, *, options: Sequence[str]) -> Question:
     """Between which of these characters a token always ends."""
     cut = cut_of(world)
     right = {i for i, pair in enumerate(options) if cut.hard(pair[0], pair[1])}
@@ -194,4 +203,4 @@ def hard(world: World, *, options: Sequence[str]) -> Asked:
         token = next(t for t in cut.tokens if options[number] in t)
         return f"the token {visible(token)} has them side by side"
 
-    return which(tuple(map(visible, options)), right, why)
+    return options_question(tuple(map(visible, options)), right, why)

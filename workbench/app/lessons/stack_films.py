@@ -26,22 +26,22 @@ _MOST = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Configuration:
     """One way a text can have been read: a state of a rule, and the places to return to."""
 
     state: int
     stack: tuple[int, ...]
 
 
-def standings(runner: Runner, data: bytes) -> list[Standing] | None:
+def configurations(runner: Runner, data: bytes) -> list[Configuration] | None:
     """All ways the text can have been read; None where it cannot be read."""
     if (situation := runner.run(data)) == DEAD:
         return None
     found = runner.configurations(situation)
-    return [Standing(state, runner.stack(node)) for state, node in found]
+    return [Configuration(state, runner.stack(node)) for state, node in found]
 
 
-def stack_rows(world: World, ways: list[Standing]) -> tuple[Row, ...]:
+def stack_rows(world: World, ways: list[Configuration]) -> tuple[Row, ...]:
     """The stacks, the bottom first; the initial symbol is S, as in the pictures."""
     rules = world.grammar.rules
     return tuple(
@@ -54,14 +54,14 @@ def stack_rows(world: World, ways: list[Standing]) -> tuple[Row, ...]:
     )
 
 
-def live(world: World, ways: list[Standing]) -> tuple[str, ...]:
+def live(world: World, ways: list[Configuration]) -> tuple[str, ...]:
     """The rules being read in the first way, the outermost first."""
     rules = world.grammar.rules
     states = (*ways[0].stack, ways[0].state) if ways else ()
     return tuple(rules.names[rules.owner[state]] for state in states)
 
 
-def _places(rules: Network, way: Standing) -> Iterator[str]:
+def _places(rules: Network, way: Configuration) -> Iterator[str]:
     """The places to return to, as dotted rules with the call that is waited for."""
     for place, back in enumerate(way.stack):
         inner = way.stack[place + 1] if place + 1 < len(way.stack) else way.state
@@ -92,12 +92,12 @@ def rules(world: World, given: Given, *, text: str = "") -> Film:
 def _reading(world: World, graph: Graph, given: Given, text: str) -> Film:
     read = given if isinstance(given, str) else text
     runner = Runner(world.grammar.rules)
-    ways = standings(runner, b"") or []
+    ways = configurations(runner, b"") or []
     frames = [
         _frame(world, graph, ways, read, 0, "Nothing is read; the stack contains its first symbol.")
     ]
     for place, character in enumerate(read):
-        there = standings(runner, read[: place + 1].encode())
+        there = configurations(runner, read[: place + 1].encode())
         if there is None:
             wanted = needed(world, read[:place].encode())
             frames.append(
@@ -125,7 +125,7 @@ def _reading(world: World, graph: Graph, given: Given, text: str) -> Film:
     return Film((graph,), tuple(frames), "text", opens_at(given))
 
 
-def _change(before: list[Standing], after: list[Standing]) -> str:
+def _change(before: list[Configuration], after: list[Configuration]) -> str:
     """What happened to the stack, where that can be said in a word."""
     if len(after) > 1:
         return f"; now there are {len(after)} ways to have read this, each with a separate stack"
@@ -144,11 +144,11 @@ def _symbols(count: int) -> str:
 def _frame(
     world: World,
     graph: Graph,
-    ways: list[Standing],
+    ways: list[Configuration],
     text: str,
     place: int,
     say: str,
-    came: list[Standing] | None = None,
+    came: list[Configuration] | None = None,
 ) -> Frame:
     good = world.grammar.accepts(text) if text and place == len(text) else None
     if "cannot be read" in say:
@@ -158,7 +158,7 @@ def _frame(
     return Frame(say, (view,), rows, rules=live(world, ways), good=good)
 
 
-def _view(graph: Graph, ways: list[Standing], came: list[Standing]) -> View:
+def _view(graph: Graph, ways: list[Configuration], came: list[Configuration]) -> View:
     """The states lit; among the rules also the calls that wait."""
     known = {node.id for node in graph.nodes}
     calls = {
@@ -199,7 +199,7 @@ def over_tokens(
         graph = draw_token_pda(compose_pda(network, world.vocabulary), "over tokens")
     runner = Runner(network)
     ids, so_far = taken(world, given, tokens), b""
-    ways = standings(runner, b"") or []
+    ways = configurations(runner, b"") or []
     say = "Nothing is read; these tokens may come first."
     frames = [_token_frame(world, graph, ways, ids, 0, so_far, say)]
     for place, token_id in enumerate(ids):
@@ -213,7 +213,7 @@ def over_tokens(
             view = View(("end",), arcs_between(graph, (str(ways[0].state),), ("end",)))
             frames.append(Frame("The end: the text is accepted.", (view,), rows, good=True))
             break
-        there = standings(runner, so_far + token) or []
+        there = configurations(runner, so_far + token) or []
         say = f"{world.shown(token_id)}{_edits(runner, so_far, token)}."
         so_far += token
         frames.append(_token_frame(world, graph, there, ids, place + 1, so_far, say, ways))
@@ -224,9 +224,9 @@ def over_tokens(
 def _edits(runner: Runner, so_far: bytes, token: bytes) -> str:
     """How often the token pushed and popped on its way, character by character."""
     pushes = pops = 0
-    before = standings(runner, so_far) or []
+    before = configurations(runner, so_far) or []
     for place in range(len(token)):
-        after = standings(runner, so_far + token[: place + 1]) or []
+        after = configurations(runner, so_far + token[: place + 1]) or []
         change = len(after[0].stack) - len(before[0].stack)
         pushes += max(0, change)
         pops += max(0, -change)
@@ -238,12 +238,12 @@ def _edits(runner: Runner, so_far: bytes, token: bytes) -> str:
 def _token_frame(
     world: World,
     graph: Graph,
-    ways: list[Standing],
+    ways: list[Configuration],
     ids: tuple[int, ...],
     place: int,
     so_far: bytes,
     say: str,
-    came: list[Standing] | None = None,
+    came: list[Configuration] | None = None,
 ) -> Frame:
     view = _view(graph, ways, came or [])
     if came and place:

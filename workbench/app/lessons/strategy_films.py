@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from workbench.app.lessons.lesson import Film, Frame, Given, LessonError, Row, Table
 from workbench.app.lessons.mask_films import number, share
-from workbench.app.lessons.method_films import EXACT, Way, constrained, counts_of, ids_of
+from workbench.app.lessons.method_films import EXACT, MethodSpec, constrained, counts_of, ids_of
 from workbench.app.lessons.world import KnownModel, World
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.generate import generate
@@ -35,7 +35,7 @@ _EVEN = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Steady:
+class FixedDice:
     """Dice that always fall alike, so that a film is the same for every reader."""
 
     def draw(self, shares: Shares) -> int:
@@ -61,7 +61,7 @@ class Place:
         return sum(map(min, self.draft, self.target))
 
 
-def place(world: World, after: Sequence[str], by: Way) -> Place:
+def place(world: World, after: Sequence[str], by: MethodSpec) -> Place:
     """The shares of the allowed tokens under each model, at temperature 1."""
     constraint = constrained(world, by)
     state, taken = constraint.initial, ids_of(world, after)
@@ -76,7 +76,7 @@ def place(world: World, after: Sequence[str], by: Way) -> Place:
     return Place(tuple(map(int, allowed)), shares(world.drafter), shares(world.model))
 
 
-def rejection(world: World, *, after: Sequence[str], by: Way = EXACT) -> Table:
+def rejection(world: World, *, after: Sequence[str], by: MethodSpec = EXACT) -> Table:
     """Token by token: proposed and accepted, or taken in the place of a refused one."""
     here = place(world, after, by)
     refused = 1 - here.accepted
@@ -93,7 +93,7 @@ def rejection(world: World, *, after: Sequence[str], by: Way = EXACT) -> Table:
     return Table("What is taken is distributed as the target alone", heads, tuple(rows))
 
 
-def acceptance(world: World, *, after: Sequence[str], by: Way = EXACT) -> float:
+def acceptance(world: World, *, after: Sequence[str], by: MethodSpec = EXACT) -> float:
     """How likely a proposal is accepted, in per cent."""
     return 100 * place(world, after, by).accepted
 
@@ -179,11 +179,11 @@ def strategy_of(world: World, constraint: Constraint, name: str, tokens: int) ->
         case "speculating":
             return Speculating(counts_of(world, constraint), tokens, _LEAST)
         case "drafting":
-            return Drafting(world.drafter, tokens, dice=lambda _: Steady())
+            return Drafting(world.drafter, tokens, dice=lambda _: FixedDice())
     raise LessonError(f"expected plain, skipping, speculating or drafting, not {name!r}")
 
 
-def passed(world: World, by: Way, strategy: str, tokens: int = 0) -> Passed:
+def passed(world: World, by: MethodSpec, strategy: str, tokens: int = 0) -> Passed:
     """The greedy run of the world's model, pass by pass."""
     constraint = constrained(world, by)
     session = _Watched(world.model)
@@ -227,7 +227,7 @@ def passes(
     *,
     strategy: str,
     tokens: int = 0,
-    by: Way = EXACT,
+    by: MethodSpec = EXACT,
 ) -> Film:
     """What each pass is given to judge, and what comes of it."""
     run = passed(world, by, strategy, tokens)
@@ -268,7 +268,7 @@ def _told(world: World, judged: Judged) -> str:
     return f"{' and '.join(filter(None, (made, along)))}; {result}. {taken} in one pass."
 
 
-def strategies(world: World, *, rows: Sequence[Way], by: Way = EXACT) -> Table:
+def strategies(world: World, *, rows: Sequence[MethodSpec], by: MethodSpec = EXACT) -> Table:
     """Passes for the same text under several strategies.
 
     Source: Beurer-Kellner et al. 2024, Figure 5, with passes in place of seconds.
@@ -298,7 +298,7 @@ def strategies(world: World, *, rows: Sequence[Way], by: Way = EXACT) -> Table:
     return Table("The same text in fewer passes", (*heads, *rest), tuple(made))
 
 
-def counted(world: World, *, by: Way = EXACT) -> Table:
+def counted(world: World, *, by: MethodSpec = EXACT) -> Table:
     """What the warm-up runs chose at each place of the greedy run: P(l | α, β).
 
     Source: Beurer-Kellner et al. 2024, §3.6.
@@ -316,12 +316,12 @@ def counted(world: World, *, by: Way = EXACT) -> Table:
     return Table(f"Counted on {len(world.warm)} warm-up runs", heads, tuple(rows))
 
 
-def pass_count(world: World, *, strategy: str, tokens: int = 0, by: Way = EXACT) -> float:
+def pass_count(world: World, *, strategy: str, tokens: int = 0, by: MethodSpec = EXACT) -> float:
     """How many passes a strategy takes."""
     return len(passed(world, by, strategy, tokens).passes)
 
 
-def chosen_first(world: World, by: Way) -> list[tuple[Step, bool]]:
+def chosen_first(world: World, by: MethodSpec) -> list[tuple[Step, bool]]:
     """The steps of an opportunistic run, each with whether the whole mask was made for it."""
     constraint, found = constrained(world, by), []
     run = generate(
@@ -333,12 +333,12 @@ def chosen_first(world: World, by: Way) -> list[tuple[Step, bool]]:
     return found
 
 
-def whole_masks(world: World, *, by: Way) -> float:
+def whole_masks(world: World, *, by: MethodSpec) -> float:
     """How many masks an opportunistic run makes."""
     return sum(whole for _, whole in chosen_first(world, by))
 
 
-def opportunistic(world: World, *, by: Way = EXACT) -> Table:
+def opportunistic(world: World, *, by: MethodSpec = EXACT) -> Table:
     """Token by token: whether the model's own choice was enough, or the whole mask was needed.
 
     Source: Beurer-Kellner et al. 2024, §3.5 (opportunistic masking).

@@ -7,20 +7,20 @@ from collections.abc import Iterator, Sequence
 from workbench.app.lessons.automaton_films import arcs_between, name_of, opens_at
 from workbench.app.lessons.lesson import (
     Answer,
-    Asked,
     Choice,
     Film,
     Frame,
     Given,
     LessonError,
+    Question,
     Reply,
     Row,
     Table,
     View,
+    options_question,
     text_of,
-    which,
 )
-from workbench.app.lessons.world import World, spelt
+from workbench.app.lessons.world import World, token_bytes
 from workbench.automata.describe import expected
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import WorkbenchError
@@ -48,7 +48,7 @@ def taken(world: World, given: Given, tokens: tuple[str, ...]) -> tuple[TokenId,
         if any(not 0 <= i < len(world.vocabulary) for i in given):
             raise LessonError("expected tokens of this lesson")
         return given
-    return tuple(world.vocabulary.ids(*(spelt(token) for token in tokens)))
+    return tuple(world.vocabulary.ids(*(token_bytes(token) for token in tokens)))
 
 
 def choices(world: World, so_far: bytes) -> tuple[Choice, ...]:
@@ -294,7 +294,7 @@ def _reason(world: World, so_far: _Ids, token_id: TokenId) -> str:
 
 def read(world: World, *, tokens: Sequence[str]) -> Table:
     """Token by token how it is read."""
-    ids = world.vocabulary.ids(*map(spelt, tokens))
+    ids = world.vocabulary.ids(*map(token_bytes, tokens))
     rows = [
         (
             world.shown(token_id),
@@ -316,20 +316,22 @@ def sizes(world: World, *, vocabularies: Sequence[str]) -> Table:
     return Table("What one edge represents", ("vocabulary", "label", "tokens"), tuple(rows))
 
 
-def allowed(world: World, *, after: Sequence[str] = ()) -> Asked:
+def allowed(world: World, *, after: Sequence[str] = ()) -> Question:
     """Which tokens may come next."""
-    every = _choices(world, world.vocabulary.ids(*map(spelt, after)))
+    every = _choices(world, world.vocabulary.ids(*map(token_bytes, after)))
     right = {i for i, choice in enumerate(every) if choice.allowed}
-    return which(tuple(choice.text for choice in every), right, lambda i: every[i].why)
+    return options_question(tuple(choice.text for choice in every), right, lambda i: every[i].why)
 
 
-def by_label(world: World, *, after: Sequence[str] = ()) -> Asked:
+def by_label(world: World, *, after: Sequence[str] = ()) -> Question:
     """Which tokens are read by a label, of those that may come next."""
-    so_far = world.vocabulary.ids(*map(spelt, after))
+    so_far = world.vocabulary.ids(*map(token_bytes, after))
     constraint = constraint_of(world)
     state, ids = state_after(constraint, so_far), range(len(world.vocabulary))
     right = {i for i in ids if constraint.label(state, i) is not None}
-    return which(tuple(map(world.shown, ids)), right, lambda i: _reason(world, so_far, i))
+    return options_question(
+        tuple(map(world.shown, ids)), right, lambda i: _reason(world, so_far, i)
+    )
 
 
 def instances(world: World, *, texts: Sequence[str]) -> Table:
@@ -344,7 +346,7 @@ def instances(world: World, *, texts: Sequence[str]) -> Table:
     return Table("The value of a text", ("text", "accepted", "value"), rows)
 
 
-def stands_for(world: World, *, text: str) -> Asked:
+def same_value(world: World, *, text: str) -> Question:
     """Write another accepted text with the same value."""
 
     def judge(answer: Answer) -> Reply:
@@ -359,4 +361,4 @@ def stands_for(world: World, *, text: str) -> Asked:
             return Reply(False, f"Its value is {made!r}, not {wanted!r}.")
         return Reply(True, f"Right: both have the value {wanted!r}.")
 
-    return Asked("text", (), judge)
+    return Question("text", (), judge)

@@ -391,9 +391,9 @@ def _file(name: str, kind: str, content: bytes) -> Record:
 
 
 def take_code(handlers: Handlers, sent: Record) -> Record:
-    """The run on the page as programs, by the name of their tab; another engine's if it is grammar.
+    """The run on the page as programs by tab, and for another engine if requested.
 
-    Raises: WorkbenchError for settings that are none.
+    Raises: WorkbenchError for malformed settings.
     """
     wanted = Wanted.of({**sent, "model": handlers.room.name}, handlers.gallery)
     written = {name: write(wanted) for name, write in WRITERS.items()}
