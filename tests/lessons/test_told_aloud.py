@@ -106,7 +106,7 @@ def test_the_automaton_of_all_proper_sequences_is_the_pair_test(rules: Rules) ->
     ids = {token: world.vocabulary.ids(token)[0] for token in star.tokens}
     for one, first in ids.items():
         for other, second in ids.items():
-            may = star.step(star.made.state_of[one], other) is not None
+            may = star.step(star.automaton.state_of[one], other) is not None
             assert may is world.bpe.pair_ok(first, second)
 
 

@@ -11,7 +11,7 @@ from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import ModelRoom
 from workbench.app.ui.records import WORDS, token_record
 from workbench.app.ui.requests import RunRequest
-from workbench.app.ui.runs import text_facts, run_records
+from workbench.app.ui.runs import run_records, text_facts
 from workbench.base.errors import ModelError
 from workbench.decoding.model import ToyModel
 from workbench.decoding.trace import StopReason

@@ -1,6 +1,6 @@
 """The effect of methods and of retokenization on a model's distribution.
 
-The model is the one whose chances a step writes out, so every number can be checked.
+The model has the step's given probabilities, so every number can be checked.
 
 Source: Beurer-Kellner et al. 2024 (DOMINO), appendix B, Algorithm 3, and Figure 2.
 """
@@ -43,22 +43,22 @@ from workbench.drawing.edge_labels import visible
 from workbench.vocabulary.vocabulary import TokenId
 
 
-def contender(way: MethodSpec) -> Contender:
-    """A way of a lesson as the comparison knows it."""
-    options = {k: v for k, v in way.items() if k not in ("name", "method")}
-    method = str(way.get("method", "automaton"))
+def contender(spec: MethodSpec) -> Contender:
+    """The contender of a lesson's method."""
+    options = {k: v for k, v in spec.items() if k not in ("name", "method")}
+    method = str(spec.get("method", "automaton"))
     return Contender(
-        name=name_of(way), title=name_of(way), method=method, options=options, source="a lesson"
+        name=name_of(spec), title=name_of(spec), method=method, options=options, source="a lesson"
     )
 
 
 def judged(world: World, methods: Sequence[MethodSpec]) -> Exact:
-    """The model's own conditional over the step's finite language, and what methods make of it.
+    """The exact distribution over the step's finite language, of the model and of each method.
 
-    Raises: WorkbenchError, as ``exact``; of a method that does not apply its own error.
+    Raises: WorkbenchError as ``exact``, and that of a method that does not apply.
     """
-    ways = tuple(map(contender, methods))
-    found = exact(world.model, "", world.grammar, ways, ended=True)
+    contenders = tuple(map(contender, methods))
+    found = exact(world.model, "", world.grammar, contenders, ended=True)
     for error in found.failed.values():
         raise error
     return found
@@ -80,60 +80,60 @@ def shares(world: World, *, methods: Sequence[MethodSpec]) -> Table:
     ]
     if any(found.methods[name].lost for name in names):
         rows.append(("no text", "", *(share(found.methods[name].lost) for name in names)))
-    apart = (number(found.distances[name].total_variation) for name in names)
-    rows.append(("total variation", "", *apart))
+    distances = (number(found.distances[name].total_variation) for name in names)
+    rows.append(("total variation", "", *distances))
     heads = ("text", "model, given that it is valid", *names)
     return Table("What is sampled, exactly", heads, tuple(rows))
 
 
-def share_of(world: World, way: MethodSpec | None, text: str) -> float:
+def share_of(world: World, spec: MethodSpec | None, text: str) -> float:
     """The probability of a text under a method, or the model's own among valid texts."""
-    found = judged(world, () if way is None else (way,))
-    whose = found.own if way is None else found.methods[name_of(way)]
+    found = judged(world, () if spec is None else (spec,))
+    whose = found.own if spec is None else found.methods[name_of(spec)]
     return whose.probability.get(text.encode(), 0.0)
 
 
 def ranking(world: World, *, methods: Sequence[MethodSpec]) -> Table:
-    """For each text what the model gives its spellings, of those a method can write.
+    """For each text the score of the tokenizations that a method can write.
 
     Source: Koo, Liu & He 2024, Appendix A.
     """
     tree = token_tree(world.model, "", world.constraint)
     columns = []
-    for way in methods:
-        constraint, sums = constrained(world, way), dict.fromkeys(tree.texts, 0.0)
+    for spec in methods:
+        constraint, sums = constrained(world, spec), dict.fromkeys(tree.texts, 0.0)
         for ids, node, logprob in tree.spellings():
             if forbidden_at(constraint, (*ids, *_end(world))) is None:
                 sums[node.text] += math.exp(logprob + node.end)
         columns.append(sums)
-    told = [text for text in tree.texts if any(sums[text] for sums in columns)]
-    rows = [(visible(text), *(number(sums[text]) for sums in columns)) for text in told]
-    best = (visible(max(told, key=lambda text: sums[text])) for sums in columns)
+    listed = [text for text in tree.texts if any(sums[text] for sums in columns)]
+    rows = [(visible(text), *(number(sums[text]) for sums in columns)) for text in listed]
+    best = (visible(max(listed, key=lambda text: sums[text])) for sums in columns)
     rows.append(("best", *best))
     return Table(
-        "The score of each text, all its spellings together",
+        "The score of each text, all its tokenizations together",
         ("text", *map(name_of, methods)),
         tuple(rows),
     )
 
 
 def invasive(world: World, *, methods: Sequence[MethodSpec]) -> Table:
-    """Whether some spelling of some valid text is forbidden, with the first one found.
+    """Whether a tokenization of a valid text is forbidden, with the first one found.
 
     Source: Beurer-Kellner et al. 2024, Definition 2.1, for every model.
     """
     rows = []
-    for way in methods:
-        found = searched(world.constraint, constrained(world, way))
+    for spec in methods:
+        found = searched(world.constraint, constrained(world, spec))
         if found.forbidden is None:
-            said = "none" if found.complete else f"none among {found.pairs:,} places"
-            rows.append((name_of(way), "✓", said, ""))
+            result = "none" if found.complete else f"none among {found.pairs:,} places"
+            rows.append((name_of(spec), "✓", result, ""))
             continue
         ids = (*found.forbidden.before, found.forbidden.token_id, *(found.forbidden.after or ()))
         spelling = "  ".join(world.shown(i) for i in ids if i != world.vocabulary.end)
-        rows.append((name_of(way), "✗", spelling, world.shown(found.forbidden.token_id)))
+        rows.append((name_of(spec), "✗", spelling, world.shown(found.forbidden.token_id)))
     heads = ("method", "minimally invasive", "counterexample", "forbidden there")
-    return Table("Is every spelling of every valid text allowed?", heads, tuple(rows))
+    return Table("Is every tokenization of every valid text allowed?", heads, tuple(rows))
 
 
 # -- questions ---------------------------------------------------------------------------------
@@ -243,16 +243,16 @@ def algorithm_3(world: World, given: Given, *, text: str) -> Film:
 
 
 def figure_2(world: World, *, methods: Sequence[MethodSpec]) -> Table:
-    """What each writes, its perplexity, and that of the same text in the model's own tokens."""
+    """Each method's text, its perplexity, and that of the same text in the model's tokens."""
     rows = []
-    for way in methods:
-        run = run_of(world, way)
+    for spec in methods:
+        run = run_of(world, spec)
         natural = retokenized(world.model, "", run.text)
         rows.append(
             (
                 run.name,
                 visible(run.text),
-                str(len(run.spelt)),
+                str(len(run.text_steps)),
                 number(run.perplexity),
                 str(len(natural)),
                 number(perplexity_of(world.model, "", natural)),
@@ -263,12 +263,12 @@ def figure_2(world: World, *, methods: Sequence[MethodSpec]) -> Table:
 
 
 def natural_tokens(world: World, *, text: str) -> float:
-    """How many tokens Algorithm 3 writes a text in."""
+    """The number of tokens in which Algorithm 3 writes a text."""
     return len(retokenized(world.model, "", text))
 
 
 def bits_of(world: World, *, token: str, after: Sequence[str] = ()) -> float:
-    """The surprisal of a token after some others, whatever any grammar says."""
+    """The surprisal of a token after some others, without a grammar."""
     (token_id,) = ids_of(world, [token])
     ids = [*world.model.encode(""), *ids_of(world, after)]
     return bits(math.exp(world.model.logits(ids)[token_id]))

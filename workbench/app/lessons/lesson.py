@@ -216,7 +216,7 @@ def options_question(
             parts.append(f"{len(notes)} of your choices {_is(len(notes))} not right")
         if missing:
             parts.append(f"{missing} {'is' if missing == 1 else 'are'} missing")
-        return Reply(False, "Not yet: " + ", and ".join(told) + ".", notes)
+        return Reply(False, "Not yet: " + ", and ".join(parts) + ".", notes)
 
     return Question("several", options, judge)
 
