@@ -62,7 +62,7 @@ def test_slash_of_a_regex_is_escaped_for_lark() -> None:
     assert lark_of(CASES["choice"]) == f"start: TEXT\nTEXT: /{CASES['choice'].regex}/\n"
 
 
-def test_text_is_spelt_by_its_longest_tokens() -> None:
+def test_text_has_its_longest_tokens() -> None:
     assert greedy_tokens("ab", BYTES) == [97, 98]
     assert BYTES.decode(greedy_tokens("é", BYTES)) == "é".encode()
 

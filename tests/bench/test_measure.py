@@ -62,7 +62,7 @@ def test_grammar_without_a_closed_form_is_measured_all_the_same() -> None:
     assert record.closed_note.startswith("no closed form: one token may end any number of rules")
 
 
-def test_case_nobody_wrote_for_an_engine_is_not_read() -> None:
+def test_case_without_a_notation_of_the_engine_is_not_read() -> None:
     record = measure(Contrary(BYTES), NAME, CASES["anbn"], [], 1, 1.0)
     assert (record.status, record.compile_ms) == ("not read", None)
     nobodys = measure(Ours(BYTES), NAME, Case("nobody's", ""), [], 1, 1.0)
@@ -90,7 +90,7 @@ def test_middle_and_rank_of_samples() -> None:
     assert percentile_99([5.0]) == 5.0
 
 
-#   done  seconds spent   goes on      because
+#   done  seconds spent   again        because
 GOES_ON = [
     (0,   99.0,           True,        "once in any case"),
     (4,   3.0,            True,        "fewer than asked for"),

@@ -87,6 +87,6 @@ def test_error_for_a_text_that_is_too_long() -> None:
         question(WRITE, FOO).judge("f" * 201)
 
 
-def test_error_for_a_number_nobody_knows() -> None:
+def test_error_for_an_unknown_number() -> None:
     with pytest.raises(LessonError, match="expected a number, not 'beauty'"):
         question(Kind("number", {"of": "beauty"}), FOO).judge("1")

@@ -1,4 +1,4 @@
-"""Lessons as files: what is wrong in one is told with its place."""
+"""Lesson files: errors are reported with their place."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_step_with_its_own_language_keeps_the_tokens(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "reported"),
     [
         ('title = "T"', "", "mine.toml: expected a text as 'title'"),
         ('title = "S"', "", "mine.toml: step 1: expected a text as 'title'"),
@@ -74,9 +74,9 @@ def test_a_step_with_its_own_language_keeps_the_tokens(tmp_path: Path) -> None:
         ("figure =", "figur = 1\nfigure =", "a step has no 'figur'"),
     ],
 )  # fmt: skip
-def test_error_told_with_its_place(tmp_path: Path, old: str, new: str, told: str) -> None:
+def test_error_has_its_place(tmp_path: Path, old: str, new: str, reported: str) -> None:
     assert old in GOOD
-    with pytest.raises(WorkbenchError, match=told):
+    with pytest.raises(WorkbenchError, match=reported):
         _read(tmp_path, GOOD.replace(old, new, 1))
 
 
@@ -86,20 +86,20 @@ def test_bytes_in_tokens() -> None:
 
 
 @pytest.mark.parametrize(
-    ("chances", "told"),
+    ("chances", "reported"),
     [
         ({"": {"a": 0.5}}, "add up to 1"),
         ({"": {"z": 1.0}}, "expected tokens of the step"),
     ],
 )
 def test_error_when_chances_are_no_distribution(
-    chances: dict[str, dict[str, float]], told: str
+    chances: dict[str, dict[str, float]], reported: str
 ) -> None:
-    with pytest.raises(WorkbenchError, match=told):
+    with pytest.raises(WorkbenchError, match=reported):
         World(regex="a", tokens=("a", "b"), chances=chances).model  # noqa: B018  # made when asked
 
 
-def test_error_when_a_world_lacks_what_is_asked_of_it() -> None:
+def test_error_when_a_world_lacks_a_part() -> None:
     with pytest.raises(WorkbenchError, match="expected a regex or a grammar in this step"):
         World().grammar  # noqa: B018
     with pytest.raises(WorkbenchError, match="expected tokens"):

@@ -67,7 +67,7 @@ def test_what_is_exported_loads_with_transformers(whole: Whole) -> None:
     assert not (settings.out / "model.part").exists()
 
 
-def test_the_card_says_what_was_measured(whole: Whole) -> None:
+def test_card_has_the_measured_figures(whole: Whole) -> None:
     settings, _ = whole
     card = (settings.out / MODEL / "README.md").read_text()
     numbers = json.loads((settings.out / MODEL / "figures.json").read_text())

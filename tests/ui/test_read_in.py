@@ -1,4 +1,4 @@
-"""Where a run stands in the text of a grammar: the innermost pieces that could read a token."""
+"""The position of a run in the text of a grammar: the innermost parts that could read a token."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_the_pieces_that_read_a_token(
     assert [text[span.start : span.end] for span in found] == pieces
 
 
-def test_a_run_that_left_its_grammar_stays_away() -> None:
+def test_run_that_left_its_grammar_has_no_position() -> None:
     run = ReadIn(Grammar.from_regex("ab"))
     assert run.take(b"x")
     assert run.take(b"b") == ()

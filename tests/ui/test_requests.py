@@ -34,7 +34,7 @@ def test_a_grammar_as_the_editor_sends_it() -> None:
         ({"text": "a", "notation": ["regex"]}, "expected one of"),
     ],
 )
-def test_error_a_grammar_nobody_can_read(sent: dict[str, Any], message: str) -> None:
+def test_error_for_a_malformed_grammar_request(sent: dict[str, Any], message: str) -> None:
     with pytest.raises(WorkbenchError, match=message):
         TextRequest.of(sent)
 
@@ -76,6 +76,6 @@ def test_the_numbers_of_a_run_are_held_within_bounds() -> None:
         {"small_tokens": "yes"},
     ],
 )
-def test_error_a_run_nobody_can_start(sent: dict[str, Any]) -> None:
+def test_error_for_a_malformed_run_request(sent: dict[str, Any]) -> None:
     with pytest.raises(WorkbenchError):
         RunRequest.of({"text": "a", **sent})

@@ -35,7 +35,7 @@ def test_a_call_is_passed_and_put_on_the_stack() -> None:
     assert way.passed[-1] == str(way.after[0])
 
 
-def test_a_return_goes_by_the_box_of_its_call() -> None:
+def test_return_passes_the_box_of_its_call() -> None:
     network = rules("start ::= '<' item '>'; item ::= 'a' | '[' item ']';")
     runner = Runner(network)
     before = standing(runner, runner.run(b"<"))
@@ -48,13 +48,13 @@ def test_a_return_goes_by_the_box_of_its_call() -> None:
     assert way.after[1] == ()
 
 
-def test_no_way_reads_what_is_not_in_the_language() -> None:
+def test_no_path_reads_a_text_outside_the_language() -> None:
     network = rules(NESTED)
     assert ways(network, standing(Runner(network), 0), b")") == []
 
 
 @pytest.mark.parametrize("name", [e.name for e in load_gallery().values()])
-def test_ways_end_where_the_runner_does(name: str) -> None:
+def test_paths_end_where_the_runner_does(name: str) -> None:
     example = load_gallery()[name]
     compiled = compile_text(example.text, Notation(str(example.notation)), example.start)
     assert compiled.grammar is not None
@@ -72,7 +72,7 @@ def test_ways_end_where_the_runner_does(name: str) -> None:
             here = there
 
 
-def test_what_is_taken_off_and_put_on_again_is_told() -> None:
+def test_pops_and_pushes_of_a_token() -> None:
     network = rules("start ::= '[' item (',' item)* ']'; item ::= 'a' 'b'? | '(' item ')';")
     runner = Runner(network)
     before = standing(runner, runner.run(b"[a"))

@@ -12,12 +12,12 @@ from workbench.grammar.grammar import Grammar
     [
         (Grammar.from_regex("a[0-9]*b"), ["a", "12", "3", "b"], "·oo·", "digits without an end"),
         (Grammar.from_regex("a[0-9]{3}b"), ["a", "12", "3", "b"], "····", "a chain has an end"),
-        (Grammar.from_regex("(ab)*c"), ["a", "ba", "b", "c"], "ooo·", "a circle of two states"),
+        (Grammar.from_regex("(ab)*c"), ["a", "ba", "b", "c"], "ooo·", "a cycle of two states"),
         (Grammar.from_kbnf("start ::= 'x' ws start? 'y'; ws ::= #' *';"), ["x", "  ", "  "], "·oo",
          "in a rule that calls itself"),
     ],
 )  # fmt: skip
-def test_circle(grammar: Grammar, pieces: list[str], circling: str, why: str) -> None:
+def test_cycle(grammar: Grammar, pieces: list[str], circling: str, why: str) -> None:
     follower = compile_grammar(grammar).follower()
     found = [circle(grammar, follower.take(piece.encode()).path) for piece in pieces]
     assert "".join("·" if each is None else "o" for each in found) == circling, why
