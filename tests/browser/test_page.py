@@ -1,4 +1,4 @@
-"""A visitor's way through the page, in headless Chromium."""
+"""A visitor's journey through the page, in headless Chromium."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_stopping_keeps_the_text_so_far(visit: Any) -> None:
         v.page.wait_for_selector("#wb-run .halt:disabled")
         assert "stopped" in v.page.locator("#wb-run .outcome").inner_text()
         assert v.page.locator("#wb-run .tok").count() > 3
-        # the model is free again at once, however quickly somebody asks
+        # the model is free again immediately, however quickly the next run is requested
         v.page.fill("#wb-run .max", "5")
         v.page.click("#wb-run .go")
         v.page.wait_for_function("wb.state.steps.length === 5 && !wb.state.running")

@@ -1,4 +1,4 @@
-"""The run card: steps, tokens by hand, branches, search, both probabilities, charts, colours, the alarm."""
+"""The run card: steps, chosen tokens, branches, search, both probabilities, charts, colours, alarm."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TEXT = "wb.state.steps.map(s => s.token.text ?? '').join('')"
 
 
 def settled(v: Any) -> None:
-    """Until the next token's chances, or a token's facts, are shown and nothing is asked."""
+    """Wait until the next token's probabilities, or a token's facts, are shown and no request is open."""
     v.page.wait_for_selector("#wb-run .insp:not(.empty):not(.waiting):not([hidden])")
     v.page.wait_for_selector("#wb-run .halt:disabled")
     v.page.wait_for_selector("#wb-run .go:enabled")
