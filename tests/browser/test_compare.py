@@ -279,7 +279,7 @@ def test_it_leaves_as_files_and_as_a_link(visit: Any, tmp_path: Path) -> None:
         assert v.page.input_value(f"{COMPARE} .prompts") == "at \nby\\n"
 
 
-def test_what_cannot_be_asked_is_said_before(visit: Any) -> None:
+def test_impossible_comparison_is_reported_before_it_runs(visit: Any) -> None:
     with visit(TIME) as v:
         ready(v)
         choose(v)

@@ -200,7 +200,7 @@ def test_two_methods_part_and_a_method_says_why_it_forbids(visit: Any) -> None:
         assert "going by terminals forbids it" in _say(v)
 
 
-def test_a_lesson_nobody_knows_opens_the_first(visit: Any) -> None:
+def test_unknown_lesson_opens_the_first(visit: Any) -> None:
     with visit("?learn=nothing&step=99", motion=True) as v:
         _shown(v)
         assert v.page.locator(f"{LEARN} .shelf [aria-current]").count() == 1

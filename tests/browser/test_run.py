@@ -208,7 +208,7 @@ def test_the_keyboard_goes_from_tokens_to_candidates_and_back(visit: Any) -> Non
         v.page.wait_for_function("wb.state.steps.length === 2")
 
 
-def test_why_a_token_is_forbidden_is_told_at_a_click(visit: Any) -> None:
+def test_click_explains_a_forbidden_token(visit: Any) -> None:
     with visit("?example=person") as v:
         v.wait_run()
         v.page.evaluate("wb.on('why', (told) => { window.told = told; })")

@@ -215,7 +215,7 @@ def test_a_link_put_into_the_address_of_an_open_page_opens(visit: Visitor) -> No
         v.page.wait_for_function("wb.state.text === 'pasted' && wb.state.drawn?.tab === 'tokens'")
 
 
-def test_a_link_nobody_can_read_opens_the_page_and_says_so(visit: Visitor) -> None:
+def test_malformed_link_opens_the_page_with_a_message(visit: Visitor) -> None:
     with visit("#g=2.abc.xyz") as v:
         v.page.wait_for_selector(".notice.on")
         v.page.wait_for_function("wb.state.compiled?.ok")
@@ -288,7 +288,7 @@ def test_grammar_tests_machines_and_run_leave_as_files(visit: Visitor, tmp_path:
 # -- code -------------------------------------------------------------------------------------------
 
 
-def test_the_code_is_that_of_what_stands_on_the_page(visit: Visitor) -> None:
+def test_code_has_the_settings_of_the_page(visit: Visitor) -> None:
     with visit("?example=date") as v:
         settled(v)
         v.type_grammar("start ::= #'[0-9]{2}';")

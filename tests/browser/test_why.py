@@ -109,7 +109,7 @@ def test_from_a_test_that_fails_to_the_place_in_the_grammar(visit: Any) -> None:
         assert marked(v, "place") == []
 
 
-def test_the_page_is_told_where_there_is_no_reason(visit: Any) -> None:
+def test_missing_reason_is_shown(visit: Any) -> None:
     with visit("?example=time") as v:
         told = v.page.evaluate(
             "wb.why({ ok: false, why: 'the grammar <b>cannot</b> be read' }).textContent"

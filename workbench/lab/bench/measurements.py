@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -241,20 +241,13 @@ def measure(
         tokens=len(walk),
         compile_ms=min(samples.compile) * 1e3,
         first_mask_ms=min(samples.first) * 1e3,
-        tree_mask_ms=extras.tree_mask_ms,
         cold_us=cold[0],
         cold_p99_us=cold[1],
         warm_us=warm[0],
         warm_p99_us=warm[1],
         advance_us=advance[0],
         advance_p99_us=advance[1],
-        closed_ms=extras.closed_ms,
-        closed_first_ms=extras.closed_first_ms,
-        closed_told_ms=extras.closed_told_ms,
-        closed_edges=extras.closed_edges,
-        closed_bytes=extras.closed_bytes,
-        closed_note=extras.closed_note,
-        memory_bytes=extras.memory_bytes,
+        **asdict(extras),
     )
 
 
