@@ -223,5 +223,5 @@ def test_other_tokens_than_the_tokenizers_are_reported_where_they_say_something(
     compiled, model = handlers.compiled(request.grammar), handlers.room.model()
     spelt = {"a": ["a"], "er": ["er"], "th[e]": ["t", "h", "e"]}[request.grammar.text]
     taken = model.vocabulary.ids(*spelt)
-    reported = text_facts(model, compiled, request, taken, StopReason.ACCEPTED)
-    assert (reported["proper"] is not None) == reported
+    facts = text_facts(model, compiled, request, taken, StopReason.ACCEPTED)
+    assert (facts["proper"] is not None) == reported
