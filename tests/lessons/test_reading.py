@@ -63,7 +63,7 @@ def test_a_step_with_its_own_language_keeps_the_tokens(tmp_path: Path) -> None:
         ('title = "T"', "", "mine.toml: expected a text as 'title'"),
         ('title = "S"', "", "mine.toml: step 1: expected a text as 'title'"),
         ("[[steps]]", "[steps]", r"expected at least one \[\[steps\]\]"),
-        ("title = \"T\"", 'title = "T', "mine.toml: this is no TOML"),
+        ("title = \"T\"", 'title = "T', "mine.toml: this is not TOML"),
         ('aim =', "goal = 1\naim =", "the lesson has no 'goal'"),
         ('"characters"', '"chars"', "step 1: expected a figure, not 'chars'"),
         ('ask = "How many?", ', "", "expected 'ask', a sentence, in the question"),

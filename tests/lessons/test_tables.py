@@ -384,7 +384,7 @@ def test_figures_of_the_embedded_vocabulary() -> None:
 
 def test_error_for_terminals_that_spell_nothing() -> None:
     rows = [{"score": "1", "tokens": ["x"]}]
-    with pytest.raises(LessonError, match="expected terminals that spell 'x'"):
+    with pytest.raises(LessonError, match="expected terminals that make up 'x'"):
         table(Kind("cuts", {"rows": rows, "terminals": ["y"]}), FOO)
 
 

@@ -386,7 +386,7 @@ def detokenize(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> F
     graph = draw_fst(machine, "detokenizing transducer")
     ids = taken(world, given, tokens)
     every = tuple(Choice(i, world.shown(i), True) for i in range(len(world.words)))
-    spelt = [world.vocabulary.tokens[i] or b"" for i in ids]
+    read = [world.vocabulary.tokens[i] or b"" for i in ids]
     frames = [
         Frame(
             "It is at the root.",
@@ -396,8 +396,8 @@ def detokenize(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> F
         )
     ]
     for place in range(1, len(ids) + 1):
-        before, _ = best_path(machine, spelt[: place - 1])
-        path, _ = best_path(machine, spelt[:place])
+        before, _ = best_path(machine, read[: place - 1])
+        path, _ = best_path(machine, read[:place])
         new = path[len(before) :]
         written = tuple(visible(edge.writes) for edge in path if edge.writes)
         silent = "".join(visible(edge.writes) for edge in new[:-1] if edge.writes)

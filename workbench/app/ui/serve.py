@@ -19,7 +19,7 @@ from workbench.base.errors import WorkbenchError
 from workbench.base.kernels import compile_watch
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.engine.automaton import ready
-from workbench.constraint.engine.compose import ready as closing_ready
+from workbench.constraint.engine.compose import ready as closed_form_ready
 from workbench.constraint.protocol import ready_for_loops
 from workbench.grammar.grammar import Grammar
 
@@ -202,7 +202,7 @@ def _warm(handlers: Handlers) -> None:
     handlers.room.start()
     ready()
     ready_for_loops()
-    closing_ready()
+    closed_form_ready()
     _warm_methods(handlers)
 
 
