@@ -18,7 +18,7 @@ from workbench.app.ui.compare_view import (
 )
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import ModelRoom
-from workbench.app.ui.requests import MOST_IN_ALL, CompareRequest
+from workbench.app.ui.requests import MAX_TOKENS_IN_ALL, CompareRequest
 from workbench.base.errors import WorkbenchError
 from workbench.decoding.contenders import CONTENDERS, chosen
 from workbench.decoding.exact_distribution import exact
@@ -113,7 +113,7 @@ def test_the_same_prompt_twice_is_one(handlers: Handlers) -> None:
         ({"prompts": [str(i) for i in range(11)]}, "at most 10 prompts"),
         (
             {"seeds": 30, "max_tokens": 512, "prompts": list("abcde")},
-            f"takes at most {MOST_IN_ALL:,}",
+            f"takes at most {MAX_TOKENS_IN_ALL:,}",
         ),
         ({"temperature": "hot"}, "a number as temperature"),
     ],

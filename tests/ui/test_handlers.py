@@ -5,7 +5,7 @@ import json
 import pytest
 
 from workbench.app.ui.handlers import Handlers, encoded
-from workbench.app.ui.pictures import MOST_ROWS
+from workbench.app.ui.pictures import MAX_ROWS
 from workbench.drawing.drawable import Machine
 
 NESTED = "start ::= '(' start? ')';"
@@ -146,7 +146,7 @@ def test_a_large_machine_is_shown_in_part_around_a_state(handlers: Handlers) -> 
 def test_a_machine_as_a_table(handlers: Handlers) -> None:
     answer = handlers.draw({"text": "ab|c", "notation": "regex", "tab": "table"})
     assert answer["heads"] == ["state", "reads", "goes to"]
-    assert len(answer["rows"]) <= MOST_ROWS
+    assert len(answer["rows"]) <= MAX_ROWS
     assert all(len(row) == 5 for row in answer["rows"])
     assert "→" in answer["rows"][0][2]
     # the state in which the text may end, and nothing more is read

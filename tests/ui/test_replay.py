@@ -12,7 +12,7 @@ import pytest
 
 from tests.ui.toy import toy_room
 from workbench.app.ui.handlers import Handlers
-from workbench.app.ui.replay import MARK, MOST_PARTS, drawn, replay, replay_shell, taken, taken_in
+from workbench.app.ui.replay import MARK, MAX_PICTURES, drawn, replay, replay_shell, taken, taken_in
 from workbench.app.ui.runs import run_records
 from workbench.app.ui.takeaway import take_replay
 from workbench.base.errors import WorkbenchError
@@ -93,7 +93,7 @@ def test_steps_share_a_picture_where_they_look_the_same_and_few_have_one(
     apart: list[tuple[bytes | None, list[bytes | None]]] = [(x.encode(), []) for x in letters]
     nests = {"text": f'start ::= "{letters}" start "." | "!";', "notation": "kbnf"}
     long = drawn(handlers, nests, apart)
-    assert len(long["pictures"]["together"]) == MOST_PARTS
+    assert len(long["pictures"]["together"]) == MAX_PICTURES
 
 
 def test_the_state_of_each_step_is_in_some_part(handlers: Handlers) -> None:

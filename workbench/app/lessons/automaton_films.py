@@ -21,7 +21,7 @@ from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import character_label, draw_dfa, draw_nfa
 
 #: Characters of a typed text, and taken tokens, at most.
-LONGEST = 60
+MAX_INPUT = 60
 
 
 def characters(world: World, given: Given, *, text: str = "") -> Film:

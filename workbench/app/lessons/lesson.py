@@ -183,7 +183,7 @@ class Lesson:
 Answer = Sequence[int] | str
 
 #: The longest text an answer may be.
-LONGEST = 200
+MAX_ANSWER_CHARACTERS = 200
 
 #: The relative tolerance of numbers that are not integers.
 _TOLERANCE = 0.01
@@ -262,6 +262,6 @@ def text_of(answer: Answer) -> str:
 
     Raises: LessonError for options, and for a text that is too long.
     """
-    if not isinstance(answer, str) or len(answer) > LONGEST:
-        raise LessonError(f"expected a text of at most {LONGEST} characters")
+    if not isinstance(answer, str) or len(answer) > MAX_ANSWER_CHARACTERS:
+        raise LessonError(f"expected a text of at most {MAX_ANSWER_CHARACTERS} characters")
     return answer

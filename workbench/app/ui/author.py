@@ -11,7 +11,7 @@ from workbench.analysis.random_texts import near_misses, samples, told
 from workbench.app.ui.handlers import Handlers, problem_record
 from workbench.app.ui.pictures import box_of, sentence
 from workbench.app.ui.records import Record
-from workbench.app.ui.requests import LONGEST_TEXT, TextRequest, number_in, text_in
+from workbench.app.ui.requests import MAX_TEXT_CHARACTERS, TextRequest, number_in, text_in
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import Phase
 from workbench.base.problems import Problem
@@ -72,9 +72,12 @@ def convert_grammar(handlers: Handlers, sent: Record) -> Record:
         text = export(grammar, to)
     except WorkbenchError as error:
         return {"ok": False, "why": sentence(error)}
-    if len(text) > LONGEST_TEXT:
-        why = f"The result has {len(text):,} characters; this page takes at most {LONGEST_TEXT:,}. "
-        return {"ok": False, "why": why + "The command workbench convert has no such limit."}
+    if len(text) > MAX_TEXT_CHARACTERS:
+        why = (
+            f"The result has {len(text):,} characters; this page takes at most"
+            f" {MAX_TEXT_CHARACTERS:,}. The command workbench convert has no such limit."
+        )
+        return {"ok": False, "why": why}
     return {"ok": True, "text": text, "start": _START.get(Notation(to), "start")}
 
 
@@ -85,7 +88,7 @@ SAMPLES, MISSES = 6, 3
 _MIN_REPORTED_PIECES = 2
 
 #: Rules in the outline at most.
-MOST_RULES = 500
+MAX_OUTLINE_RULES = 500
 
 
 def lint_grammar(handlers: Handlers, sent: Record) -> Record:
@@ -129,7 +132,7 @@ def outline_rules(handlers: Handlers, sent: Record) -> Record:
         facts = () if grammar.tree is None else outline(grammar.tree, grammar.start)
     except WorkbenchError as error:
         return {"ok": False, "why": sentence(error)}
-    shown = facts[:MOST_RULES]
+    shown = facts[:MAX_OUTLINE_RULES]
     return {
         "ok": True,
         "rules": [_rule(rule, grammar) for rule in shown],

@@ -17,9 +17,9 @@ from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.pictures import sentence
 from workbench.app.ui.records import WORDS, Record, token_record
 from workbench.app.ui.requests import (
-    MOST_IN_ALL,
-    MOST_PROMPTS,
-    MOST_SEEDS,
+    MAX_PROMPTS,
+    MAX_SEEDS,
+    MAX_TOKENS_IN_ALL,
     CompareRequest,
     RunRequest,
     text_in,
@@ -92,7 +92,7 @@ def contender_list(_: Handlers, __: Record) -> Record:
             }
             for each in CONTENDERS.values()
         ],
-        "limits": {"prompts": MOST_PROMPTS, "seeds": MOST_SEEDS, "in_all": MOST_IN_ALL},
+        "limits": {"prompts": MAX_PROMPTS, "seeds": MAX_SEEDS, "in_all": MAX_TOKENS_IN_ALL},
     }
 
 

@@ -33,10 +33,10 @@ from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import Vocabulary
 
 #: Names of stopped runs that are stored.
-MOST_STOPPED = 500
+MAX_STOPPED_RUNS = 500
 
 #: Allowed tokens that are listed; their number is always reported.
-MOST_TOKENS = 500
+MAX_LISTED_TOKENS = 500
 
 
 class Handlers:
@@ -210,7 +210,9 @@ class Handlers:
                     "no accepted text begins with this text", "/check says where it fails"
                 )
             ids = constraint.mask(state).ids.tolist()
-            tokens = [token_record(i, vocabulary.tokens[i], vocabulary) for i in ids[:MOST_TOKENS]]
+            tokens = [
+                token_record(i, vocabulary.tokens[i], vocabulary) for i in ids[:MAX_LISTED_TOKENS]
+            ]
             final = constraint.is_final(state)
             return {"ok": True, "allowed": len(ids), "final": final, "tokens": tokens}
         except WorkbenchError as error:
@@ -225,7 +227,7 @@ class Handlers:
         except WorkbenchError:
             return {"ok": False}
         self._stopped[name] = None
-        while len(self._stopped) > MOST_STOPPED:
+        while len(self._stopped) > MAX_STOPPED_RUNS:
             del self._stopped[next(iter(self._stopped))]
         return {"ok": True}
 

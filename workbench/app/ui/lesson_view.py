@@ -7,10 +7,10 @@ from functools import lru_cache
 from typing import Any
 
 from workbench.app.lessons import lesson_reader
-from workbench.app.lessons.automaton_films import LONGEST as LONGEST_READ
+from workbench.app.lessons.automaton_films import MAX_INPUT
 from workbench.app.lessons.films import EXPLAINED, UPRIGHT, film
 from workbench.app.lessons.lesson import (
-    LONGEST,
+    MAX_ANSWER_CHARACTERS,
     Answer,
     Film,
     Frame,
@@ -161,9 +161,9 @@ def _given(sent: _Sent) -> Given:
     if given is None:
         return None
     if isinstance(given, str):
-        return text_in({"text": given}, "text", LONGEST_READ)
+        return text_in({"text": given}, "text", MAX_INPUT)
     if isinstance(given, list) and all(type(i) is int for i in given):
-        return tuple(given[:LONGEST_READ])
+        return tuple(given[:MAX_INPUT])
     raise LessonError("expected a text or tokens")
 
 
@@ -275,7 +275,7 @@ def lesson_answer(handlers: Handlers, sent: _Sent) -> Record:
 def _answer(sent: _Sent) -> Answer:
     answer = sent.get("answer")
     if isinstance(answer, str):
-        return text_in({"answer": answer}, "answer", LONGEST)
+        return text_in({"answer": answer}, "answer", MAX_ANSWER_CHARACTERS)
     if isinstance(answer, list) and all(type(i) is int for i in answer):
         return answer
     raise LessonError("expected an answer")

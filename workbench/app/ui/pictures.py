@@ -36,7 +36,7 @@ from workbench.drawing.views import (
 TABLE = "table"
 
 #: Rows of a table sent to the page, and states listed of a machine that is built in part.
-MOST_ROWS = 2_000
+MAX_ROWS = 2_000
 _MAX_LISTED_STATES = 120
 
 #: The tab that shows the tokens of the current state over the machine.
@@ -306,14 +306,14 @@ def _edge(edge: Edge) -> Record:
 def table(drawn: Drawn, centre: str = "") -> Record:
     """A machine as rows; of a machine built in part, the part around a state."""
     graph = drawn.parts.around(drawn.names.get(centre, centre), _MAX_LISTED_STATES)
-    rows = list(islice(_rows(graph), MOST_ROWS))
+    rows = list(islice(_rows(graph), MAX_ROWS))
     states = max(drawn.parts.states, len(graph.states))
     count = f"{states:,} states, {len(graph.edges):,} edges"
     if len(graph.states) < states or not drawn.parts.states:
         total = f"{drawn.parts.states:,}" if drawn.parts.states else "too many"
         count = f"showing {len(graph.states):,} of {total} states"
-    elif len(graph.edges) > MOST_ROWS:
-        count = f"showing {MOST_ROWS:,} of {len(graph.edges):,} edges"
+    elif len(graph.edges) > MAX_ROWS:
+        count = f"showing {MAX_ROWS:,} of {len(graph.edges):,} edges"
     ruled = bool(graph.clusters)
     return {
         "ok": True,

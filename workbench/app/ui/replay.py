@@ -58,7 +58,7 @@ _LEFT_OUT = frozenset(
 _MACHINES = (Machine.CHARACTERS, Machine.TOKENS, Machine.STACK, Machine.RULES)
 
 #: Pictures in the file at most, of steps of the run and of parts of a large machine.
-MOST_PARTS = 24
+MAX_PICTURES = 24
 
 #: Seconds for all pictures, and for the explanations of forbidden tokens; the file is written
 #: without those that are not ready then.
@@ -183,7 +183,7 @@ def _of_steps(
             (so_far if nests else state) in one["of"] for one in pictures.values()
         ):
             continue
-        if len(pictures) == MOST_PARTS or time.monotonic() > until:
+        if len(pictures) == MAX_PICTURES or time.monotonic() > until:
             break
         picture = _draw(handlers, {**request, "centre": state, "so_far": so_far})
         if picture is not None:
@@ -203,7 +203,7 @@ def _parts(
     followed = first["follow"] or ""
     for name in dict.fromkeys(m.states[followed] for m in moments if followed in m.states):
         state = first["names"].get(name, name)
-        if len(parts) == MOST_PARTS or not first["partial"] or time.monotonic() > until:
+        if len(parts) == MAX_PICTURES or not first["partial"] or time.monotonic() > until:
             break
         if not any(state in part["where"] for part in parts):
             part = _draw(handlers, {**request, "centre": state})

@@ -16,14 +16,14 @@ from workbench.grammar.notations import Notation
 from workbench.vocabulary.vocabulary import Vocabulary
 
 #: Characters of a grammar or a prompt at most.
-LONGEST_TEXT = 50_000
+MAX_TEXT_CHARACTERS = 50_000
 
 #: Texts tried in one request, and characters of each, at most.
-MOST_TRIED = 50
-LONGEST_TRIED = 5_000
+MAX_TRIED_TEXTS = 50
+MAX_TRIED_CHARACTERS = 5_000
 
 #: Tokens of one run of the page at most.
-MOST_TOKENS = 1_024
+MAX_RUN_TOKENS = 1_024
 
 #: Tokens of the prefix of a run at most.
 _MAX_PREFIX = 2_048
@@ -31,7 +31,7 @@ _MAX_PREFIX = 2_048
 _Sent = Mapping[str, Any]
 
 
-def text_in(sent: _Sent, name: str, most: int = LONGEST_TEXT) -> str:
+def text_in(sent: _Sent, name: str, most: int = MAX_TEXT_CHARACTERS) -> str:
     """A text field.
 
     Raises: WorkbenchError where it is not a text or too long.
@@ -97,7 +97,10 @@ def tried_in(sent: _Sent) -> list[str]:
     texts = sent.get("texts", [])
     if not isinstance(texts, list):
         raise WorkbenchError("expected a list of texts")
-    return [text_in({"text to try": t}, "text to try", LONGEST_TRIED) for t in texts[:MOST_TRIED]]
+    return [
+        text_in({"text to try": t}, "text to try", MAX_TRIED_CHARACTERS)
+        for t in texts[:MAX_TRIED_TEXTS]
+    ]
 
 
 def bytes_in(value: object) -> bytes:
@@ -105,7 +108,7 @@ def bytes_in(value: object) -> bytes:
 
     Raises: WorkbenchError where they are malformed, or too many.
     """
-    if not isinstance(value, str) or len(value) > 2 * LONGEST_TEXT:
+    if not isinstance(value, str) or len(value) > 2 * MAX_TEXT_CHARACTERS:
         raise WorkbenchError("expected bytes as hexadecimal digits")
     try:
         return bytes.fromhex(value)
@@ -121,7 +124,7 @@ def tokens_in(sent: _Sent) -> list[bytes | None]:
     tokens = sent.get("tokens", [])
     if not isinstance(tokens, list):
         raise WorkbenchError("expected a list of tokens")
-    return [None if token is None else bytes_in(token) for token in tokens[:MOST_TRIED]]
+    return [None if token is None else bytes_in(token) for token in tokens[:MAX_TRIED_TEXTS]]
 
 
 def prefix_in(sent: _Sent) -> tuple[int, ...]:
@@ -213,7 +216,7 @@ class RunRequest:
                 temperature=number_in(sent, "temperature", 0.7, 0, 5),
                 seed=int(number_in(sent, "seed", 1, 0, 2**31 - 1)),
             ),
-            max_tokens=int(number_in(sent, "max_tokens", 128, 1, MOST_TOKENS)),
+            max_tokens=int(number_in(sent, "max_tokens", 128, 1, MAX_RUN_TOKENS)),
             method=method,
             prefix=prefix_in(sent),
             options=options_in(sent, method),
@@ -231,10 +234,10 @@ class RunRequest:
 
 
 #: Limits of one comparison: the page has one model for all its visitors.
-MOST_PROMPTS = 10
-MOST_SEEDS = 30
-MOST_COMPARED_TOKENS = 512
-MOST_IN_ALL = 60_000
+MAX_PROMPTS = 10
+MAX_SEEDS = 30
+MAX_COMPARED_TOKENS = 512
+MAX_TOKENS_IN_ALL = 60_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,8 +255,8 @@ class CompareRequest:
 
     @staticmethod
     def of(sent: Mapping[str, Any]) -> CompareRequest:
-        first = int(number_in(sent, "seed", 1, 0, 2**31 - 1 - MOST_SEEDS))
-        count = int(number_in(sent, "seeds", 3, 1, MOST_SEEDS))
+        first = int(number_in(sent, "seed", 1, 0, 2**31 - 1 - MAX_SEEDS))
+        count = int(number_in(sent, "seeds", 3, 1, MAX_SEEDS))
         request = CompareRequest(
             run=text_in(sent, "run", 64),
             grammar=TextRequest.of(sent),
@@ -261,13 +264,13 @@ class CompareRequest:
             contenders=_contenders_in(sent),
             seeds=tuple(range(first, first + count)),
             temperature=number_in(sent, "temperature", 0.7, 0, 5),
-            max_tokens=int(number_in(sent, "max_tokens", 64, 1, MOST_COMPARED_TOKENS)),
+            max_tokens=int(number_in(sent, "max_tokens", 64, 1, MAX_COMPARED_TOKENS)),
         )
         runs = len(request.prompts) * len(request.contenders) * count
-        if (tokens := runs * request.max_tokens) > MOST_IN_ALL:
+        if (tokens := runs * request.max_tokens) > MAX_TOKENS_IN_ALL:
             raise WorkbenchError(
                 f"{runs:,} runs of {request.max_tokens} tokens are {tokens:,} tokens;"
-                f" this page takes at most {MOST_IN_ALL:,}",
+                f" this page takes at most {MAX_TOKENS_IN_ALL:,}",
                 "choose fewer methods, seeds or tokens, or use workbench compare",
             )
         return request
@@ -281,9 +284,11 @@ def _prompts_in(sent: Mapping[str, Any]) -> tuple[str, ...]:
     prompts = sent.get("prompts", [""])
     if not isinstance(prompts, list):
         raise WorkbenchError("expected a list of prompts")
-    texts = dict.fromkeys(text_in({"prompt": each}, "prompt", LONGEST_TRIED) for each in prompts)
-    if len(texts) > MOST_PROMPTS:
-        raise WorkbenchError(f"expected at most {MOST_PROMPTS} prompts, not {len(texts)}")
+    texts = dict.fromkeys(
+        text_in({"prompt": each}, "prompt", MAX_TRIED_CHARACTERS) for each in prompts
+    )
+    if len(texts) > MAX_PROMPTS:
+        raise WorkbenchError(f"expected at most {MAX_PROMPTS} prompts, not {len(texts)}")
     return tuple(texts) or ("",)
 
 

@@ -108,7 +108,7 @@ _FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-backgrou
 _REPETITIONS = 5
 
 #: Tokens of the run whose overhead is measured, and of the long one.
-_STEADY, _LONG = 300, 1_000
+_STEADY_TOKENS, _LONG_TOKENS = 300, 1_000
 
 #: Tokens a second of the model in these runs.
 _PACE = "100"
@@ -280,7 +280,7 @@ def plain() -> float:
         "-m",
         "workbench.lab.bench.paced",
         _PACE,
-        str(_STEADY),
+        str(_STEADY_TOKENS),
         _ENDLESS,
     ]
     return float(subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout)
@@ -298,8 +298,8 @@ def ran(opened: Browser, address: str, outside: list[str]) -> list[Row]:
         page.evaluate(
             RUN, {"text": _ENDLESS, "tokens": 20}
         )  # fills the caches of masks and pictures
-        steady = page.evaluate(RUN, {"text": _ENDLESS, "tokens": _STEADY})
-        long = page.evaluate(RUN, {"text": _ENDLESS, "tokens": _LONG})
+        steady = page.evaluate(RUN, {"text": _ENDLESS, "tokens": _STEADY_TOKENS})
+        long = page.evaluate(RUN, {"text": _ENDLESS, "tokens": _LONG_TOKENS})
     alone = (before + plain()) / 2
     share = 100 * (steady["wall"] / alone - 1)
     own = 100 * (steady["wall"] / steady["engine"] - 1)

@@ -57,7 +57,7 @@ REFERENCE: dict[tuple[str, str], float] = {
 }
 
 #: Runs of a step of which the best counts, and mask rows that are timed together.
-_RUNS, _ROWS = 5, 2_000
+_RUNS, _TIMED_ROWS = 5, 2_000
 _LIMITS = Limits(seconds=120.0, megabytes=2_000)
 
 
@@ -91,7 +91,7 @@ def costs(vocabulary: Vocabulary) -> Iterator[Cost]:
         ms, result = best(lambda: pretokens(pattern), runs=1)
         yield cost("guide", ms, f"K of {len(result)} states; fast if cached on disk")
     bits, room = np.zeros((len(vocabulary) + 31) // 32, np.uint32), pair_test.room_for(bpe.tables)
-    some = np.linspace(0, len(vocabulary) - 1, _ROWS).astype(np.int32).tolist()
+    some = np.linspace(0, len(vocabulary) - 1, _TIMED_ROWS).astype(np.int32).tolist()
     ms, _ = best(lambda: [pair_test.forbid(bpe.tables, token, room, bits) for token in some])
     yield cost("row", ms / len(some), "one row removed from a mask, from Python")
     for name, pattern in REGEXES.items():

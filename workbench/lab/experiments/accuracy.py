@@ -190,7 +190,7 @@ def _verdict_2(records: Mapping[str, Record]) -> str:
     if alone is None or domino is None:
         return ""
     sentences = []
-    if hard is not None and hard < _CHANCE:
+    if hard is not None and hard < _GUESSING_ACCURACY:
         sentences.append(
             "GSM8K itself is beyond a model of 6 million parameters: its accuracies there tell"
             " nothing, its perplexities and well-formedness do."
@@ -210,7 +210,7 @@ def _verdict_2(records: Mapping[str, Record]) -> str:
 
 
 #: Accuracies below this are those of guessing.
-_CHANCE = 0.05
+_GUESSING_ACCURACY = 0.05
 
 
 def _verdict_4(records: Mapping[str, Record]) -> str:

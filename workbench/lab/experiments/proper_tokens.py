@@ -235,11 +235,11 @@ def _columns(record: Record) -> tuple[list[str], list[str]]:
 
 
 def _chance(p: float) -> str:
-    return f"{p:.4f}" if p >= _SMALL or p == 0 else f"{p:.1e}"
+    return f"{p:.4f}" if p >= _MIN_DECIMAL or p == 0 else f"{p:.1e}"
 
 
 #: Smaller probabilities are written with an exponent.
-_SMALL = 0.0005
+_MIN_DECIMAL = 0.0005
 
 
 def _far(distances: Record, name: str) -> str:
