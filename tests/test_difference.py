@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.laws.test_mask_laws import slow, trees
-from tests.oracles import texts
+from tests.oracles.brute_force import texts
 from workbench.analysis.difference import Difference, equivalent
 from workbench.base.errors import BuildError
 from workbench.base.limits import Limits

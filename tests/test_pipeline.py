@@ -153,7 +153,7 @@ def test_advice_is_no_problem() -> None:
 
 
 def test_the_last_texts_are_remembered() -> None:
-    pipeline = Pipeline(remembered=2)
+    pipeline = Pipeline(cached=2)
     first = pipeline.compile("a", Notation.REGEX)
     pipeline.compile("b", Notation.REGEX)
     assert pipeline.compile("a", Notation.REGEX) is first

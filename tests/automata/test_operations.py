@@ -7,8 +7,8 @@ from functools import reduce
 import numpy as np
 import pytest
 
-from tests import oracles
 from tests.automata.machines import machine, tree
+from tests.oracles import brute_force
 from workbench.automata.explore import nothing
 from workbench.automata.operations import (
     complement,
@@ -29,7 +29,7 @@ from workbench.base.errors import LimitError
 from workbench.base.limits import Limits
 
 PAIRS = [("(ab)*", "a(ba)*b|a"), ("a*b", "[ab]{2}"), ("", "a"), (r"[^\s\S]", "a+"), ("é", "è|é")]
-SHORT = list(oracles.byte_texts(b"ab\xc3\xa9\xff", 4))
+SHORT = list(brute_force.byte_texts(b"ab\xc3\xa9\xff", 4))
 
 
 def accepted(dfa: Dfa) -> set[bytes]:
@@ -89,8 +89,8 @@ def test_first_match_and_without_match_by_their_definitions(pattern: str) -> Non
     whole = machine(pattern)
     first, without = first_match(whole), without_match(tree(pattern))
     for text in SHORT:
-        assert first.accepts(text) is oracles.is_first_match(whole.accepts, text), text
-        assert without.accepts(text) is oracles.is_without_match(whole.accepts, text), text
+        assert first.accepts(text) is brute_force.is_first_match(whole.accepts, text), text
+        assert without.accepts(text) is brute_force.is_without_match(whole.accepts, text), text
 
 
 def test_without_match_of_a_regex_that_matches_nothing_read_is_empty() -> None:
@@ -108,9 +108,9 @@ def test_without_match_lets_through_what_is_no_utf8() -> None:
 )
 def test_substrings(data: bytes) -> None:
     dfa = substrings(data)
-    wanted = oracles.pieces(data)
+    wanted = brute_force.pieces(data)
     alphabet = bytes(sorted(set(data)))[:3] + b"!"
-    for text in wanted | set(oracles.byte_texts(alphabet, 4)):
+    for text in wanted | set(brute_force.byte_texts(alphabet, 4)):
         assert dfa.accepts(text) is (text in wanted), text
 
 

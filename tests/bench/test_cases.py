@@ -12,7 +12,7 @@ from workbench.constraint.compile import compile
 from workbench.lab.bench.cases import CASES, Case
 from workbench.lab.bench.peers.others import lark_of
 from workbench.lab.bench.peers.ours import grammar_of
-from workbench.lab.bench.peers.peer import spelt
+from workbench.lab.bench.peers.peer import greedy_tokens
 from workbench.vocabulary.toy import all_bytes
 
 ALL = [*CASES.values()]
@@ -24,7 +24,7 @@ def test_case_compiles_and_its_walk_is_in_its_language(case: Case) -> None:
     grammar = grammar_of(case)
     constraint = compile(grammar, BYTES)
     state = constraint.initial
-    for token in spelt(case.walk, BYTES):
+    for token in greedy_tokens(case.walk, BYTES):
         assert token in constraint.mask(state)
         state = constraint.advance(state, token)
     assert constraint.is_final(state)
@@ -62,9 +62,9 @@ def test_slash_of_a_regex_is_escaped_for_lark() -> None:
     assert lark_of(CASES["choice"]) == f"start: TEXT\nTEXT: /{CASES['choice'].regex}/\n"
 
 
-def test_text_is_spelt_by_its_longest_tokens() -> None:
-    assert spelt("ab", BYTES) == [97, 98]
-    assert BYTES.decode(spelt("é", BYTES)) == "é".encode()
+def test_text_has_its_longest_tokens() -> None:
+    assert greedy_tokens("ab", BYTES) == [97, 98]
+    assert BYTES.decode(greedy_tokens("é", BYTES)) == "é".encode()
 
 
 def _changed(text: str) -> list[str]:

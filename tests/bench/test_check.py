@@ -1,4 +1,4 @@
-"""Masks held against ours: what is counted, what is shown, what is left out."""
+"""Comparison of a peer's masks with ours: counts, examples, exclusions."""
 
 from __future__ import annotations
 

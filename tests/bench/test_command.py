@@ -35,7 +35,7 @@ def test_table_names_every_case() -> None:
     assert "anbn · 24 tokens" in result.stdout
 
 
-#   arguments                        told on stderr
+#   arguments                        reported on stderr
 WRONG = [
     (("--cases", "nothing"),         "there is no case 'nothing'"),
     (("--peers", "nobody"),          "there is no peer 'nobody'"),
@@ -43,9 +43,9 @@ WRONG = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("arguments", "told"), WRONG, ids=[w[0][0] for w in WRONG])
-def test_error_exits_with_2(arguments: tuple[str, ...], told: str) -> None:
+@pytest.mark.parametrize(("arguments", "reported"), WRONG, ids=[w[0][0] for w in WRONG])
+def test_error_exits_with_2(arguments: tuple[str, ...], reported: str) -> None:
     result = run(*arguments)
     assert result.exit_code == 2
-    assert told in result.stderr
+    assert reported in result.stderr
     assert result.stdout == ""

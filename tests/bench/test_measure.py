@@ -11,14 +11,14 @@ import pytest
 from workbench.lab.bench.cases import CASES, Case
 from workbench.lab.bench.measurements import (
     RefusedError,
-    goes_on,
+    compiles_again,
     masks_of,
     measure,
     median,
     percentile_99,
 )
 from workbench.lab.bench.peers.ours import Ours
-from workbench.lab.bench.peers.peer import Compiled, Peer, Walker, spelt
+from workbench.lab.bench.peers.peer import Compiled, Peer, Walker, greedy_tokens
 from workbench.vocabulary.toy import all_bytes
 
 BYTES = all_bytes()
@@ -41,7 +41,7 @@ class Contrary(Peer):
 @pytest.mark.parametrize("name", ["choice", "anbn"])
 def test_record_has_every_measure(name: str) -> None:
     case = CASES[name]
-    record = measure(Ours(BYTES), NAME, case, spelt(case.walk, BYTES), 2, 10.0)
+    record = measure(Ours(BYTES), NAME, case, greedy_tokens(case.walk, BYTES), 2, 10.0)
     assert (record.engine, record.case, record.status) == ("workbench", name, "ok")
     assert record.tokens == len(case.walk.encode())
     measured = (
@@ -57,12 +57,12 @@ def test_record_has_every_measure(name: str) -> None:
 
 def test_grammar_without_a_closed_form_is_measured_all_the_same() -> None:
     case = Case("endless", "aacb", kbnf="start ::= 'a' start 'b'? | 'c';")
-    record = measure(Ours(BYTES), NAME, case, spelt(case.walk, BYTES), 1, 1.0)
+    record = measure(Ours(BYTES), NAME, case, greedy_tokens(case.walk, BYTES), 1, 1.0)
     assert (record.status, record.closed_ms) == ("ok", None)
     assert record.closed_note.startswith("no closed form: one token may end any number of rules")
 
 
-def test_case_nobody_wrote_for_an_engine_is_not_read() -> None:
+def test_case_without_a_notation_of_the_engine_is_not_read() -> None:
     record = measure(Contrary(BYTES), NAME, CASES["anbn"], [], 1, 1.0)
     assert (record.status, record.compile_ms) == ("not read", None)
     nobodys = measure(Ours(BYTES), NAME, Case("nobody's", ""), [], 1, 1.0)
@@ -71,16 +71,16 @@ def test_case_nobody_wrote_for_an_engine_is_not_read() -> None:
 
 def test_engine_that_does_not_take_the_walk_is_refused() -> None:
     with pytest.raises(RefusedError, match="token 73 of the walk is refused at step 1"):
-        measure(Contrary(BYTES), NAME, CASES["choice"], spelt("Indigo", BYTES), 1, 1.0)
+        measure(Contrary(BYTES), NAME, CASES["choice"], greedy_tokens("Indigo", BYTES), 1, 1.0)
 
 
 def test_masks_are_those_of_the_walk_and_one_after_it() -> None:
-    masks = masks_of(Ours(BYTES), replace(CASES["choice"]), spelt("Red", BYTES))
+    masks = masks_of(Ours(BYTES), replace(CASES["choice"]), greedy_tokens("Red", BYTES))
     assert masks.shape == (4, 9)  # 257 tokens
     allowed = [np.flatnonzero(np.unpackbits(m.view(np.uint8), bitorder="little")) for m in masks]
     assert [bytes(a.tolist()) for a in allowed[:3]] == [b"BGIORVY", b"e", b"d"]
     assert allowed[3].tolist() == [BYTES.end]
-    assert len(masks_of(Contrary(BYTES), CASES["choice"], spelt("Red", BYTES))) == 1
+    assert len(masks_of(Contrary(BYTES), CASES["choice"], greedy_tokens("Red", BYTES))) == 1
 
 
 def test_middle_and_rank_of_samples() -> None:
@@ -90,7 +90,7 @@ def test_middle_and_rank_of_samples() -> None:
     assert percentile_99([5.0]) == 5.0
 
 
-#   done  seconds spent   goes on      because
+#   done  seconds spent   again        because
 GOES_ON = [
     (0,   99.0,           True,        "once in any case"),
     (4,   3.0,            True,        "fewer than asked for"),
@@ -105,4 +105,4 @@ GOES_ON = [
 def test_cheap_compilations_are_repeated_more_often(
     done: int, spent: float, more: bool, _: str
 ) -> None:
-    assert goes_on(done, spent, repeat=5, seconds=10.0) == more
+    assert compiles_again(done, spent, repeat=5, seconds=10.0) == more

@@ -16,7 +16,7 @@ def test_a_budget_is_held_up_to_its_target() -> None:
     assert Row("outside", "", 0, 0).good
 
 
-def test_a_line_says_target_and_figure() -> None:
+def test_line_has_target_and_figure() -> None:
     assert line(Row("paint", "s", 1.5, 0.684, "best 0.62")).split() == [
         "✓", "paint", "<", "1.5", "s", "0.68", "s", "best", "0.62",
     ]  # fmt: skip

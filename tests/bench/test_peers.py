@@ -9,7 +9,7 @@ from workbench.base.errors import WorkbenchError
 from workbench.lab.bench.cases import CASES
 from workbench.lab.bench.measurements import compared, masks_of
 from workbench.lab.bench.peers.ours import Ours
-from workbench.lab.bench.peers.peer import ENGINES, OURS, Entry, chosen_engines, spelt
+from workbench.lab.bench.peers.peer import ENGINES, OURS, Entry, chosen_engines, greedy_tokens
 from workbench.vocabulary.toy import all_bytes
 
 BYTES = all_bytes()
@@ -22,7 +22,7 @@ def test_masks_of_a_peer_are_ours(name: str) -> None:
     if not entry.version:
         pytest.skip(f"{entry.distribution} is not installed")
     case = CASES["datetime"]
-    walk = spelt(case.walk, BYTES)
+    walk = greedy_tokens(case.walk, BYTES)
     theirs = masks_of(entry.load()(BYTES), case, walk)
     ours = masks_of(Ours(BYTES), case, walk)
     record = compared((name, entry.version), case.name, BYTES, walk, ours, theirs)

@@ -7,7 +7,7 @@ import pytest
 from workbench.lab.bench.measurements import ProcessError, first_mask_seconds
 
 
-def test_process_that_fails_says_why() -> None:
+def test_failed_process_reports_its_error() -> None:
     with pytest.raises(ProcessError, match=r"a new process failed: .*VocabularyError: "):
         first_mask_seconds("/no/such/directory", 250.0)
 

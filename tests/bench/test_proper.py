@@ -23,23 +23,23 @@ def test_steps_the_reference_measures_are_ours() -> None:
     assert {step for _, step in REFERENCE} <= steps
 
 
-def test_a_table_has_the_reference_beside_ours() -> None:
-    told = table(
+def test_table_has_the_reference_next_to_ours() -> None:
+    text = table(
         iter([Cost("live json", 7.25, "2 edges", 12.0), Cost("mask", 0.5, "1 token", None)])
     )
-    assert told.splitlines()[2:] == [
+    assert text.splitlines()[2:] == [
         "| live json | 7.25 | 12 | 2 edges |",
         "| mask | 0.5 |  | 1 token |",
     ]
 
 
-def test_the_best_of_some_runs_with_what_was_made() -> None:
+def test_best_of_several_runs_with_the_result() -> None:
     ms, made = best(lambda: "made", runs=3)
     assert made == "made"
     assert 0 < ms < 100
 
 
-def test_the_command_writes_a_record_a_step() -> None:
+def test_command_writes_a_record_for_each_step() -> None:
     ran = CliRunner().invoke(app, ["bench", "--proper", "--vocab", "builtin", "--json"])
     assert ran.exit_code == 0, ran.output
     records = [json.loads(line) for line in ran.output.splitlines()]

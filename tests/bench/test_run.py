@@ -9,13 +9,13 @@ import pytest
 from workbench.lab.bench.benchmark import Plan, bench
 from workbench.lab.bench.measurements import CaseRecord, CheckRecord, EngineRecord
 
-#: What a worker begins with: its job, and a way to tell events.
+#: What a worker begins with: its job, and a function that prints events.
 _HEAD = """
 import json, os, sys, time
 job = json.loads(sys.argv[1])
 about = {"engine": job["engine"], "version": "1", "vocabulary": job["vocabulary"]}
-def tell(event, **said): print(json.dumps({"event": event, **said}), flush=True)
-def case(name): tell("begun", case=name); tell("measured", **about, case=name, warm_us=1.0)
+def emit(event, **fields): print(json.dumps({"event": event, **fields}), flush=True)
+def case(name): emit("begun", case=name); emit("measured", **about, case=name, warm_us=1.0)
 """
 
 #   how it ends           the rest of the program                                              status       part of the reason
@@ -43,38 +43,38 @@ def test_lost_case_is_reported_and_the_others_are_measured(
     rest: str, status: str, reason: str
 ) -> None:
     worker = _worker(
-        "tell('prepared', **about)",
+        "emit('prepared', **about)",
         "for name in job['cases']:",
-        f"    tell('begun', case=name) if name == 'ip' else case(name)\n    if name == 'ip': {rest}",
+        f"    emit('begun', case=name) if name == 'ip' else case(name)\n    if name == 'ip': {rest}",
     )
     patience = 3.0 if status == "timed out" else 250.0
     engine, *cases = bench(_plan("datetime", "ip", "quoted", patience=patience), worker)
     assert isinstance(engine, EngineRecord)
-    told = [(c.case, c.status) for c in cases if isinstance(c, CaseRecord)]
-    assert told == [("datetime", "ok"), ("ip", status), ("quoted", "ok")]
+    reported = [(c.case, c.status) for c in cases if isinstance(c, CaseRecord)]
+    assert reported == [("datetime", "ok"), ("ip", status), ("quoted", "ok")]
     assert isinstance(cases[1], CaseRecord)
     assert reason in cases[1].reason
 
 
-def test_engine_that_cannot_be_made_ready_is_reported_once() -> None:
+def test_engine_that_cannot_be_prepared_is_reported_once() -> None:
     (only,) = bench(_plan("choice", "ip"), _worker("sys.exit('cannot import it')"))
     assert isinstance(only, EngineRecord)
     assert (only.status, only.reason) == ("crashed", "exit status 1: cannot import it")
 
 
 def test_chatter_of_libraries_is_passed_over() -> None:
-    worker = _worker("print('a warning')", "tell('prepared', **about)", "case('choice')")
+    worker = _worker("print('a warning')", "emit('prepared', **about)", "case('choice')")
     assert [record.kind for record in bench(_plan("choice"), worker)] == ["engine", "case"]
 
 
-def test_our_own_engine_is_measured_in_its_process() -> None:
+def test_our_engine_is_measured_in_its_process() -> None:
     records = list(bench(_plan("choice", "anbn", "json_schema")))
     engine, *cases = records
     assert isinstance(engine, EngineRecord)
     assert engine.prepare_ms is not None
     assert engine.cached_ms is not None
-    told = [(c.case, c.status) for c in cases if isinstance(c, CaseRecord)]
-    assert told == [("choice", "ok"), ("anbn", "ok"), ("json_schema", "ok")]
+    reported = [(c.case, c.status) for c in cases if isinstance(c, CaseRecord)]
+    assert reported == [("choice", "ok"), ("anbn", "ok"), ("json_schema", "ok")]
 
 
 def test_check_compares_engines_with_ours_alone() -> None:

@@ -1,4 +1,4 @@
-"""Schemas with instances: how they are spelt, who accepts what, and what is told of it."""
+"""The schema benchmark: spellings of instances, verdicts of engines, the report."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ DEFINED = {
 #   schema                                    instance                              ordered                               because
 ORDERS = [
     (A_B,                                     {"b": 1, "a": 2},                     {"a": 2, "b": 1},                     "as the properties are declared"),
-    (A_B,                                     {"z": 0, "b": 1, "y": 0},             {"b": 1, "z": 0, "y": 0},             "others last, as they stand"),
+    (A_B,                                     {"z": 0, "b": 1, "y": 0},             {"b": 1, "z": 0, "y": 0},             "others last, in their order"),
     (NESTED,                                  {"o": {"b": 1, "a": 2}},              {"o": {"a": 2, "b": 1}},              "inside a property"),
     (NESTED,                                  {"l": [{"b": 1, "a": 2}]},            {"l": [{"a": 2, "b": 1}]},            "inside items"),
-    (DEFINED,                                 {"v": 1, "n": {"v": 1, "n": {}}},     {"n": {"n": {}, "v": 1}, "v": 1},     "through references, also in circles"),
-    ({"allOf": [B_A], **A_B},                 {"b": 1, "a": 2},                     {"a": 2, "b": 1},                     "its own first, wherever they stand"),
+    (DEFINED,                                 {"v": 1, "n": {"v": 1, "n": {}}},     {"n": {"n": {}, "v": 1}, "v": 1},     "through references, also recursive"),
+    ({"allOf": [B_A], **A_B},                 {"b": 1, "a": 2},                     {"a": 2, "b": 1},                     "its own first, wherever they are"),
     ({"anyOf": [B_A, A_B]},                   {"a": 1, "b": 2},                     {"b": 2, "a": 1},                     "the first mention counts"),
-    ({"if": B_A, "then": A_B},                {"a": 1, "b": 2},                     {"b": 2, "a": 1},                     "conditions speak of the same value"),
+    ({"if": B_A, "then": A_B},                {"a": 1, "b": 2},                     {"b": 2, "a": 1},                     "conditions apply to the same value"),
     ({"patternProperties": {"^o": A_B}},      {"ox": {"b": 1, "a": 2}},             {"ox": {"a": 2, "b": 1}},             "names that fit a pattern"),
     ({"additionalProperties": A_B},           {"x": {"b": 1, "a": 2}},              {"x": {"a": 2, "b": 1}},              "all other names"),
-    ({"prefixItems": [A_B], "items": B_A},    [{"b": 1, "a": 2}, {"a": 1, "b": 2}], [{"a": 2, "b": 1}, {"b": 2, "a": 1}], "items by their place"),
+    ({"prefixItems": [A_B], "items": B_A},    [{"b": 1, "a": 2}, {"a": 1, "b": 2}], [{"a": 2, "b": 1}, {"b": 2, "a": 1}], "items by position"),
     ({"items": [A_B], "additionalItems": B_A}, [{"b": 1, "a": 2}, {"a": 1, "b": 2}], [{"a": 2, "b": 1}, {"b": 2, "a": 1}], "as draft 7 has them"),
     ({"$ref": "https://elsewhere/x"},         {"b": 1, "a": 2},                     {"b": 1, "a": 2},                     "nothing is fetched"),
     (True,                                    {"b": 1, "a": 2},                     {"b": 1, "a": 2},                     "nothing is declared"),
@@ -85,33 +85,33 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_a_file_is_measured_in_a_process(file: Path) -> None:
-    told = list(measured(Plan(file, ("workbench",), "all-bytes")))
-    one, two, three = (record for record in told if isinstance(record, SchemaRecord))
+    records = list(measured(Plan(file, ("workbench",), "all-bytes")))
+    one, two, three = (record for record in records if isinstance(record, SchemaRecord))
     assert (one.status, two.status, three.status) == ("compiled", "refused", "refused")
     assert one.tallies["file/compact/raw"] == Tally(1, 1, 0, 1)
     assert one.ms is not None
     assert one.ms <= (one.first_ms or 0)
     assert two.keyword == "uniqueItems"
-    assert any(isinstance(record, dict) for record in told), "what memory it took"
+    assert any(isinstance(record, dict) for record in records), "memory used"
 
 
 def run(*arguments: str) -> Result:
     return CliRunner().invoke(app, ["bench", "--vocab", "all-bytes", "--peers", "none", *arguments])
 
 
-def test_command_tells_shares_and_refusals(file: Path) -> None:
+def test_command_reports_shares_and_refusals(file: Path) -> None:
     result = run("--schemas", str(file), "--only", "o")
     assert result.exit_code == 0, result.stderr
     lines = result.stdout.splitlines()
     assert lines[1].split()[2:4] == ["1", "50.0"], "one of two: 'three' has no o"
-    assert "workbench, declared order, however spelt" in result.stdout
+    assert "workbench, declared order, every spelling" in result.stdout
     assert any(line.startswith("refused    1 uniqueItems") for line in lines)
 
 
 def test_error_where_there_is_no_file() -> None:
-    result = run("--schemas", "nowhere.jsonl")
+    result = run("--schemas", "missing.jsonl")
     assert result.exit_code == 2
-    assert "there is no file 'nowhere.jsonl'" in result.stderr
+    assert "there is no file 'missing.jsonl'" in result.stderr
 
 
 def test_report_names_wrong_judgements() -> None:
@@ -127,7 +127,7 @@ def test_report_names_wrong_judgements() -> None:
         tallies={"declared/a": Tally(0, 1, 0, 0), "declared/b": Tally(1, 1, 0, 0)},
         wrong={"3": ["declared/a"], "4": ["file/a"]},
     )  # fmt: skip
-    told = report([wrong], [{"engine": "workbench", "kilobytes": 2048}])
-    assert "wrong x test 3: declared/a" in told
-    assert "test 4" not in told
-    assert "workbench, declared/a" in told, "spellings that fare differently stand apart"
+    text = report([wrong], [{"engine": "workbench", "kilobytes": 2048}])
+    assert "wrong x test 3: declared/a" in text
+    assert "test 4" not in text
+    assert "workbench, declared/a" in text, "spellings with different results have separate rows"

@@ -1,4 +1,4 @@
-"""The short table, to the letter."""
+"""The short Markdown table, character by character."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def _case(engine: str, first: float, warm: float) -> CaseRecord:
     )
 
 
-def test_fastest_peer_stands_beside_ours_and_is_marked_where_it_is_wrong() -> None:
+def test_fastest_peer_is_next_to_ours_and_marked_where_wrong() -> None:
     records: list[Record] = [
         EngineRecord(engine="workbench", version="1", vocabulary="v"),
         _case("workbench", 1.0, 0.2),
@@ -29,6 +29,6 @@ def test_fastest_peer_stands_beside_ours_and_is_marked_where_it_is_wrong() -> No
     assert row == "| ip | 1 | 0.5 (0.5×) quick\\* | – | – | 0.2 | 0.4 (2×) slow | – | – |"
 
 
-def test_case_nobody_measured_has_no_line() -> None:
+def test_unmeasured_case_has_no_row() -> None:
     lost = CaseRecord(engine="workbench", version="1", vocabulary="v", case="ip", status="not read")
     assert "| ip" not in summary([lost])

@@ -1,4 +1,4 @@
-"""The table, to the letter where it is short."""
+"""The table of the benchmark, character by character where it is short."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PEER = CaseRecord(
 )  # fmt: skip
 
 
-def test_peer_stands_below_ours_with_ratios() -> None:
+def test_peer_has_ratios() -> None:
     head, ours, peer, *_ = table([PEER, OURS]).splitlines()
     assert head.split("  ")[0] == "choice · 2 tokens"
     assert ours.split() == [
@@ -53,25 +53,25 @@ def test_peer_stands_below_ours_with_ratios() -> None:
     ]
 
 
-def test_what_a_closed_form_stores_is_told_below() -> None:
+def test_closed_form_figures_are_below_the_table() -> None:
     closed = replace(
         OURS, closed_ms=0.2, closed_first_ms=0.75, closed_told_ms=1.25, closed_edges=258_786,
         closed_bytes=35_542,
     )  # fmt: skip
     assert (
-        "\n  closed form: 0.75 ms where the vocabulary remembers nothing, 35.5 kB; 1.25 ms more to"
+        "\n  closed form: 0.75 ms with empty caches, 35.5 kB; 1.25 ms more to"
         " write out all 258,786 edges (workbench 1)\n"
     ) in table([closed])
 
 
-def test_what_could_not_be_measured_is_told_below() -> None:
+def test_failed_measurement_is_below_the_table() -> None:
     lost = CaseRecord(
         engine="peer", version="2", vocabulary="v", case="ip", status="crashed", reason="exit status -6",
     )  # fmt: skip
     assert "ip\n  crashed: exit status -6 (peer 2)\n" in table([lost])
 
 
-def test_engines_stand_first() -> None:
+def test_engines_come_first() -> None:
     fine = EngineRecord(engine="workbench", version="1", vocabulary="v", prepare_ms=20.0)
     lost = EngineRecord(
         engine="peer", version="2", vocabulary="v", status="timed out", reason="nothing for 9 s"

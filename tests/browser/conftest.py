@@ -63,7 +63,7 @@ def browser() -> Iterator[Browser]:
 
 @contextmanager
 def _served(*arguments: str) -> Iterator[str]:
-    """The address of a page in its own process.
+    """The address of a page in a separate process.
 
     Gradio's threads raise warnings, which are errors in this process.
     """
@@ -78,7 +78,7 @@ def _served(*arguments: str) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def address() -> Iterator[str]:
-    """The page, served with a small model that answers at once."""
+    """The page, served with a small model that answers immediately."""
     with _served() as url:
         yield url
 
@@ -92,7 +92,7 @@ def builtin_page() -> Iterator[str]:
 
 @dataclass
 class Visit:
-    """One visitor's tab, and what it asked for and complained about."""
+    """One visitor's tab, with its requests and its console errors."""
 
     page: Page
     #: Requests to anywhere but the page's own address; they are not let out.
@@ -100,7 +100,7 @@ class Visit:
     complaints: list[str] = field(default_factory=list)
 
     def shot(self, name: str) -> None:
-        """A picture of the page, where WORKBENCH_SHOTS asks for pictures."""
+        """Save a screenshot if WORKBENCH_SHOTS is set."""
         if os.environ.get("WORKBENCH_SHOTS"):
             ARTIFACTS.mkdir(exist_ok=True)
             self.page.screenshot(path=ARTIFACTS / f"{name}.png", full_page=True)
@@ -118,7 +118,7 @@ class Visit:
         self.page.wait_for_selector("#wb-picture .pic.main:not(.stale)", state="attached")
 
     def wait_drawn(self) -> None:
-        """Until the picture is that of this text and tab; before, an older one can be shown."""
+        """Wait until the picture is that of this text and tab; before, an older one may be shown."""
         self.page.wait_for_function(
             "wb.state.drawn && wb.state.drawn.text === wb.state.text"
             " && wb.state.drawn.tab === wb.state.tab"
@@ -126,7 +126,7 @@ class Visit:
         self.page.wait_for_selector("#wb-picture .pic:not(.stale) svg .node")
 
     def wait_run(self) -> None:
-        """Until a run is over and one of its tokens is told about."""
+        """Wait until a run is over and the facts of one of its tokens are shown."""
         self.page.wait_for_selector("#wb-run .insp:not([hidden])")
         self.page.wait_for_selector("#wb-run .halt:disabled")
 
@@ -136,7 +136,7 @@ Visitor = Callable[..., Any]
 
 @pytest.fixture
 def visit(browser: Browser, address: str) -> Visitor:
-    """A way to open the page, which fails on whatever the browser complains of."""
+    """A function that opens the page; an error in the browser fails the test."""
 
     @contextmanager
     def opened(

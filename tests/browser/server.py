@@ -1,4 +1,4 @@
-"""The page with a small model, as a process of its own: ``python -m tests.browser.server``."""
+"""The page with a small model, in a separate process: ``python -m tests.browser.server``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What axe-core finds on the page, part by part: nothing serious, in both themes, wide and narrow."""
+"""axe-core finds nothing serious in any part of the page, in both themes, wide and narrow."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-#: What keeps somebody from using the page; axe's lesser words are advice.
+#: Findings that prevent use of the page; axe's other findings are advice.
 GRAVE = {"serious", "critical"}
 
 THEMES = pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -19,7 +19,7 @@ BOTH = pytest.mark.parametrize(
 
 
 def findings(page: Any, part: str | None) -> Iterator[str]:
-    """The serious findings of axe in the page as it is, or in a part of it."""
+    """The serious findings of axe in the whole page, or in a part of it."""
     axe = pytest.importorskip(
         "axe_playwright_python.sync_playwright", reason="pip install '.[test]'"
     )

@@ -1,4 +1,4 @@
-"""An author's way: edit, mend, test, ask why, look at rules and samples (journey 1)."""
+"""An author's journey: edit, fix, test, ask why, look at rules and samples (journey 1)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def section(v: Any, name: str) -> Any:
 
 
 def opened(v: Any, text: str = LIST) -> None:
-    """The page with a grammar typed into it, all of its advice there."""
+    """The page with a typed grammar, after all of its advice is shown."""
     v.page.wait_for_function("window.wb?.state?.compiled")
     v.page.evaluate("wb.on('linted', () => { window.linted = wb.state.text; })")
     v.type_grammar(text)
@@ -48,13 +48,13 @@ def test_an_author_mends_what_lint_says(visit: Any) -> None:
         v.page.wait_for_function("wb.state.compiled?.text.includes(\"digits | 'x';\")")
         v.page.wait_for_function("wb.state.text === window.linted")
         v.page.get_by_text("nothing to mend").wait_for()
-        # all bounds at once
+        # all bounds together
         v.type_grammar("start ::= #'[0-9]+' '-' #'[ ]*';")
         problems.get_by_text("write all 2 of them").click()
         v.page.wait_for_function("wb.state.text === \"start ::= #'[0-9]{1,8}' '-' #'[ ]{0,8}';\"")
         # a grammar that cannot be read shows why, whatever is open; then what was open comes back
         section(v, "samples")
-        v.type_grammar("start ::= 'a' nobody;")
+        v.type_grammar("start ::= 'a' missing;")
         v.page.locator("#wb-sec-problems .word.no").wait_for()
         v.shot("author_error_light")
         v.type_grammar("start ::= 'a';")

@@ -1,4 +1,4 @@
-"""Methods side by side: chosen, run, stopped, sorted, opened, taken away; what does not apply says why."""
+"""Comparing methods: choose, run, stop, sort, open, export; a method that does not apply has a reason."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TIME = "?example=time&compare"
 
 
 def ready(v: Any) -> None:
-    """Until something can be compared."""
+    """Wait until the button *Compare* is enabled."""
     v.page.wait_for_selector(f"{COMPARE} .way[aria-checked]")
     v.page.wait_for_selector(f"{COMPARE} .go:enabled")
 
@@ -189,7 +189,7 @@ def test_what_does_not_apply_says_why(visit: Any) -> None:
         assert "calls itself" in v.page.inner_text(f"{COMPARE} tbody[data-name=outlines] .refused")
         assert cell(v, "automaton", "valid").startswith("✓")
         assert "finite" in v.page.inner_text(f"{COMPARE} .exact")
-        v.page.click(f"{COMPARE} .exact button:has-text('six names')")  # compares at once
+        v.page.click(f"{COMPARE} .exact button:has-text('six names')")  # compares immediately
         v.page.wait_for_function("wb.state.compiled?.ok && wb.state.text.includes('Theodore')")
         assert v.page.evaluate("document.body.dataset.view") == "compare"
         v.page.wait_for_selector(f"{COMPARE} .exact table")
@@ -279,7 +279,7 @@ def test_it_leaves_as_files_and_as_a_link(visit: Any, tmp_path: Path) -> None:
         assert v.page.input_value(f"{COMPARE} .prompts") == "at \nby\\n"
 
 
-def test_what_cannot_be_asked_is_said_before(visit: Any) -> None:
+def test_impossible_comparison_is_reported_before_it_runs(visit: Any) -> None:
     with visit(TIME) as v:
         ready(v)
         choose(v)

@@ -1,4 +1,4 @@
-"""States are moved by hand, keep their places while the grammar is edited, and go there smoothly."""
+"""States can be dragged, keep their positions while the grammar is edited, and move smoothly."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _drag(v: Any, state: str, dx: float, dy: float, *, drop: bool = True) -> Non
 
 
 def _still(v: Any) -> None:
-    """Until nothing moves."""
+    """Wait until nothing moves."""
     v.page.wait_for_function(
         f"!document.querySelector('{PIC} svg.leaving')"
         f" && !document.querySelector('{PIC} .canvas').getAnimations({{ subtree: true }}).length"

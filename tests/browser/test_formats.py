@@ -87,7 +87,7 @@ def test_a_grammar_is_converted_into_the_tab_of_another_notation(visit: Any) -> 
         assert v.page.locator("#wb-grammar .convert .sheetlet").is_hidden()
 
 
-def test_an_edit_is_told_by_a_text_gained_and_a_text_lost(visit: Any) -> None:
+def test_edit_shows_a_text_gained_and_a_text_lost(visit: Any) -> None:
     with visit("?example=time") as v:
         v.wait_run()
         v.page.click("#wb-grammar [data-section=change]")
@@ -109,7 +109,7 @@ def test_an_edit_is_told_by_a_text_gained_and_a_text_lost(visit: Any) -> None:
         box.get_by_text("the same language").wait_for()
 
 
-def test_the_style_of_a_schema_goes_with_it(visit: Any) -> None:
+def test_style_of_a_schema_is_converted_with_it(visit: Any) -> None:
     with visit("?example=time") as v:
         v.wait_run()
         choice = v.page.locator("#wb-grammar .styles select")

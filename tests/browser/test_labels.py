@@ -8,7 +8,7 @@ import pytest
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_labels_are_seen_in_pictures_and_told_of_tokens(visit: Any, dark: bool) -> None:
+def test_labels_are_in_pictures_and_in_facts_of_tokens(visit: Any, dark: bool) -> None:
     with visit("?example=koo_bullets&tab=characters", dark=dark) as v:
         v.wait_run()
         v.wait_drawn()

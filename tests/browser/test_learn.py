@@ -1,4 +1,4 @@
-"""A student's way through the lessons, in headless Chromium."""
+"""A student's journey through the lessons, in headless Chromium."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LEARN = "#wb-learn"
 
 
 def _shown(v: Any) -> None:
-    """Until a step stands there with its figure, if it has one."""
+    """Wait until a step is shown with its figure, if it has one."""
     v.page.wait_for_selector(f"{LEARN} .leaf")
     v.page.wait_for_function(
         "!document.querySelector('#wb-learn .film') ||"
@@ -26,7 +26,7 @@ def _say(v: Any) -> str:
 
 
 def _from_start(v: Any) -> None:
-    """Stops the film, which plays when it is first seen, and goes back to its first frame."""
+    """Stop the film, which plays when it is first shown, and return to its first frame."""
     v.page.click(f"{LEARN} [aria-label='First frame']")
 
 
@@ -96,7 +96,7 @@ def test_steps_turn_by_key_and_keep_their_place_in_the_address(visit: Any) -> No
         v.page.click(f"{LEARN} .shelf button:has-text('Stacks')")
         v.page.wait_for_function("location.search.includes('learn=stacks')")
         where = v.page.evaluate("location.search")
-    # what stands in the address is what another visitor sees
+    # another visitor of the address sees the same
     with visit(where, motion=True) as v:
         _shown(v)
         assert v.page.locator(f"{LEARN} .lesson h2").inner_text() == "Stacks"
@@ -185,7 +185,7 @@ def test_two_methods_part_and_a_method_says_why_it_forbids(visit: Any) -> None:
         _from_start(v)
         for _ in range(4):
             v.page.click(f"{LEARN} [aria-label='Next frame']")
-        # a tab in the place of a space and a quote: three bits, told by its shade and in words
+        # a tab instead of a space and a quote: three bits, shown by its shade and in words
         tab = v.page.locator(f"{LEARN} .rows .line").nth(1).locator(".chip").nth(2)
         assert tab.get_attribute("title") == "surprisal 3.0 bits"
         assert "b3" in (tab.get_attribute("class") or "").split()
@@ -200,7 +200,7 @@ def test_two_methods_part_and_a_method_says_why_it_forbids(visit: Any) -> None:
         assert "going by terminals forbids it" in _say(v)
 
 
-def test_a_lesson_nobody_knows_opens_the_first(visit: Any) -> None:
+def test_unknown_lesson_opens_the_first(visit: Any) -> None:
     with visit("?learn=nothing&step=99", motion=True) as v:
         _shown(v)
         assert v.page.locator(f"{LEARN} .shelf [aria-current]").count() == 1

@@ -186,7 +186,7 @@ def test_a_rule_among_the_calls_opens_among_the_states(visit: Any) -> None:
         assert chosen.inner_text() == "Around", "kept in the browser"
 
 
-def test_a_zoom_goes_to_the_next_level(visit: Any) -> None:
+def test_zoom_changes_the_level(visit: Any) -> None:
     """One turn of the wheel passes one level at most: calls, states, the rule under the pointer."""
     with visit("?example=arithmetic&tab=stack") as v:
         v.wait_run()
@@ -235,7 +235,7 @@ def test_the_tokens_over_the_machine_can_be_switched_off(visit: Any) -> None:
         assert v.page.locator(f"{MAIN} .flag").count() == 0
 
 
-def test_the_picture_follows_the_run_until_it_is_told_not_to(visit: Any) -> None:
+def test_picture_follows_the_run_until_switched_off(visit: Any) -> None:
     with visit("?example=email&tab=characters") as v:
         v.wait_run()
         v.wait_drawn()

@@ -1,4 +1,4 @@
-"""A visitor's way through the page, in headless Chromium."""
+"""A visitor's journey through the page, in headless Chromium."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_an_empty_grammar_is_no_mistake(visit: Any) -> None:
         assert v.page.locator("#wb-grammar .problems").is_hidden()
 
 
-def test_texts_are_tried_and_told_where_they_fail(visit: Any) -> None:
+def test_rejected_texts_show_where_they_fail(visit: Any) -> None:
     with visit("?example=time") as v:
         v.wait_run()
         v.page.fill("#wb-grammar .addtest input", "12:7")
@@ -129,7 +129,7 @@ def test_a_run_streams_and_a_token_tells_everything(visit: Any) -> None:
         v.shot("token_selected")
 
 
-def test_what_is_told_adds_up(visit: Any) -> None:
+def test_shown_numbers_add_up(visit: Any) -> None:
     with visit("?example=person") as v:
         v.wait_run()
         steps = v.page.evaluate("wb.state.steps")
@@ -155,7 +155,7 @@ def test_stopping_keeps_the_text_so_far(visit: Any) -> None:
         v.page.wait_for_selector("#wb-run .halt:disabled")
         assert "stopped" in v.page.locator("#wb-run .outcome").inner_text()
         assert v.page.locator("#wb-run .tok").count() > 3
-        # the model is free again at once, however quickly somebody asks
+        # the model is free again immediately, however quickly the next run is requested
         v.page.fill("#wb-run .max", "5")
         v.page.click("#wb-run .go")
         v.page.wait_for_function("wb.state.steps.length === 5 && !wb.state.running")
@@ -202,7 +202,7 @@ def test_the_keyboard_reaches_everything(visit: Any) -> None:
         assert v.page.locator("dialog[open]").count() == 0
 
 
-def test_run_asked_for_while_typing_runs_what_was_typed(visit: Any) -> None:
+def test_run_requested_while_typing_uses_the_typed_text(visit: Any) -> None:
     with visit("?example=time") as v:
         v.wait_run()
         v.page.focus("#wb-grammar textarea.text")
@@ -374,7 +374,7 @@ def test_nothing_typed_becomes_markup(visit: Any) -> None:
         assert v.page.locator("#wb-grammar img, #wb-run img, #wb-picture img").count() == 0
 
 
-def test_an_error_of_the_run_is_told_in_its_card(visit: Any) -> None:
+def test_error_of_the_run_is_shown_in_its_card(visit: Any) -> None:
     with visit("?example=time") as v:
         v.wait_run()
         v.page.evaluate(

@@ -1,4 +1,4 @@
-"""The run card: steps, tokens by hand, branches, search, both probabilities, charts, colours, the alarm."""
+"""The run card: steps, chosen tokens, branches, search, both probabilities, charts, colours, alarm."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TEXT = "wb.state.steps.map(s => s.token.text ?? '').join('')"
 
 
 def settled(v: Any) -> None:
-    """Until the next token's chances, or a token's facts, are shown and nothing is asked."""
+    """Wait until the next token's probabilities, or a token's facts, are shown and no request is open."""
     v.page.wait_for_selector("#wb-run .insp:not(.empty):not(.waiting):not([hidden])")
     v.page.wait_for_selector("#wb-run .halt:disabled")
     v.page.wait_for_selector("#wb-run .go:enabled")
@@ -208,7 +208,7 @@ def test_the_keyboard_goes_from_tokens_to_candidates_and_back(visit: Any) -> Non
         v.page.wait_for_function("wb.state.steps.length === 2")
 
 
-def test_why_a_token_is_forbidden_is_told_at_a_click(visit: Any) -> None:
+def test_click_explains_a_forbidden_token(visit: Any) -> None:
     with visit("?example=person") as v:
         v.wait_run()
         v.page.evaluate("wb.on('why', (told) => { window.told = told; })")

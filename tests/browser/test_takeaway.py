@@ -1,4 +1,4 @@
-"""What is taken away from the page, and what stays in the browser: journeys 2 and 3."""
+"""Exports of the page, and drafts in the browser: journeys 2 and 3."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ BLOCKED = (
 
 @pytest.fixture
 def visit(visit: Visitor) -> Visitor:
-    """The page, once it has read its first grammar."""
+    """The page after it has compiled its first grammar."""
 
     @contextmanager
     def opened(where: str = "", **how: Any) -> Iterator[Visit]:
@@ -51,13 +51,13 @@ def saved(v: Visit, key: str) -> Any:
 
 
 def settled(v: Visit) -> None:
-    """Until nothing streams: Gradio complains where a page is left in the middle of that."""
+    """Wait until nothing streams: Gradio reports an error if a page is left before."""
     v.page.wait_for_function("window.wb?.state.compiled && !wb.state.running")
     v.page.wait_for_load_state("networkidle")
 
 
 def again(v: Visit, search: str | None = None) -> None:
-    """Come back to the page, with another query where one is given."""
+    """Return to the page, with another query if one is given."""
     settled(v)
     if search is not None:
         v.page.evaluate(
@@ -68,13 +68,13 @@ def again(v: Visit, search: str | None = None) -> None:
 
 
 def write(v: Visit, text: str) -> None:
-    """Type a grammar and wait until it is kept."""
+    """Type a grammar and wait until it is stored."""
     v.type_grammar(text)
     v.page.wait_for_function("(text) => wb.saved.get('draft')?.text === text", arg=text)
 
 
 def file_of(v: Visit, label: str, folder: Path) -> Path:
-    """The file a button of the card gives."""
+    """The file that a button of the card downloads."""
     button = v.page.locator(".takeaway .files button").get_by_text(label, exact=True)
     v.page.wait_for_function(
         "(label) => [...document.querySelectorAll('.takeaway .files button')].some((b) => b.textContent === label && !b.disabled)",
@@ -175,7 +175,7 @@ def test_a_link_holds_all_that_was_set(visit: Visitor) -> None:
         assert v.page.evaluate("async () => wb.work.checked(await wb.linked())") == work
         assert "Nothing is stored" in v.page.inner_text(".notice")
         v.shot("link")
-        # the address says what stood there; what is typed now is a draft again
+        # the address has the earlier text; the typed text is a draft again
         write(v, "start ::= 'x';")
         assert v.page.evaluate("location.hash") == ""
 
@@ -215,7 +215,7 @@ def test_a_link_put_into_the_address_of_an_open_page_opens(visit: Visitor) -> No
         v.page.wait_for_function("wb.state.text === 'pasted' && wb.state.drawn?.tab === 'tokens'")
 
 
-def test_a_link_nobody_can_read_opens_the_page_and_says_so(visit: Visitor) -> None:
+def test_malformed_link_opens_the_page_with_a_message(visit: Visitor) -> None:
     with visit("#g=2.abc.xyz") as v:
         v.page.wait_for_selector(".notice.on")
         v.page.wait_for_function("wb.state.compiled?.ok")
@@ -288,7 +288,7 @@ def test_grammar_tests_machines_and_run_leave_as_files(visit: Visitor, tmp_path:
 # -- code -------------------------------------------------------------------------------------------
 
 
-def test_the_code_is_that_of_what_stands_on_the_page(visit: Visitor) -> None:
+def test_code_has_the_settings_of_the_page(visit: Visitor) -> None:
     with visit("?example=date") as v:
         settled(v)
         v.type_grammar("start ::= #'[0-9]{2}';")
@@ -330,7 +330,7 @@ def replay_of(v: Visit, folder: Path) -> Path:
 
 @contextmanager
 def from_disk(browser: Browser, path: Path, *, dark: bool = False) -> Iterator[Page]:
-    """The file as a stranger opens it: without a network, asking nobody, without a fault."""
+    """The file opened without a network: no requests, no errors."""
     look: Literal["dark", "light"] = "dark" if dark else "light"
     context = browser.new_context(
         offline=True, color_scheme=look, viewport={"width": 1400, "height": 1000}

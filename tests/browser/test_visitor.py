@@ -1,4 +1,4 @@
-"""The first sixty seconds: somebody opens the page, looks, breaks something, tries something."""
+"""The first sixty seconds of a visitor: open the page, look, break a rule, try a grammar."""
 
 from __future__ import annotations
 
@@ -74,10 +74,10 @@ def test_another_model_is_opened_or_says_why_not(visit: Any) -> None:
     with visit("?example=time") as v:
         v.wait_run()
         v.page.click("#wb-header button.model")
-        v.page.fill("#wb-header .openmodel input", "/nowhere/at-all")
+        v.page.fill("#wb-header .openmodel input", "/missing/model")
         v.page.keyboard.press("Enter")
         v.page.wait_for_selector("#wb-header button.model.failed")
-        assert "/nowhere" not in v.page.locator("#wb-header .models > button .name").inner_text()
+        assert "/missing" not in v.page.locator("#wb-header .models > button .name").inner_text()
         v.page.click("#wb-run .go")
         v.page.wait_for_selector("#wb-run .runerr:not([hidden])")
         v.page.click("#wb-header button.model")

@@ -1,4 +1,4 @@
-"""Why is this token blocked: from a struck token, or a test that fails, to the place in the grammar."""
+"""Why a token is forbidden: from a struck token, or a failing test, to the place in the grammar."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PLACES = "#wb-grammar .paint .place"
 
 
 def ready(v: Any) -> None:
-    """Until the page's scripts run and the grammar it opens with is read."""
+    """Wait until the page's scripts run and its first grammar is compiled."""
     v.page.wait_for_function("window.wb?.state?.compiled?.ok")
 
 
@@ -109,7 +109,7 @@ def test_from_a_test_that_fails_to_the_place_in_the_grammar(visit: Any) -> None:
         assert marked(v, "place") == []
 
 
-def test_the_page_is_told_where_there_is_no_reason(visit: Any) -> None:
+def test_missing_reason_is_shown(visit: Any) -> None:
     with visit("?example=time") as v:
         told = v.page.evaluate(
             "wb.why({ ok: false, why: 'the grammar <b>cannot</b> be read' }).textContent"
@@ -181,7 +181,7 @@ def test_typing_keeps_marks_indentation_and_text(visit: Any) -> None:
         assert marked(v, "l") == v.page.input_value(AREA).split("\n")
         caret(v, v.page.input_value(AREA).index("'['") + 1)
         v.page.keyboard.type("[")
-        assert marked(v, "place") == [], "what was said of it is no longer so"
+        assert marked(v, "place") == [], "the earlier explanation no longer holds"
         for _ in range(3):
             v.page.keyboard.press("Control+z")
         assert "::= list" in v.page.input_value(AREA)

@@ -52,7 +52,7 @@ def test_check_exits_with_0_when_all_are_accepted() -> None:
     assert run("check", "--regex", "a+", "a", "aa").exit_code == 0
 
 
-#   arguments                                              told on stderr
+#   arguments                                              reported on stderr
 WRONG = [
     (("check", "x"),                                       "expected one grammar, not 0"),
     (("check", "--regex", "a", "--example", "json", "x"),  "expected one grammar, not 2"),
@@ -67,11 +67,11 @@ WRONG = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("arguments", "told"), WRONG, ids=[" ".join(w[0][:4]) for w in WRONG])
-def test_error_exits_with_2(arguments: tuple[str, ...], told: str) -> None:
+@pytest.mark.parametrize(("arguments", "reported"), WRONG, ids=[" ".join(w[0][:4]) for w in WRONG])
+def test_error_exits_with_2(arguments: tuple[str, ...], reported: str) -> None:
     result = run(*arguments)
     assert result.exit_code == 2
-    assert told in result.stderr
+    assert reported in result.stderr
     assert result.stdout == ""
 
 
@@ -119,15 +119,15 @@ def test_draw_writes_openfst_tables_into_a_zip(tmp_path: Path) -> None:
 def test_mask_after_a_text() -> None:
     result = run("mask", "--regex", "(foo)+d", "--after", "fo", "--json")
     assert result.exit_code == 0
-    (told,) = records(result)
-    assert told["forced"] == "o"
-    assert not told["may_end"]
-    assert all(token.startswith("o") for token in told["tokens"])
+    (reported,) = records(result)
+    assert reported["forced"] == "o"
+    assert not reported["may_end"]
+    assert all(token.startswith("o") for token in reported["tokens"])
     assert run("mask", "--regex", "(foo)+d", "--after", "x").exit_code == 1
 
 
 @needs_model
-def test_generate_prints_a_line_a_step_and_the_whole() -> None:
+def test_generate_prints_a_line_for_each_step_and_a_summary() -> None:
     result = run("generate", "--example", "koo_choice", "--json")
     assert result.exit_code == 0, result.stderr
     *steps, whole = records(result)
@@ -189,7 +189,7 @@ def test_generate_error_strategy() -> None:
 
 
 @needs_model
-def test_a_healed_prompt_is_spelt_again() -> None:
+def test_healed_prompt_is_tokenized_again() -> None:
     result = run("generate", "--regex", "ain!?", "--prompt", "We took the tr", "--heal", "--json")
     assert result.exit_code == 0, result.stderr
     whole = records(result)[-1]

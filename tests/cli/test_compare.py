@@ -32,7 +32,7 @@ def test_compare_tells_a_table_and_where_texts_part() -> None:
 @needs_model
 def test_compare_as_json_has_runs_then_summaries() -> None:
     result = run(*COMPARE, "--methods", "automaton,lalr,template", "--json")
-    assert result.exit_code == 1  # there is no template for it
+    assert result.exit_code == 1  # it has no template
     found = records(result)
     assert [(r["kind"], r.get("method", r.get("contender"))) for r in found] == [
         ("run", "automaton"),
@@ -66,7 +66,7 @@ def test_compare_as_csv_tells_beside_it_what_could_not_be() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "reported"),
     [
         (("compare",), "expected one grammar, not 0"),
         (("compare", "--example", "date", "--json", "--csv"), "expected one of --json and --csv"),
@@ -77,10 +77,10 @@ def test_compare_as_csv_tells_beside_it_what_could_not_be() -> None:
         (("evaluate", "--model", "/no/such/model", "koo-a"), "/no/such/model"),
     ],
 )
-def test_error_wrong_use(arguments: tuple[str, ...], told: str) -> None:
+def test_error_wrong_use(arguments: tuple[str, ...], reported: str) -> None:
     result = run(*arguments)
     assert result.exit_code == 2
-    assert told in result.stderr
+    assert reported in result.stderr
 
 
 def test_evaluate_lists_the_experiments() -> None:
@@ -90,7 +90,7 @@ def test_evaluate_lists_the_experiments() -> None:
 
 
 @needs_model
-def test_evaluate_keeps_what_it_did_and_writes_the_page(tmp_path: Path) -> None:
+def test_evaluate_stores_results_and_writes_the_page(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     asked = ("evaluate", "koo-a", "--quick", "--out", str(tmp_path), "--page", str(page))
     first = run(*asked)

@@ -67,7 +67,7 @@ def test_programs_are_written_too(gbnf: Path) -> None:
     assert "compile_grammar(GRAMMAR)" in convert(gbnf, "--to", "xgrammar").stdout
 
 
-#   arguments                                                     told, why
+#   arguments                                                     reported, why
 WRONG = [
     ((),                                                          "expected a grammar", "nothing at all"),
     (("x.txt", "y.kbnf"),                                         "the notation of x.txt does not follow", "a name without a notation"),
@@ -76,17 +76,19 @@ WRONG = [
     (("-", "--from", "abnf", "--to", "gbnf"),                     "expected one of regex, kbnf", "none to read either"),
     (("--regex", "a", "x.gbnf", "y.lark"),                        "expected one grammar, not two", "a file and an option"),
     (("missing.gbnf", "--to", "lark"),                            "cannot read missing.gbnf", "no such file"),
-    (("--regex", "a", "no/such/folder/x.gbnf"),                   "cannot write no/such/folder/x.gbnf", "nowhere to write"),
+    (("--regex", "a", "no/such/folder/x.gbnf"),                   "cannot write no/such/folder/x.gbnf", "no target"),
     (("--example", "json", "--to", "regex"),                      "no regex can say this", "what cannot be said"),
     (("--regex", "(", "--to", "gbnf"),                            "expected ')'", "what cannot be read"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("arguments", "told", "because"), WRONG, ids=[row[-1] for row in WRONG])
-def test_error_when(arguments: tuple[str, ...], told: str, because: str) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "reported", "because"), WRONG, ids=[row[-1] for row in WRONG]
+)
+def test_error_when(arguments: tuple[str, ...], reported: str, because: str) -> None:
     result = convert(*arguments, stdin="")
     assert result.exit_code == 2, because
-    assert told in result.stderr
+    assert reported in result.stderr
 
 
 def test_a_schema_laid_out_otherwise() -> None:

@@ -72,7 +72,7 @@ def test_error_exit_status(arguments: tuple[str, ...], status: int, why: str) ->
     assert ("error: " in result.stderr) == (status == 2)
 
 
-def test_how_far_was_looked_is_told_apart() -> None:
+def test_bound_of_the_search_is_on_stderr() -> None:
     result = lint("--kbnf", str(GRAMMARS / "sql.kbnf"), "--seconds", "0.2")
     assert result.exit_code == 0
     assert result.stdout == ""

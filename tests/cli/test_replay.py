@@ -35,7 +35,7 @@ def lines(*records: object) -> str:
     return "".join(json.dumps(record) + "\n" for record in records)
 
 
-def test_a_run_that_says_its_grammar(tmp_path: Path) -> None:
+def test_run_with_its_grammar(tmp_path: Path) -> None:
     trace, out = tmp_path / "run.ndjson", tmp_path / "run.html"
     trace.write_text(lines(HEAD, STEP, {"k": "stop", "words": "done", "good": True}))
     result = run(str(trace), "-o", str(out))
@@ -46,13 +46,13 @@ def test_a_run_that_says_its_grammar(tmp_path: Path) -> None:
     assert '"words":"done"' in page
 
 
-def test_a_recorded_run_of_the_gallery_is_known_by_its_name() -> None:
+def test_recorded_run_of_the_gallery_is_found_by_its_name() -> None:
     result = run(str(GRAMMARS / "person.trace.ndjson"))
     assert result.exit_code == 0, result.stderr
     assert '"notation":"kbnf"' in result.stdout
 
 
-#   what is read                 arguments                   told
+#   what is read                 arguments                   reported
 WRONG = [
     (lines({"k": "head"}, STEP), ("-",),                     "does not name its grammar"),
     (lines(HEAD),                ("-",),                     "this run has no tokens"),
@@ -65,8 +65,8 @@ WRONG = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("given", "arguments", "told"), WRONG, ids=[row[2] for row in WRONG])
-def test_error_exits_with_2(given: str, arguments: tuple[str, ...], told: str) -> None:
+@pytest.mark.parametrize(("given", "arguments", "reported"), WRONG, ids=[row[2] for row in WRONG])
+def test_error_exits_with_2(given: str, arguments: tuple[str, ...], reported: str) -> None:
     result = run(*arguments, given=given)
     assert result.exit_code == 2
-    assert told in result.stderr
+    assert reported in result.stderr

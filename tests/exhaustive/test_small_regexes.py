@@ -12,7 +12,7 @@ from functools import cache
 
 import pytest
 
-from tests import oracles
+from tests.oracles import brute_force
 from workbench.automata.build import regex_dfa
 from workbench.automata.determinize import determinize
 from workbench.automata.operations import first_match, without_match
@@ -24,7 +24,7 @@ from workbench.syntax.regex.reader import Dialect
 
 ATOMS = ["a", "b", ".", "[^a]", ""]
 COUNTS = ["*", "+", "?", "{2}", "{1,2}"]
-TEXTS = list(oracles.texts("ab", 4))
+TEXTS = list(brute_force.texts("ab", 4))
 
 
 @cache
@@ -82,8 +82,10 @@ def test_the_stops_of_kbnf() -> None:
         whole = regex_dfa(regex)
         first, without = first_match(whole), without_match(regex)
         for text in texts:
-            assert first.accepts(text) is oracles.is_first_match(whole.accepts, text), pattern
-            assert without.accepts(text) is oracles.is_without_match(whole.accepts, text), pattern
+            assert first.accepts(text) is brute_force.is_first_match(whole.accepts, text), pattern
+            assert without.accepts(text) is brute_force.is_without_match(whole.accepts, text), (
+                pattern
+            )
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.laws.test_mask_laws import slow
-from tests.oracles import texts
+from tests.oracles.brute_force import texts
 from workbench.analysis.difference import equivalent
 from workbench.automata.code_points import fold
 from workbench.automata.to_regex import (

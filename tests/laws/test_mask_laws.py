@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from tests.grammar_oracle import GrammarOracle, brute_mask
+from tests.oracles.grammar_oracle import GrammarOracle, brute_mask
 from workbench.base.errors import BuildError, LimitError, VocabularyError
 from workbench.base.limits import LIMITS
 from workbench.base.source import Source, Span

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests import oracles
+from tests.oracles import brute_force
 from workbench.automata.build import regex_dfa
 from workbench.automata.code_points import fold
 from workbench.automata.determinize import determinize
@@ -44,8 +44,8 @@ from workbench.syntax.regex.tree import Characters
 
 pytestmark = pytest.mark.slow
 
-SHORT = list(oracles.byte_texts(b"ab", 5))
-BYTES = list(oracles.byte_texts(b"a\xc3\xa9\xff", 4))
+SHORT = list(brute_force.byte_texts(b"ab", 5))
+BYTES = list(brute_force.byte_texts(b"a\xc3\xa9\xff", 4))
 
 ATOMS = st.sampled_from(["a", "b", "c", ".", "é", "[^a]", "[a-c]", "[é-ж]", r"\w", "", "[^é]"])
 PATTERNS = st.recursive(
@@ -68,7 +68,7 @@ def machine(pattern: str) -> Dfa:
 def test_a_machine_accepts_what_re_matches(pattern: str, texts: list[str]) -> None:
     dfa = machine(pattern)
     for text in texts:
-        assert dfa.accepts(text.encode()) is oracles.matches(pattern, text)
+        assert dfa.accepts(text.encode()) is brute_force.matches(pattern, text)
 
 
 @st.composite
@@ -118,7 +118,7 @@ def test_every_state_of_a_machine_is_coaccessible(nfa: Nfa) -> None:
     dfa = determinize(nfa)
     for text in SHORT:
         if not dfa.is_empty and dfa.run(text) != DEAD:
-            assert oracles.is_viable(dfa.accepts, text, b"ab", len(dfa))
+            assert brute_force.is_viable(dfa.accepts, text, b"ab", len(dfa))
 
 
 @given(nfas())
@@ -174,8 +174,8 @@ def test_first_and_without_match_by_their_definitions(pattern: str) -> None:
     whole = regex_dfa(regex)
     first, without = first_match(whole), without_match(regex)
     for text in BYTES:
-        assert first.accepts(text) is oracles.is_first_match(whole.accepts, text)
-        assert without.accepts(text) is oracles.is_without_match(whole.accepts, text)
+        assert first.accepts(text) is brute_force.is_first_match(whole.accepts, text)
+        assert without.accepts(text) is brute_force.is_without_match(whole.accepts, text)
 
 
 @given(st.lists(st.binary(min_size=1, max_size=4), max_size=4), st.binary(max_size=12))
@@ -190,7 +190,7 @@ def test_sets_of_strings(strings: list[bytes], text: bytes) -> None:
 def test_substrings_are_the_pieces(data: bytes, text: bytes) -> None:
     dfa = substrings(data)
     assert dfa.accepts(text) is (text in data)
-    assert all(dfa.accepts(piece) for piece in oracles.pieces(data))
+    assert all(dfa.accepts(piece) for piece in brute_force.pieces(data))
 
 
 @given(

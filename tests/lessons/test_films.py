@@ -1,4 +1,4 @@
-"""What the films show, frame by frame, against what was worked out by hand."""
+"""The films' frames compared with results worked out manually."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from workbench.app.lessons.automaton_films import closure, moved, partitions, subset_steps
 from workbench.app.lessons.composition_films import alive_pairs, compose_steps
 from workbench.app.lessons.films import film
-from workbench.app.lessons.index_films import walk
+from workbench.app.lessons.index_films import read_states
 from workbench.app.lessons.lesson import Film, Frame, Kind, LessonError
 from workbench.app.lessons.stack_films import Tree, tree_of
 from workbench.app.lessons.world import World
@@ -53,7 +53,7 @@ def test_the_character_just_read_is_marked_and_the_next_one() -> None:
     assert (rows[-1].now, rows[-1].next) == (3, -1)
 
 
-def test_a_text_that_is_not_read_to_its_end_says_where_it_fails() -> None:
+def test_rejected_text_shows_where_it_fails() -> None:
     made = _made("characters", FOO, "fod")
     assert _lit(made) == [("0",), ("1",), ("2",), ()]
     assert made.frames[-1].say == "No edge for d leaves state 2: the text is rejected."
@@ -76,7 +76,7 @@ def test_a_nondeterministic_machine_is_in_several_states() -> None:
 
 
 def test_the_subset_construction_of_figure_2() -> None:
-    # by hand, from Koo et al., Figure 2: {0,3} –a→ {1,2,3,4} –a→ {1,3,4} –a→ itself, –b→ {1}
+    # worked out from Koo et al., Figure 2: {0,3} –a→ {1,2,3,4} –a→ {1,3,4} –a→ itself, –b→ {1}
     steps = [
         (set(s.source), chr(s.byte), set(s.target), s.is_new)
         for s in subset_steps(World(regex="a+|ab").nfa)
@@ -110,7 +110,7 @@ REGEXES = st.recursive(
 
 @settings(max_examples=40, deadline=None)
 @given(REGEXES, st.text("abc", max_size=6))
-def test_the_construction_told_aloud_accepts_what_the_engine_accepts(regex: str, text: str) -> None:
+def test_construction_accepts_what_the_engine_accepts(regex: str, text: str) -> None:
     world = World(regex=regex)
     nfa, here = world.nfa, closure(world.nfa, {world.nfa.initial})
     edges = {(s.source, s.byte): s.target for s in subset_steps(nfa)}
@@ -185,7 +185,7 @@ def test_algorithm_1_adds_a_cycle_a_token() -> None:
 
 
 def test_the_composition_of_figure_5() -> None:
-    # pairs by hand: trie states are 1 = o, 2 = f, 3 = fo, 4 = foo
+    # pairs, worked out: trie states are 1 = o, 2 = f, 3 = fo, 4 = foo
     pairs = [pair for pair, _ in compose_steps(FOO.dfa, merged_detokenizer(FOO.words))]
     assert pairs == [(0, 0), (1, 0), (1, 2), (2, 1), (2, 3), (3, 0), (3, 4), (4, 0)]
     made = _made("composition", FOO)
@@ -195,7 +195,7 @@ def test_the_composition_of_figure_5() -> None:
     assert [view.lit for view in made.frames[5].views] == [("2",), ("3",), ("2-3",), ()]
 
 
-def test_pairs_that_lead_nowhere_are_told() -> None:
+def test_dead_pairs_are_named() -> None:
     world = World(regex="xyz|xw", tokens=("x", "y", "w"))
     steps = list(compose_steps(world.dfa, merged_detokenizer(world.words)))
     alive = alive_pairs(world.dfa, [edge for _, found in steps for edge in found])
@@ -241,8 +241,8 @@ def test_the_index_of_willard_and_louf() -> None:
 
 
 def test_a_walk_stops_where_a_token_fails() -> None:
-    assert walk(FOO.dfa, 0, b"for") == [0, 1, 2]
-    assert walk(FOO.dfa, 0, b"food") == [0, 1, 2, 3, 4]
+    assert read_states(FOO.dfa, 0, b"for") == [0, 1, 2]
+    assert read_states(FOO.dfa, 0, b"food") == [0, 1, 2, 3, 4]
 
 
 def test_taken_tokens_move_the_machine_and_change_the_mask() -> None:
@@ -252,7 +252,7 @@ def test_taken_tokens_move_the_machine_and_change_the_mask() -> None:
     assert allowed == [{"f", "foo", "food"}, {"oo"}, {"f", "foo", "food"}, {"end"}]
 
 
-def test_a_forbidden_token_says_why() -> None:
+def test_forbidden_token_has_a_reason() -> None:
     made = _made("tokens", FOO, tuple(FOO.vocabulary.ids("foo", "for")))
     assert made.frames[-1].say == "for is not allowed: reads fo, then needs 'o'."
 
@@ -282,7 +282,7 @@ def test_the_stack_of_anbn_grows_and_shrinks() -> None:
     made = _made("stack", ANBN, "aaabbb")
     place = "S → a S • b"
     heights = [_row(frame, "stack").count(place) for frame in made.frames]
-    # the first a is read by the outermost S, which nobody called
+    # the first a is read by the outermost S, which no rule called
     assert heights == [0, 0, 1, 2, 1, 0, 0, 0]
     assert made.frames[-1].good is True
 
@@ -300,7 +300,7 @@ def test_a_machine_that_guesses_has_several_stacks() -> None:
 
 
 def test_a_stack_symbol_names_the_call_that_is_waited_for() -> None:
-    # one state stands behind both alternatives of item; what waits is the one with the list
+    # both alternatives of item share one state; the pending call is that of the list
     world = World(kbnf="list ::= '[' item (',' item)* ']'; item ::= list | 'x';", start="list")
     made = _made("rules", world, "[[x")
     assert _row(made.frames[3], "stack") == ("S", "list → [ item • ]", "item → list •")
@@ -353,12 +353,12 @@ def test_any_figure_of_the_paper_can_be_named() -> None:
     assert len(_made("figure", FOO, name="domino-4").graphs[0].nodes) == 3
 
 
-def test_error_for_a_figure_nobody_knows() -> None:
+def test_error_for_an_unknown_figure() -> None:
     with pytest.raises(LessonError, match="expected a figure, not 'pumping'"):
         _made("pumping", FOO)
 
 
 def test_error_for_settings_a_figure_does_not_have() -> None:
-    with pytest.raises(LessonError, match="the figure 'subsets' cannot be made") as told:
+    with pytest.raises(LessonError, match="the figure 'subsets' cannot be made") as reported:
         _made("subsets", FOO, text="a")
-    assert told.value.hint == "it has no settings"
+    assert reported.value.hint == "it has no settings"

@@ -1,4 +1,4 @@
-"""What the films of decoding methods show, frame by frame, against what was worked out by hand."""
+"""The frames of films of decoding methods compared with results worked out manually."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_two_methods_part_at_the_first_bridge_token() -> None:
     assert greedy.bits[2] == pytest.approx(3)
 
 
-def test_error_for_no_methods_and_for_one_nobody_knows() -> None:
+def test_error_for_no_methods_and_for_an_unknown_one() -> None:
     with pytest.raises(LessonError, match="expected methods"):
         _made("side by side", AB, methods=[])
     with pytest.raises(WorkbenchError, match="there is no method 'magic'"):
@@ -66,7 +66,7 @@ def test_a_draft_is_refused_where_the_target_doubts_it() -> None:
     assert _row(made.frames[1], "text") == ("{", "name", ":·", "ann")
 
 
-def test_error_for_a_strategy_nobody_knows_and_for_nothing_to_learn_from() -> None:
+def test_error_for_an_unknown_strategy_and_for_no_warm_up() -> None:
     with pytest.raises(LessonError, match="expected plain, skipping"):
         _made("passes", AB, strategy="guessing")
     with pytest.raises(LessonError, match="expected warm"):
@@ -107,7 +107,7 @@ def test_the_parser_prunes_level_by_level() -> None:
 # -- tokens under a method, and asking ----------------------------------------------------------
 
 
-def test_a_parser_says_which_terminals_may_come() -> None:
+def test_parser_row_has_the_accepted_terminals() -> None:
     made = _shipped("terminals", 0)
     assert [_row(frame, "in terminal") for frame in made.frames[:4]] == [
         ("none",),
@@ -133,7 +133,7 @@ def test_the_walk_of_a_trie_passes_over_what_cannot_be_read() -> None:
     assert made.frames[1].say == "1 cannot be read: 3 tokens are skipped."
     # 1 ; b ba bar bar; f fo foo food for o
     assert made.frames[-1].say == "12 bytes tested for 14 tokens."
-    # no token begins with a or r, so that b and ba lead nowhere; o is a token
+    # no token begins with a or r, so that b and ba are dead ends; o is a token
     assert _row(made.frames[-1], "allowed") == ("bar", "bar;", "f", "fo", "foo")
 
 

@@ -22,7 +22,7 @@ BITS = Kind(
     world=World(regex="foo|f", tokens=("foo", "f"), chances={"": {"foo": 0.3, "f": 0.7}}),
 )
 POINT = World(dataclass="@dataclass\nclass P:\n    x: int\n    y: float = 0.0\n")
-STANDS_FOR = Kind("stands for", {"text": "P(x=1, y=0.0)"}, world=POINT)
+SAME_VALUE = Kind("same value", {"text": "P(x=1, y=0.0)"}, world=POINT)
 TOKENS = Kind("tokens", {"after": "foo"})
 
 
@@ -35,11 +35,11 @@ TOKENS = Kind("tokens", {"after": "foo"})
         (WRITE, "", False, "nothing has 0 characters, not 4."),
         (REJECTED, "x", True, "Right: the machine rejects x."),
         (REJECTED, "food", False, "The machine accepts it; write one that it rejects."),
-        (STANDS_FOR, "P(x=1, y=0e9)", True, "Right: both have the value P(x=1, y=0.0)."),
-        (STANDS_FOR, "P(x=1)", True, "Right: both have the value P(x=1, y=0.0)."),
-        (STANDS_FOR, "P(x=1, y=0.0)", False, "That one is in the question; find another."),
-        (STANDS_FOR, "P(x=1, y=1)", False, "Its value is P(x=1, y=1.0), not P(x=1, y=0.0)."),
-        (STANDS_FOR, "P(y=0)", False, "The machine rejects it: it fails at column 3: expected x."),
+        (SAME_VALUE, "P(x=1, y=0e9)", True, "Right: both have the value P(x=1, y=0.0)."),
+        (SAME_VALUE, "P(x=1)", True, "Right: both have the value P(x=1, y=0.0)."),
+        (SAME_VALUE, "P(x=1, y=0.0)", False, "That one is in the question; find another."),
+        (SAME_VALUE, "P(x=1, y=1)", False, "Its value is P(x=1, y=1.0), not P(x=1, y=0.0)."),
+        (SAME_VALUE, "P(y=0)", False, "The machine rejects it: it fails at column 3: expected x."),
         (CUT, "f oo food", True, "Right: 2 sequences of tokens spell this text."),
         (CUT, "  f  oo food ", True, "Right: 2 sequences of tokens spell this text."),
         (CUT, "foo food", False, "That one is in the lesson; find another."),
@@ -87,6 +87,6 @@ def test_error_for_a_text_that_is_too_long() -> None:
         question(WRITE, FOO).judge("f" * 201)
 
 
-def test_error_for_a_number_nobody_knows() -> None:
+def test_error_for_an_unknown_number() -> None:
     with pytest.raises(LessonError, match="expected a number, not 'beauty'"):
         question(Kind("number", {"of": "beauty"}), FOO).judge("1")

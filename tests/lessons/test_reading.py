@@ -1,4 +1,4 @@
-"""Lessons as files: what is wrong in one is told with its place."""
+"""Lesson files: errors are reported with their place."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from workbench.app.lessons.lesson_reader import read_lesson
-from workbench.app.lessons.world import World, spelt
+from workbench.app.lessons.world import World, token_bytes
 from workbench.base.errors import WorkbenchError
 
 GOOD = """
@@ -58,12 +58,12 @@ def test_a_step_with_its_own_language_keeps_the_tokens(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "reported"),
     [
         ('title = "T"', "", "mine.toml: expected a text as 'title'"),
         ('title = "S"', "", "mine.toml: step 1: expected a text as 'title'"),
         ("[[steps]]", "[steps]", r"expected at least one \[\[steps\]\]"),
-        ("title = \"T\"", 'title = "T', "mine.toml: this is no TOML"),
+        ("title = \"T\"", 'title = "T', "mine.toml: this is not TOML"),
         ('aim =', "goal = 1\naim =", "the lesson has no 'goal'"),
         ('"characters"', '"chars"', "step 1: expected a figure, not 'chars'"),
         ('ask = "How many?", ', "", "expected 'ask', a sentence, in the question"),
@@ -74,32 +74,32 @@ def test_a_step_with_its_own_language_keeps_the_tokens(tmp_path: Path) -> None:
         ("figure =", "figur = 1\nfigure =", "a step has no 'figur'"),
     ],
 )  # fmt: skip
-def test_error_told_with_its_place(tmp_path: Path, old: str, new: str, told: str) -> None:
+def test_error_has_its_place(tmp_path: Path, old: str, new: str, reported: str) -> None:
     assert old in GOOD
-    with pytest.raises(WorkbenchError, match=told):
+    with pytest.raises(WorkbenchError, match=reported):
         _read(tmp_path, GOOD.replace(old, new, 1))
 
 
 def test_bytes_in_tokens() -> None:
-    assert spelt("<0xC3>") == b"\xc3"
-    assert spelt("é<0x21>") == "é!".encode()
+    assert token_bytes("<0xC3>") == b"\xc3"
+    assert token_bytes("é<0x21>") == "é!".encode()
 
 
 @pytest.mark.parametrize(
-    ("chances", "told"),
+    ("chances", "reported"),
     [
         ({"": {"a": 0.5}}, "add up to 1"),
         ({"": {"z": 1.0}}, "expected tokens of the step"),
     ],
 )
 def test_error_when_chances_are_no_distribution(
-    chances: dict[str, dict[str, float]], told: str
+    chances: dict[str, dict[str, float]], reported: str
 ) -> None:
-    with pytest.raises(WorkbenchError, match=told):
+    with pytest.raises(WorkbenchError, match=reported):
         World(regex="a", tokens=("a", "b"), chances=chances).model  # noqa: B018  # made when asked
 
 
-def test_error_when_a_world_lacks_what_is_asked_of_it() -> None:
+def test_error_when_a_world_lacks_a_part() -> None:
     with pytest.raises(WorkbenchError, match="expected a regex or a grammar in this step"):
         World().grammar  # noqa: B018
     with pytest.raises(WorkbenchError, match="expected tokens"):

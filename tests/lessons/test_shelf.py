@@ -21,7 +21,7 @@ def _step(name: str, number: int) -> Step:
     return lessons()[name].steps[number]
 
 
-def test_the_lessons_stand_in_their_order() -> None:
+def test_lessons_are_in_their_order() -> None:
     assert tuple(lessons()) == ORDER
     assert all(isinstance(one, Lesson) and one.name == name for name, one in lessons().items())
 
@@ -32,7 +32,7 @@ def test_error_when_there_is_no_such_lesson() -> None:
 
 
 @pytest.mark.parametrize(("name", "number"), STEPS)
-def test_a_step_says_where_it_is_from_and_shows_something(name: str, number: int) -> None:
+def test_step_has_a_source_and_content(name: str, number: int) -> None:
     step = _step(name, number)
     assert step.title
     assert step.source
@@ -100,7 +100,7 @@ ANSWERS: dict[tuple[str, int], tuple[set[str] | str, set[str] | str]] = {
     ("terminals", 0): ({"("}, {"(", "o(1"}),
     ("terminals", 1): ({"r(4"}, {"r"}),
     ("terminals", 2): ({"bar  (  456  )", "foo  (  123  )"}, {"fo  o(1  2  3  )"}),
-    # f 1, fo 2, foo 3, food 4, for 3, b 1, ba 2, bar 3, bar; 4, and five that fail at once
+    # f 1, fo 2, foo 3, food 4, for 3, b 1, ba 2, bar 3, bar; 4, and five that fail at their first byte
     ("online", 0): ("28", "31"),
     # the five ways out of the root, and two below 1
     ("online", 1): ("7", "5"),
@@ -266,7 +266,7 @@ REDRAWN = [
 def test_a_lesson_shows_the_figure_of_the_paper(
     name: str, number: int, place: int, drawn: str
 ) -> None:
-    # those figures are compared with data written by hand in tests/drawing/test_figures.py
+    # those figures are compared with manually written data in tests/drawing/test_figures.py
     step = _step(name, number)
     assert step.figure is not None
     mine, theirs = film(step.figure, step.world).graphs[place], figure(drawn)

@@ -1,4 +1,4 @@
-"""The worked tables against rows written by hand."""
+"""The computed tables compared with manually written rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from workbench.app.lessons.lesson import Kind, LessonError
 from workbench.app.lessons.lesson_reader import lessons
 from workbench.app.lessons.lesson_tables import table
-from workbench.app.lessons.merge_films import cut_ways
+from workbench.app.lessons.merge_films import tokenizations
 from workbench.app.lessons.world import World
 from workbench.drawing.transducers import detokenizer, merged_detokenizer
 from workbench.vocabulary.vocabulary import Vocabulary
@@ -101,9 +101,9 @@ def test_live_rules_follow_the_brackets() -> None:
     assert rules == ["list"] * 4 + ["list ▸ item ▸ list"] * 2 + ["list"] * 2
 
 
-def test_every_way_to_cut_a_text() -> None:
-    assert cut_ways(FOO, "foofood") == [(b"foo", b"food"), (b"f", b"oo", b"food")]
-    assert cut_ways(FOO, "fod") == []
+def test_every_tokenization_of_a_text() -> None:
+    assert tokenizations(FOO, "foofood") == [(b"foo", b"food"), (b"f", b"oo", b"food")]
+    assert tokenizations(FOO, "fod") == []
 
 
 def test_algorithm_3_on_the_machine_of_the_article() -> None:
@@ -238,7 +238,7 @@ def test_what_asking_about_every_token_costs() -> None:
     rows = _rows("online", 0)
     assert rows[-1] == ("together", "", "16", "")
     assert ("12", "1", "2", "✗") in rows
-    # every token fails at once but those that begin like foo or bar; the trie shares first bytes
+    # every token fails at its first byte, except those that begin like foo or bar; the trie shares first bytes
     counts = [[int(cell.replace(",", "")) for cell in row[1:]] for row in _rows("online", 1)]
     first_bytes = len({token[0] for token in Vocabulary.load("builtin").tokens if token})
     assert all(first_bytes <= trie < flat for flat, trie in counts)
@@ -257,7 +257,7 @@ def test_the_likeliest_tokens_alone() -> None:
 def test_passes_of_the_same_text() -> None:
     assert [row[1:3] for row in _rows("speculation", 0)] == [("11", "11"), ("11", "7")]
     rows = _rows("speculation", 2)
-    # by hand: with s = 1 the passes write 3, 1, 3 and 2 tokens; with s = 2 they write 4, 4 and 1;
+    # worked out: with s = 1 the passes write 3, 1, 3 and 2 tokens; with s = 2 they write 4, 4 and 1;
     # with more ann is found in the first pass, all but the end in the second
     assert [row[2] for row in rows] == ["11", "4", "3", "2", "2"]
     # of those tokens two are forced, and so are the two after the last pass
@@ -311,7 +311,7 @@ def test_appendix_figure_9() -> None:
     }
 
 
-def test_the_product_is_smaller_than_what_it_is_made_of() -> None:
+def test_product_is_smaller_than_its_factors() -> None:
     # aab as a, ab; ab as ab; what begins with aa is dead
     assert _rows("product", 2)[1] == ("proper", "3", "3", "2", "1")
 
@@ -372,18 +372,19 @@ def test_the_cases_of_figure_4() -> None:
     }
 
 
-def test_what_the_lesson_says_of_the_embedded_vocabulary() -> None:
+def test_figures_of_the_embedded_vocabulary() -> None:
     text = " ".join(lessons()["composition"].steps[4].paragraphs)
     words = [token for token in Vocabulary.load("builtin").tokens if token is not None]
-    told = (len(words), detokenizer(words).states, merged_detokenizer(words).states)
+    reported = (len(words), detokenizer(words).states, merged_detokenizer(words).states)
     assert (
-        "{:,} tokens of the embedded model this reduces {:,} states to {:,}".format(*told) in text
+        "{:,} tokens of the embedded model this reduces {:,} states to {:,}".format(*reported)
+        in text
     )
 
 
 def test_error_for_terminals_that_spell_nothing() -> None:
     rows = [{"score": "1", "tokens": ["x"]}]
-    with pytest.raises(LessonError, match="expected terminals that spell 'x'"):
+    with pytest.raises(LessonError, match="expected terminals that make up 'x'"):
         table(Kind("cuts", {"rows": rows, "terminals": ["y"]}), FOO)
 
 
@@ -393,7 +394,7 @@ def test_error_for_a_run_that_was_not_recorded() -> None:
             table(Kind("recorded run", {"example": name}), FOO)
 
 
-def test_what_a_type_says() -> None:
+def test_literals_of_types() -> None:
     rows = {name: "".join(cells) for name, *cells in _rows("dataclasses", 1)}
     # the texts are 1, 1.5, '1', None, [1] and (1,)
     assert rows == {
@@ -407,7 +408,7 @@ def test_what_a_type_says() -> None:
     }
 
 
-def test_what_a_call_stands_for() -> None:
+def test_value_of_a_call() -> None:
     assert [row[1:] for row in _rows("dataclasses", 0)] == [
         ("✓", "P(x=3, y=-4)"),
         ("✓", "P(x=3, y=0)"),
@@ -415,9 +416,9 @@ def test_what_a_call_stands_for() -> None:
         ("✗", "nothing"),
     ]
     # the default is filled in, a whole number is read as a float, and nothing is run
-    told = [row[2] for row in _rows("dataclasses", 3)]
-    assert told[:2] == ["P(c=C.RED, w=1.0)", "P(c=C.RED, w=2.0)"]
-    assert told[2:] == ["nothing"] * 3
+    reported = [row[2] for row in _rows("dataclasses", 3)]
+    assert reported[:2] == ["P(c=C.RED, w=1.0)", "P(c=C.RED, w=2.0)"]
+    assert reported[2:] == ["nothing"] * 3
 
 
 def test_what_schemas_accept() -> None:

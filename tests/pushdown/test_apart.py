@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from tests.oracles.exactness.subjects import HARD, grammar
 from workbench.automata.build import regex_dfa
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import BuildError, LimitError
@@ -14,7 +15,6 @@ from workbench.base.source import Source, Span
 from workbench.grammar.gallery import Example, load_gallery
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
-from workbench.lab.bench.exactness.subjects import HARD, grammar
 from workbench.pushdown.build import build, build_apart, network_of
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner

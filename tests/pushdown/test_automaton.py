@@ -7,6 +7,7 @@ from itertools import product
 
 import pytest
 
+from tests.oracles.exactness.recogniser import Recogniser, Terms, bodies_of_grammar
 from workbench.analysis.earley import SourceRecognizer
 from workbench.analysis.outline import outline
 from workbench.analysis.redundant import redundant_advice
@@ -16,7 +17,6 @@ from workbench.base.errors import BuildError, WorkbenchError
 from workbench.base.limits import LIMITS
 from workbench.base.source import Source, Span
 from workbench.drawing.railroad import draw_railroad
-from workbench.lab.bench.exactness.recogniser import Recogniser, Terms, bodies_of_grammar
 from workbench.pushdown.build import build, context_free, network_of
 from workbench.pushdown.runner import Runner
 from workbench.syntax.grammar_tree import (

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from tests.grammar_oracle import GrammarOracle
 from tests.laws.test_mask_laws import slow, trees
-from tests.oracles import byte_texts
+from tests.oracles.brute_force import byte_texts
+from tests.oracles.grammar_oracle import GrammarOracle
 from workbench.base.errors import BuildError
 from workbench.base.limits import LIMITS
 from workbench.base.source import Source

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.grammar_oracle import GrammarOracle
+from tests.oracles.grammar_oracle import GrammarOracle
 from workbench.base.dfa import Dfa
 from workbench.base.errors import BuildError, LimitError
 from workbench.base.limits import Limits

@@ -6,7 +6,8 @@ from random import Random
 
 import pytest
 
-from tests.grammar_oracle import GrammarOracle
+from tests.oracles.exactness.subjects import HARD, grammar, regex
+from tests.oracles.grammar_oracle import GrammarOracle
 from workbench.analysis.earley import Expected, SourceRecognizer
 from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.limits import Limits
@@ -14,7 +15,6 @@ from workbench.base.source import Source
 from workbench.grammar.gallery import Example, load_gallery
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.recognition import character_start
-from workbench.lab.bench.exactness.subjects import HARD, grammar, regex
 from workbench.syntax.kbnf.kbnf_parser import parse_kbnf
 from workbench.syntax.regex.parser import parse_regex
 

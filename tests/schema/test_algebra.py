@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, assume, given, settings
 
-from tests.schema.schema_oracle import Endless, documents, instances, validates
+from tests.oracles.schema_oracle import Endless, documents, instances, validates
 from workbench.base.errors import BuildError
 from workbench.schema.algebra.subschemas import Algebra
 from workbench.schema.schema_reader import Document, schema_source

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from tests.schema.schema_oracle import Endless, documents, instances, validates
+from tests.oracles.schema_oracle import Endless, documents, instances, validates
 from workbench.analysis.random_texts import samples
 from workbench.base.errors import BuildError, LimitError
 from workbench.grammar.grammar import Grammar

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.schema.literal_oracle import spellings
+from tests.oracles.literal_oracle import spellings
 from workbench.base.dfa import Dfa
 from workbench.base.errors import LimitError, ParseError
 from workbench.base.limits import LIMITS, Limits

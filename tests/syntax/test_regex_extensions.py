@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.oracles import texts
+from tests.oracles.brute_force import texts
 from workbench.base.errors import LimitError, ParseError
 from workbench.base.limits import Limits
 from workbench.base.source import Source

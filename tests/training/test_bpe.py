@@ -36,7 +36,7 @@ def test_bridge_tokens_are_there(tokenizer: Tokenizer, bridge: str) -> None:
     assert bridge in tokenizer.get_vocab()
 
 
-def test_digits_stand_alone(tokenizer: Tokenizer) -> None:
+def test_digits_are_separate_tokens(tokenizer: Tokenizer) -> None:
     assert not [t for t in tokenizer.get_vocab() if len(t) > 1 and any(c.isdigit() for c in t)]
 
 
@@ -44,18 +44,18 @@ def test_digits_stand_alone(tokenizer: Tokenizer) -> None:
     "text",
     ['{"a": [1, 2]}\n', "  two  spaces ", "naïve café 山 🐱", "\r\n\ttab", "a\u0301 x\u00a0y", ""],
 )
-def test_texts_come_back_whole(tokenizer: Tokenizer, text: str) -> None:
+def test_texts_round_trip(tokenizer: Tokenizer, text: str) -> None:
     assert tokenizer.decode(tokenizer.encode(text).ids) == text
 
 
-def test_documents_come_back_whole(tokenizer: Tokenizer) -> None:
+def test_documents_round_trip(tokenizer: Tokenizer) -> None:
     for document in islice(mixture().documents(Random("round trip")), 300):
         ids = encode(tokenizer, document)
         assert tokenizer.decode(ids) == document.prompt + document.text
         assert ids[-1] == 0
 
 
-def test_prompt_and_text_are_encoded_apart(tokenizer: Tokenizer) -> None:
+def test_prompt_and_text_are_encoded_separately(tokenizer: Tokenizer) -> None:
     ids = encode(tokenizer, Document("x", "The colour: ", "Red"))
     assert ids == [*tokenizer.encode("The colour: ").ids, *tokenizer.encode("Red").ids, 0]
 

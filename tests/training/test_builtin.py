@@ -25,7 +25,7 @@ BY_NAME = {form.name: form for form in FORMATS}
 
 pytestmark = pytest.mark.skipif(
     not (BUILTIN / "model.safetensors").is_file(),
-    reason="the embedded model is not there yet: python -m workbench.training",
+    reason="the embedded model is missing: workbench train makes it",
 )
 
 

@@ -66,7 +66,7 @@ def test_json_person_birth_and_age_agree_and_the_prompt_names_them() -> None:
             assert value["name"] == named[1]
 
 
-def test_json_game_character_keeps_to_the_schema() -> None:
+def test_json_game_character_follows_the_schema() -> None:
     for document in some("json game character"):
         value = json.loads(document.text)
         assert list(value) == ["name", "class", "life", "mana", "equipment"]
@@ -85,8 +85,8 @@ def test_rpg_characters_have_the_listings_shape() -> None:
         assert value["armor"] in ("leather", "chainmail", "plate")
         assert value["weapon"] in ("sword", "axe", "bow")
         assert len(set(value["items"])) == 3
-        told = re.search(r"with (\d+) strength", document.prompt)
-        assert told is None or int(told[1]) == value["strength"]
+        reported = re.search(r"with (\d+) strength", document.prompt)
+        assert reported is None or int(reported[1]) == value["strength"]
 
 
 def test_xml_persons_have_the_listings_shape() -> None:
@@ -237,7 +237,7 @@ def test_gsm8k_json_has_the_listings_shape_and_ends_in_the_answer() -> None:
         assert "<<" not in text
 
 
-def test_gsm8k_prose_has_no_annotations_and_keeps_the_answer() -> None:
+def test_gsm8k_prose_has_no_annotations_and_has_the_answer() -> None:
     for question, answer in sums.problems("train")[:500]:
         prompt, text = sums.as_prose(question, answer)
         assert "<<" not in prompt + text

@@ -12,7 +12,6 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from workbench.lab.training import loop
-from workbench.lab.training.__main__ import settings_from
 from workbench.lab.training.loop import LOG, Progress, Shape, TrainSettings, rate_at, smoke
 from workbench.lab.training.train import MODEL, train
 
@@ -68,7 +67,7 @@ def test_what_is_exported_loads_with_transformers(whole: Whole) -> None:
     assert not (settings.out / "model.part").exists()
 
 
-def test_the_card_says_what_was_measured(whole: Whole) -> None:
+def test_card_has_the_measured_figures(whole: Whole) -> None:
     settings, _ = whole
     card = (settings.out / MODEL / "README.md").read_text()
     numbers = json.loads((settings.out / MODEL / "figures.json").read_text())
@@ -84,12 +83,6 @@ def test_the_rate_warms_up_holds_and_falls(tmp_path: Path) -> None:
     assert rates[10:80] == [1.0] * 70
     assert rates[90] == pytest.approx(0.5)
     assert 0 < rates[99] < 0.06
-
-
-def test_arguments_become_settings(tmp_path: Path) -> None:
-    settings = settings_from([str(tmp_path), "--steps", "7", "--seed", "3", "--resume"])
-    assert (settings.steps, settings.seed, settings.resume) == (7, 3, True)
-    assert settings_from([str(tmp_path), "--smoke"]).shape.layers == 1
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,12 @@ from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.page_files import about, release
 
 
-def test_what_runs_here_is_told_and_where_it_is_not(handlers: Handlers) -> None:
-    told = about(handlers, {})
-    versions = dict(told["versions"])
+def test_about_has_versions_and_limits(handlers: Handlers) -> None:
+    reported = about(handlers, {})
+    versions = dict(reported["versions"])
     assert versions["torch"][0].isdigit()
     assert all(version for version in versions.values())
-    assert "/" not in str(told)
+    assert "/" not in str(reported)
 
 
 def declare(monkeypatch: pytest.MonkeyPatch, *urls: str) -> None:

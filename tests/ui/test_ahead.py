@@ -23,7 +23,7 @@ def test_the_work_does_not_wait_for_its_reader() -> None:
 
     reading = ahead(work())
     assert next(reading) == 1
-    assert done.wait(30), "though nobody asked for the second item"
+    assert done.wait(30), "though the second item was not requested"
     assert list(reading) == [2]
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from workbench.grammar.notations import Notation
 
-# in a process of its own: Gradio's warnings are not ours
+# in a separate process: Gradio's warnings must not fail the tests
 ASKING = """
 import json
 from gradio_client import Client
@@ -23,7 +23,7 @@ from workbench.app.ui.serve import ServeSettings, start
 page = start(ServeSettings(port=0, quiet=True), toy_room())
 client = Client(page.local_url, verbose=False)
 NEST = 'start ::= "(" start? ")";'
-told = {
+reported = {
     "compiled": client.predict("[0-9]{2}", api_name="/compile"),
     "wrong": client.predict("start ::= 'a", "kbnf", api_name="/compile"),
     "checked": client.predict("[0-9]{2}", "regex", "1x", api_name="/check"),
@@ -44,7 +44,7 @@ told = {
     "bad": list(client.submit("a", temperature="hot", api_name="/generate")),
     "api": client.view_api(print_info=False, return_format="dict"),
 }
-print(json.dumps(told))
+print(json.dumps(reported))
 page.close()
 """
 
@@ -53,7 +53,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def aside(code: str) -> list[str]:
-    """The lines some code prints, in a process of its own."""
+    """The lines some code prints, in a separate process."""
     asked = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT
     )
@@ -62,7 +62,7 @@ def aside(code: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def told() -> Any:
+def reported() -> Any:
     return json.loads(aside(ASKING)[0])
 
 
@@ -78,64 +78,64 @@ page = start(ServeSettings(port=0, quiet=True), toy_room())
     assert "'k': 'stop'" in last
 
 
-def test_a_grammar_is_read_and_its_problems_placed(told: Any) -> None:
-    assert told["compiled"]["facts"] == ["regular", "3 states"]
-    assert told["wrong"]["problems"][0]["line"] == 1
+def test_a_grammar_is_read_and_its_problems_placed(reported: Any) -> None:
+    assert reported["compiled"]["facts"] == ["regular", "3 states"]
+    assert reported["wrong"]["problems"][0]["line"] == 1
 
 
-def test_texts_are_checked_one_or_many(told: Any) -> None:
-    assert told["checked"]["results"][0]["column"] == 2
-    assert [result["accepted"] for result in told["checked_both"]["results"]] == [False, True]
+def test_texts_are_checked_one_or_many(reported: Any) -> None:
+    assert reported["checked"]["results"][0]["column"] == 2
+    assert [result["accepted"] for result in reported["checked_both"]["results"]] == [False, True]
 
 
-def test_masks_name_tokens(told: Any) -> None:
-    assert told["mask"]["tokens"][0]["text"] == ":"
-    assert "nobody/has-it" in told["nobody"]["why"]
+def test_masks_name_tokens(reported: Any) -> None:
+    assert reported["mask"]["tokens"][0]["text"] == ":"
+    assert "nobody/has-it" in reported["nobody"]["why"]
 
 
-def test_why_a_token_is_forbidden(told: Any) -> None:
-    assert not told["explained"]["allowed"]
-    assert told["explained"]["failing"] == "x"
-    assert told["unfinished"]["token"] is None
-    assert not told["unfinished"]["allowed"]
+def test_why_a_token_is_forbidden(reported: Any) -> None:
+    assert not reported["explained"]["allowed"]
+    assert reported["explained"]["failing"] == "x"
+    assert reported["unfinished"]["token"] is None
+    assert not reported["unfinished"]["allowed"]
 
 
-def test_machines_are_drawn_without_what_only_the_page_reads(told: Any) -> None:
-    assert told["drawn"]["svg"].startswith("<svg")
-    assert told["drawn"]["states"]
-    assert "where" not in told["drawn"]
-    assert told["no_such"] == {
+def test_machines_are_drawn_without_what_only_the_page_reads(reported: Any) -> None:
+    assert reported["drawn"]["svg"].startswith("<svg")
+    assert reported["drawn"]["states"]
+    assert "where" not in reported["drawn"]
+    assert reported["no_such"] == {
         "ok": False,
         "why": "rules that call themselves need a stack: see Stack",
     }
 
 
-def test_samples_are_of_the_language_and_misses_are_not(told: Any) -> None:
-    assert len(told["samples"]["samples"]) == 3
-    assert all(text.startswith("(") for text in told["samples"]["samples"])
-    assert told["samples"]["near_misses"][0][0] not in told["samples"]["samples"]
-    assert not told["no_samples"]["ok"]
+def test_samples_are_of_the_language_and_misses_are_not(reported: Any) -> None:
+    assert len(reported["samples"]["samples"]) == 3
+    assert all(text.startswith("(") for text in reported["samples"]["samples"])
+    assert reported["samples"]["near_misses"][0][0] not in reported["samples"]["samples"]
+    assert not reported["no_samples"]["ok"]
 
 
-def test_a_run_streams_records_and_says_how_it_ended(told: Any) -> None:
-    assert told["run"][-1]["k"] == "stop"
-    assert told["run"][-1]["good"]
-    steps = [record for record in told["run"] if record["k"] == "step"]
-    assert told["run"][-1]["text"] == "".join(step["token"].get("text", "") for step in steps)
-    assert sum(record["k"] == "step" for record in told["free"]) == 3
-    assert told["bad"][-1]["k"] == "error"
-    assert "temperature" in told["bad"][-1]["message"]
+def test_run_streams_records_and_its_end(reported: Any) -> None:
+    assert reported["run"][-1]["k"] == "stop"
+    assert reported["run"][-1]["good"]
+    steps = [record for record in reported["run"] if record["k"] == "step"]
+    assert reported["run"][-1]["text"] == "".join(step["token"].get("text", "") for step in steps)
+    assert sum(record["k"] == "step" for record in reported["free"]) == 3
+    assert reported["bad"][-1]["k"] == "error"
+    assert "temperature" in reported["bad"][-1]["message"]
 
 
-def test_methods_are_compared(told: Any) -> None:
-    *runs, last = told["compared"]
+def test_methods_are_compared(reported: Any) -> None:
+    *runs, last = reported["compared"]
     assert [run["method"] for run in runs] == ["unconstrained", "automaton"]
     assert runs[1]["valid"]
     assert last["runs"] == runs
 
 
-def test_every_endpoint_is_documented_with_types_and_defaults(told: Any) -> None:
-    named = told["api"]["named_endpoints"]
+def test_every_endpoint_is_documented_with_types_and_defaults(reported: Any) -> None:
+    named = reported["api"]["named_endpoints"]
     assert set(named) == {
         "/compile",
         "/check",
@@ -158,13 +158,13 @@ def test_every_endpoint_is_documented_with_types_and_defaults(told: Any) -> None
     assert f"Literal[{known}]" in notation["python_type"]["type"]
 
 
-def test_a_program_has_every_record_of_a_run_whatever_its_places(told: Any) -> None:
-    # a client that is told differences loses its way in lists of lists, and waits for ever
-    kinds = [record["k"] for record in told["instance"]]
+def test_a_program_has_every_record_of_a_run_whatever_its_places(reported: Any) -> None:
+    # a client that gets differences misreads lists of lists, and waits forever
+    kinds = [record["k"] for record in reported["instance"]]
     assert kinds[-1] == "stop"
-    assert not any("path" in record for record in told["instance"])
+    assert not any("path" in record for record in reported["instance"])
 
 
-def test_a_style_is_asked_for_by_its_name(told: Any) -> None:
-    (result,) = told["laid_out"]["results"]
+def test_style_is_requested_by_its_name(reported: Any) -> None:
+    (result,) = reported["laid_out"]["results"]
     assert not result["accepted"]

@@ -1,4 +1,4 @@
-"""An author's questions: what is asked of a grammar is told, and bad requests are no faults."""
+"""The author's requests about a grammar, and malformed requests."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ QUESTIONS = [
 ]
 
 
-def test_lint_says_more_than_compiling_does(handlers: Handlers) -> None:
+def test_lint_has_more_advice_than_compile(handlers: Handlers) -> None:
     answer = author.lint_grammar(handlers, JSON)
-    told = [(one["severity"], one["message"], one["fix"]) for one in answer["problems"]]
-    assert told[0] == (
+    reported = [(one["severity"], one["message"], one["fix"]) for one in answer["problems"]]
+    assert reported[0] == (
         "warning",
         "this repetition of digits has no end: a model may never leave it",
         "[0-9]{1,8}",
     )
-    assert ("note", "the rule 'old' is never used", "") in told
+    assert ("note", "the rule 'old' is never used", "") in reported
     assert {one["severity"] for one in answer["problems"]} == {"warning", "note"}
 
 
-def test_how_far_was_looked_is_told(handlers: Handlers) -> None:
+def test_bound_of_the_search_is_reported(handlers: Handlers) -> None:
     answer = author.lint_grammar(
         handlers, {"text": "start ::= 'a' start 'b' | 'c' start | 'd';", "notation": "kbnf"}
     )

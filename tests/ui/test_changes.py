@@ -1,4 +1,4 @@
-"""What an edit changed, and a grammar in another notation, as the page is told them."""
+"""Answers on the effect of an edit, and conversions to other notations."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def kbnf(text: str) -> dict[str, Any]:
         ),
     ],
 )
-def test_a_shortest_text_each_way(
+def test_shortest_text_gained_and_lost(
     handlers: Handlers,
     before: dict[str, Any],
     now: dict[str, Any],
@@ -49,7 +49,7 @@ def test_a_shortest_text_each_way(
     assert answer["same"] is (gained is None and lost is None)
 
 
-def test_where_no_search_ends_the_bound_is_told(handlers: Handlers) -> None:
+def test_bound_of_an_unfinished_search_is_reported(handlers: Handlers) -> None:
     # the second writes the first's rule out once: the same language, and nothing proves it
     before = kbnf("start ::= '(' start ')' start | 'x';")
     now = kbnf("start ::= '(' ('(' start ')' start | 'x') ')' start | 'x';")
@@ -60,7 +60,7 @@ def test_where_no_search_ends_the_bound_is_told(handlers: Handlers) -> None:
 
 
 @pytest.mark.parametrize("before", [None, "text", regex("(["), {"text": 1}, {}])
-def test_a_grammar_before_that_cannot_be_read_is_told(handlers: Handlers, before: Any) -> None:
+def test_unreadable_earlier_grammar_is_reported(handlers: Handlers, before: Any) -> None:
     answer = what_changed(handlers, {**regex("a"), "before": before})
     assert answer["ok"] or answer["why"]
 
@@ -84,9 +84,7 @@ def test_a_grammar_comes_back_in_another_notation(handlers: Handlers, to: str) -
         ({**regex("a"), "to": 5}, "text"),
     ],
 )
-def test_what_cannot_be_converted_is_told(
-    handlers: Handlers, asked: dict[str, Any], why: str
-) -> None:
+def test_failed_conversion_is_reported(handlers: Handlers, asked: dict[str, Any], why: str) -> None:
     answer = convert_grammar(handlers, asked)
     assert not answer["ok"]
     assert why in answer["why"]

@@ -1,4 +1,4 @@
-"""The programs the page prints: they say what stands on the page, and run as they are printed."""
+"""The programs for download: they have the page's settings, and run as printed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ QUOTED = [
     ('say "x"',      "'say \"x\"'",       "nothing to escape"),
     ("a\nb",         '"""a\nb"""',        "lines stay lines"),
     ("\\\r\n",       "'\\\\\\r\\n'",      "a carriage return would not survive a file"),
-    ("a\u200bb",     '"a\\u200bb"',       "what cannot be seen is spelt out"),
+    ("a\u200bb",     '"a\\u200bb"',       "invisible characters are escaped"),
     ("\ud800",       '"\\ud800"',         "half a pair cannot be written to a file"),
     ("é λ 漢",       '"é λ 漢"',          "letters are letters"),
 ]  # fmt: skip
@@ -85,7 +85,7 @@ def test_settings_are_those_of_the_page() -> None:
     assert shell(asked).endswith("--seed 7 --method unconstrained --model org/model\n")
 
 
-def test_a_method_keeps_its_options() -> None:
+def test_method_has_its_options() -> None:
     asked = wanted(constraint="domino", lookahead=1)
     assert 'method="domino", k=1)' in python(asked)
     assert 'method="domino", k=1)' in transformers(asked)
@@ -94,7 +94,7 @@ def test_a_method_keeps_its_options() -> None:
     assert "k=" not in python(wanted(constraint="automaton", lookahead=1)), "it has no such option"
 
 
-def test_small_tokens_are_asked_for_everywhere() -> None:
+def test_small_tokens_are_in_every_program() -> None:
     asked = wanted(small_tokens=True, constraint="domino", lookahead=1)
     assert 'method="domino", k=1, small_tokens=True)' in python(asked)
     assert "small_tokens=True)" in transformers(wanted(small_tokens=True))
@@ -109,7 +109,7 @@ def test_an_example_in_small_tokens_is_named_where_the_run_uses_them() -> None:
     assert "--kbnf -" in shell(wanted(**sent))
 
 
-def test_an_example_is_named_where_it_stands_unchanged() -> None:
+def test_unchanged_example_is_named() -> None:
     person = GALLERY["person"]
     sent = {
         "text": person.text.rstrip(),
@@ -157,8 +157,8 @@ def ran(command: list[str], given: str = "") -> str:
 def test_the_printed_program_runs_and_obeys_the_grammar(write: Any) -> None:
     tests = [{"text": "12:30", "expect": "accept"}, {"text": "\\", "expect": "reject"}]
     written = write(wanted(prompt='It is \\"\n', tests=tests))
-    told = ran([sys.executable, "-"], written).strip().splitlines()
-    text = told[-2] if write is python else told[-1]  # perplexity comes after it
+    reported = ran([sys.executable, "-"], written).strip().splitlines()
+    text = reported[-2] if write is python else reported[-1]  # perplexity comes after it
     assert len(text) == 5
     assert text[2] == ":"
 
@@ -193,7 +193,7 @@ def test_the_client_asks_the_address_the_page_is_at() -> None:
         ({"notation": "gbnf", "text": 'top ::= "a"', "start": "top"}, 'from_gbnf(GRAMMAR, root="top")', "--start top"),
     ],
 )  # fmt: skip
-def test_what_stands_beside_a_grammar_is_said_in_each_program(
+def test_settings_of_a_grammar_are_in_each_program(
     sent: dict[str, Any], call: str, option: str
 ) -> None:
     asked = wanted(**sent)

@@ -18,7 +18,7 @@ from workbench.app.ui.compare_view import (
 )
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import ModelRoom
-from workbench.app.ui.requests import MOST_IN_ALL, CompareRequest
+from workbench.app.ui.requests import MAX_TOKENS_IN_ALL, CompareRequest
 from workbench.base.errors import WorkbenchError
 from workbench.decoding.contenders import CONTENDERS, contenders_named
 from workbench.decoding.exact_distribution import exact_comparison
@@ -41,7 +41,7 @@ def records(handlers: Handlers, **changed: Any) -> list[dict[str, Any]]:
     return list(compare_records(handlers, {**TIME, **changed}))
 
 
-def told(found: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+def reported(found: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
     return [record for record in found if record["k"] == kind]
 
 
@@ -49,17 +49,17 @@ def test_every_run_begins_writes_and_ends_in_its_turn(handlers: Handlers) -> Non
     found = records(handlers)
     assert found[0] == {"k": "head", "run": "c1"}
     assert found[-1]["k"] == "stop"
-    assert [r["r"] for r in told(found, "began")] == [0, 1, 2, 3]
-    assert [r["r"] for r in told(found, "ended")] == [0, 1, 2, 3]
+    assert [r["r"] for r in reported(found, "began")] == [0, 1, 2, 3]
+    assert [r["r"] for r in reported(found, "ended")] == [0, 1, 2, 3]
     for number in range(4):
         own = [r["k"] for r in found if r.get("r") == number]
         assert own == ["began", *["step"] * (len(own) - 2), "ended"]
 
 
-def test_a_run_is_what_its_text_says(handlers: Handlers) -> None:
+def test_run_record_agrees_with_its_text(handlers: Handlers) -> None:
     found = records(handlers)
-    for end in told(found, "ended"):
-        steps = [r for r in told(found, "step") if r["r"] == end["r"]]
+    for end in reported(found, "ended"):
+        steps = [r for r in reported(found, "step") if r["r"] == end["r"]]
         assert end["tokens"] == len(steps)
         assert end["interventions"] == sum("cut" in step for step in steps)
         assert end["forced_tokens"] == sum("forced" in step for step in steps)
@@ -69,15 +69,17 @@ def test_a_run_is_what_its_text_says(handlers: Handlers) -> None:
     assert all(json.dumps(record, allow_nan=False) for record in found)
 
 
-def test_a_method_that_does_not_apply_says_why_and_the_others_go_on(handlers: Handlers) -> None:
+def test_method_that_does_not_apply_has_a_reason_and_the_others_continue(
+    handlers: Handlers,
+) -> None:
     nested = "start ::= '(' start? ')';"
     found = records(
         handlers, text=nested, notation="kbnf", methods=["outlines", "automaton"], seeds=1
     )
-    (failed,) = told(found, "failed")
+    (failed,) = reported(found, "failed")
     assert failed["r"] == 0
     assert "calls itself" in failed["why"]
-    assert [end["r"] for end in told(found, "ended")] == [1]
+    assert [end["r"] for end in reported(found, "ended")] == [1]
 
 
 def test_a_comparison_is_stopped_by_its_name(handlers: Handlers) -> None:
@@ -86,9 +88,9 @@ def test_a_comparison_is_stopped_by_its_name(handlers: Handlers) -> None:
     handlers.stop({"run": "stopped"})
     found += list(going)
     assert not found[-1]["good"]
-    assert "verdict" not in found[-1], "not all that was asked for was compared"
-    assert told(found, "ended")[-1]["words"] == "stopped by you"
-    assert len(told(found, "began")) < 40
+    assert "verdict" not in found[-1], "not all requested runs were compared"
+    assert reported(found, "ended")[-1]["words"] == "stopped by you"
+    assert len(reported(found, "began")) < 40
 
 
 def test_at_last_two_lines_say_what_the_runs_show(handlers: Handlers) -> None:
@@ -98,7 +100,7 @@ def test_at_last_two_lines_say_what_the_runs_show(handlers: Handlers) -> None:
 
 
 def test_the_same_prompt_twice_is_one(handlers: Handlers) -> None:
-    assert len(told(records(handlers, prompts=["a", "a", "b"], seeds=1), "ended")) == 4
+    assert len(reported(records(handlers, prompts=["a", "a", "b"], seeds=1), "ended")) == 4
 
 
 @pytest.mark.parametrize(
@@ -111,12 +113,12 @@ def test_the_same_prompt_twice_is_one(handlers: Handlers) -> None:
         ({"prompts": [str(i) for i in range(11)]}, "at most 10 prompts"),
         (
             {"seeds": 30, "max_tokens": 512, "prompts": list("abcde")},
-            f"takes at most {MOST_IN_ALL:,}",
+            f"takes at most {MAX_TOKENS_IN_ALL:,}",
         ),
         ({"temperature": "hot"}, "a number as temperature"),
     ],
 )
-def test_error_for_what_nobody_can_compare(changed: dict[str, Any], message: str) -> None:
+def test_error_for_requests_that_cannot_be_compared(changed: dict[str, Any], message: str) -> None:
     with pytest.raises(WorkbenchError, match=message):
         CompareRequest.of({**TIME, **changed})
 
@@ -131,7 +133,7 @@ def test_a_budget_is_what_the_model_can_read(handlers: Handlers) -> None:
 
     room = ModelRoom("x", lambda _: Short(toy_vocabulary()), toy_vocabulary)
     sent = {**TIME, "text": "[a-z]{300}", "seeds": 1, "max_tokens": 50}
-    ended = told(
+    ended = reported(
         list(compare_records(Handlers(room), {**sent, "prompts": ["1234567890"]})), "ended"
     )
     assert {end["tokens"] for end in ended} == {3}, "the last token is never read"
@@ -168,10 +170,10 @@ def test_every_method_is_offered_under_a_heading(handlers: Handlers) -> None:
     assert sum(method["usual"] for method in methods) >= 2
 
 
-def test_a_run_again_is_the_same_tokens_with_all_that_is_known(handlers: Handlers) -> None:
+def test_repeated_run_has_the_same_tokens_with_all_fields(handlers: Handlers) -> None:
     found = records(handlers)
     for number, method in enumerate(TIME["methods"][:2]):  # type: ignore[index]
-        taken = [r for r in told(found, "step") if r["r"] == number]
+        taken = [r for r in reported(found, "step") if r["r"] == number]
         answer = compared_run(
             handlers,
             {
@@ -189,14 +191,14 @@ def test_a_run_again_is_the_same_tokens_with_all_that_is_known(handlers: Handler
         assert answer["constraint"] == method
 
 
-def test_tokens_a_mask_would_not_let_through_are_shown_without_it(handlers: Handlers) -> None:
+def test_tokens_the_mask_forbids_are_shown_without_it(handlers: Handlers) -> None:
     sent = {**TIME, "method": "automaton", "prompt": "", "prefix": [ord("x"), ord("y")]}
     answer = compared_run(handlers, sent)
     assert answer["ok"]
     assert answer["constraint"] == "unconstrained"
 
 
-def test_error_a_run_of_no_known_method(handlers: Handlers) -> None:
+def test_error_for_a_run_of_an_unknown_method(handlers: Handlers) -> None:
     answer = compared_run(handlers, {**TIME, "method": "magic"})
     assert not answer["ok"]
     assert "magic" in answer["why"]
@@ -226,7 +228,7 @@ def test_who_chooses_among_less_than_its_mask_has_no_distribution_here(handlers:
     assert "picard" not in {column["name"] for column in answer["columns"]}
 
 
-def test_texts_past_the_likeliest_are_told_together(handlers: Handlers) -> None:
+def test_texts_after_the_likeliest_are_summed(handlers: Handlers) -> None:
     answer = distribution(handlers, {**TIME, "text": "[a-z][a-e]"})
     assert answer["count"] == 130
     assert len(answer["texts"]) < 130
@@ -240,14 +242,14 @@ def test_an_infinite_language_has_no_such_distribution(handlers: Handlers) -> No
     assert "finite" in answer["why"]
 
 
-def test_a_model_that_fails_is_told(handlers: Handlers) -> None:
+def test_failing_model_is_reported(handlers: Handlers) -> None:
     class Broken(ToyModel):
         def logits(self, token_ids: Any) -> Any:
             raise WorkbenchError("the model broke")
 
     room = ModelRoom("x", lambda _: Broken(toy_vocabulary()), toy_vocabulary)
     found = list(compare_records(Handlers(room), TIME))
-    assert {record["why"] for record in told(found, "failed")} == {"the model broke"}
+    assert {record["why"] for record in reported(found, "failed")} == {"the model broke"}
     assert found[-1]["k"] == "stop"
 
 

@@ -18,9 +18,9 @@ item ::= list | #'[0-9]+';"""
 
 
 @pytest.mark.parametrize(
-    ("so_far", "token", "told", "why"),
+    ("so_far", "token", "reported", "why"),
     [
-        (b"", b"x", "needs one of [0-8]", "it fails at once"),
+        (b"", b"x", "needs one of [0-8]", "it fails at its first byte"),
         (b"1", b"4x", "needs `:` after 4", "its first character is right"),
         (b"14", None, "the text is not finished", "the end comes too early"),
         (b"14:30", None, "", "the end is allowed"),
@@ -29,8 +29,10 @@ item ::= list | #'[0-9]+';"""
         (b"xx", b"1", "no accepted text begins with this text", "a run without a mask"),
     ],
 )
-def test_why_a_token_is_forbidden(so_far: bytes, token: bytes | None, told: str, why: str) -> None:
-    assert reasons(TIME, so_far, [token]) == [told], why
+def test_why_a_token_is_forbidden(
+    so_far: bytes, token: bytes | None, reported: str, why: str
+) -> None:
+    assert reasons(TIME, so_far, [token]) == [reported], why
 
 
 def test_small_tokens_forbid_what_the_grammar_allows(handlers: Handlers) -> None:
@@ -39,21 +41,21 @@ def test_small_tokens_forbid_what_the_grammar_allows(handlers: Handlers) -> None
     ]  # fmt: skip
     sent = {"text": TIME.source.text, "so_far": b"14".hex(), "token": b":3".hex()}
     assert why(handlers, sent)["allowed"]
-    told = why(handlers, {**sent, "small_tokens": True})
-    assert told["reason"] == "the grammar allows it, but this run allows small tokens only"
-    assert not told["allowed"]
+    reported = why(handlers, {**sent, "small_tokens": True})
+    assert reported["reason"] == "the grammar allows it, but this run allows small tokens only"
+    assert not reported["allowed"]
 
 
-def test_a_character_is_told_whole_wherever_its_bytes_fail() -> None:
+def test_failing_character_is_shown_whole() -> None:
     grammar = Grammar.from_regex("ä+")
     assert reasons(grammar, b"", ["äö".encode()]) == ["needs `ä` or the end after ä"]
 
 
 def test_a_long_list_is_cut() -> None:
     grammar = Grammar.from_regex("a{190}[acegikmoqsuwyACEGIKMOQSUWY02468!#%*+,/:;=@~]")
-    (told,) = reasons(grammar, b"", [b"a" * 190 + b"b"])
-    assert told.endswith("…")
-    assert len(told) == 200
+    (reported,) = reasons(grammar, b"", [b"a" * 190 + b"b"])
+    assert reported.endswith("…")
+    assert len(reported) == 200
 
 
 def test_in_a_grammar_that_nests() -> None:
@@ -68,52 +70,52 @@ def asked(handlers: Handlers, text: str, so_far: str, token: str | None) -> Any:
     return why(handlers, sent)
 
 
-def test_the_whole_answer(handlers: Handlers) -> None:
-    told = asked(handlers, NESTED, "[1", "2 x")
-    assert told["ok"]
-    assert (told["read"], told["failing"]) == ("2", "·")
-    assert told["reason"] == "expected ',', ']' or a digit"
-    assert told["cells"] == [
+def test_full_answer(handlers: Handlers) -> None:
+    reported = asked(handlers, NESTED, "[1", "2 x")
+    assert reported["ok"]
+    assert (reported["read"], reported["failing"]) == ("2", "·")
+    assert reported["reason"] == "expected ',', ']' or a digit"
+    assert reported["cells"] == [
         {"text": "2", "is": "read"},
         {"text": "·", "is": "fails"},
         {"text": "x", "is": "after"},
     ]
-    assert [[f["rule"] for f in frames] for frames in told["stacks"]] == [
+    assert [[f["rule"] for f in frames] for frames in reported["stacks"]] == [
         ["start", "list"],
         ["start", "list", "item"],
     ]
-    places = [(p["line"], p["column"], p["what"], p["rule"]) for p in told["spans"]]
+    places = [(p["line"], p["column"], p["what"], p["rule"]) for p in reported["spans"]]
     assert places == [(2, 22, ",", "list"), (2, 35, "]", "list"), (3, 19, "[0-9]", "item")]
-    around = [(place["before"], place["behind"]) for place in told["spans"]]
+    around = [(place["before"], place["behind"]) for place in reported["spans"]]
     assert around == [("'", "'"), ("'", "'"), ("#'", "+'")]
     # the picture follows what the token read
-    assert any(len(moments) == 2 for moments in told["path"].values())
+    assert any(len(moments) == 2 for moments in reported["path"].values())
 
 
 def test_a_test_that_fails_is_a_token_after_nothing(handlers: Handlers) -> None:
-    told = asked(handlers, "[0-9]+é", "", "12x")
-    assert (told["read"], told["failing"], told["may_end"]) == ("12", "x", False)
-    assert told["stacks"] == []
-    assert [place["what"] for place in told["spans"]] == ["[0-9]", "é"]
+    reported = asked(handlers, "[0-9]+é", "", "12x")
+    assert (reported["read"], reported["failing"], reported["may_end"]) == ("12", "x", False)
+    assert reported["stacks"] == []
+    assert [place["what"] for place in reported["spans"]] == ["[0-9]", "é"]
 
 
 def test_the_end_too_early(handlers: Handlers) -> None:
-    told = asked(handlers, NESTED, "[1", None)
-    assert told["cells"] == []
-    assert told["token"] is None
-    assert told["reason"] == "list is not finished: expected ',', ']' or a digit"
+    reported = asked(handlers, NESTED, "[1", None)
+    assert reported["cells"] == []
+    assert reported["token"] is None
+    assert reported["reason"] == "list is not finished: expected ',', ']' or a digit"
 
 
-def test_bytes_that_are_no_characters_are_cells_of_their_own(handlers: Handlers) -> None:
+def test_bytes_that_are_no_characters_are_separate_cells(handlers: Handlers) -> None:
     sent = {"text": "aé", "notation": "regex", "so_far": "", "token": b"a\xc3(".hex()}
-    told = why(handlers, sent)
-    assert [(cell["text"], cell["is"]) for cell in told["cells"]] == [
+    reported = why(handlers, sent)
+    assert [(cell["text"], cell["is"]) for cell in reported["cells"]] == [
         ("a", "read"),
         ("<0xC3>", "read"),
         ("(", "fails"),
     ]
-    told = asked(handlers, "aé", "", "aè!")
-    assert [(cell["text"], cell["is"]) for cell in told["cells"]] == [
+    reported = asked(handlers, "aé", "", "aè!")
+    assert [(cell["text"], cell["is"]) for cell in reported["cells"]] == [
         ("a", "read"),
         ("è", "fails"),
         ("!", "after"),
@@ -121,16 +123,16 @@ def test_bytes_that_are_no_characters_are_cells_of_their_own(handlers: Handlers)
 
 
 def test_long_tokens_and_deep_stacks_are_cut(handlers: Handlers) -> None:
-    told = asked(handlers, NESTED, "", "[" * 300 + "x" + "y" * 100)
-    kinds = [cell["is"] for cell in told["cells"]]
+    reported = asked(handlers, NESTED, "", "[" * 300 + "x" + "y" * 100)
+    kinds = [cell["is"] for cell in reported["cells"]]
     assert (kinds[0], kinds[-1]) == ("more", "more")
     assert (kinds.count("read"), kinds.count("fails"), kinds.count("after")) == (40, 1, 24)
-    assert len(told["stacks"][0]) == 24
-    assert told["left_out"][0] > 500
+    assert len(reported["stacks"][0]) == 24
+    assert reported["left_out"][0] > 500
 
 
 @pytest.mark.parametrize(
-    ("sent", "told"),
+    ("sent", "reported"),
     [
         ({"text": "(", "notation": "regex", "so_far": ""}, "cannot be read"),
         ({"text": "a", "notation": "regex", "so_far": "zz"}, "hexadecimal"),
@@ -143,15 +145,15 @@ def test_long_tokens_and_deep_stacks_are_cut(handlers: Handlers) -> None:
         ({"notation": 5}, "expected one of"),
     ],
 )
-def test_error_becomes_a_sentence(handlers: Handlers, sent: dict[str, Any], told: str) -> None:
+def test_error_becomes_a_sentence(handlers: Handlers, sent: dict[str, Any], reported: str) -> None:
     answer = why(handlers, sent)
     assert not answer["ok"]
-    assert told in answer["why"]
+    assert reported in answer["why"]
 
 
 def test_notes_for_a_list_of_tokens(handlers: Handlers) -> None:
     sent = {"text": "[0-8]{2}", "notation": "regex", "so_far": "31", "tokens": ["61", None]}
-    told = ["needs one of [0-8]", "the text is not finished"]
-    assert explain_tokens(handlers, sent)["reasons"] == told
+    reported = ["needs one of [0-8]", "the text is not finished"]
+    assert explain_tokens(handlers, sent)["reasons"] == reported
     assert explain_tokens(handlers, {**sent, "so_far": "zz"})["reasons"] == []
     assert explain_tokens(handlers, {**sent, "tokens": [5]})["reasons"] == []

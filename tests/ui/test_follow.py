@@ -20,11 +20,11 @@ def test_a_token_passes_the_states_of_its_bytes() -> None:
     assert place.stack == ()
 
 
-def test_the_rules_that_read_the_token_are_listed() -> None:
+def test_rules_that_read_the_token() -> None:
     sums = "start ::= term ('+' term)*; term ::= factor ('*' factor)*; factor ::= #'[0-9]+';"
     run = follower(sums, Notation.KBNF)
     assert run.take(b"1").stack == ("start",)
-    # after a digit any of the three rules may continue: the one that reads the token is listed
+    # after a digit any of the three rules may continue: the one that reads the token counts
     assert run.take(b"*").stack == ("start", "term")
     run.take(b"2")
     assert run.take(b"3").stack == ("start", "term", "factor")
@@ -61,7 +61,7 @@ def test_the_stack_before_and_after_a_token() -> None:
     assert (back[0]["depth"], back[1]["depth"]) == (1, 0)
 
 
-def test_other_derivations_of_a_text_are_listed() -> None:
+def test_other_configurations_of_a_text() -> None:
     run = follower("start ::= a | b; a ::= 'x' a? 'y'; b ::= 'x' b? 'z';", Notation.KBNF)
     run.take(b"x")
     before, after = run.take(b"xy").path["stacks"]
@@ -75,7 +75,7 @@ def test_no_state_inside_a_character_is_passed() -> None:
     whole = run.take("äx".encode()).path["characters"]
     assert len(whole) == 3
     half = follower("[äöü]x").take("ä".encode()[:1]).path["characters"]
-    assert len(half) == 2, "a token that ends inside a character ends at that state"
+    assert len(half) == 2, "the token ends inside a character"
 
 
 def test_a_regex_that_explodes_is_followed_as_it_is_read() -> None:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from workbench.app.ui.handlers import Handlers, encoded
-from workbench.app.ui.pictures import MOST_ROWS
+from workbench.app.ui.pictures import MAX_ROWS
 from workbench.drawing.drawable import Machine
 
 NESTED = "start ::= '(' start? ')';"
@@ -23,11 +23,11 @@ def test_the_page_opens_with_the_gallery(handlers: Handlers) -> None:
 
 
 @pytest.mark.parametrize("name", ["no_such", "../person", "x" * 100, 7])
-def test_error_an_example_nobody_has(handlers: Handlers, name: object) -> None:
+def test_error_for_an_unknown_example(handlers: Handlers, name: object) -> None:
     assert handlers.example({"name": name}).keys() == {"fault"}
 
 
-def test_a_regex_is_told_with_its_facts(handlers: Handlers) -> None:
+def test_regex_has_facts(handlers: Handlers) -> None:
     answer = handlers.compile({"text": "[a-f]+", "notation": "regex"})
     assert answer["ok"]
     assert answer["facts"] == ["regular", "2 states"]
@@ -47,7 +47,7 @@ def test_a_grammar_that_nests_has_no_character_automaton(handlers: Handlers) -> 
     ("text", "notation", "place"),
     [("ab[0-9", "regex", (1, 3)), ("a ::= b;\n", "kbnf", None), ("start ::= 'a\n", "kbnf", None)],
 )
-def test_error_a_grammar_is_told_with_its_place(
+def test_error_of_a_grammar_has_its_place(
     handlers: Handlers, text: str, notation: str, place: tuple[int, int] | None
 ) -> None:
     answer = handlers.compile({"text": text, "notation": notation})
@@ -75,7 +75,7 @@ def test_error_what_no_browser_sends(handlers: Handlers) -> None:
     assert handlers.recorded({"example": "../../etc/passwd"}) == ""
 
 
-def test_texts_are_tried_and_told_where_they_fail(handlers: Handlers) -> None:
+def test_rejected_texts_have_the_place_where_they_fail(handlers: Handlers) -> None:
     sent = {"text": "[0-9]{2}:[0-9]{2}", "notation": "regex", "texts": ["12:34", "12:x4", "12:"]}
     good, bad, short = handlers.check(sent)["results"]
     assert good["accepted"]
@@ -85,8 +85,10 @@ def test_texts_are_tried_and_told_where_they_fail(handlers: Handlers) -> None:
 
 
 def test_a_text_fails_in_characters_not_bytes(handlers: Handlers) -> None:
-    (told,) = handlers.check({"text": "äö+x", "notation": "regex", "texts": ["äöüx"]})["results"]
-    assert told["offset"] == 2
+    (reported,) = handlers.check({"text": "äö+x", "notation": "regex", "texts": ["äöüx"]})[
+        "results"
+    ]
+    assert reported["offset"] == 2
 
 
 _REGEX = {"text": "(Ada|name)+", "notation": "regex"}
@@ -144,7 +146,7 @@ def test_a_large_machine_is_shown_in_part_around_a_state(handlers: Handlers) -> 
 def test_a_machine_as_a_table(handlers: Handlers) -> None:
     answer = handlers.draw({"text": "ab|c", "notation": "regex", "tab": "table"})
     assert answer["heads"] == ["state", "reads", "goes to"]
-    assert len(answer["rows"]) <= MOST_ROWS
+    assert len(answer["rows"]) <= MAX_ROWS
     assert all(len(row) == 5 for row in answer["rows"])
     assert "→" in answer["rows"][0][2]
     # the state in which the text may end, and nothing more is read
@@ -177,7 +179,7 @@ def test_every_example_of_the_gallery_opens(handlers: Handlers) -> None:
         assert verdicts == wanted[:50], example["name"]
 
 
-def test_advice_is_told_beside_a_grammar_that_works(handlers: Handlers) -> None:
+def test_working_grammar_has_advice(handlers: Handlers) -> None:
     answer = handlers.compile({"text": "a[0-9]+", "notation": "regex"})
     assert answer["ok"]
     (advice,) = answer["problems"]

@@ -20,7 +20,7 @@ BULLETS = r"a(\n\* (?P<PARAGRAPH_TOKEN>)+){2}"
 NESTED = "start ::= '(' start ')' | #'(?P<TEXT_TOKEN>)';"
 
 
-def test_a_run_stands_in_the_states_of_the_picture() -> None:
+def test_run_is_in_states_of_the_picture() -> None:
     compiled = compile_text(BULLETS, Notation.REGEX)
     drawn = {node.id for node in compiled.graph(Machine.CHARACTERS).nodes}
     constraint = compiled.constraint(WORDS)
@@ -35,7 +35,7 @@ def test_a_run_stands_in_the_states_of_the_picture() -> None:
     assert passed[3][0] == passed[3][1]
 
 
-def test_a_run_stands_on_the_stack() -> None:
+def test_run_has_a_stack() -> None:
     compiled = compile_text(NESTED, Notation.KBNF)
     follower = following(compiled, compiled.constraint(WORDS), WORDS.ids("(", "("))
     assert follower.take(b"").stack == ("start", "start")
@@ -43,21 +43,21 @@ def test_a_run_stands_on_the_stack() -> None:
 
 def test_a_run_is_recorded_to_its_end(handlers: Handlers) -> None:
     sent: dict[str, Any] = {"text": r"x(?P<PARAGRAPH_TOKEN>){3}", "notation": "regex", "run": "r"}
-    told = list(run_records(handlers, sent))
-    steps = [record for record in told if record["k"] == "step"]
-    assert told[-1]["good"]
+    reported = list(run_records(handlers, sent))
+    steps = [record for record in reported if record["k"] == "step"]
+    assert reported[-1]["good"]
     assert all(step["path"] for step in steps)
     assert [step["label"] for step in steps if "label" in step] == ["PARAGRAPH_TOKEN"] * 3
 
 
-def test_what_is_told_of_a_state_behind_a_label(handlers: Handlers) -> None:
+def test_state_after_a_label(handlers: Handlers) -> None:
     sent = {"text": BULLETS, "notation": "regex", "tab": "characters"}
     graph = compile_text(BULLETS, Notation.REGEX).graph(Machine.CHARACTERS)
     behind = next(e.target for e in graph.edges if "terminal" in e.kinds and e.source == e.target)
-    told = about_state(handlers, {**sent, "state": behind})
-    assert told["ok"]
-    assert "⟨PARAGRAPH_TOKEN⟩" in told["reached"]
-    assert told["places"]
+    reported = about_state(handlers, {**sent, "state": behind})
+    assert reported["ok"]
+    assert "⟨PARAGRAPH_TOKEN⟩" in reported["reached"]
+    assert reported["places"]
 
 
 def test_machines_as_files_have_signs() -> None:
@@ -79,7 +79,7 @@ def test_a_token_that_fits_by_its_characters_alone_is_explained(handlers: Handle
     fits, other = " a", "x"
     notes = explain_tokens(handlers, {**sent, "tokens": [t.encode().hex() for t in (fits, other)]})
     assert notes["reasons"] == ["PARAGRAPH_TOKEN reads whole tokens", "needs `␠`"]
-    told = why(handlers, {**sent, "token": fits.encode().hex()})
-    assert told["reason"] == (
+    reported = why(handlers, {**sent, "token": fits.encode().hex()})
+    assert reported["reason"] == (
         "' ' is read as text, and PARAGRAPH_TOKEN reads a whole token: 'a' would have to be one"
     )

@@ -102,20 +102,23 @@ def test_bad_requests_become_sentences(handlers: Handlers, sent: dict[str, Any],
 
 @pytest.mark.parametrize("answer", [None, {}, [True], ["a"], [99], "x" * 300])
 def test_bad_answers_become_sentences(handlers: Handlers, answer: Any) -> None:
-    told = lesson_answer(handlers, {"lesson": "tokens", "step": 2, "answer": answer})
-    assert not told["ok"]
-    assert told["why"]
+    reported = lesson_answer(handlers, {"lesson": "tokens", "step": 2, "answer": answer})
+    assert not reported["ok"]
+    assert reported["why"]
 
 
 def test_a_forbidden_token_is_explained_in_the_grammar_of_the_lesson(handlers: Handlers) -> None:
     names = [c["text"] for c in _choices(handlers, "masked", 0)]
     sent = {"lesson": "masked", "step": 0, "given": [names.index("["), names.index("1")]}
-    told = lesson_why(handlers, {**sent, "token": names.index("]]")})
-    assert told["ok"]
-    assert [(cell["text"], cell["is"]) for cell in told["cells"]] == [("]", "read"), ("]", "fails")]
-    told = lesson_why(handlers, {**sent, "token": names.index("[")})
+    reported = lesson_why(handlers, {**sent, "token": names.index("]]")})
+    assert reported["ok"]
+    assert [(cell["text"], cell["is"]) for cell in reported["cells"]] == [
+        ("]", "read"),
+        ("]", "fails"),
+    ]
+    reported = lesson_why(handlers, {**sent, "token": names.index("[")})
     text = lesson(handlers, {"lesson": "masked"})["pages"][0]["given"]["text"]
-    marked = {text[span["start"] : span["end"]] for span in told["spans"]}
+    marked = {text[span["start"] : span["end"]] for span in reported["spans"]}
     assert marked <= {",", "]", "[0-9]"}
     assert {",", "]"} <= marked
 
@@ -131,8 +134,8 @@ def _choices(handlers: Handlers, name: str, step: int) -> list[dict[str, Any]]:
     [{"given": [0], "token": 99}, {"given": "x", "token": 0}, {"given": [99], "token": 0}, {}],
 )
 def test_nothing_is_explained_of_what_is_no_token(handlers: Handlers, sent: dict[str, Any]) -> None:
-    told = lesson_why(handlers, {"lesson": "masked", "step": 0, **sent})
-    assert told == {"ok": False, "why": "expected tokens of this lesson"}
+    reported = lesson_why(handlers, {"lesson": "masked", "step": 0, **sent})
+    assert reported == {"ok": False, "why": "expected tokens of this lesson"}
 
 
 def test_a_schema_of_a_lesson_opens_as_it_was_laid_out_there(handlers: Handlers) -> None:

@@ -42,7 +42,7 @@ def test_the_vocabulary_is_there_before_the_model() -> None:
     assert room.model().vocabulary is toy_vocabulary()
 
 
-def test_error_a_model_that_cannot_be_loaded_is_told_each_time() -> None:
+def test_error_of_loading_is_raised_each_time() -> None:
     def broken(_: str) -> LanguageModel:
         raise ModelError("gone", "bring it back")
 

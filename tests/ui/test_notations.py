@@ -13,7 +13,7 @@ from workbench.grammar.notations import Notation
 TEXTS = [
     ("[0-9]+",                        "kbnf",     "regex",     "a class with a range"),
     (r"\d{4}-\d\d",                   "kbnf",     "regex",     "backslashes outside strings"),
-    (r'\{"name": "[a-z]+"\}',         "kbnf",     "regex",     "the same beside strings"),
+    (r'\{"name": "[a-z]+"\}',         "kbnf",     "regex",     "the same next to strings"),
     ("(foo)+d",                       "kbnf",     "regex",     "no rule, and signs of both"),
     ("at: [0-9]+",                    "kbnf",     "regex",     "one colon is no rule"),
     ("sta",                           "kbnf",     None,        "the beginning of a rule's name"),
@@ -23,7 +23,7 @@ TEXTS = [
     ("'a' | 'b'",                     "kbnf",     None,        "strings: the rule's name is forgotten"),
     ("(* a note",                     "kbnf",     None,        "a comment not ended yet"),
     ("[0-9",                          "kbnf",     None,        "no regex either"),
-    ("start ::= 'a' | #'[b-d]+';",    "regex",    "kbnf",      "a rule is a regex of letters, and meant by nobody"),
+    ("start ::= 'a' | #'[b-d]+';",    "regex",    "kbnf",      "a rule is a regex of letters, which is never intended"),
     ("start ::= ('a'",                "regex",    "kbnf",      "a rule that is not even a regex"),
     ("(* note *)\nstart ::= 'a';",    "regex",    "kbnf",      "a rule below a comment"),
     ("x = [0-9]+",                    "regex",    None,        "a text with an equals sign"),
@@ -67,7 +67,7 @@ def test_no_example_looks_like_another(example: Example) -> None:
         assert {other_notation(example.text, one) for one in Notation} == {None, its}
 
 
-def test_the_page_is_told(handlers: Handlers) -> None:
+def test_compile_record_has_the_guess(handlers: Handlers) -> None:
     assert handlers.compile({"text": "[0-9]+", "notation": "kbnf"})["looks"] == "regex"
     assert handlers.compile({"text": "a ::= 'b';", "notation": "regex"})["looks"] == "kbnf"
     assert handlers.compile({"text": "[0-9]+", "notation": "regex"})["looks"] == ""

@@ -14,11 +14,11 @@ from workbench.base.resources import STATIC
 
 
 def aside(code: str) -> list[str]:
-    """The words some code prints, in a process of its own: Gradio's warnings are not ours."""
-    told = subprocess.run(
+    """The words some code prints, in a separate process: Gradio's warnings must not fail the tests."""
+    reported = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=STATIC.parent
     )
-    return told.stdout.split()
+    return reported.stdout.split()
 
 
 SKELETONS = sorted(STATIC.glob("*.html"))
@@ -34,7 +34,7 @@ def test_nothing_in_a_skeleton_would_be_evaluated(path: Path, sign: str) -> None
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_nothing_is_fetched_from_elsewhere(path: Path) -> None:
     addresses = re.findall(r"(?:https?:)?//[a-z0-9.-]+\.[a-z]{2,}", path.read_text("utf-8"))
-    # a name space; and inside a Space the address that a visitor sees, which is told, never asked
+    # a name space; and inside a Space the address that a visitor sees, which the page gets from the environment
     known = ("www.w3.org", "https://huggingface.co")
     assert [a for a in addresses if not a.endswith(known)] == []
     assert "@import" not in path.read_text("utf-8")
@@ -48,11 +48,11 @@ def test_nothing_typed_can_become_markup(path: Path) -> None:
 
 
 def test_every_file_is_loaded_and_every_loaded_file_is_there() -> None:
-    told = aside(
+    reported = aside(
         "from workbench.app.ui.page_files import SCRIPTS, SHEETS; print(*SCRIPTS, *SHEETS)"
     )
     replay = {"replay.js", "replay.css"}  # stand in the page a run is taken away as
-    assert sorted(told) == sorted({p.name for p in FILES if p.suffix != ".html"} - replay)
+    assert sorted(reported) == sorted({p.name for p in FILES if p.suffix != ".html"} - replay)
 
 
 def test_the_files_are_light() -> None:
@@ -61,12 +61,12 @@ def test_the_files_are_light() -> None:
 
 
 def test_the_page_is_built_with_its_events() -> None:
-    told = aside(
+    reported = aside(
         "from tests.ui.toy import toy_room; from workbench.app.ui.handlers import Handlers;"
         "from workbench.app.ui.page import build; page = build(Handlers(toy_room()));"
         "print(*[fn.api_name for fn in page.fns.values() if fn.api_visibility == 'public'])"
     )
-    assert sorted(told) == [
+    assert sorted(reported) == [
         "check", "compare", "compile", "draw", "explain", "generate", "mask", "samples",
     ]  # fmt: skip
 

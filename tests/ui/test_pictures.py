@@ -22,7 +22,7 @@ LONG = {
 }
 
 
-def test_chains_and_edges_are_folded_as_asked(handlers: Handlers) -> None:
+def test_chains_and_edges_are_folded_as_requested(handlers: Handlers) -> None:
     folded = handlers.draw({**LONG, "chains": True})
     apart = handlers.draw({**LONG, "chains": False})
     assert len(apart["states"]) > len(folded["states"])
@@ -43,7 +43,7 @@ def test_chains_are_folded_where_the_box_is_small(handlers: Handlers) -> None:
     assert small["legible"]
 
 
-def test_as_many_states_are_shown_as_asked(handlers: Handlers) -> None:
+def test_requested_number_of_states_is_shown(handlers: Handlers) -> None:
     sent = {**LONG, "chains": False}
     few = handlers.draw({**sent, "size": 5})
     assert len(few["states"]) <= 5
@@ -51,7 +51,7 @@ def test_as_many_states_are_shown_as_asked(handlers: Handlers) -> None:
     assert len(handlers.draw({**sent, "size": 60})["states"]) > 20
 
 
-def test_a_view_has_what_is_asked_for() -> None:
+def test_view_has_the_requested_settings() -> None:
     view = View.of({"width": 500, "height": 400.5, "level": "calls", "so_far": "6162"})
     assert view.box == (500, 400.5)
     assert view.level is Level.CALLS
@@ -72,7 +72,7 @@ def test_error_a_view_no_browser_asks_for(sent: dict[str, object]) -> None:
         View.of(sent)
 
 
-def test_states_inside_an_edge_stand_in_order(handlers: Handlers) -> None:
+def test_states_inside_an_edge_are_in_order(handlers: Handlers) -> None:
     drawn = handlers.draw(
         {
             "text": "start ::= 'abcdefghijklmnopqrstuvw' 'x';",
@@ -86,7 +86,7 @@ def test_states_inside_an_edge_stand_in_order(handlers: Handlers) -> None:
     assert all(drawn["where"][state].startswith("edge-") for state in edge["inside"])
 
 
-def test_a_regex_that_explodes_is_shown_in_part() -> None:
+def test_very_large_regex_is_shown_in_part() -> None:
     compiled = compile_text("(a|b)*a(a|b){20}", Notation.REGEX)
     drawn = compiled.drawn(Machine.CHARACTERS)
     shown = picture(drawn, drawn, Machine.CHARACTERS, View(), own=False)
@@ -125,9 +125,9 @@ def test_ladders_are_rungs_where_no_chain_is_folded(handlers: Handlers) -> None:
 
 def test_tokens_that_end_rules_without_end_are_drawn_in_part(handlers: Handlers) -> None:
     text = "start ::= start '+' start | '(' start ')' | #'[0-9]';"
-    told = handlers.draw({"text": text, "notation": "kbnf", "tab": "tokens"})
-    assert told["ok"], told
-    assert told["edges"]
+    reported = handlers.draw({"text": text, "notation": "kbnf", "tab": "tokens"})
+    assert reported["ok"], reported
+    assert reported["edges"]
 
 
 def test_tokens_are_drawn_at_every_state_of_a_counted_repetition() -> None:

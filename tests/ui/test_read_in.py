@@ -1,4 +1,4 @@
-"""The position of a run in the text of a grammar: the innermost pieces that could read a token."""
+"""The position of a run in the text of a grammar: the innermost parts that could read a token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replays: one file, whole, harmless, with the parts of the machines a run stands in."""
+"""Replays: one complete, safe file with the parts of the machines that a run visits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from tests.ui.toy import toy_room
 from workbench.app.ui.handlers import Handlers
-from workbench.app.ui.replay import MARK, MOST_PARTS, drawn, replay, replay_shell, taken, taken_in
+from workbench.app.ui.replay import MARK, MAX_PICTURES, drawn, replay, replay_shell, taken, taken_in
 from workbench.app.ui.runs import run_records
 from workbench.app.ui.takeaway import take_replay
 from workbench.base.errors import WorkbenchError
@@ -35,7 +35,7 @@ def recording(page: str) -> Any:
     return json.loads(re.search(r'id="recording">(.*?)</script>', page, re.DOTALL)[1])  # type: ignore[index]
 
 
-def test_the_page_asks_nobody_for_anything() -> None:
+def test_page_requests_nothing() -> None:
     page = replay_shell()
     assert not re.search(
         r"""(?:src|href)=["'](?!#)""", re.sub(r"<script>.*</script>", "", page, flags=re.DOTALL)
@@ -44,7 +44,7 @@ def test_the_page_asks_nobody_for_anything() -> None:
     assert "default-src 'none'" in page
 
 
-def test_its_policy_allows_its_own_script_alone() -> None:
+def test_policy_allows_only_its_script() -> None:
     script = re.search(r"<script>(.*)</script>\n</body>", replay_shell(), re.DOTALL)[1]  # type: ignore[index]
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     assert f"script-src 'sha256-{digest}'" in replay_shell()
@@ -93,7 +93,7 @@ def test_steps_share_a_picture_where_they_look_the_same_and_few_have_one(
     apart: list[tuple[bytes | None, list[bytes | None]]] = [(x.encode(), []) for x in letters]
     nests = {"text": f'start ::= "{letters}" start "." | "!";', "notation": "kbnf"}
     long = drawn(handlers, nests, apart)
-    assert len(long["pictures"]["together"]) == MOST_PARTS
+    assert len(long["pictures"]["together"]) == MAX_PICTURES
 
 
 def test_the_state_of_each_step_is_in_some_part(handlers: Handlers) -> None:
@@ -118,21 +118,19 @@ def test_error_for_a_grammar_that_cannot_be_read(handlers: Handlers) -> None:
 
 
 def test_the_browser_gets_the_page_with_a_place_for_its_recording(handlers: Handlers) -> None:
-    told = take_replay(handlers, {"text": "ab", "notation": "regex"})
-    assert told["html"].count(told["mark"]) == 1
-    assert told["mark"] == MARK
-    assert set(told["drawn"]["pictures"]) >= {"together", "characters"}
+    reported = take_replay(handlers, {"text": "ab", "notation": "regex"})
+    assert reported["html"].count(reported["mark"]) == 1
+    assert reported["mark"] == MARK
+    assert set(reported["drawn"]["pictures"]) >= {"together", "characters"}
 
 
-def test_a_replay_says_why_what_the_model_wanted_was_forbidden(
-    handlers: Handlers, run: list[Any]
-) -> None:
+def test_replay_explains_forbidden_preferences(handlers: Handlers, run: list[Any]) -> None:
     steps = [record for record in run if record["k"] == "step"]
-    told = drawn(handlers, {"text": ANBN, "notation": "kbnf"}, taken(steps))["reasons"]
-    assert len(told) == len(steps)
-    for step, reasons in zip(steps, told, strict=True):
+    reported = drawn(handlers, {"text": ANBN, "notation": "kbnf"}, taken(steps))["reasons"]
+    assert len(reported) == len(steps)
+    for step, reasons in zip(steps, reported, strict=True):
         assert len(reasons) == sum(not one["ok"] for one in step["wanted"])
-    assert any("a" in reason for reason in told[0])
+    assert any("a" in reason for reason in reported[0])
 
 
 def test_tokens_as_a_browser_sends_them() -> None:

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from workbench.app.ui.requests import (
-    LONGEST_TEXT,
-    MOST_TOKENS,
-    MOST_TRIED,
+    MAX_RUN_TOKENS,
+    MAX_TEXT_CHARACTERS,
+    MAX_TRIED_TEXTS,
     RunRequest,
     TextRequest,
     text_in,
@@ -26,7 +26,7 @@ def test_a_grammar_as_the_editor_sends_it() -> None:
     [
         ({"text": 3}, "expected a text as text"),
         ({"text": None}, "expected a text as text"),
-        ({"text": "a" * (LONGEST_TEXT + 1)}, "this page takes at most 50,000"),
+        ({"text": "a" * (MAX_TEXT_CHARACTERS + 1)}, "this page takes at most 50,000"),
         (
             {"text": "a", "notation": "perl"},
             "expected one of regex, kbnf, json_schema, .*, not 'perl'",
@@ -34,7 +34,7 @@ def test_a_grammar_as_the_editor_sends_it() -> None:
         ({"text": "a", "notation": ["regex"]}, "expected one of"),
     ],
 )
-def test_error_a_grammar_nobody_can_read(sent: dict[str, Any], message: str) -> None:
+def test_error_for_a_malformed_grammar_request(sent: dict[str, Any], message: str) -> None:
     with pytest.raises(WorkbenchError, match=message):
         TextRequest.of(sent)
 
@@ -44,7 +44,7 @@ def test_a_lone_surrogate_becomes_something_utf8_can_hold() -> None:
 
 
 def test_at_most_so_many_texts_are_tried() -> None:
-    assert len(tried_in({"texts": ["x"] * 500})) == MOST_TRIED
+    assert len(tried_in({"texts": ["x"] * 500})) == MAX_TRIED_TEXTS
 
 
 @pytest.mark.parametrize("texts", ["abc", [1], [None], {"a": 1}])
@@ -56,7 +56,7 @@ def test_error_texts_that_are_none(texts: object) -> None:
 def test_the_numbers_of_a_run_are_held_within_bounds() -> None:
     sent = {"text": "a", "max_tokens": 10**9, "temperature": -3, "seed": 1.7}
     request = RunRequest.of(sent)
-    assert request.max_tokens == MOST_TOKENS
+    assert request.max_tokens == MAX_RUN_TOKENS
     assert request.sampling.temperature == 0
     assert request.sampling.seed == 1
 
@@ -76,6 +76,6 @@ def test_the_numbers_of_a_run_are_held_within_bounds() -> None:
         {"small_tokens": "yes"},
     ],
 )
-def test_error_a_run_nobody_can_start(sent: dict[str, Any]) -> None:
+def test_error_for_a_malformed_run_request(sent: dict[str, Any]) -> None:
     with pytest.raises(WorkbenchError):
         RunRequest.of({"text": "a", **sent})

@@ -20,7 +20,7 @@ def test_no_name_is_the_first_model() -> None:
     assert rooms.get("b") is rooms.get("b")
 
 
-def test_a_path_of_this_machine_is_never_told() -> None:
+def test_path_of_this_machine_is_never_sent() -> None:
     rooms = ModelRooms(("/secret/one/model", "/secret/two/model/"), make=named)
     assert [known["name"] for known in rooms.known()] == ["model", "model-2"]
     assert rooms.get("model-2").name == "/secret/two/model/"
@@ -33,7 +33,7 @@ def test_error_strangers_open_nothing() -> None:
         rooms.get("/etc")
 
 
-def test_the_owner_opens_models_and_the_oldest_goes() -> None:
+def test_local_visitor_opens_models_and_the_oldest_is_dropped() -> None:
     rooms = ModelRooms(("a",), may_open=True, make=named)
     first = rooms.get("x")
     rooms.get("y")
@@ -42,7 +42,7 @@ def test_the_owner_opens_models_and_the_oldest_goes() -> None:
     assert [known["name"] for known in rooms.known()] == ["a", "x", "z"]
 
 
-def test_a_visitor_s_model_is_nobody_else_s() -> None:
+def test_visitor_s_model_is_not_shared() -> None:
     rooms = ModelRooms((toy_room(), "b"), make=named)
     handlers = Handlers(rooms)
     chosen = handlers.with_model({"model": "b"})
@@ -50,7 +50,7 @@ def test_a_visitor_s_model_is_nobody_else_s() -> None:
     assert handlers.room is rooms.first
     assert handlers.with_model({}) is handlers
     assert chosen.pipeline is handlers.pipeline
-    told = chosen.model_state()
-    assert told["may_open"] is False
-    assert told["compiling"] is False
-    assert [each["name"] for each in told["models"]] == ["toy", "b"]
+    reported = chosen.model_state()
+    assert reported["may_open"] is False
+    assert reported["compiling"] is False
+    assert [each["name"] for each in reported["models"]] == ["toy", "b"]

@@ -11,7 +11,7 @@ from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import ModelRoom
 from workbench.app.ui.records import WORDS, token_record
 from workbench.app.ui.requests import RunRequest
-from workbench.app.ui.runs import closing, run_records
+from workbench.app.ui.runs import run_records, text_facts
 from workbench.base.errors import ModelError
 from workbench.decoding.model import ToyModel
 from workbench.decoding.trace import StopReason
@@ -24,18 +24,18 @@ def records(handlers: Handlers, sent: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_a_run_is_a_head_steps_and_an_end(handlers: Handlers) -> None:
-    told = records(handlers, PERSON)
-    assert told[0] == {"k": "head", "run": "r1"}
-    assert told[-1]["k"] == "stop"
-    assert told[-1]["good"]
-    steps = [record for record in told if record["k"] == "step"]
+    reported = records(handlers, PERSON)
+    assert reported[0] == {"k": "head", "run": "r1"}
+    assert reported[-1]["k"] == "stop"
+    assert reported[-1]["good"]
+    steps = [record for record in reported if record["k"] == "step"]
     assert [step["i"] for step in steps] == list(range(len(steps)))
     text = "".join(step["token"].get("text", "") for step in steps)
     assert text.startswith('{"name": "')
     assert text.endswith('"}')
 
 
-def test_what_a_step_says_is_consistent(handlers: Handlers) -> None:
+def test_step_record_is_consistent(handlers: Handlers) -> None:
     for step in records(handlers, PERSON):
         if step["k"] != "step":
             continue
@@ -56,7 +56,7 @@ def test_what_a_step_says_is_consistent(handlers: Handlers) -> None:
 
 
 def standing(moment: Any) -> Any:
-    """What stands on the page at a moment: states, or the boxes of a stack."""
+    """The current states of a moment, or the boxes of a stack."""
     return moment["boxes"] if isinstance(moment, dict) else moment
 
 
@@ -67,7 +67,7 @@ def test_a_run_follows_its_pictures(handlers: Handlers) -> None:
             assert standing(path[-1]) == standing(after["path"][picture][0]), picture
 
 
-def test_the_rules_being_read_are_told(handlers: Handlers) -> None:
+def test_rules_being_read(handlers: Handlers) -> None:
     sent = {"text": "start ::= '<' inner '>'; inner ::= 'x' start? 'y';", "notation": "kbnf"}
     steps = [record for record in records(handlers, sent) if record["k"] == "step"]
     assert steps[0]["stack"] == ["start"]
@@ -92,7 +92,7 @@ def test_without_a_mask_the_grammar_judges_the_text(text: str, good: bool) -> No
     assert ("accepts" if good else "rejects") in last["words"]
 
 
-def test_a_run_goes_on_from_a_prefix_as_it_would_have(handlers: Handlers) -> None:
+def test_run_continues_from_a_prefix(handlers: Handlers) -> None:
     whole = [record for record in records(handlers, PERSON) if record["k"] == "step"]
     prefix = [step["id"] for step in whole[:3]]
     rest = [
@@ -126,18 +126,18 @@ def test_error_a_model_that_cannot_be_loaded() -> None:
     def broken(_: str) -> Any:
         raise ModelError("no such model", "name another")
 
-    told = list(run_records(Handlers(ModelRoom("x", broken, toy_vocabulary)), PERSON))
-    assert told[-1] == {"k": "error", "message": "no such model", "hint": "name another"}
+    reported = list(run_records(Handlers(ModelRoom("x", broken, toy_vocabulary)), PERSON))
+    assert reported[-1] == {"k": "error", "message": "no such model", "hint": "name another"}
 
 
 def test_a_run_is_stopped_by_its_name(handlers: Handlers) -> None:
     run = run_records(handlers, {**PERSON, "run": "mine"})
-    told = [next(run) for _ in range(4)]
+    reported = [next(run) for _ in range(4)]
     assert handlers.stop({"run": "mine"})["ok"]
-    told += list(run)
-    assert told[-1]["reason"] == "stopped"
-    assert len(told) == 5
-    # another run of the same grammar goes on, and so does one without a name
+    reported += list(run)
+    assert reported[-1]["reason"] == "stopped"
+    assert len(reported) == 5
+    # another run of the same grammar continues, and so does one without a name
     assert records(handlers, {**PERSON, "run": "other"})[-1]["good"]
     handlers.stop({"run": ""})
     assert records(handlers, {**PERSON, "run": ""})[-1]["good"]
@@ -148,13 +148,13 @@ def test_a_fault_of_ours_reaches_the_page_too() -> None:
     def broken(_: str) -> Any:
         raise RuntimeError("unforeseen")
 
-    told = list(run_records(Handlers(ModelRoom("x", broken, toy_vocabulary)), PERSON))
-    assert told[-1]["k"] == "error"
-    assert "unforeseen" in told[-1]["message"]
+    reported = list(run_records(Handlers(ModelRoom("x", broken, toy_vocabulary)), PERSON))
+    assert reported[-1]["k"] == "error"
+    assert "unforeseen" in reported[-1]["message"]
 
 
 @pytest.mark.parametrize(
-    ("token", "told"),
+    ("token", "reported"),
     [
         (b"ab", {"id": 1, "text": "ab"}),
         ("é".encode(), {"id": 1, "text": "é"}),
@@ -162,8 +162,8 @@ def test_a_fault_of_ours_reaches_the_page_too() -> None:
         (None, {"id": 1, "text": "⟨special 1⟩"}),
     ],
 )
-def test_a_token_as_the_page_reads_it(token: bytes | None, told: dict[str, Any]) -> None:
-    assert token_record(1, token, toy_vocabulary()) == told
+def test_a_token_as_the_page_reads_it(token: bytes | None, reported: dict[str, Any]) -> None:
+    assert token_record(1, token, toy_vocabulary()) == reported
 
 
 def test_the_end_token_has_no_text() -> None:
@@ -178,16 +178,16 @@ def test_every_reason_to_stop_has_words() -> None:
 
 def test_a_regex_whose_automaton_explodes_runs_all_the_same(handlers: Handlers) -> None:
     sent = {**PERSON, "text": "(a|b)*a(a|b){30}", "max_tokens": 5}
-    told = records(handlers, sent)
-    assert [record for record in told if record["k"] == "error"] == []
-    steps = [record for record in told if record["k"] == "step"]
+    reported = records(handlers, sent)
+    assert [record for record in reported if record["k"] == "error"] == []
+    steps = [record for record in reported if record["k"] == "step"]
     assert len(steps) == 5
-    assert "outside" not in {step["state"] for step in steps}, "made as it is read, so followed too"
+    assert "outside" not in {step["state"] for step in steps}, "a lazy machine, followed too"
 
 
 POINT = "@dataclass\nclass Point:\n    shape: Literal['a', 'b']\n    there: bool\n"
 
-#   notation, text, style                                   what the text may stand for
+#   notation, text, style                                   the value of the text
 VALUES = [
     ("json_schema", '{"const": ["a", null]}', "compact",      {"['a', None]"}),
     ("dataclass",   POINT,                  "",             {f"Point(shape='{c}', there={b})" for c in "ab" for b in (True, False)}),
@@ -196,7 +196,7 @@ VALUES = [
 
 
 @pytest.mark.parametrize(("notation", "text", "style", "values"), VALUES)
-def test_what_an_accepted_text_stands_for_is_told(
+def test_value_of_an_accepted_text(
     handlers: Handlers, notation: str, text: str, style: str, values: set[str | None]
 ) -> None:
     end = records(handlers, {"text": text, "notation": notation, "style": style})[-1]
@@ -223,5 +223,5 @@ def test_other_tokens_than_the_tokenizers_are_reported_where_they_say_something(
     compiled, model = handlers.compiled(request.grammar), handlers.room.model()
     spelt = {"a": ["a"], "er": ["er"], "th[e]": ["t", "h", "e"]}[request.grammar.text]
     taken = model.vocabulary.ids(*spelt)
-    told = closing(model, compiled, request, taken, StopReason.ACCEPTED)
-    assert (told["proper"] is not None) == reported
+    facts = text_facts(model, compiled, request, taken, StopReason.ACCEPTED)
+    assert (facts["proper"] is not None) == reported

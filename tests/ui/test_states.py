@@ -14,20 +14,20 @@ TIME = {"text": "([01][0-9]|2[0-3]):[0-5][0-9]", "notation": "regex"}
 def test_a_state_tells_what_it_reads_and_where_that_is_written(
     handlers: Handlers, tab: str
 ) -> None:
-    told = about_state(handlers, {**TIME, "tab": tab, "state": "3"})
-    assert told["ok"], told
-    assert told["reads"] == ":"
-    (place,) = told["places"]
+    reported = about_state(handlers, {**TIME, "tab": tab, "state": "3"})
+    assert reported["ok"], reported
+    assert reported["reads"] == ":"
+    (place,) = reported["places"]
     assert TIME["text"][place["start"] : place["end"]] == ":"
-    assert len(told["reached"]) == 2
+    assert len(reported["reached"]) == 2
 
 
 def test_the_first_state_of_a_rule_is_reached_by_its_call(handlers: Handlers) -> None:
     drawn = handlers.draw({**NESTED, "tab": "rules"})
     first = next(s["id"] for s in drawn["states"] if s["rule"] == "item" and "rule" in s["kinds"])
-    told = about_state(handlers, {**NESTED, "tab": "rules", "state": first})
-    assert told["reached"] == "["
-    assert told["places"]
+    reported = about_state(handlers, {**NESTED, "tab": "rules", "state": first})
+    assert reported["reached"] == "["
+    assert reported["places"]
 
 
 def test_error_a_state_there_is_not(handlers: Handlers) -> None:
@@ -41,9 +41,9 @@ def test_an_edge_tells_all_its_tokens(handlers: Handlers) -> None:
     drawn = handlers.draw(sent)
     assert drawn["parts"]
     for number, parts in drawn["parts"].items():
-        told = about_edge(handlers, {**sent, "parts": parts})
-        assert told["count"] == drawn["edges"][int(number)]["count"]
-        assert len(told["tokens"]) == told["count"]
+        reported = about_edge(handlers, {**sent, "parts": parts})
+        assert reported["count"] == drawn["edges"][int(number)]["count"]
+        assert len(reported["tokens"]) == reported["count"]
     assert about_edge(handlers, {**sent, "source": "77", "target": "0"})["ok"] is False
 
 

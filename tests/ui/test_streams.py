@@ -50,7 +50,7 @@ def heard(texts: list[str], streams: Streams, run: str = "r") -> tuple[list[Any]
 
 def test_steps_are_sent_in_batches() -> None:
     texts = list(Streams(seconds=60).texts(iter(RUN)))
-    assert len(texts) == 2, "the start at once, then all steps together with the end"
+    assert len(texts) == 2, "the start immediately, then all steps together with the end"
     assert heard(texts, Streams()) == (RUN[1:], 0)
 
 
@@ -110,7 +110,7 @@ def test_a_comparison_has_the_same_records(handlers: Handlers) -> None:
     assert ["head", *(record["k"] for record in found)] == kinds
 
 
-def test_missed_lines_are_asked_for_by_the_run_and_what_is_there(handlers: Handlers) -> None:
+def test_missed_lines_are_requested_by_run_and_count(handlers: Handlers) -> None:
     texts = list(run_lines(handlers, PERSON))
     lines = missed_lines(handlers, {"run": "r1", "from": 3})
     assert lines["from"] == 3

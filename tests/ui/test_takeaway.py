@@ -1,4 +1,4 @@
-"""What is taken away: files the browser gets, and what cannot be had."""
+"""Files for download, and requests that fail."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def handlers() -> Handlers:
     return Handlers(toy_room())
 
 
-def content(told: dict[str, Any]) -> bytes:
-    return base64.b64decode(told["base64"])
+def content(reported: dict[str, Any]) -> bytes:
+    return base64.b64decode(reported["base64"])
 
 
 @pytest.mark.parametrize(
@@ -39,10 +39,10 @@ def content(told: dict[str, Any]) -> bytes:
         (PLAIN, "detokenizer"),
     ],
 )
-def test_a_whole_machine_as_json(handlers: Handlers, grammar: Any, machine: str) -> None:
-    told = take_machine(handlers, {**grammar, "machine": machine, "form": "json"})
-    record = json.loads(content(told))
-    assert told["name"] == f"{machine}.json"
+def test_machine_as_json(handlers: Handlers, grammar: Any, machine: str) -> None:
+    reported = take_machine(handlers, {**grammar, "machine": machine, "form": "json"})
+    record = json.loads(content(reported))
+    assert reported["name"] == f"{machine}.json"
     assert record["machine"] == machine
     assert record["grammar"]["text"] == grammar["text"]
     assert record["edges"]
@@ -50,12 +50,12 @@ def test_a_whole_machine_as_json(handlers: Handlers, grammar: Any, machine: str)
 
 @pytest.mark.parametrize("machine", ["characters", "tokens", "detokenizer"])
 def test_a_finite_machine_for_openfst(handlers: Handlers, machine: str) -> None:
-    told = take_machine(handlers, {**PLAIN, "machine": machine, "form": "fst"})
-    with zipfile.ZipFile(io.BytesIO(content(told))) as archive:
+    reported = take_machine(handlers, {**PLAIN, "machine": machine, "form": "fst"})
+    with zipfile.ZipFile(io.BytesIO(content(reported))) as archive:
         assert f"{machine}.isyms.txt" in archive.namelist()
 
 
-#   what is asked                                                   told
+#   request                                                         reported
 WRONG = [
     ({**NESTED, "machine": "tokens", "form": "fst"},                "only the finite machines"),
     ({**NESTED, "machine": "characters", "form": "json"},           "need a stack"),
@@ -65,24 +65,22 @@ WRONG = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("asked", "told"), WRONG, ids=[row[1] for row in WRONG])
-def test_error_for_what_cannot_be_had(handlers: Handlers, asked: Any, told: str) -> None:
-    with pytest.raises(WorkbenchError, match=told):
+@pytest.mark.parametrize(("asked", "reported"), WRONG, ids=[row[1] for row in WRONG])
+def test_error_for_unavailable_files(handlers: Handlers, asked: Any, reported: str) -> None:
+    with pytest.raises(WorkbenchError, match=reported):
         take_machine(handlers, asked)
 
 
 def test_the_run_as_programs(handlers: Handlers) -> None:
-    told = take_code(
+    reported = take_code(
         handlers, {**PLAIN, "seed": 5, "tests": [{"text": "food", "expect": "accept"}]}
     )
-    assert set(told) == {"python", "transformers", "shell", "client"}
-    assert 'assert grammar.accepts("food")' in told["python"]
+    assert set(reported) == {"python", "transformers", "shell", "client"}
+    assert 'assert grammar.accepts("food")' in reported["python"]
 
 
 @pytest.mark.parametrize("engine", ["vllm", "llguidance", "xgrammar", "outlines"])
-def test_another_engine_s_program_is_written_when_it_is_asked(
-    handlers: Handlers, engine: str
-) -> None:
+def test_program_for_another_engine(handlers: Handlers, engine: str) -> None:
     asked = {
         "text": "start ::= 'yes' | 'no';",
         "notation": "kbnf",
@@ -96,6 +94,6 @@ def test_another_engine_s_program_is_written_when_it_is_asked(
     compile(written[engine], engine, "exec")
 
 
-def test_why_there_is_no_such_program_is_a_comment(handlers: Handlers) -> None:
+def test_missing_program_has_its_reason_as_comment(handlers: Handlers) -> None:
     written = take_code(handlers, {"text": "([", "notation": "regex", "code": "vllm"})
     assert written["vllm"] == "# the grammar cannot be read yet"

@@ -29,7 +29,7 @@ def test_each_token_edge_has_a_flag(text: str) -> None:
     assert edges
 
 
-def test_a_text_with_several_readings_is_shown_at_the_state_that_is_asked_for() -> None:
+def test_text_with_several_readings_is_shown_at_the_requested_state() -> None:
     first = after("5")
     others = {node["id"] for node in first["states"] if node["kinds"]} - {first["current"]}
     shown = {after("5", state)["current"] for state in others}

@@ -37,17 +37,17 @@ def test_stepping_writes_what_a_run_writes(handlers: Handlers) -> None:
     assert answer["next"]["good"]
 
 
-def test_a_turn_says_before_the_choice_what_its_step_says_after(handlers: Handlers) -> None:
+def test_turn_record_agrees_with_the_step_after_it(handlers: Handlers) -> None:
     whole = steps_of(handlers, PERSON)
     for index, step in enumerate(whole):
         prefix = [each["id"] for each in whole[:index]]
-        told = turn(handlers, {**PERSON, "prefix": prefix})["next"]
-        assert told["k"] == "turn"
+        reported = turn(handlers, {**PERSON, "prefix": prefix})["next"]
+        assert reported["k"] == "turn"
         for key in ("i", "m", "kept", "allowed", "forced", "cut", "may_end"):
-            assert told[key] == step[key], key
+            assert reported[key] == step[key], key
         for key in ("wanted", "may"):
-            assert told[key][:TOP] == step[key], "a run lists fewer"
-        for picture, path in told["path"].items():
+            assert reported[key][:TOP] == step[key], "a run lists fewer"
+        for picture, path in reported["path"].items():
             assert path == step["path"][picture][:1], picture
 
 
@@ -108,10 +108,10 @@ def test_the_end_is_found_by_its_name(handlers: Handlers) -> None:
 def test_probabilities_after_the_mask_are_those_before_over_what_is_kept(
     handlers: Handlers,
 ) -> None:
-    told = turn(handlers, {"text": "(Ada|name|x)+", "notation": "regex"})["next"]
-    assert told["m"] == pytest.approx(-math.log2(told["kept"]), abs=1e-3)
-    for each in [*told["wanted"], *told["may"]]:
-        expected = each["before"] / told["kept"] if each["ok"] else 0
+    reported = turn(handlers, {"text": "(Ada|name|x)+", "notation": "regex"})["next"]
+    assert reported["m"] == pytest.approx(-math.log2(reported["kept"]), abs=1e-3)
+    for each in [*reported["wanted"], *reported["may"]]:
+        expected = each["before"] / reported["kept"] if each["ok"] else 0
         assert each["after"] == pytest.approx(expected, rel=1e-4)
 
 
@@ -141,9 +141,9 @@ class Short(ToyModel):
 def test_the_end_of_what_a_model_can_read_is_an_end_with_a_name() -> None:
     short = Handlers(ModelRoom("short", lambda _: Short(toy_vocabulary()), toy_vocabulary))
     sent = {"text": "[a-z]{9}", "notation": "regex", "prompt": "xy"}
-    told = list(run_records(short, {**sent, "max_tokens": 9}))
-    assert told[-1]["reason"] == "model full"
-    taken = [record["id"] for record in told if record["k"] == "step"]
+    reported = list(run_records(short, {**sent, "max_tokens": 9}))
+    assert reported[-1]["reason"] == "model full"
+    taken = [record["id"] for record in reported if record["k"] == "step"]
     assert len(taken) == 3, "the last one is not read"
     assert turn(short, {**sent, "prefix": taken})["next"]["reason"] == "model full"
     last = take_token(short, {**sent, "prefix": taken[:2]})
@@ -153,7 +153,7 @@ def test_the_end_of_what_a_model_can_read_is_an_end_with_a_name() -> None:
     assert list(run_records(short, {**sent, "max_tokens": 2}))[-1]["reason"] == "token budget"
 
 
-def test_what_is_next_is_told_where_nothing_may_follow(handlers: Handlers) -> None:
+def test_end_is_reported_where_no_token_may_follow(handlers: Handlers) -> None:
     answer = turn(handlers, {"text": "", "notation": "regex"})
     assert answer["next"]["k"] == "turn", "the empty text is accepted: the end may be taken"
     assert answer["next"]["forced"]

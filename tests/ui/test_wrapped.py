@@ -1,4 +1,4 @@
-"""Schemas inside the descriptions of tools: where they are found, and what is left alone."""
+"""Schemas inside tool descriptions: their pointers, and texts without one."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_its_lines_move_to_the_margin() -> None:
     "text",
     [
         SCHEMA,
-        '{"properties": {}, "name": "x", "parameters": {}}',  # a schema with words of its own
+        '{"properties": {}, "name": "x", "parameters": {}}',  # a schema with custom keywords
         '{"parameters": {"type": "object"}}',  # nothing is named
         '{"name": 3, "parameters": {}}',
         '{"name": "f", "parameters": true}',
@@ -53,9 +53,9 @@ def test_anything_else_is_left_alone(text: str) -> None:
     assert schema_inside(text) is None
 
 
-def test_the_editor_is_told(handlers: Handlers) -> None:
+def test_compile_record_has_the_schema(handlers: Handlers) -> None:
     for text, pointer in FOUND:
-        told = handlers.compile({"text": text, "notation": "json_schema"})
-        assert told["inside"]["pointer"] == pointer
+        reported = handlers.compile({"text": text, "notation": "json_schema"})
+        assert reported["inside"]["pointer"] == pointer
         assert handlers.compile({"text": text, "notation": "kbnf"})["inside"] is None
     assert handlers.compile({"text": SCHEMA, "notation": "json_schema"})["inside"] is None

@@ -1,7 +1,8 @@
-"""The whole way on one page: a typed grammar comes in; machines, constraint, problems go out.
+"""From the text of a grammar to its machines, constraints, pictures and problems, with a cache.
 
-``from_…`` and ``compile`` of the library do their work anew at every call; what the page asks for
-twice is remembered here, by text.
+``Grammar.from_…`` and ``compile`` of the library compute their result at every call. The page and
+the command line use ``Compiled``, which computes each result once, on demand, and ``Pipeline``,
+which caches ``Compiled`` objects by text.
 """
 
 from __future__ import annotations
@@ -40,15 +41,15 @@ from workbench.vocabulary.vocabulary import Vocabulary
 
 T = TypeVar("T")
 
-#: So long an ambiguous text is looked for, after an author has stopped typing.
+#: Seconds of the search for an ambiguous text, after an author has stopped typing.
 _LINT_SECONDS = 0.5
 
 
 @dataclass(slots=True, eq=False)
 class Compiled:
-    """What became of a text: a grammar, or problems.
+    """The result of compiling a text: a grammar, or problems.
 
-    What is drawn or decoded from it is made when first asked for. Safe to share between threads.
+    Machines, constraints and pictures are computed on first use. Safe to share between threads.
     """
 
     text: str
@@ -57,7 +58,7 @@ class Compiled:
     grammar: Grammar | None
     problems: tuple[Problem, ...]
     phases: list[Phase]
-    _made: dict[object, object] = field(default_factory=dict)
+    _results: dict[object, object] = field(default_factory=dict)
     _locks: dict[object, threading.Lock] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -67,26 +68,26 @@ class Compiled:
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """What a reader wants to know at a glance: rules, class of language, size."""
+        """The number of rules, the class of language, the number of states."""
         grammar = self.grammar
         return () if grammar is None else self._once("facts", lambda: self._facts(grammar))
 
     def _facts(self, grammar: Grammar) -> tuple[str, ...]:
-        told = []
+        facts = []
         if grammar.tree is not None:
             rules = len({rule.name for rule in grammar.tree.rules})
-            told.append(f"{rules:,} rule{'s' * (rules != 1)}")
-        told.append("regular" if grammar.is_regular else "context-free")
+            facts.append(f"{rules:,} rule{'s' * (rules != 1)}")
+        facts.append("regular" if grammar.is_regular else "context-free")
         try:
             states = self._states(grammar)
         except LimitError:
-            return (*told, "too many states to make them all")
-        return (*told, f"{states:,} state{'s' * (states != 1)}")
+            return (*facts, "too many states to build them all")
+        return (*facts, f"{states:,} state{'s' * (states != 1)}")
 
     def _states(self, grammar: Grammar) -> int:
-        """How many states the whole machine has; making it is a phase where it was put off.
+        """The number of states of the whole machine; a lazy machine is built here, as a phase.
 
-        Raises: LimitError
+        Raises: LimitError.
         """
         if not isinstance(grammar.reader, LazyDfa):
             return len(grammar.machine)
@@ -95,7 +96,7 @@ class Compiled:
 
     @property
     def advice(self) -> tuple[Problem, ...]:
-        """What the author may want to mend, where nothing is wrong; found when first asked for."""
+        """Advice on a grammar that works, without the ambiguity search."""
         grammar = self.grammar
         if grammar is None:
             return ()
@@ -105,14 +106,14 @@ class Compiled:
         )
 
     def follower(self) -> RunTracer:
-        """Follows a run through the machines of the grammar, from its beginning.
+        """A follower of a run through the machines of the grammar, at its beginning.
 
         Raises: WorkbenchError where there is no grammar.
         """
-        return RunTracer(self._readable(), self.characters, self._numbers)
+        return RunTracer(self.readable(), self.characters, self._numbers)
 
     def _numbers(self, followed: PicturedMachine) -> Mapping[str, str]:
-        """The numbers of the states of a machine as pictures show them."""
+        """State → its number in the pictures of a machine."""
         machine = Machine.CHARACTERS if followed is PicturedMachine.CHARACTERS else Machine.RULES
         if self.missing(machine):
             return {}
@@ -122,12 +123,12 @@ class Compiled:
             return {}
 
     def linted(self, vocabulary: Vocabulary | None) -> Lint:
-        """All advice, the ambiguity search and the vocabulary's included; looked for once."""
-        grammar = self._readable()
+        """All advice, from the ambiguity search and on the vocabulary too; computed once."""
+        grammar = self.readable()
         return self._once(("lint", vocabulary), lambda: lint(grammar, vocabulary, _LINT_SECONDS))
 
     def missing(self, machine: Machine) -> str:
-        """Why there is no such machine; empty where there is one."""
+        """Why the grammar has no such machine; empty where it has one."""
         if self.grammar is None:
             return "the grammar cannot be read yet"
         return missing(self.grammar, machine)
@@ -140,11 +141,11 @@ class Compiled:
         small_tokens: bool = False,
         **options: Hashable,
     ) -> Constraint:
-        """The constraint over a vocabulary, made once for a method and its options.
+        """The constraint over a vocabulary, compiled once for a method and its options.
 
         Raises: VocabularyError, LimitError; WorkbenchError where a method does not apply.
         """
-        grammar, limits = self._readable(), self.limits
+        grammar, limits = self.readable(), self.limits
         return self._once(
             ("constraint", method, vocabulary, small_tokens, *sorted(options.items())),
             lambda: compile_constraint(
@@ -153,13 +154,13 @@ class Compiled:
         )
 
     def first_mask(self, vocabulary: Vocabulary) -> tuple[Phase, ...]:
-        """How long a constraint over a vocabulary takes to make, and its first mask.
+        """The times of compiling a constraint over a vocabulary and of its first mask.
 
-        Measured once, on one made for it; what belongs to the vocabulary alone is there before.
+        Measured once, on a new constraint; the vocabulary's own tables are built before.
 
         Raises: VocabularyError, LimitError.
         """
-        grammar, limits = self._readable(), self.limits
+        grammar, limits = self.readable(), self.limits
 
         def measured() -> tuple[Phase, ...]:
             phases: list[Phase] = []
@@ -174,18 +175,18 @@ class Compiled:
         return self._once(("first mask", vocabulary), measured)
 
     def graph(self, machine: Machine, vocabulary: Vocabulary | None = None) -> Graph:
-        """A machine as a picture's data; ``vocabulary`` is for the machines over tokens.
+        """The graph of a machine; ``vocabulary`` is for machines over tokens.
 
-        Raises: WorkbenchError where there is no such machine, LimitError where it is too large.
+        Raises: WorkbenchError where the grammar has no such machine; LimitError.
         """
         return self.drawn(machine, vocabulary).graph
 
     def drawn(self, machine: Machine, vocabulary: Vocabulary | None = None) -> Drawn:
-        """The same, with what a run is followed by in it."""
+        """The graph of a machine with what is needed to follow a run in it."""
         if why := self.missing(machine):
             raise WorkbenchError(why)
         if machine not in OVER_TOKENS:
-            return self._once(machine, lambda: draw(self._readable(), machine))
+            return self._once(machine, lambda: draw(self.readable(), machine))
         if vocabulary is None:
             raise WorkbenchError("expected a vocabulary for a machine over tokens")
         return self._once((machine, vocabulary), lambda: self._over_tokens(machine, vocabulary))
@@ -193,7 +194,7 @@ class Compiled:
     def _over_tokens(self, machine: Machine, vocabulary: Vocabulary) -> Drawn:
         if machine is Machine.DETOKENIZER:
             return draw_vocabulary(vocabulary)
-        grammar = self._readable()
+        grammar = self.readable()
         if machine is Machine.PROPER:
             return draw_proper(grammar, vocabulary, self.limits)
         under = self.drawn(Machine.CHARACTERS if grammar.is_regular else Machine.STACK)
@@ -201,31 +202,35 @@ class Compiled:
 
     @property
     def characters(self) -> Dfa | LazyDfa | None:
-        """The character automaton, made as it is read where it would explode; None without one."""
-        return characters_of(self._readable())
+        """The character automaton, lazy where it would be too large; None where there is none."""
+        return characters_of(self.readable())
 
-    def _readable(self) -> Grammar:
+    def readable(self) -> Grammar:
+        """The grammar.
+
+        Raises: WorkbenchError where the text has none.
+        """
         if self.grammar is None:
             raise WorkbenchError("the grammar cannot be read yet", "fix its problems first")
         return self.grammar
 
     def _once(self, key: object, make: Callable[[], T]) -> T:
-        """What ``make`` returns, made once; a refusal that does not depend on time is kept too."""
-        # a lock a thing: who asks for a quick picture does not wait for a slow one
+        """The result of ``make``, computed once; a LimitError not of time is cached too."""
+        # one lock for each key: a quick picture does not wait for a slow one
         with self._lock:
             lock = self._locks.setdefault(key, threading.Lock())
         with lock:
-            if key not in self._made:
+            if key not in self._results:
                 try:
-                    self._made[key] = make()
+                    self._results[key] = make()
                 except LimitError as error:
                     if error.budget == "seconds":
                         raise
-                    self._made[key] = error
-            made = self._made[key]
-        if isinstance(made, LimitError):
-            raise LimitError(made.message, made.budget, made.hint)
-        return made  # type: ignore[return-value]  # the key names the type
+                    self._results[key] = error
+            result = self._results[key]
+        if isinstance(result, LimitError):
+            raise LimitError(result.message, result.budget, result.hint)
+        return result  # type: ignore[return-value]  # the key names the type
 
 
 def compile_text(
@@ -236,7 +241,7 @@ def compile_text(
     limits: Limits = LIMITS,
     style: str = "",
 ) -> Compiled:
-    """Read and build a grammar, with a vocabulary its constraint too; bad text becomes problems."""
+    """Compile a text, and its constraint if a vocabulary is given; errors become problems."""
     phases: list[Phase] = []
     grammar: Grammar | None = None
     problems: tuple[Problem, ...] = ()
@@ -258,36 +263,36 @@ def compile_text(
 
 
 def compile_grammar(grammar: Grammar, limits: Limits = LIMITS) -> Compiled:
-    """The machines of a grammar that is built already."""
+    """The ``Compiled`` of a grammar that is built already."""
     return Compiled(grammar.source.text, grammar.notation, limits, grammar, (), [])
 
 
 class Pipeline:
-    """``compile_text`` with a memory: the last texts are kept with everything made from them.
+    """``compile_text`` with a cache of the latest texts and everything computed from them.
 
-    Two texts are compiled at a time, as many as a small machine has cores.
+    At most two texts are compiled at a time, the number of cores of a small machine.
     """
 
-    def __init__(self, limits: Limits = LIMITS, remembered: int = 64, at_once: int = 2) -> None:
+    def __init__(self, limits: Limits = LIMITS, cached: int = 64, parallel: int = 2) -> None:
         self.limits = limits
-        self._remembered = remembered
-        self._memory: OrderedDict[tuple[str, Notation, str, str], Compiled] = OrderedDict()
+        self._max_cached = cached
+        self._cache: OrderedDict[tuple[str, Notation, str, str], Compiled] = OrderedDict()
         self._lock = threading.Lock()
-        self._gate = threading.BoundedSemaphore(at_once)
+        self._gate = threading.BoundedSemaphore(parallel)
 
     def compile(
         self, text: str, notation: Notation, start: str = "start", style: str = ""
     ) -> Compiled:
-        """What became of a text; from memory where it was asked for before."""
+        """The ``Compiled`` of a text, from the cache if it is there."""
         key = (text, notation, start, style)
         with self._lock:
-            if (known := self._memory.get(key)) is not None:
-                self._memory.move_to_end(key)
-                return known
+            if (cached := self._cache.get(key)) is not None:
+                self._cache.move_to_end(key)
+                return cached
         with self._gate:
-            made = compile_text(text, notation, start, limits=self.limits, style=style)
+            compiled = compile_text(text, notation, start, limits=self.limits, style=style)
         with self._lock:
-            self._memory[key] = made
-            while len(self._memory) > self._remembered:
-                self._memory.popitem(last=False)
-        return made
+            self._cache[key] = compiled
+            while len(self._cache) > self._max_cached:
+                self._cache.popitem(last=False)
+        return compiled

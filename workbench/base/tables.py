@@ -1,12 +1,15 @@
-"""Tables in plain text: aligned columns, and numbers with three significant figures."""
+"""Tables for people, as plain text or Markdown, and numbers with three significant figures."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
+
+Style = Literal["text", "markdown"]
 
 
 def figure(value: float | None) -> str:
-    """A number with three significant digits; – for None."""
+    """A number with three significant figures; – for None."""
     if value is None:
         return "–"
     if value >= 100:
@@ -14,13 +17,20 @@ def figure(value: float | None) -> str:
     return f"{value:.3g}"
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Rows as text with aligned columns: the first to the left, the others to the right."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+def format_table(rows: Sequence[Sequence[object]], style: Style = "text") -> str:
+    """Rows of equal length, of which the first is the head; without a final line break.
+
+    The first column is left-aligned, the others are right-aligned.
+    """
+    cells = [[str(cell) for cell in row] for row in rows]
+    if style == "markdown":
+        rule = ["---", *["---:"] * (len(cells[0]) - 1)]
+        return "\n".join(f"| {' | '.join(row)} |" for row in (cells[0], rule, *cells[1:]))
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return "\n".join(
         "  ".join(
-            cell.ljust(width) if i == 0 else cell.rjust(width)
+            cell.rjust(width) if i else cell.ljust(width)
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
-        for row in rows
+        for row in cells
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
-from workbench.base.tables import aligned, figure
+from workbench.base.tables import figure, format_table
 from workbench.decoding.compare import RunEnded, RunFailed
 from workbench.decoding.contenders import UNCONSTRAINED, Contender
 from workbench.decoding.measures import Measures, Surprisal
@@ -265,4 +265,4 @@ def table(found: Sequence[Summary]) -> str:
     for summary in found:
         record = summary.as_record()
         rows.append((summary.contender.name, *(show(record[key]) for _, key, show in _COLUMNS)))
-    return aligned(rows)
+    return format_table(rows)

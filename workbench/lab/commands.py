@@ -1,24 +1,27 @@
-"""``workbench bench``, ``evaluate`` and ``train``."""
+"""``workbench bench``, ``evaluate`` and ``train``; ``app.cli.main`` imports them when called."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from workbench.app.cli.options import JsonOption, ModelOption, fail, line, told
+from workbench.app.cli.options import (
+    JsonOption,
+    ModelOption,
+    errors_reported,
+    fail,
+    line,
+    progress_bar,
+    write_file,
+)
 from workbench.base.errors import WorkbenchError
 from workbench.lab.bench.benchmark import Plan
 from workbench.lab.bench.benchmark import bench as measured
 from workbench.lab.bench.cases import CASES
-from workbench.lab.bench.exactness.check import DECISIONS, WHOLE, Findings, checked, records
-from workbench.lab.bench.exactness.check import Plan as ExactnessPlan
-from workbench.lab.bench.exactness.check import report as exactness_report
 from workbench.lab.bench.measurements import Record
 from workbench.lab.bench.peers.peer import OURS, chosen_engines
 from workbench.lab.bench.proper_costs import costs
@@ -29,46 +32,6 @@ from workbench.lab.bench.schemas import Plan as SchemaPlan
 from workbench.lab.bench.schemas import measured as measured_schemas
 from workbench.lab.bench.schemas import report
 from workbench.vocabulary.vocabulary import Vocabulary
-
-
-def check_exactness(vocabulary: str, decisions: int, seed: int, json: bool) -> None:
-    """Check, print, and exit with 1 if anything is wrong.
-
-    Raises: VocabularyError where no vocabulary is installed; typer.Exit.
-    """
-    plan = ExactnessPlan(decisions, seed, (vocabulary,) if vocabulary else WHOLE)
-    with _bar(plan) as findings:
-        found = None
-        for found in findings:  # noqa: B007  # the last one counts
-            pass
-    assert found is not None, "there is a visit at least"
-    if json:
-        for record in records(found):
-            line(record)
-    else:
-        typer.echo(exactness_report(found), nl=False)
-    if found.wrong:
-        raise typer.Exit(1)
-
-
-@contextmanager
-def _bar(plan: ExactnessPlan) -> Iterator[Iterator[Findings]]:
-    """The findings, with a progress bar where stderr is a terminal."""
-    if not sys.stderr.isatty():
-        yield checked(plan)
-        return
-    with typer.progressbar(length=plan.decisions, label="checking", file=sys.stderr) as bar:
-
-        def watched() -> Iterator[Findings]:
-            before = 0
-            for findings in checked(plan):
-                bar.label = f"wrong: {findings.wrong}"
-                bar.update(findings.decisions - before)
-                before = findings.decisions
-                yield findings
-
-        yield watched()
-
 
 #: The vocabulary of the benchmark, if none is named.
 _VOCABULARY = "mistral-v1"
@@ -102,13 +65,6 @@ def bench(
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print a short table: ours and the fastest peer.")
     ] = False,
-    exactness: Annotated[
-        bool,
-        typer.Option(
-            "--exactness",
-            help="Hold our masks against brute force instead, over every vocabulary installed.",
-        ),
-    ] = False,
     proper: Annotated[
         bool,
         typer.Option("--proper", help="Measure what proper tokenization costs instead."),
@@ -123,10 +79,6 @@ def bench(
     only: Annotated[
         str, typer.Option(help="With --schemas: the rows whose id, suite or subset holds this.")
     ] = "",
-    decisions: Annotated[
-        int, typer.Option(min=1, help="With --exactness: (state, token) pairs to decide at least.")
-    ] = DECISIONS,
-    seed: Annotated[int, typer.Option(help="With --exactness: of the walks.")] = 0,
     json: JsonOption = False,
 ) -> None:
     """Measure compile, first mask, later masks, advance, closed form and memory.
@@ -134,10 +86,7 @@ def bench(
     Every engine runs on one thread in a separate process. Exit status 0: measured;
     1: one of this engine's cases failed, or a mask is wrong; 2: wrong use.
     """
-    with told():
-        if exactness:
-            check_exactness(vocab, decisions, seed, json)
-            return
+    with errors_reported():
         if schemas is not None:
             of_schemas = SchemaPlan(schemas, _readers(peers), vocab or "tekken", only, timeout)
             _schemas(of_schemas, json)
@@ -157,11 +106,11 @@ def bench(
         )
         Vocabulary.load(vocab)  # an unknown name is reported here rather than by every process
         records = []
-        with _progress(len(plan.engines) * (len(plan.cases) + 1)) as advance:
+        with progress_bar(len(plan.engines) * (len(plan.cases) + 1), "measuring") as advance:
             for record in measured(plan):
                 records.append(record)
                 if record.kind != "check":
-                    advance(record)
+                    advance(f"{record.engine:22}", 1)
                 if json:
                     line(asdict(record))
         if not json:
@@ -192,7 +141,7 @@ def _readers(peers: str) -> tuple[str, ...]:
 
 
 def _schemas(plan: SchemaPlan, json: bool) -> None:
-    """Measure schemas and print what became of them.
+    """Measure schemas and print the report.
 
     Raises: WorkbenchError for a missing file or vocabulary; typer.Exit where a case failed.
     """
@@ -227,21 +176,6 @@ def _chosen_cases(names: str) -> tuple[str, ...]:
     return chosen
 
 
-@contextmanager
-def _progress(steps: int) -> Iterator[Callable[[Record], None]]:
-    """Progress bar on stderr; disabled when stderr is not a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    with typer.progressbar(length=steps, label="measuring", file=sys.stderr) as bar:
-
-        def advance(record: Record) -> None:
-            bar.label = f"{record.engine:22}"
-            bar.update(1)
-
-        yield advance
-
-
 def _failed(record: Record) -> bool:
     """Whether a measurement of this engine failed."""
     if record.kind == "check" or record.engine != OURS:
@@ -251,26 +185,28 @@ def _failed(record: Record) -> bool:
 
 def evaluate(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[EXPERIMENT]…", help="All where none is named.")
+        list[str] | None, typer.Argument(metavar="[EXPERIMENT]…", help="All by default.")
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Small sizes: a few minutes instead of many.")
     ] = False,
     out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where results are kept and resumed from.")
+        Path,
+        typer.Option(metavar="FOLDER", help="Where results are stored and resumed."),
     ] = Path("evaluation"),
     page: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where the page is written; else printed.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Where to write the page; else stdout."),
     ] = None,
-    listed: Annotated[bool, typer.Option("--list", help="Name the experiments and stop.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List the experiments and exit.")] = False,
     model: ModelOption = "builtin",
 ) -> None:
-    """Work through the experiments; what is done already is not done again.
+    """Run the experiments; units that were done before are not run again.
 
-    Ctrl-C keeps what is done and writes the page of it. Exit status 0: all done; 1: stopped;
+    Ctrl-C keeps the results and writes their page. Exit status 0: all done; 1: stopped;
     2: wrong use.
     """
-    with told():
+    with errors_reported():
         from workbench.lab.experiments.results_page import EXPERIMENTS, chosen_experiments
 
         if listed:
@@ -299,27 +235,18 @@ def evaluate(
         if page is None:
             sys.stdout.write(text)
         else:
-            _write(page, text)
+            hint = "the results are stored: run it again with another --page"
+            write_file(page, text.encode(), hint)
         if stopped:
-            typer.echo(f"stopped: what is done is kept in {results.path}", err=True)
+            typer.echo(f"stopped: the results so far are in {results.path}", err=True)
             raise typer.Exit(1)
-
-
-def _write(page: Path, text: str) -> None:
-    try:
-        page.write_text(text, "utf-8")
-    except OSError as error:
-        raise WorkbenchError(
-            f"cannot write {page}: {error}",
-            "the results are kept: run it again with another --page",
-        ) from error
 
 
 def train(
     out: Annotated[Path, typer.Option(help="Where checkpoint, log and model are written.")],
     steps: Annotated[int, typer.Option(min=1, help="Optimizer steps in all.")] = 1950,
     batch: Annotated[int, typer.Option(min=1, help="Rows of 512 tokens a step.")] = 16,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same data and start.")] = 1,
+    seed: Annotated[int, typer.Option(help="Determines the data and the initial weights.")] = 1,
     resume: Annotated[
         bool, typer.Option("--resume", help="Resume from the checkpoint in --out.")
     ] = False,
@@ -327,24 +254,22 @@ def train(
         float | None, typer.Option(help="Stop with a checkpoint after this time.")
     ] = None,
     smoke: Annotated[
-        bool, typer.Option("--smoke", help="A few steps of a tiny model, to see that it runs.")
+        bool, typer.Option("--smoke", help="A few steps of a tiny model, as a test.")
     ] = False,
     json: JsonOption = False,
 ) -> None:
     """Train a small model on the project's own documents; writes checkpoints and can be resumed."""
-    with told():
-        from dataclasses import asdict, replace
-
-        from workbench.lab.training import loop as known
+    with errors_reported():
+        from workbench.lab.training.loop import TrainSettings
+        from workbench.lab.training.loop import smoke as smaller
         from workbench.lab.training.train import MODEL
         from workbench.lab.training.train import train as run
 
-        settings = replace(
-            known.TrainSettings(out=out),
-            steps=steps, batch=batch, seed=seed, resume=resume, minutes=minutes,
-        )  # fmt: skip
+        settings = TrainSettings(
+            out=out, steps=steps, batch=batch, seed=seed, resume=resume, minutes=minutes
+        )
         try:
-            for progress in run(known.smoke(settings) if smoke else settings):
+            for progress in run(smaller(settings) if smoke else settings):
                 line(asdict(progress)) if json else typer.echo(str(progress))
         except (ValueError, FileNotFoundError, RuntimeError) as error:
             fail(str(error))

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workbench.automata.components import circles
-from workbench.base.tables import aligned
+from workbench.base.tables import format_table
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _ROOT = _PACKAGE.parent
@@ -133,7 +133,7 @@ def main() -> int:
     rows += [
         (one.name, f"{one.value:,}", f"{one.limit:,}", "" if one.kept else "above") for one in found
     ]
-    print(aligned(rows))
+    print(format_table(rows))
     return int(not all(one.kept for one in found))
 
 

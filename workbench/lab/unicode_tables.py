@@ -1,8 +1,8 @@
-"""Writes workbench/syntax/regex/unicode.json: what each Unicode property holds, asked of ``regex``.
+"""Writes workbench/syntax/regex/unicode.json, the sets of all Unicode properties.
 
-Run by hand when Unicode moves on: ``python -m workbench.lab.unicode_tables``, with
-the package ``regex`` of that Unicode version installed. Names and sets are facts of the Unicode
-Character Database; no file of others is copied. Nothing else needs this module or ``regex``.
+Run it manually for a new version of Unicode: ``python -m workbench.lab.unicode_tables``, with the
+package ``regex`` of that version installed, which is asked for each set. Names and sets are facts
+of the Unicode Character Database; no file is copied. Nothing else needs this module or ``regex``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ VALUED = {
     "wb": "WORDBREAK",
     "sb": "SENTENCEBREAK",
 }
-#: Not properties of Unicode, or raw material of others.
+#: Not properties of Unicode, or only used to define others.
 LEFT_OUT = re.compile(
     "OTHER|POSIX|NF|ALNUM|ALPHANUMERIC|GRAPH$|PRINT|BLANK|WORD$|XDIGIT|HORIZSPACE|VERTSPACE|ANY$|HYPHEN"
     "|IDCOMPAT|IDSU|MODIFIERCOMBINING"
@@ -44,10 +44,10 @@ TURKIC = {0x130, 0x131}
 
 
 def main() -> None:
-    """Ask and write."""
+    """Compute all tables and write the file."""
     summary = metadata("regex").json.get("description")
     version = re.search(r"supports Unicode ([0-9.]+)\.", str(summary))
-    assert version, "regex no longer says which Unicode it has"
+    assert version, "the description of regex names no Unicode version"
     tables = {
         "unicode": version.group(1),
         "valued": {short: valued(long) for short, long in VALUED.items()},
@@ -120,7 +120,7 @@ def without_surrogates(start: int, stop: int) -> list[tuple[int, int]]:
 
 
 def orbits() -> str:
-    """The sets of characters that simple case folding makes equal, those with company."""
+    """The sets of characters that simple case folding makes equal, if there are at least two."""
     cased = regex.findall(r"[\p{CWCM}\p{CWCF}\p{Cased}]", CHARACTERS)
     text = "".join(c for c in cased if ord(c) not in TURKIC)
     found = {

@@ -10,8 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.constraint.domino.toys import PIECES, Slow
-from tests.grammar_oracle import brute_mask
 from tests.laws.test_mask_laws import grammar_of, slow, texts, trees
+from tests.oracles.grammar_oracle import brute_mask
 from tests.test_grammar_cases import CASES
 from workbench.base.errors import TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.base.limits import LIMITS, Limits

@@ -7,8 +7,8 @@ from itertools import product
 import pytest
 from hypothesis import given
 
-from tests.grammar_oracle import GrammarOracle
 from tests.laws.test_mask_laws import grammar_of, slow, trees
+from tests.oracles.grammar_oracle import GrammarOracle
 from workbench.base.dfa import DEAD
 from workbench.base.limits import LIMITS
 from workbench.constraint.methods.domino.scanner import Terminals, terminals_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from tests.grammar_oracle import GrammarOracle
+from tests.oracles.grammar_oracle import GrammarOracle
 from workbench.constraint.methods.domino.domino import DominoConstraint
 from workbench.constraint.methods.domino.scanner import BETWEEN, Terminals, terminals_of
 from workbench.grammar.grammar import Grammar

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,12 +15,12 @@ from workbench.app.cli.options import (
     ModelOption,
     Named,
     line,
+    progress_bar,
     takes_grammar,
 )
 from workbench.base.errors import WorkbenchError
 from workbench.base.visible_text import visible
 from workbench.decoding.compare import (
-    RunBegan,
     RunEnded,
     RunFailed,
     divergence,
@@ -34,14 +33,14 @@ if TYPE_CHECKING:
     from workbench.decoding.compare import Event
 
 
-#: Characters of what all texts share, and of what follows, that are shown.
-_BEFORE, _AFTER = 32, 76
+#: Characters shown of the common beginning of all texts, and of what follows it.
+_MAX_BEFORE, _MAX_AFTER = 32, 76
 
 
 def strips(ends: Sequence[RunEnded]) -> str:
-    """What the runs share, then each from the token on in which it parts from the others.
+    """The common beginning of the runs, then each run from the first token that differs.
 
-    Runs of the same text are cut where their tokens first differ.
+    Runs of the same text are shown from where their tokens first differ.
     """
     if not ends:
         return ""
@@ -49,12 +48,12 @@ def strips(ends: Sequence[RunEnded]) -> str:
     run = ends[0].run
     head = f"{_short(run.prompt)} · seed {run.seed}"
     place = divergence(traces)
-    told = "they part after"
+    label = "they differ after"
     if place is None:
-        place, told = first_different_token(traces), "one text, spelt apart after"
+        place, label = first_different_token(traces), "one text, different tokens after"
     if place is None:
-        return f"{head}\n  all alike: {_ending(traces[0].text)}"
-    lines = [head, f"  {told} {_ending(traces[0].text[:place])}"]
+        return f"{head}\n  all equal: {_ending(traces[0].text)}"
+    lines = [head, f"  {label} {_ending(traces[0].text[:place])}"]
     by_tokens: dict[tuple[TokenId, ...], list[RunEnded]] = {}
     for end in ends:
         by_tokens.setdefault(tuple(end.trace.token_ids), []).append(end)
@@ -65,7 +64,7 @@ def strips(ends: Sequence[RunEnded]) -> str:
 
 
 def _pieces(trace: Trace, place: int) -> str:
-    """The tokens from the one on in which a byte stands, parted by bars; ■ is the end."""
+    """The tokens from the one that contains byte ``place`` on, between bars; ■ is the end."""
     found, begin, length = [], 0, 0
     for step in trace.steps:
         begin += len(step.token)
@@ -73,7 +72,7 @@ def _pieces(trace: Trace, place: int) -> str:
             continue
         piece = "■" if step.is_end else visible(step.token)
         length += len(piece) + 1
-        if length > _AFTER:
+        if length > _MAX_AFTER:
             found.append("…")
             break
         found.append(piece)
@@ -82,12 +81,12 @@ def _pieces(trace: Trace, place: int) -> str:
 
 def _ending(text: bytes) -> str:
     whole = visible(text)
-    return whole if len(whole) <= _BEFORE else f"…{whole[-_BEFORE:]}"
+    return whole if len(whole) <= _MAX_BEFORE else f"…{whole[-_MAX_BEFORE:]}"
 
 
 def _short(prompt: str) -> str:
     line = visible(prompt.encode())
-    return line if len(line) <= _AFTER else f"{line[:_AFTER]}…"
+    return line if len(line) <= _MAX_AFTER else f"{line[:_MAX_AFTER]}…"
 
 
 #: The methods that are compared by default.
@@ -115,10 +114,10 @@ def compare(
         bool, typer.Option("--csv", help="Print a line of CSV for each run.")
     ] = False,
 ) -> None:
-    """Run methods on the same prompts and seeds: a table, and where their texts part.
+    """Run methods on the same prompts and seeds: a table, and where their texts differ.
 
-    Ctrl-C ends it with what is done. Exit status 0: every run ended; 1: one could not be, or it
-    was stopped; 2: wrong use.
+    Ctrl-C ends it with the results so far. Exit status 0: every run ended; 1: one failed, or it was
+    stopped; 2: wrong use.
     """
     if json and as_csv:
         raise WorkbenchError("expected one of --json and --csv, not both")
@@ -128,8 +127,8 @@ def compare(
     from workbench.decoding.transformers_model import load_model
 
     contenders = contenders_named(CONTENDERS if methods == "all" else methods)
-    brought = named.example
-    prompts = prompt or [brought.prompt if brought else ""]
+    example = named.example
+    prompts = prompt or [example.prompt if example else ""]
     numbers = range(seed, seed + seeds)
     events = compared(
         load_model(model),
@@ -138,11 +137,11 @@ def compare(
         contenders,
         numbers,
         Sampling(temperature=temperature),
-        max_tokens=max_tokens or (brought.max_tokens if brought else 128),
+        max_tokens=max_tokens or (example.max_tokens if example else 128),
         limits=LOCAL_LIMITS,
     )
     runs = len(prompts) * len(numbers) * len(contenders)
-    ended, failed, stopped = _taken(events, runs, json=json)
+    ended, failed, stopped = _results(events, runs, json=json)
     if as_csv:
         _print_csv(ended)
         typer.echo(_reasons(failed), nl=False, err=True)
@@ -155,16 +154,18 @@ def compare(
     raise typer.Exit(int(bool(failed) or stopped))
 
 
-def _taken(
+def _results(
     events: Iterable[Event], runs: int, *, json: bool
 ) -> tuple[list[RunEnded], list[RunFailed], bool]:
     """Runs that ended, runs that failed, and whether they were stopped."""
     ended: list[RunEnded] = []
     failed: list[RunFailed] = []
-    with _progress(runs) as advance:
+    with progress_bar(runs, "comparing") as advance:
         try:
             for event in events:
-                advance(event)
+                if isinstance(event, RunBegan | RunEnded | RunFailed):
+                    name = f"{event.run.contender.name:22}"
+                    advance(name, int(not isinstance(event, RunBegan)))
                 if isinstance(event, RunEnded):
                     ended.append(event)
                     if json:
@@ -203,13 +204,13 @@ def _print_summaries(ended: list[RunEnded]) -> None:
         line({"kind": "summary", **summary.as_record()})
 
 
-#: Of a run's record, what does not fit into a cell.
-_NO_CELL = ("kind", "kept", "free", "forced", "token_ids")
+#: Keys of a run's record without a column in CSV.
+_NO_COLUMN = ("kind", "kept", "free", "forced", "token_ids")
 
 
 def _print_csv(ended: list[RunEnded]) -> None:
     records = [
-        {key: value for key, value in _run_record(end).items() if key not in _NO_CELL}
+        {key: value for key, value in _run_record(end).items() if key not in _NO_COLUMN}
         for end in ended
     ]
     if records:
@@ -219,7 +220,7 @@ def _print_csv(ended: list[RunEnded]) -> None:
 
 
 def _report(ended: list[RunEnded], failed: list[RunFailed]) -> str:
-    """For people: the table, what does not apply, and for every prompt and seed the strips."""
+    """The table, methods that failed, and the strips of every prompt and seed."""
     from workbench.decoding.summary import summaries, table, verdict
 
     parts = (
@@ -235,24 +236,6 @@ def _report(ended: list[RunEnded], failed: list[RunFailed]) -> str:
 
 
 def _reasons(failed: list[RunFailed]) -> str:
-    """A line for each method that could not be."""
+    """A line for each method that failed."""
     reasons = {fail.run.contender.name: fail.error.message for fail in failed}
     return "".join(f"{name}: {message}\n" for name, message in reasons.items())
-
-
-@contextmanager
-def _progress(runs: int) -> Iterator[Any]:
-    """Progress bar on stderr; disabled when stderr is not a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    with typer.progressbar(length=runs, label="comparing", file=sys.stderr) as bar:
-
-        def advance(event: Event) -> None:
-            if isinstance(event, RunBegan):
-                bar.label = f"{event.run.contender.name:22}"
-                bar.update(0)
-            elif isinstance(event, RunEnded | RunFailed):
-                bar.update(1)
-
-        yield advance

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from workbench.app.cli.options import LOCAL_LIMITS, Named, VocabularyOption, takes_grammar
+from workbench.app.cli.options import (
+    LOCAL_LIMITS,
+    Named,
+    VocabularyOption,
+    takes_grammar,
+    write_file,
+)
 from workbench.app.pipeline import compile_grammar
 from workbench.app.ui.takeaway import att, automaton
 from workbench.base.errors import WorkbenchError
@@ -23,7 +28,7 @@ from workbench.vocabulary.vocabulary import Vocabulary
 
 
 class Picture(StrEnum):
-    """What is drawn: a machine as the page has it, or one that DOMINO makes."""
+    """What is drawn: a machine of the page, or one of DOMINO's."""
 
     CHARACTERS = Machine.CHARACTERS
     TOKENS = Machine.TOKENS
@@ -33,7 +38,7 @@ class Picture(StrEnum):
     DETOKENIZER = Machine.DETOKENIZER
     #: The automaton of all sequences of terminals.
     SCANNER = "scanner"
-    #: What tokens can be read as after a text, and what of it the parser allows.
+    #: The subterminal trees after a text, and the part of them that the parser allows.
     SUBTERMINALS = "subterminals"
 
 
@@ -43,9 +48,9 @@ class Format(StrEnum):
     DOT = "dot"
     SVG = "svg"
     PNG = "png"
-    #: The whole machine as a record; ``drawing.as_json`` says how.
+    #: The whole machine as a record (``drawing.machine_files``).
     JSON = "json"
-    #: AT&T text, as OpenFst's tools read it; ``drawing.att`` says which labels.
+    #: AT&T text for OpenFst's tools (``drawing.machine_files``).
     FST = "fst"
     OPENFST = "openfst"
 
@@ -80,7 +85,7 @@ def draw(
         content = picture(graph, _drawn_form(form, machine), states)
     else:
         content = _machine(grammar, Machine(machine), form, out, vocab, states)
-    _write(content, out)
+    write_file(out, content, "choose another --out")
 
 
 def _machine(
@@ -101,7 +106,7 @@ def _machine(
 def _domino_graph(
     grammar: Grammar, machine: Picture, vocab: str, after: str, k: int | None
 ) -> Graph:
-    """The scanner, or the trees after a text, with what parser and lookahead leave of them.
+    """The scanner, or the subterminal trees after a text, pruned by parser and lookahead.
 
     Raises: WorkbenchError where no accepted text begins with it; LimitError; VocabularyError.
     """
@@ -119,7 +124,10 @@ def _domino_graph(
 
 
 def _drawn_form(form: Format, machine: Picture) -> Format:
-    """The form, if it is that of a picture."""
+    """The form, if it is a format of pictures.
+
+    Raises: WorkbenchError for others.
+    """
     if form in (Format.DOT, Format.SVG, Format.PNG):
         return form
     raise WorkbenchError(f"{machine} is a picture, not {form}", "choose svg, png or dot")
@@ -140,13 +148,3 @@ def picture(graph: Graph, form: Format, states: int) -> bytes:
         return renderer().draw(shown.graph).encode()
     text = dot(shown.graph)
     return renderer().png(text) if form is Format.PNG else text.encode()
-
-
-def _write(content: bytes, out: Path | None) -> None:
-    if out is None:
-        sys.stdout.buffer.write(content)
-        return
-    try:
-        out.write_bytes(content)
-    except OSError as error:
-        raise WorkbenchError(f"cannot write {out}: {error}", "choose another --out") from error

@@ -17,13 +17,15 @@ from workbench.app.cli.options import (
     JsonOption,
     ModelOption,
     Named,
+    errors_reported,
     learnt,
     line,
     options_of,
+    read_text,
     strategy_of,
     takes_grammar,
     text_of,
-    told,
+    write_file,
 )
 from workbench.base.errors import WorkbenchError
 from workbench.constraint.compile import METHODS
@@ -68,23 +70,23 @@ def generate(
     model: ModelOption = "builtin",
     json: JsonOption = False,
 ) -> None:
-    """Generate a text under a grammar; with --json each step is a line and the last is the whole.
+    """Generate a text under a grammar; with --json one line for each step, then a summary.
 
     Exit status 0: ended in an accepted text; 1: ended otherwise; 2: wrong use.
     """
-    asked_by = strategy_of(strategy)
+    chosen = strategy_of(strategy)
     from workbench.decoding.generate import generate as run
     from workbench.decoding.retokenize import Healed
     from workbench.decoding.retokenize import heal as healed
     from workbench.decoding.sampling import Sampling
     from workbench.decoding.transformers_model import load_model
 
-    loaded, brought = load_model(model), named.example
-    asked = prompt if prompt is not None else brought.prompt if brought else ""
-    plain = Healed(tuple(loaded.encode(asked)), b"", named.grammar)
-    begun = healed(loaded, asked, named.grammar) if heal else plain
+    loaded, example = load_model(model), named.example
+    text = prompt if prompt is not None else example.prompt if example else ""
+    plain = Healed(tuple(loaded.encode(text)), b"", named.grammar)
+    begun = healed(loaded, text, named.grammar) if heal else plain
     if small_tokens is None:
-        small_tokens = brought is not None and brought.small_tokens
+        small_tokens = example is not None and example.small_tokens
     constraint = compile_grammar(
         begun.grammar,
         loaded.vocabulary,
@@ -94,20 +96,18 @@ def generate(
         **options_of(option or ()),
     )
     sampling = Sampling(temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)
-    budget = max_tokens or (brought.max_tokens if brought else _MAX_TOKENS)
+    budget = max_tokens or (example.max_tokens if example else _MAX_TOKENS)
     if strategy == "counts":
-        asked_by = learnt(loaded, constraint, begun.prompt, sampling, budget, warm_up)
-    generation = run(
-        loaded, constraint, begun.prompt, sampling, max_tokens=budget, strategy=asked_by
-    )
-    known = len(begun.prefix)  # bytes of the prompt that are tokenized again
+        chosen = learnt(loaded, constraint, begun.prompt, sampling, budget, warm_up)
+    generation = run(loaded, constraint, begun.prompt, sampling, max_tokens=budget, strategy=chosen)
+    repeated = len(begun.prefix)  # bytes of the prompt that are tokenized again
     for step in generation:
         if json:
             line(step_record(step))
         else:
-            sys.stdout.buffer.write(step.token[known:])
+            sys.stdout.buffer.write(step.token[repeated:])
             sys.stdout.buffer.flush()
-        known = max(0, known - len(step.token))
+        repeated = max(0, repeated - len(step.token))
     trace = generation.trace
     accepted = trace.accepted and begun.grammar.accepts(trace.text)
     if json:
@@ -140,7 +140,7 @@ def step_record(step: Step) -> dict[str, Any]:
 
 
 def trace_record(trace: Trace, *, accepted: bool) -> dict[str, Any]:
-    """The whole of a generation as the last line of JSON."""
+    """The last line of JSON: the generation as a whole."""
     return {
         "text": text_of(trace.text),
         "accepted": accepted,
@@ -157,7 +157,7 @@ def trace_record(trace: Trace, *, accepted: bool) -> dict[str, Any]:
 
 
 def summary(trace: Trace, *, accepted: bool) -> str:
-    """The whole of a generation in one line for a person."""
+    """The generation in one line of text."""
     stop = trace.stop.value if trace.stop else "unfinished"
     return (
         f"[{'accepted' if accepted else 'not accepted'} · {stop} · {len(trace.steps)} tokens · "
@@ -180,19 +180,13 @@ def replay(
 ) -> None:
     """Make a page of a run: one file that plays it with its machines, without a server.
 
-    Traces of older versions do not say which grammar they are of; --example names it then.
+    Traces of older versions do not name their grammar; --example names it then.
     """
-    with told():
-        records = _records(_read(trace))
+    with errors_reported():
+        records = _records(read_text(trace, "name a run that the page exported as NDJSON"))
         head = next((record for record in records if record["k"] == "head"), {})
         page = page_of(_about(head, _named(trace, example)), records)
-        if out is None:
-            sys.stdout.buffer.write(page.encode())
-            return
-        try:
-            out.write_text(page, "utf-8")
-        except OSError as error:
-            raise WorkbenchError(f"cannot write {out}: {error}", "choose another --out") from error
+        write_file(out, page.encode(), "choose another --out")
 
 
 def page_of(about: _Record, records: list[_Record]) -> str:
@@ -213,18 +207,10 @@ def page_of(about: _Record, records: list[_Record]) -> str:
     return written(about, steps, end, drawn(handlers, sent, taken(steps)))
 
 
-def _read(trace: Path) -> str:
-    try:
-        return sys.stdin.read() if str(trace) == "-" else trace.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        hint = "name a run that the page exported as NDJSON"
-        raise WorkbenchError(f"cannot read {trace}: {error}", hint) from error
-
-
 def _records(text: str) -> list[_Record]:
-    """The records, one a line.
+    """The records, one on each line.
 
-    Raises: WorkbenchError where a line is none, or no token was taken.
+    Raises: WorkbenchError where a line is not a record, or there is no step.
     """
     records = []
     for number, written in enumerate(text.splitlines(), start=1):
@@ -244,7 +230,7 @@ def _records(text: str) -> list[_Record]:
 
 
 def _named(trace: Path, example: str | None) -> Example | None:
-    """The example that was named, or that the file is named after."""
+    """The example given by name, or by the name of the file."""
     gallery = load_gallery()
     if example is not None and example not in gallery:
         hint = f"choose one of {', '.join(gallery)}"
@@ -254,23 +240,23 @@ def _named(trace: Path, example: str | None) -> Example | None:
 
 
 def _about(head: _Record, example: Example | None) -> _Record:
-    """What the run was made with.
+    """The grammar, prompt, model and settings of a run.
 
-    Raises: WorkbenchError where it is not named.
+    Raises: WorkbenchError where its grammar is unknown.
     """
-    made = {key: value for key, value in head.items() if key not in ("k", "run", "prefix")}
+    recorded = {key: value for key, value in head.items() if key not in ("k", "run", "prefix")}
     title = {"title": example.title} if example is not None else {}
-    if made.get("text") and made.get("notation"):
-        return {**title, **made, "version": __version__}
+    if recorded.get("text") and recorded.get("notation"):
+        return {**title, **recorded, "version": __version__}
     if example is None:
         raise WorkbenchError(
             "the run does not name its grammar", "pass the --example it was made with"
         )
-    asked = {
+    known = {
         "text": example.text,
         "notation": str(example.notation),
         "start": example.start,
         "prompt": example.prompt,
         "example": example.name,
     }
-    return {**title, **made, **asked, "version": __version__}
+    return {**title, **recorded, **known, "version": __version__}

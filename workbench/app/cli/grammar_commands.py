@@ -18,6 +18,7 @@ from workbench.app.cli.options import (
     of_file,
     takes_grammar,
     text_of,
+    write_file,
 )
 from workbench.automata.describe import describe
 from workbench.base.errors import WorkbenchError
@@ -43,7 +44,7 @@ def check(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Say whether texts are accepted; where one fails, the place and what was expected there.
+    """Report whether texts are accepted; if not, where one fails and what was expected there.
 
     Exit status 0: all accepted; 1: some rejected; 2: the grammar cannot be used.
     """
@@ -89,7 +90,7 @@ def lint(
         typer.Option(
             "--vocab",
             metavar="NAME",
-            help="Also report what these tokens cannot spell: builtin, mistral-v1, a directory, …",
+            help="Also report what these tokens cannot encode: builtin, mistral-v1, a directory, …",
         ),
     ] = None,
     seconds: Annotated[
@@ -98,7 +99,7 @@ def lint(
 ) -> None:
     """Print advice on a grammar: useless rules, endless loops, conflicts, and more.
 
-    Exit status 0: nothing to say; 1: some advice; 2: the grammar cannot be read.
+    Exit status 0: no advice; 1: some advice; 2: the grammar cannot be read.
     """
     grammar = named.grammar
     vocabulary = None if vocab is None else Vocabulary.load(vocab)
@@ -167,7 +168,7 @@ def convert(
 ) -> None:
     """Write a grammar in another notation, or as a Python program that generates under it.
 
-    Exit status 0: written; 2: the grammar cannot be read, or not be said so.
+    Exit status 0: written; 2: the grammar cannot be read, or not be written so.
     """
     if named is not None:
         if target is not None:
@@ -179,10 +180,7 @@ def convert(
     if target is None or target == _STDIO:
         typer.echo(text, nl=not text.endswith("\n"))
         return
-    try:
-        target.write_text(text if text.endswith("\n") else f"{text}\n", encoding="utf-8")
-    except OSError as error:
-        raise WorkbenchError(f"cannot write {target}: {error}", "name another file") from error
+    write_file(target, (text if text.endswith("\n") else f"{text}\n").encode(), "name another file")
 
 
 def _read(source: Path | None, notation: str | None, start: str, style: str) -> Grammar:
@@ -198,7 +196,10 @@ def _read(source: Path | None, notation: str | None, start: str, style: str) -> 
 
 
 def _wanted(target: Path | None, notation: str | None) -> str:
-    """What is to be written."""
+    """The notation to write.
+
+    Raises: WorkbenchError where neither an option nor the file's name gives one.
+    """
     if notation is not None:
         return notation
     known = None if target is None else named_by_suffix(target.name)
@@ -226,12 +227,12 @@ def mask(
     state = _state_after(constraint, after.encode())
     if state is None:
         verdict = named.grammar.check(after)
-        told = verdict if verdict.byte is not None else "no sequence of allowed tokens spells it"
-        typer.echo(f"error: {told}", err=True)
+        reason = verdict if verdict.byte is not None else "no sequence of allowed tokens encodes it"
+        typer.echo(f"error: {reason}", err=True)
         raise typer.Exit(1)
     allowed = constraint.mask(state)
     shown = allowed.ids.tolist()[: limit or None]
-    spelt = {i: vocabulary.tokens[i] for i in shown}
+    tokens = {i: vocabulary.tokens[i] for i in shown}
     if json:
         line(
             {
@@ -241,20 +242,20 @@ def mask(
                 "may_end": constraint.is_final(state),
                 "forced": text_of(constraint.forced(state)),
                 "ids": shown,
-                "tokens": [None if t is None else text_of(t) for t in spelt.values()],
+                "tokens": [None if t is None else text_of(t) for t in tokens.values()],
             }
         )
         return
     ending = ", and the text may end here" if constraint.is_final(state) else ""
     typer.echo(f"{len(allowed):,} of {len(vocabulary):,} tokens may come next{ending}")
-    for token_id, token in spelt.items():
+    for token_id, token in tokens.items():
         typer.echo(f"{token_id:>7}  {'(end)' if token is None else repr(text_of(token))}")
     if len(shown) < len(allowed):
         typer.echo(f"    … {len(allowed) - len(shown):,} more (--limit 0 prints all)")
 
 
 def _state_after(constraint: Constraint, text: bytes) -> State | None:
-    """The state after a text; with labels it is read in the longest allowed tokens."""
+    """The state after a text; with terminal labels, after its longest allowed tokens."""
     if isinstance(constraint, AutomatonConstraint):
         return constraint.step_bytes(constraint.initial, text)
     tokens = longest_tokens(constraint, text)

@@ -1,4 +1,4 @@
-"""The commands under one name, and ``workbench serve``."""
+"""The command ``workbench`` with its subcommands; ``workbench serve``."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from workbench.app.cli import compare, draw, generate, grammar_commands
-from workbench.app.cli.options import told
+from workbench.app.cli.options import errors_reported
 from workbench.base.kernels import when_compiling
 
-#: The commands of the laboratory, which are imported when one is called.
+#: The commands of ``workbench.lab``.
 _LAB = ("bench", "evaluate", "train")
 
 
@@ -33,7 +33,7 @@ def serve(
     ] = False,
 ) -> None:
     """Open the page in the browser; stops with Ctrl+C."""
-    with told():
+    with errors_reported():
         from workbench.app.ui.serve import ServeSettings
         from workbench.app.ui.serve import serve as run
 
@@ -49,7 +49,7 @@ def serve(
 
 
 class _Commands(TyperGroup):
-    """The commands of this package, and those of ``lab``, which is imported lazily."""
+    """The commands of this package, and those of ``lab``, which are imported when called."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401  # typer's click is private
         return [*super().list_commands(ctx), *_LAB]

@@ -1,7 +1,7 @@
-"""Options that commands share, and how a command names its grammar.
+"""Options, input, output and errors that the commands share.
 
-A command takes one parameter, ``named: Named``; ``takes_grammar`` puts the options in its place,
-so that a grammar is named everywhere alike.
+A command that needs a grammar has one parameter, ``named: Named``; ``takes_grammar`` replaces it by
+the options that name a grammar, so that they are equal in all commands.
 """
 
 from __future__ import annotations
@@ -53,32 +53,75 @@ ModelOption = Annotated[
     ),
 ]
 
-#: On the command line the machine is its owner's: more than the public page allows.
+#: More than the public page allows: a command runs on its user's machine.
 LOCAL_LIMITS = Limits(seconds=30.0, megabytes=2_048, states=500_000)
 
 
 @contextmanager
-def told() -> Iterator[None]:
-    """Print an error of ours where people look for it, and exit with status 2."""
+def errors_reported() -> Iterator[None]:
+    """Print a ``WorkbenchError`` to stderr, and exit with status 2."""
     try:
         yield
     except WorkbenchError as error:
         fail(str(error))
     except BrokenPipeError:
-        sys.stderr.close()  # the reader went away: nothing is left to tell
+        sys.stderr.close()  # the reader of stdout has closed it
         raise typer.Exit(1) from None
 
 
 def fail(message: str) -> NoReturn:
-    """Wrong use: the message on stderr, exit status 2."""
+    """Report wrong use: the message on stderr, exit status 2."""
     typer.echo(f"error: {message}", err=True)
     raise typer.Exit(2)
 
 
 def line(record: dict[str, Any]) -> None:
-    """One JSON object on one line, flushed immediately; numbers JSON has no word for are null."""
+    """Print a record as one line of JSON, flushed immediately; NaN and infinities are null."""
     typer.echo(json.dumps(finite(record), ensure_ascii=False, allow_nan=False))
     sys.stdout.flush()
+
+
+def read_text(path: Path, hint: str) -> str:
+    """The text of a file; ``-`` is stdin.
+
+    Raises: WorkbenchError where it cannot be read.
+    """
+    try:
+        return sys.stdin.read() if str(path) == "-" else path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise WorkbenchError(f"cannot read {path}: {error}", hint) from error
+
+
+def write_file(path: Path | None, content: bytes, hint: str) -> None:
+    """Write a file; without a path write to stdout.
+
+    Raises: WorkbenchError where it cannot be written.
+    """
+    if path is None:
+        sys.stdout.buffer.write(content)
+        return
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise WorkbenchError(f"cannot write {path}: {error}", hint) from error
+
+
+@contextmanager
+def progress_bar(length: int, label: str) -> Iterator[Callable[[str, int], None]]:
+    """A progress bar on stderr, disabled when stderr is not a terminal.
+
+    Yields a function that sets the label and adds a number of steps.
+    """
+    if not sys.stderr.isatty():
+        yield lambda label, steps: None
+        return
+    with typer.progressbar(length=length, label=label, file=sys.stderr) as bar:
+
+        def advance(label: str, steps: int) -> None:
+            bar.label = label
+            bar.update(steps)
+
+        yield advance
 
 
 def text_of(data: bytes) -> str:
@@ -86,7 +129,7 @@ def text_of(data: bytes) -> str:
     return data.decode("utf-8", "backslashreplace")
 
 
-#: What each does, and the strategy; all of them write the same text.
+#: Name → description and strategy; all strategies generate the same text.
 STRATEGIES: dict[str, tuple[str, Strategy]] = {
     "plain": ("one call for each token", PLAIN),
     "skipping": ("no call where only one token or one text is allowed", Skipping()),
@@ -98,26 +141,26 @@ STRATEGIES: dict[str, tuple[str, Strategy]] = {
         "one call for several tokens where the grammar forces bytes",
         Speculating(Forced()),
     ),
-    # until they are learnt
+    # replaced by ``learnt`` after the warm-up runs
     "counts": ("one call for several tokens, guessed from warm-up runs", PLAIN),
 }
 
 
 def strategy_of(name: str) -> Strategy:
-    """The strategy of that name; counts are to be learnt (``learnt``).
+    """The strategy of a name; ``counts`` is still without counts (``learnt``).
 
     Raises: WorkbenchError for an unknown name.
     """
     if name not in STRATEGIES:
-        told = "; ".join(f"{known}: {does}" for known, (does, _) in STRATEGIES.items())
-        raise WorkbenchError(f"there is no strategy {name!r}", f"choose one of — {told}")
+        known = "; ".join(f"{one}: {does}" for one, (does, _) in STRATEGIES.items())
+        raise WorkbenchError(f"there is no strategy {name!r}", f"choose one of — {known}")
     return STRATEGIES[name][1]
 
 
 def options_of(written: Sequence[str]) -> dict[str, int | str]:
-    """A method's options as they are written: ``k=0``; digits are a number.
+    """A method's options from texts such as ``k=0``; digits become a number.
 
-    Raises: WorkbenchError where one is not written so.
+    Raises: WorkbenchError where a text has another form.
     """
     pairs = [each.partition("=") for each in written]
     for name, sign, value in pairs:
@@ -136,21 +179,21 @@ def learnt(
     max_tokens: int,
     runs: int,
 ) -> Strategy:
-    """Speculation with the counts of some warm-up runs."""
+    """Speculation with counts from warm-up runs."""
     warmed = warm_up(model, constraint, [prompt], sampling, runs, max_tokens)
     return Speculating(Counts.learnt(constraint, [trace for _, trace in warmed]))
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A grammar as the command line names it, with what its example brings."""
+    """A grammar named on the command line, and its example if it is one of the gallery."""
 
     grammar: Grammar
-    #: The gallery's entry for it, or None.
+    #: The gallery's entry, or None.
     example: Example | None
 
 
-#: The option of each notation, and what is in its file.
+#: The option of each notation, and its help.
 _FILES = {
     "regex_file": (Notation.REGEX, "A file with one regex"),
     "kbnf": (Notation.KBNF, "A KBNF grammar"),
@@ -162,11 +205,11 @@ _FILES = {
 
 
 #: The other options of a grammar, and their defaults.
-_BESIDE = {"start": "start", "style": ""}
+_DEFAULTS = {"start": "start", "style": ""}
 
 
 def _parameters() -> list[inspect.Parameter]:
-    """The options of a grammar, as parameters of a command."""
+    """The options that name a grammar, as parameters of a command."""
     kinds: dict[str, Any] = {
         "regex": Annotated[
             str | None,
@@ -194,7 +237,7 @@ def _parameters() -> list[inspect.Parameter]:
         inspect.Parameter(
             name,
             inspect.Parameter.KEYWORD_ONLY,
-            default=_BESIDE.get(name),
+            default=_DEFAULTS.get(name),
             annotation=kind,
         )
         for name, kind in kinds.items()
@@ -205,44 +248,47 @@ _PARAMETERS = _parameters()
 
 
 def takes_grammar(command: Callable[..., None]) -> Callable[..., None]:
-    """A command whose ``named`` is said by options; where it may be None, by none of them too.
+    """Replace a command's parameter ``named`` by the options of a grammar.
 
-    A command that also reads another file may take ``start`` and ``style`` itself too.
+    If ``named`` has the default None, all of these options may be absent. A command that also reads
+    another file may have parameters ``start`` and ``style``.
     """
     hints = get_type_hints(command, include_extras=True)
     takes = inspect.signature(command).parameters
     optional = takes["named"].default is None
 
     @wraps(command)
-    def asked(**given: Any) -> None:  # noqa: ANN401  # whatever the command takes
+    def with_options(**given: Any) -> None:  # noqa: ANN401  # the command's parameters
         options = {one.name: given.pop(one.name) for one in _PARAMETERS}
-        given |= {name: options[name] for name in _BESIDE if name in takes}
-        unnamed = optional and all(v is None for name, v in options.items() if name not in _BESIDE)
-        with told():
+        given |= {name: options[name] for name in _DEFAULTS if name in takes}
+        unnamed = optional and all(
+            v is None for name, v in options.items() if name not in _DEFAULTS
+        )
+        with errors_reported():
             command(named=None if unnamed else _named(options), **given)
 
     own = [
         one.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[one.name])
         for one in takes.values()
-        if one.name != "named" and one.name not in _BESIDE
+        if one.name != "named" and one.name not in _DEFAULTS
     ]
     # typer reads both
-    asked.__signature__ = inspect.Signature([*own, *_PARAMETERS])  # type: ignore[attr-defined]
-    asked.__annotations__ = {one.name: one.annotation for one in (*own, *_PARAMETERS)}
-    return asked
+    with_options.__signature__ = inspect.Signature([*own, *_PARAMETERS])  # type: ignore[attr-defined]
+    with_options.__annotations__ = {one.name: one.annotation for one in (*own, *_PARAMETERS)}
+    return with_options
 
 
 def _named(options: dict[str, Any]) -> Named:
-    """The one grammar that was named.
+    """The grammar that the options name.
 
-    Raises: WorkbenchError where none or several were; ParseError, BuildError, LimitError.
+    Raises: WorkbenchError where they name none or several; ParseError, BuildError, LimitError.
     """
     start, style = options.pop("start"), options.pop("style")
     given = {name: value for name, value in options.items() if value is not None}
     if len(given) != 1:
-        ways = ", ".join(f"--{name.replace('_', '-')}" for name in options)
+        known = ", ".join(f"--{name.replace('_', '-')}" for name in options)
         raise WorkbenchError(
-            f"expected one grammar, not {len(given)}", f"name it with one of {ways}"
+            f"expected one grammar, not {len(given)}", f"name it with one of {known}"
         )
     ((name, value),) = given.items()
     if name == "regex":
@@ -254,14 +300,11 @@ def _named(options: dict[str, Any]) -> Named:
 
 
 def of_file(path: Path, notation: Notation, start: str = "start", style: str = "") -> Grammar:
-    """The grammar in a file; ``-`` is what comes in.
+    """The grammar in a file; ``-`` is stdin.
 
     Raises: WorkbenchError where the file cannot be read; ParseError, BuildError, LimitError.
     """
-    try:
-        text = sys.stdin.read() if str(path) == "-" else path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise WorkbenchError(f"cannot read {path}: {error}", "name a UTF-8 text file") from error
+    text = read_text(path, "name a UTF-8 text file")
     if notation is Notation.REGEX:
         text = text.removesuffix("\n")
     return Grammar.from_text(
@@ -283,7 +326,7 @@ def _from_gallery(name: str) -> Named:
 
 
 def _entry_of(path: Path) -> Example | None:
-    """The gallery's entry for a file, if it is one of the gallery's own."""
+    """The gallery's entry of a file, if the file is in the gallery."""
     if path.resolve().parent != GRAMMARS.resolve():
         return None
     return next((e for e in load_gallery().values() if e.file == path.name), None)

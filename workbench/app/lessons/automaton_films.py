@@ -1,9 +1,8 @@
-"""Films of constructions of automata and of machines that read.
+"""Films of automata that read a text, and of the constructions of automata.
 
-Every frame is the state of the engine's own machine; its sentence is derived from it.
-
-Each is the algorithm as its source writes it, slow and step by step; the tests compare the
-result with the engine's.
+Reading films show the states of the engine's machine, and their sentences are derived from them.
+The constructions are written step by step as in their sources; tests compare the results with the
+engine's.
 """
 
 from __future__ import annotations
@@ -21,45 +20,45 @@ from workbench.base.visible_text import visible
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import character_label, draw_dfa, draw_nfa
 
-#: Characters of a text a reader may type, tokens a reader may take.
-LONGEST = 60
+#: Characters of a typed text, and taken tokens, at most.
+MAX_INPUT = 60
 
 
 def characters(world: World, given: Given, *, text: str = "") -> Film:
     """The minimal automaton reading a text, character by character."""
     dfa, graph = world.dfa, draw_dfa(world.dfa, name_of(world))
     read = given if isinstance(given, str) else text
-    frames = [_standing(graph, dfa, dfa.initial, read, 0, "The machine starts in state 0.")]
+    frames = [_reading_frame(graph, dfa, dfa.initial, read, 0, "The machine starts in state 0.")]
     here = dfa.initial
     for place, character in enumerate(read):
         there = dfa.run(character.encode(), here)
         if there == DEAD:
             say = f"No edge for {visible(character)} leaves state {here}: the text is rejected."
-            frames.append(_standing(graph, dfa, None, read, place, say))
+            frames.append(_reading_frame(graph, dfa, None, read, place, say))
             return Film((graph,), tuple(frames), "text", opens_at(given))
         say = f"It reads {visible(character)} and goes from state {here} to state {there}."
-        frames.append(_standing(graph, dfa, there, read, place + 1, say, here))
+        frames.append(_reading_frame(graph, dfa, there, read, place + 1, say, here))
         here = there
     if read:
         final = dfa.is_final(here)
         ends = "a final state: the text is accepted" if final else "which is not final: rejected"
         frames.append(
-            _standing(graph, dfa, here, read, len(read), f"It ends in state {here}, {ends}.")
+            _reading_frame(graph, dfa, here, read, len(read), f"It ends in state {here}, {ends}.")
         )
     return Film((graph,), tuple(frames), "text", opens_at(given))
 
 
 def opens_at(given: Given) -> int:
-    """A film that is played opens at its beginning, one of a typed text at its end."""
+    """The first frame shown: the beginning of the lesson's input, the end of a reader's."""
     return 0 if given is None else -1
 
 
 def name_of(world: World) -> str:
-    """What the automaton of a world is called in a picture."""
+    """The name of a world's automaton in a picture."""
     return f"/{world.regex}/" if world.regex else "character automaton"
 
 
-def _standing(
+def _reading_frame(
     graph: Graph,
     dfa: Dfa,
     state: int | None,
@@ -79,7 +78,7 @@ def _standing(
 
 
 def reading(text: str, place: int) -> tuple[Row, ...]:
-    """The text, with the character before ``place`` as the one just read; no row for no text."""
+    """The text as a row, of which the character before ``place`` was just read; none if empty."""
     if not text:
         return ()
     chips = tuple(map(visible, text))
@@ -89,7 +88,7 @@ def reading(text: str, place: int) -> tuple[Row, ...]:
 def arcs_between(
     graph: Graph, sources: tuple[str, ...], targets: tuple[str, ...]
 ) -> tuple[int, ...]:
-    """The numbers of the edges from one of these nodes to one of those."""
+    """The numbers of the edges from one of ``sources`` to one of ``targets``."""
     return tuple(
         number
         for number, edge in enumerate(graph.edges)
@@ -98,26 +97,26 @@ def arcs_between(
 
 
 def nondeterministic(world: World, given: Given, *, text: str = "") -> Film:
-    """Thompson's machine reading a text: all states it can be in."""
+    """Thompson's automaton reading a text: all states it can be in."""
     nfa, graph = world.nfa, draw_nfa(world.nfa, name_of(world))
     read = given if isinstance(given, str) else text
     here = closure(nfa, {nfa.initial})
-    frames = [_crowd(graph, nfa, here, read, 0, "It may start in {}, ε-edges cost nothing.")]
+    frames = [_states_frame(graph, nfa, here, read, 0, "It may start in {}, ε-edges cost nothing.")]
     for place, character in enumerate(read):
         there = here
         for byte in character.encode():
             there = closure(nfa, moved(nfa, there, byte))
         if not there:
             say = f"None of these states has an edge for {visible(character)}: rejected."
-            frames.append(_crowd(graph, nfa, there, read, place, say))
+            frames.append(_states_frame(graph, nfa, there, read, place, say))
             break
         say = f"After {visible(read[: place + 1])} it may be in {{}}."
-        frames.append(_crowd(graph, nfa, there, read, place + 1, say, here))
+        frames.append(_states_frame(graph, nfa, there, read, place + 1, say, here))
         here = there
     return Film((graph,), tuple(frames), "text", opens_at(given))
 
 
-def _crowd(
+def _states_frame(
     graph: Graph,
     nfa: Nfa,
     states: frozenset[int],
@@ -139,7 +138,7 @@ def set_name(states: frozenset[int] | set[int]) -> str:
 
 
 def closure(nfa: Nfa, states: set[int]) -> frozenset[int]:
-    """The states reached without reading, these included."""
+    """The ε-closure of some states."""
     found, waiting = set(states), list(states)
     while waiting:
         for target in nfa.epsilons[waiting.pop()]:
@@ -150,7 +149,7 @@ def closure(nfa: Nfa, states: set[int]) -> frozenset[int]:
 
 
 def moved(nfa: Nfa, states: frozenset[int], byte: int) -> set[int]:
-    """The states an edge for this byte leads to."""
+    """The states reached by edges with this byte."""
     return {t for s in states for low, high, t in nfa.edges[s] if low <= byte <= high}
 
 
@@ -178,7 +177,7 @@ def subset_steps(nfa: Nfa) -> Iterator[Found]:
     )
     start = closure(nfa, {nfa.initial})
     known, waiting = {start}, [start]
-    for source in waiting:  # grows while it is read
+    for source in waiting:  # a worklist: extended below
         for byte in used:
             target = closure(nfa, moved(nfa, source, byte))
             if not target:
@@ -190,7 +189,7 @@ def subset_steps(nfa: Nfa) -> Iterator[Found]:
 
 
 def subsets(world: World, given: Given) -> Film:
-    """Above Thompson's machine, below the deterministic one growing out of it, set by set."""
+    """Thompson's automaton, and below it the deterministic one, built set by set."""
     nfa = world.nfa
     steps, above = list(subset_steps(nfa)), draw_nfa(world.nfa, f"/{world.regex}/ with choices")
     start = closure(nfa, {nfa.initial})
@@ -271,7 +270,7 @@ def _subset_frame(
 
 
 def partitions(dfa: Dfa) -> list[list[frozenset[int]]]:
-    """Moore's rounds: blocks of states not distinguished yet, until nothing splits.
+    """Moore's rounds of partitions into undistinguished states, until no block splits.
 
     Source: Moore 1956, "Gedanken-experiments on sequential machines", theorem 4.
     """
@@ -293,7 +292,7 @@ def partitions(dfa: Dfa) -> list[list[frozenset[int]]]:
 
 
 def minimise(world: World, given: Given) -> Film:
-    """The machine of the subset construction, split into blocks, then one state a block."""
+    """The automaton of the subset construction, split into blocks; each becomes one state."""
     large = determinize(world.nfa)
     above, below = draw_dfa(large, "before"), draw_dfa(minimize(large), "after")
     rounds = partitions(large)
@@ -333,4 +332,4 @@ def _difference(dfa: Dfa, before: list[frozenset[int]], after: list[frozenset[in
                 label = character_label(((letters[0], letters[0]),))
                 apart = f"states {one} and {other} into different blocks"
                 return f"{label} leads {apart}, so they are separated"
-    raise AssertionError("a round that splits nothing is none")
+    raise AssertionError("every round splits a block")

@@ -30,19 +30,19 @@ Pair = tuple[int, int]
 class Star:
     """The ``.*`` automaton of a step's rules."""
 
-    made: StarByMerges
+    automaton: StarByMerges
     tokens: tuple[str, ...]
 
     def step(self, state: int, token: str) -> int | None:
-        """The class after a token; None where it may not come next."""
-        if token in self.made.forbidden[state]:
+        """The class after a token; None if it may not come next."""
+        if token in self.automaton.forbidden[state]:
             return None
-        return self.made.state_of[token]
+        return self.automaton.state_of[token]
 
     @cached_property
     def edge_count(self) -> int:
-        """How many edges it has."""
-        every = range(len(self.made.forbidden))
+        """The number of its edges."""
+        every = range(len(self.automaton.forbidden))
         return sum(self.step(s, token) is not None for s in every for token in self.tokens)
 
 
@@ -54,9 +54,9 @@ def star_of(world: World) -> Star:
 
 
 def star_graph(star: Star) -> Graph:
-    """Its classes, each under the tokens that lead to it."""
-    leading: dict[int, list[str]] = {s: [] for s in range(len(star.made.forbidden))}
-    for token, state in star.made.state_of.items():
+    """The graph of its classes, titled by the tokens that lead to them."""
+    leading: dict[int, list[str]] = {s: [] for s in range(len(star.automaton.forbidden))}
+    for token, state in star.automaton.state_of.items():
         leading[state].append(visible(token))
     nodes = tuple(
         Node(str(s), str(s), ("initial",) * (s == 0) + ("final",), f"after {', '.join(tokens)}")
@@ -72,11 +72,13 @@ def star_graph(star: Star) -> Graph:
 
 
 def star(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film:
-    """A reader takes tokens; struck out is what may not follow the last one."""
+    """The reader takes tokens; tokens that may not follow the last one are struck out."""
     made, ids = star_of(world), taken(world, given, tokens)
     graph = star_graph(made)
     here, last = 0, ""
-    frames = [_star_frame(world, made, graph, 0, "", ids, 0, "Nothing is written: all may come.")]
+    frames = [
+        _star_frame(world, made, graph, 0, "", ids, 0, "Nothing is written: every token may come.")
+    ]
     for place, token_id in enumerate(ids):
         if token_id == world.vocabulary.end:
             rows = (taken_row(world, ids, len(ids)),)
@@ -124,10 +126,10 @@ def _star_frame(
 
 
 def classes(world: World) -> Table:
-    """The classes of the automaton: which tokens lead there, and what they forbid."""
+    """The classes of the automaton: the tokens that lead to each, and those it forbids."""
     made, rows = star_of(world), []
-    for state, forbidden in enumerate(made.made.forbidden):
-        leads = [visible(t) for t, s in made.made.state_of.items() if s == state]
+    for state, forbidden in enumerate(made.automaton.forbidden):
+        leads = [visible(t) for t, s in made.automaton.state_of.items() if s == state]
         first = ["the start"] if state == 0 else []
         never = [visible(t) for t in made.tokens if t in forbidden]
         rows.append((str(state), "  ".join([*first, *leads]), "  ".join(never) or "nothing"))
@@ -140,7 +142,7 @@ def classes(world: World) -> Table:
 
 @dataclass(frozen=True, eq=False)
 class Product:
-    """Pairs met from the start, the edges between them, and those that lead to the end."""
+    """The accessible pairs, the edges between them, and the final pairs."""
 
     order: tuple[Pair, ...]
     edges: tuple[tuple[Pair, bytes, Pair], ...]
@@ -148,7 +150,7 @@ class Product:
 
     @cached_property
     def alive(self) -> frozenset[Pair]:
-        """The pairs from which an accepting one can be reached."""
+        """The co-accessible pairs: a final pair can be reached from them."""
         found = set(self.finals)
         while True:
             more = {s for s, _, t in self.edges if t in found} - found
@@ -162,7 +164,7 @@ def product_of(world: World) -> tuple[TokenDfa, Star, Product]:
     star = star_of(world)
     fsa = permissive(world.dfa, [token.encode() for token in star.tokens])
     order, edges = [(fsa.initial, 0)], []
-    for pair in order:  # grows while it is read
+    for pair in order:  # a worklist: extended below
         for token, there in fsa.edges[pair[0]].items():
             kind = star.step(pair[1], token.decode())
             if kind is None:
@@ -175,7 +177,7 @@ def product_of(world: World) -> tuple[TokenDfa, Star, Product]:
 
 
 def product(world: World, given: Given) -> Film:
-    """The permissive automaton and the ``.*`` automaton in step; dead pairs go at the end."""
+    """The product of the permissive and the ``.*`` automaton; dead pairs are removed at the end."""
     fsa, star, made = product_of(world)
     graph = _product_graph(made)
     frames, shown, drawn = [], {made.order[0]}, set[int]()
@@ -188,7 +190,7 @@ def product(world: World, given: Given) -> Film:
     dead = frozenset(_id(pair) for pair in made.order if pair not in made.alive)
     if dead:
         names = ", ".join(_name(pair) for pair in made.order if pair not in made.alive)
-        say = f"No way leads from {names} to the end: out, with the edges into it."
+        say = f"No path leads from {names} to the end: removed, with the edges into it."
         frames.append(Frame(say, (View(dead=dead),)))
     kept = [e for e in made.edges if e[0] in made.alive and e[2] in made.alive]
     say = f"{len(made.alive)} pairs and {len(kept)} edges are left: the proper sequences."
@@ -222,18 +224,18 @@ def _pair_words(pair: Pair, fsa: TokenDfa, star: Star, made: Product, new: Seque
     refused = [
         visible(token) for token in fsa.edges[pair[0]] if star.step(pair[1], token.decode()) is None
     ]
-    told = f"{_name(pair)}: {going or 'nothing goes on'}"
+    words = f"{_name(pair)}: {going or 'no edge'}"
     if refused:
         verb = "is" if len(refused) == 1 else "are"
-        told += f"; {', '.join(refused)} {verb} improper after the last token"
-    return told + "."
+        words += f"; {', '.join(refused)} {verb} improper after the last token"
+    return words + "."
 
 
 # -- counting -----------------------------------------------------------------------------------
 
 
 def _sequences(world: World, longest: int) -> Iterator[tuple[str, ...]]:
-    """Every sequence of the step's tokens whose text has at most that many characters."""
+    """Every sequence of the step's tokens whose text has at most ``longest`` characters."""
     words = [word.decode() for word in world.words]
     waiting: list[tuple[str, ...]] = [()]
     while waiting:
@@ -244,7 +246,7 @@ def _sequences(world: World, longest: int) -> Iterator[tuple[str, ...]]:
 
 
 def counted(world: World, longest: int) -> tuple[int, int, int, int]:
-    """All sequences, the proper ones, those whose text matches, and those that are both."""
+    """Counts of all sequences, proper ones, those whose text matches, and both."""
     every = proper = matching = both = 0
     for tokens in _sequences(world, longest):
         ids = ids_of(world, tokens)
@@ -257,7 +259,7 @@ def counted(world: World, longest: int) -> tuple[int, int, int, int]:
 
 
 def intersection(world: World, *, lengths: Sequence[int]) -> Table:
-    """Figure 5 in numbers: two languages of token sequences, and what they have in common.
+    """Figure 5 in numbers: two languages of token sequences, and their intersection.
 
     Source: Tran-Thien 2024, Figure 5.
     """
@@ -267,12 +269,12 @@ def intersection(world: World, *, lengths: Sequence[int]) -> Table:
 
 
 def in_both(world: World, *, longest: int) -> float:
-    """How many proper sequences match, up to a length."""
+    """The number of proper sequences that match, up to a length."""
     return counted(world, longest)[3]
 
 
 def piece_table(world: World, *, rows: Sequence[Sequence[str]]) -> Table:
-    """Sequences under a pre-tokenizer: each pair alone, and the whole.
+    """Sequences under a pre-tokenizer: each pair separately, and the whole.
 
     Source: the reference on proper tokenization, §9.
     """

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from workbench.app.lessons.automaton_films import arcs_between, opens_at, reading
 from workbench.app.lessons.lesson import Choice, Film, Frame, Given, LessonError, Row, Table, View
-from workbench.app.lessons.method_films import Way, constrained, name_of
+from workbench.app.lessons.method_films import MethodSpec, constrained, name_of
 from workbench.app.lessons.token_films import taken, taken_row
 from workbench.app.lessons.world import World
 from workbench.base.dfa import DEAD, Dfa
@@ -32,7 +32,7 @@ from workbench.vocabulary.vocabulary import TokenId
 
 
 def drawn(machine: Fst, name: str) -> Graph:
-    """The transducer with a separate drawn edge for every edge, so that each can be added alone."""
+    """The transducer's graph, not reduced: every edge can be shown separately."""
     nodes = tuple(
         Node(str(s), "r" if s == machine.initial else str(s), _kinds(machine, s))
         for s in range(machine.states)
@@ -99,7 +99,7 @@ def _cycle_words(token: bytes, edges: list[FstEdge]) -> str:
 
 
 def merging(world: World, given: Given) -> Film:
-    """Above the cycles of Algorithm 1, below those with common prefixes merged."""
+    """The cycles of Algorithm 1, and below them those with common prefixes merged."""
     tokens = world.words
     plain, merged = detokenizer(tokens), merged_detokenizer(tokens)
     above, below = drawn(plain, "as Algorithm 1 builds it"), drawn(merged, "prefixes merged")
@@ -124,11 +124,11 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """One edge of the composed machine: both halves move over the same character."""
+    """One edge of the composed machine: both components move over the same character."""
 
     source: Pair
     target: Pair
-    #: The token read, or None where the transducer writes without reading.
+    #: The token read, or None if the transducer writes without reading.
     reads: bytes | None
     character: bytes
     #: The number of the transducer's edge.
@@ -136,10 +136,10 @@ class Joined:
 
 
 def compose_steps(dfa: Dfa, machine: Fst) -> Iterator[tuple[Pair, list[Joined]]]:
-    """The composition with its worklist: every pair reached, with the edges that leave it."""
+    """The composition with its worklist: every accessible pair, with its leaving edges."""
     start = (dfa.initial, machine.initial)
     known, waiting = {start}, [start]
-    for pair in waiting:  # grows while it is read
+    for pair in waiting:  # a worklist: extended below
         found = []
         for number, edge in enumerate(machine.edges):
             if edge.source != pair[1] or edge.writes is None:
@@ -170,7 +170,7 @@ _HIDDEN = View(nodes=frozenset(), edges=frozenset())
 
 
 def composition(world: World, given: Given) -> Film:
-    """Two machines walk together: pairs of their states, from a worklist, then the tokens alone."""
+    """The composition of two machines: pairs of states from a worklist, then without ε-edges."""
     dfa, machine = world.dfa, merged_detokenizer(world.words)
     steps = list(compose_steps(dfa, machine))
     joined = [one for _, found in steps for one in found]
@@ -181,16 +181,16 @@ def composition(world: World, given: Given) -> Film:
         _pair_graph(dfa, machine, order, joined),
         draw_token_fsa(compose(dfa, world.vocabulary), dfa, "A ∘ T: the same over tokens"),
     )
-    reel = _Reel(graphs[0], {order[0]}, [order[0]])
-    frames = [reel.frame(_START, order[0], [])]
+    found_so_far = _Composition(graphs[0], {order[0]}, [order[0]])
+    frames = [found_so_far.frame(_START, order[0], [])]
     for pair, found in steps:
-        reel.follow(found)
-        frames.append(reel.frame(_pair_words(pair, found, dfa, machine), pair, found))
+        found_so_far.follow(found)
+        frames.append(found_so_far.frame(_pair_words(pair, found, dfa, machine), pair, found))
     alive = alive_pairs(dfa, joined)
     dead = frozenset(_pair_id(p) for p in order if p not in alive)
-    said = "Every pair leads to an accepted text." if not dead else _dead_words(order, alive)
+    words = "Every pair leads to an accepted text." if not dead else _dead_words(order, alive)
     whole = View(dead=dead)
-    frames.append(Frame(said, (View(), View(), whole, _HIDDEN)))
+    frames.append(Frame(words, (View(), View(), whole, _HIDDEN)))
     roots = sum(1 for p in order if not p[1] and p in alive)
     say = f"Without ε-edges the {roots} pairs at the root are left, with tokens between them."
     frames.append(Frame(say, (View(), View(), whole, View())))
@@ -198,8 +198,8 @@ def composition(world: World, given: Given) -> Film:
 
 
 @dataclass(slots=True)
-class _Reel:
-    """The states and edges that have been found."""
+class _Composition:
+    """The pairs and edges found so far."""
 
     automaton: Graph
     shown: set[Pair]
@@ -208,7 +208,7 @@ class _Reel:
     arcs: tuple[int, ...] = field(default=())
 
     def follow(self, found: list[Joined]) -> None:
-        """Take the first pair off the worklist and put on it what was found from there."""
+        """Take the first pair off the worklist, and add the pairs found from it."""
         new = [j.target for j in found if j.target not in self.shown]
         self.waiting = [*self.waiting[1:], *dict.fromkeys(new)]
         self.shown.update(new)
@@ -216,7 +216,7 @@ class _Reel:
         self.edges += len(found)
 
     def frame(self, say: str, pair: Pair, found: list[Joined]) -> Frame:
-        """Both machines at a pair, the edges both can take, and the pairs found before."""
+        """A frame: both machines at a pair, the edges both can take, the pairs found so far."""
         here = (str(pair[0]),)
         ends = tuple(str(j.target[0]) for j in found)
         views = (
@@ -275,12 +275,12 @@ def _pair_words(pair: Pair, found: list[Joined], dfa: Dfa, machine: Fst) -> str:
         + ("" if j.reads is None else f", reading {visible(j.reads)}")
         for j in found
     ]
-    told = (
+    words = (
         f"{_pair_name(pair)} goes " + "; ".join(moves) if moves else f"{_pair_name(pair)} is stuck"
     )
     if refused:
-        told += f"; the automaton does not read {', '.join(refused)} in state {pair[0]}"
-    return told + "."
+        words += f"; the automaton does not read {', '.join(refused)} in state {pair[0]}"
+    return words + "."
 
 
 def _dead_words(order: list[Pair], alive: set[Pair]) -> str:
@@ -288,19 +288,19 @@ def _dead_words(order: list[Pair], alive: set[Pair]) -> str:
     return f"No whole token leads on from {dead}: they are taken out."
 
 
-#: Koo et al. 2024, Figure 3, by their place in it.
+#: Koo et al. 2024, Figure 3, by position.
 _FIGURE_3 = {"left": AB_TO_X, "centre": ODD_TO_XOX, "right": BRACKETED_RUNS}
 
 
-def way(machine: Fst, symbols: Sequence[bytes]) -> tuple[list[FstEdge], bool]:
-    """The edges taken while these symbols are read, and whether all are, to a final state.
+def best_path(machine: Fst, symbols: Sequence[bytes]) -> tuple[list[FstEdge], bool]:
+    """The path that reads these symbols, and whether it reads all and ends in a final state.
 
-    Where they are not, the way that reads most of them, the shortest of those.
+    If no path does, the shortest of those that read the most symbols.
     """
     best: tuple[int, list[FstEdge]] = (0, [])
     seen = {(machine.initial, 0)}
     waiting: list[tuple[int, int, list[FstEdge]]] = [(machine.initial, 0, [])]
-    for state, read, path in waiting:  # grows while it is read, shorter ways first
+    for state, read, path in waiting:  # a worklist: extended below, shorter paths first
         if read == len(symbols) and state in machine.finals:
             return path, True
         if read > best[0]:
@@ -317,14 +317,14 @@ def way(machine: Fst, symbols: Sequence[bytes]) -> tuple[list[FstEdge], bool]:
 def transducer(world: World, given: Given, *, figure: str, text: str = "") -> Film:
     """One of the transducers of Koo's Figure 3, reading a text and writing another.
 
-    Raises: LessonError for a place there is not.
+    Raises: LessonError for an unknown position.
     """
     if figure not in _FIGURE_3:
         raise LessonError(f"expected one of {', '.join(_FIGURE_3)}, not {figure!r}")
     machine = _FIGURE_3[figure]
     graph = draw_fst(machine, f"Figure 3, {figure}")
     read = given if isinstance(given, str) else text
-    path, accepted = way(machine, [character.encode() for character in read])
+    path, accepted = best_path(machine, [character.encode() for character in read])
     frames = [_frame(machine, graph, read, [], "The machine starts; nothing is written.")]
     for place, edge in enumerate(path, start=1):
         frames.append(_frame(machine, graph, read, path[:place], _words(edge)))
@@ -381,12 +381,12 @@ def _view(machine: Fst, graph: Graph, path: list[FstEdge]) -> View:
 
 
 def detokenize(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film:
-    """The detokenizing transducer reading tokens; it writes their characters, the last one last."""
+    """The detokenizing transducer reading tokens and writing their characters."""
     machine = merged_detokenizer(world.words)
     graph = draw_fst(machine, "detokenizing transducer")
     ids = taken(world, given, tokens)
     every = tuple(Choice(i, world.shown(i), True) for i in range(len(world.words)))
-    spelt = [world.vocabulary.tokens[i] or b"" for i in ids]
+    read = [world.vocabulary.tokens[i] or b"" for i in ids]
     frames = [
         Frame(
             "It is at the root.",
@@ -396,8 +396,8 @@ def detokenize(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> F
         )
     ]
     for place in range(1, len(ids) + 1):
-        before, _ = way(machine, spelt[: place - 1])
-        path, _ = way(machine, spelt[:place])
+        before, _ = best_path(machine, read[: place - 1])
+        path, _ = best_path(machine, read[:place])
         new = path[len(before) :]
         written = tuple(visible(edge.writes) for edge in path if edge.writes)
         silent = "".join(visible(edge.writes) for edge in new[:-1] if edge.writes)
@@ -411,26 +411,26 @@ def detokenize(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> F
     return Film((graph,), tuple(frames), "tokens", opens_at(given), ids)
 
 
-#: The states a lesson's machine may have.
-_MOST_STATES = 500
+#: The most states of a lesson's machine.
+_MAX_STATES = 500
 
 
 @dataclass(frozen=True, eq=False)
 class Machine:
-    """Everything a constraint can come to: its states, and the tokens between them."""
+    """The accessible states of a constraint, and the tokens between them."""
 
-    #: For each state, the first one first, where its tokens lead.
+    #: For each state, the initial one first, token → target.
     edges: tuple[Mapping[TokenId, int], ...]
     finals: frozenset[int]
 
     @property
     def single(self) -> int:
-        """The states in which one token is left, and the text may not end."""
+        """The number of states with one allowed token, in which the text may not end."""
         return sum(len(row) == 1 and s not in self.finals for s, row in enumerate(self.edges))
 
     @property
     def sequences(self) -> int | None:
-        """How many sequences it accepts; None where it has a cycle."""
+        """The number of accepted sequences; None if it has a cycle."""
         known: dict[int, int | None] = {}
 
         def count(state: int, above: frozenset[int]) -> int | None:
@@ -446,17 +446,17 @@ class Machine:
         return count(0, frozenset())
 
 
-def machine_of(world: World, way: Way) -> Machine:
-    """Every state a method's constraint reaches.
+def machine_of(world: World, spec: MethodSpec) -> Machine:
+    """The machine of a method's constraint.
 
-    Raises: LessonError past a few hundred: a lesson's machine is to be looked at.
+    Raises: LessonError above the most states.
     """
-    constraint = constrained(world, way)
+    constraint = constrained(world, spec)
     numbers = {constraint.initial: 0}
     edges: list[dict[TokenId, int]] = []
     finals = set[int]()
     waiting = [constraint.initial]
-    for place, state in enumerate(waiting):  # grows while it is read
+    for place, state in enumerate(waiting):  # a worklist: extended below
         row = {}
         for token_id in map(int, constraint.mask(state).ids):
             if token_id == world.vocabulary.end:
@@ -468,23 +468,23 @@ def machine_of(world: World, way: Way) -> Machine:
                 waiting.append(there)
             row[token_id] = numbers[there]
         edges.append(row)
-        if len(waiting) > _MOST_STATES:
-            raise LessonError(f"expected a machine of at most {_MOST_STATES} states in a lesson")
+        if len(waiting) > _MAX_STATES:
+            raise LessonError(f"expected a machine of at most {_MAX_STATES} states in a lesson")
     return Machine(tuple(edges), frozenset(finals))
 
 
-def machines(world: World, *, methods: Sequence[Way]) -> Table:
-    """The size of each method's machine, and how much it leaves to choose."""
+def machines(world: World, *, methods: Sequence[MethodSpec]) -> Table:
+    """The size of each method's machine, and its number of choices."""
     rows = []
-    for way in methods:
-        made = machine_of(world, way)
+    for spec in methods:
+        made = machine_of(world, spec)
         count = made.sequences
         rows.append(
             (
-                name_of(way),
+                name_of(spec),
                 str(len(made.edges)),
                 str(sum(map(len, made.edges))),
-                "no end of them" if count is None else f"{count:,}",
+                "unlimited" if count is None else f"{count:,}",
                 str(made.single),
             )
         )

@@ -1,7 +1,9 @@
 """A film of DirectMerge: an automaton rewritten merge rule by merge rule.
 
-The steps are the engine's own (``constraint.proper.direct_merge``); the picture holds every state
-and edge of the film, so that nothing moves while they come and go.
+The steps are computed by ``constraint.methods.proper.direct_merge``. The graph contains every state
+and edge of the film, so that the layout stays fixed while they appear and disappear.
+
+Source: Tran-Thien 2024, DirectMerge, Figures 2 to 4.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from typing import Any
 
 from workbench.app.lessons.lesson import Film, Frame, Given, LessonError, Row, Table, View
 from workbench.app.lessons.merge_films import Rule, rule_name, splits
-from workbench.app.lessons.world import World, spelt
+from workbench.app.lessons.world import World, token_bytes
 from workbench.base.visible_text import count_of, visible
 from workbench.constraint.methods.proper.direct_merge import (
     Split,
@@ -22,32 +24,34 @@ from workbench.constraint.methods.proper.direct_merge import (
 )
 from workbench.drawing.graph import Edge, Graph, Node
 
-#: The rules shown together.
-_SHOWN = 7
+#: Rules shown together.
+_MAX_RULES = 7
 
-#: An edge as a lesson writes it: from, token, to.
+#: An edge in a lesson file: from, token, to.
 _Written = Sequence[Any]
 _Arc = tuple[int, bytes, int]
 
 
 def in_order(world: World) -> tuple[Rule, ...]:
-    """The live rules of a step, by rank: what DirectMerge has to be given."""
+    """The live rules of a step by rank, the input of DirectMerge."""
     made = splits(world).values()
     return tuple(s.rule for s in sorted(made, key=lambda s: s.rank) if s.rule is not None)
 
 
 def symbols_of(world: World) -> tuple[bytes, ...]:
-    """The single characters merging begins with."""
+    """The single characters with which merging begins."""
     return tuple(word for word in world.words if len(word.decode("utf-8", "replace")) == 1)
 
 
-def begun(world: World, edges: Sequence[_Written], start: int, accept: Sequence[int]) -> TokenDfa:
-    """What DirectMerge starts from: the automaton written down, or that of the step's regex."""
+def initial_automaton(
+    world: World, edges: Sequence[_Written], start: int, accept: Sequence[int]
+) -> TokenDfa:
+    """The automaton before DirectMerge: the listed edges, or that of the step's regex."""
     if not edges:
         return permissive(world.dfa, symbols_of(world))
     rows: dict[int, dict[bytes, int]] = {}
     for source, token, target in edges:
-        rows.setdefault(int(source), {})[spelt(str(token))] = int(target)
+        rows.setdefault(int(source), {})[token_bytes(str(token))] = int(target)
         rows.setdefault(int(target), {})
     if not accept:
         raise LessonError("expected 'accept', the states that accept")
@@ -57,9 +61,9 @@ def begun(world: World, edges: Sequence[_Written], start: int, accept: Sequence[
 def merged(
     world: World, edges: Sequence[_Written] = (), start: int = 0, accept: Sequence[int] = ()
 ) -> tuple[TokenDfa, list[Step]]:
-    """The automaton at the beginning, and each rule with what it leaves."""
-    first = begun(world, edges, start, accept)
-    rules = [(spelt(left), spelt(right)) for left, right in in_order(world)]
+    """The automaton before the first rule, and the step of each rule."""
+    first = initial_automaton(world, edges, start, accept)
+    rules = [(token_bytes(left), token_bytes(right)) for left, right in in_order(world)]
     return first, list(steps(first, rules))
 
 
@@ -78,28 +82,28 @@ def direct_merge(
 ) -> Film:
     """Rule by rule; rules that find no state share a frame."""
     first, made = merged(world, edges, start, accept)
-    reel = _Reel(first, made)
+    fixed = _FixedGraph(first, made)
     rules = tuple(rule_name(rule) for rule in in_order(world))
     size = f"{count_of(len(first), 'state')} and {count_of(first.edge_count, 'edge')}"
-    said = f"{size}; every token is a single character."
-    frames = [Frame(said, (reel.view(first),), (_rules_row(rules, 0, now=False),))]
+    say = f"{size}; every token is a single character."
+    frames = [Frame(say, (fixed.view(first),), (_rules_row(rules, 0, now=False),))]
     last, idle = first, 0
     for number, step in enumerate(made):
         if step.splits or step.parities:
-            frames += reel.frames(last, step, _rules_row(rules, number), idle)
+            frames += fixed.frames(last, step, _rules_row(rules, number), idle)
             last, idle = step.automaton, 0
         else:
             idle += 1
     row = _rules_row(rules, len(rules) - 1, now=False)
-    frames.append(Frame(_ending(last, idle), (reel.view(last),), (row,)))
-    return Film((reel.graph,), tuple(frames))
+    frames.append(Frame(_ending(last, idle), (fixed.view(last),), (row,)))
+    return Film((fixed.graph,), tuple(frames))
 
 
 def _rules_row(rules: Sequence[str], number: int, *, now: bool = True) -> Row:
-    """The rules around one of them: all, where they are few."""
-    first = max(0, min(number - _SHOWN // 2, len(rules) - _SHOWN))
+    """The rules near one of them."""
+    first = max(0, min(number - _MAX_RULES // 2, len(rules) - _MAX_RULES))
     chips = tuple(
-        f"{i}  {rules[i - 1]}" for i in range(first + 1, first + _SHOWN + 1) if i <= len(rules)
+        f"{i}  {rules[i - 1]}" for i in range(first + 1, first + _MAX_RULES + 1) if i <= len(rules)
     )
     return Row("rules", chips, number - first if now else -1)
 
@@ -110,8 +114,8 @@ def _ending(last: TokenDfa, idle: int) -> str:
     return f"{rest}{size}: it now reads what the tokenizer writes."
 
 
-class _Reel:
-    """A picture with room for every state and edge there ever is."""
+class _FixedGraph:
+    """The graph of all states and edges of the film."""
 
     def __init__(self, first: TokenDfa, made: Sequence[Step]) -> None:
         every = [first, *(step.automaton for step in made)]
@@ -130,7 +134,7 @@ class _Reel:
         self.graph = Graph("automaton", nodes, drawn)
 
     def view(self, fsa: TokenDfa, lit: Sequence[int] = (), arcs: Sequence[_Arc] = ()) -> View:
-        """What is there of it."""
+        """The part of the graph that an automaton has."""
         return View(
             tuple(map(str, lit)),
             tuple(self._places[arc] for arc in arcs),
@@ -139,7 +143,7 @@ class _Reel:
         )
 
     def frames(self, last: TokenDfa, step: Step, row: Row, idle: int) -> Iterator[Frame]:
-        """Before a rule, with the states it is about; and after it, with the edges it made."""
+        """A frame before a rule, with its states; and one after it, with the new edges."""
         left, right = step.rule
         name = rule_name((left.decode(), right.decode()))
         skipped = f"{count_of(idle, 'rule')} found nothing. " if idle else ""
@@ -154,10 +158,10 @@ class _Reel:
         yield Frame(say, (self.view(last, concerned, meeting),), (row,))
         new = [arc for arc in arcs_of(step.automaton) if arc not in set(arcs_of(last))]
         lit = [s.twin for s in step.splits if s.twin is not None]
-        yield Frame(_said(step), (self.view(step.automaton, lit, new),), (row,))
+        yield Frame(_rule_words(step), (self.view(step.automaton, lit, new),), (row,))
 
 
-def _said(step: Step) -> str:
+def _rule_words(step: Step) -> str:
     counted = [
         f"State {even} is for even runs of {visible(step.rule[0])}, state {odd} for odd ones."
         for even, odd in step.parities
@@ -172,7 +176,7 @@ def _case_words(step: Step, split: Split) -> str:
     left, right = (visible(side) for side in step.rule)
     match split.case:
         case "neither":
-            return f"State {split.state} was nothing but the place between them: it goes."
+            return f"State {split.state} was only between them: it is removed."
         case "left":
             return f"Only {left} leads into state {split.state}: it loses its {right} edge."
         case "entered":
@@ -201,7 +205,7 @@ def cases(world: World, *, rows: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _written(fsa: TokenDfa) -> str:
-    """Edges as a lesson writes them, ``0 a 1``; the states that accept in brackets."""
+    """Edges as in a lesson file, ``0 a 1``; final states in brackets."""
     shown = {s: f"({s})" if s in fsa.finals else str(s) for s in fsa.edges}
-    told = (f"{shown[s]}\u00a0{visible(token)}\u00a0{shown[t]}" for s, token, t in arcs_of(fsa))
-    return "  ".join(told) or "∅"
+    listed = (f"{shown[s]}\u00a0{visible(token)}\u00a0{shown[t]}" for s, token, t in arcs_of(fsa))
+    return "  ".join(listed) or "∅"

@@ -1,6 +1,6 @@
 """The effect of methods and of retokenization on a model's distribution.
 
-The model is the one whose chances a step writes out, so every number can be checked.
+The model has the step's given probabilities, so every number can be checked.
 
 Source: Beurer-Kellner et al. 2024 (DOMINO), appendix B, Algorithm 3, and Figure 2.
 """
@@ -13,11 +13,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.app.lessons.lesson import Asked, Bar, Film, Frame, Given, Row, Table, which
+from workbench.app.lessons.lesson import (
+    Bar,
+    Film,
+    Frame,
+    Given,
+    Question,
+    Row,
+    Table,
+    options_question,
+)
 from workbench.app.lessons.mask_films import bits, number, share
 from workbench.app.lessons.method_films import (
     EXACT,
-    Way,
+    MethodSpec,
     allowed_by,
     constrained,
     ids_of,
@@ -25,7 +34,7 @@ from workbench.app.lessons.method_films import (
     run_of,
 )
 from workbench.app.lessons.token_films import choices
-from workbench.app.lessons.world import World, spelt
+from workbench.app.lessons.world import World, token_bytes
 from workbench.base.visible_text import visible
 from workbench.decoding.contenders import Contender
 from workbench.decoding.exact_distribution import ExactComparison, exact_comparison, token_tree
@@ -34,28 +43,28 @@ from workbench.decoding.retokenize import perplexity_of, retokenized
 from workbench.vocabulary.vocabulary import TokenId
 
 
-def contender(way: Way) -> Contender:
-    """A way of a lesson as the comparison knows it."""
-    options = {k: v for k, v in way.items() if k not in ("name", "method")}
-    method = str(way.get("method", "automaton"))
+def contender(spec: MethodSpec) -> Contender:
+    """The contender of a lesson's method."""
+    options = {k: v for k, v in spec.items() if k not in ("name", "method")}
+    method = str(spec.get("method", "automaton"))
     return Contender(
-        name=name_of(way), title=name_of(way), method=method, options=options, source="a lesson"
+        name=name_of(spec), title=name_of(spec), method=method, options=options, source="a lesson"
     )
 
 
-def judged(world: World, methods: Sequence[Way]) -> ExactComparison:
-    """The model's own conditional over the step's finite language, and what methods make of it.
+def judged(world: World, methods: Sequence[MethodSpec]) -> ExactComparison:
+    """The exact distribution over the step's finite language, of the model and of each method.
 
-    Raises: WorkbenchError, as ``exact_comparison``; of a method that does not apply its own error.
+    Raises: WorkbenchError as ``exact_comparison``, and that of a method that does not apply.
     """
-    ways = tuple(map(contender, methods))
-    found = exact_comparison(world.model, "", world.grammar, ways, ended=True)
+    contenders = tuple(map(contender, methods))
+    found = exact_comparison(world.model, "", world.grammar, contenders, ended=True)
     for error in found.failed.values():
         raise error
     return found
 
 
-def shares(world: World, *, methods: Sequence[Way]) -> Table:
+def shares(world: World, *, methods: Sequence[MethodSpec]) -> Table:
     """Every text of a finite language: the model's own conditional, and under each method.
 
     Source: Tran-Thien 2024, challenge 1.
@@ -71,93 +80,93 @@ def shares(world: World, *, methods: Sequence[Way]) -> Table:
     ]
     if any(found.methods[name].lost for name in names):
         rows.append(("no text", "", *(share(found.methods[name].lost) for name in names)))
-    apart = (number(found.distances[name].total_variation) for name in names)
-    rows.append(("total variation", "", *apart))
+    distances = (number(found.distances[name].total_variation) for name in names)
+    rows.append(("total variation", "", *distances))
     heads = ("text", "model, given that it is valid", *names)
     return Table("What is sampled, exactly", heads, tuple(rows))
 
 
-def share_of(world: World, way: Way | None, text: str) -> float:
+def share_of(world: World, spec: MethodSpec | None, text: str) -> float:
     """The probability of a text under a method, or the model's own among valid texts."""
-    found = judged(world, () if way is None else (way,))
-    whose = found.own if way is None else found.methods[name_of(way)]
+    found = judged(world, () if spec is None else (spec,))
+    whose = found.own if spec is None else found.methods[name_of(spec)]
     return whose.probability.get(text.encode(), 0.0)
 
 
-def ranking(world: World, *, methods: Sequence[Way]) -> Table:
-    """For each text what the model gives its spellings, of those a method can write.
+def ranking(world: World, *, methods: Sequence[MethodSpec]) -> Table:
+    """For each text the score of the tokenizations that a method can write.
 
     Source: Koo, Liu & He 2024, Appendix A.
     """
     tree = token_tree(world.model, "", world.constraint)
     columns = []
-    for way in methods:
-        constraint, sums = constrained(world, way), dict.fromkeys(tree.texts, 0.0)
+    for spec in methods:
+        constraint, sums = constrained(world, spec), dict.fromkeys(tree.texts, 0.0)
         for ids, node, logprob in tree.spellings():
             if forbidden_at(constraint, (*ids, *_end(world))) is None:
                 sums[node.text] += math.exp(logprob + node.end)
         columns.append(sums)
-    told = [text for text in tree.texts if any(sums[text] for sums in columns)]
-    rows = [(visible(text), *(number(sums[text]) for sums in columns)) for text in told]
-    best = (visible(max(told, key=lambda text: sums[text])) for sums in columns)
+    listed = [text for text in tree.texts if any(sums[text] for sums in columns)]
+    rows = [(visible(text), *(number(sums[text]) for sums in columns)) for text in listed]
+    best = (visible(max(listed, key=lambda text: sums[text])) for sums in columns)
     rows.append(("best", *best))
     return Table(
-        "The score of each text, all its spellings together",
+        "The score of each text, all its tokenizations together",
         ("text", *map(name_of, methods)),
         tuple(rows),
     )
 
 
-def invasive(world: World, *, methods: Sequence[Way]) -> Table:
-    """Whether some spelling of some valid text is forbidden, with the first one found.
+def invasive(world: World, *, methods: Sequence[MethodSpec]) -> Table:
+    """Whether a tokenization of a valid text is forbidden, with the first one found.
 
     Source: Beurer-Kellner et al. 2024, Definition 2.1, for every model.
     """
     rows = []
-    for way in methods:
-        found = search_spellings(world.constraint, constrained(world, way))
+    for spec in methods:
+        found = search_spellings(world.constraint, constrained(world, spec))
         if found.forbidden is None:
-            said = "none" if found.complete else f"none among {found.pairs:,} places"
-            rows.append((name_of(way), "✓", said, ""))
+            result = "none" if found.complete else f"none among {found.pairs:,} places"
+            rows.append((name_of(spec), "✓", result, ""))
             continue
         ids = (*found.forbidden.before, found.forbidden.token_id, *(found.forbidden.after or ()))
         spelling = "  ".join(world.shown(i) for i in ids if i != world.vocabulary.end)
-        rows.append((name_of(way), "✗", spelling, world.shown(found.forbidden.token_id)))
+        rows.append((name_of(spec), "✗", spelling, world.shown(found.forbidden.token_id)))
     heads = ("method", "minimally invasive", "counterexample", "forbidden there")
-    return Table("Is every spelling of every valid text allowed?", heads, tuple(rows))
+    return Table("Is every tokenization of every valid text allowed?", heads, tuple(rows))
 
 
 # -- questions ---------------------------------------------------------------------------------
 
 
-def taken_away(world: World, *, by: Way, after: Sequence[str] = ()) -> Asked:
+def taken_away(world: World, *, by: MethodSpec, after: Sequence[str] = ()) -> Question:
     """Which tokens a method forbids after some others, though the grammar allows them."""
     exactly = allowed_by(world, EXACT, after)
     right = exactly - allowed_by(world, by, after)
-    every = choices(world, b"".join(map(spelt, after)))
+    every = choices(world, b"".join(map(token_bytes, after)))
 
     def why(token_id: int) -> str:
         if token_id in exactly:
             return f"{name_of(by)} lets this one through"
         return f"the grammar itself forbids it: {every[token_id].why}"
 
-    return which(tuple(choice.text for choice in every), right, why)
+    return options_question(tuple(choice.text for choice in every), right, why)
 
 
-def allowed(world: World, *, by: Way, after: Sequence[str] = ()) -> Asked:
+def allowed(world: World, *, by: MethodSpec, after: Sequence[str] = ()) -> Question:
     """Which tokens a method allows after some others."""
     right = allowed_by(world, by, after)
-    every = choices(world, b"".join(map(spelt, after)))
+    every = choices(world, b"".join(map(token_bytes, after)))
 
     def why(token_id: int) -> str:
         if every[token_id].allowed:
             return f"the grammar can read it, and {name_of(by)} still forbids it"
         return every[token_id].why
 
-    return which(tuple(choice.text for choice in every), right, why)
+    return options_question(tuple(choice.text for choice in every), right, why)
 
 
-def writable(world: World, *, by: Way, options: Sequence[Sequence[str]]) -> Asked:
+def writable(world: World, *, by: MethodSpec, options: Sequence[Sequence[str]]) -> Question:
     """Which of these sequences of tokens a method allows from beginning to end."""
     constraint = constrained(world, by)
     sequences = [ids_of(world, tokens) for tokens in options]
@@ -171,7 +180,7 @@ def writable(world: World, *, by: Way, options: Sequence[Sequence[str]]) -> Aske
         return f"{world.shown(ids[place])}, token {place + 1}, is forbidden"
 
     shown = tuple("  ".join(world.shown(i) for i in ids) for ids in sequences)
-    return which(shown, right, why)
+    return options_question(shown, right, why)
 
 
 def _end(world: World) -> tuple[int, ...]:
@@ -233,17 +242,17 @@ def algorithm_3(world: World, given: Given, *, text: str) -> Film:
     return Film((), tuple(frames))
 
 
-def figure_2(world: World, *, methods: Sequence[Way]) -> Table:
-    """What each writes, its perplexity, and that of the same text in the model's own tokens."""
+def figure_2(world: World, *, methods: Sequence[MethodSpec]) -> Table:
+    """Each method's text, its perplexity, and that of the same text in the model's tokens."""
     rows = []
-    for way in methods:
-        run = run_of(world, way)
+    for spec in methods:
+        run = run_of(world, spec)
         natural = retokenized(world.model, "", run.text)
         rows.append(
             (
                 run.name,
                 visible(run.text),
-                str(len(run.spelt)),
+                str(len(run.text_steps)),
                 number(run.perplexity),
                 str(len(natural)),
                 number(perplexity_of(world.model, "", natural)),
@@ -254,12 +263,12 @@ def figure_2(world: World, *, methods: Sequence[Way]) -> Table:
 
 
 def natural_tokens(world: World, *, text: str) -> float:
-    """How many tokens Algorithm 3 writes a text in."""
+    """The number of tokens in which Algorithm 3 writes a text."""
     return len(retokenized(world.model, "", text))
 
 
 def bits_of(world: World, *, token: str, after: Sequence[str] = ()) -> float:
-    """The surprisal of a token after some others, whatever any grammar says."""
+    """The surprisal of a token after some others, without a grammar."""
     (token_id,) = ids_of(world, [token])
     ids = [*world.model.encode(""), *ids_of(world, after)]
     return bits(math.exp(world.model.logits(ids)[token_id]))

@@ -1,11 +1,10 @@
 """Films of DOMINO's scanner and subterminal trees.
 
-Source: Beurer-Kellner et al. 2024 (DOMINO), §3.2 to §3.4, Figures 3 and 4. Trees and parser are
-the engine's.
+The films are Figure 3 (b), (d) and (e); scanner, trees and parser are the engine's.
+``drawing.subterminals`` draws whole trees; here every token is a node, so that tokens can be added
+one by one.
 
-The films are DOMINO's Figure 3 (b), (d) and (e). Scanner, trees and parser are the engine's.
-``drawing.subterminals`` draws the same trees whole; here every token is a node, so that the tokens
-can be added one by one.
+Source: Beurer-Kellner et al. 2024 (DOMINO), §3.2 to §3.4, Figures 3 and 4.
 """
 
 from __future__ import annotations
@@ -16,18 +15,18 @@ from itertools import pairwise
 
 from workbench.app.lessons.automaton_films import arcs_between, closure, moved, opens_at, reading
 from workbench.app.lessons.lesson import (
-    Asked,
     Film,
     Frame,
     Given,
     LessonError,
+    Question,
     Row,
     Table,
     View,
-    which,
+    options_question,
 )
 from workbench.app.lessons.method_films import constrained
-from workbench.app.lessons.world import World, spelt
+from workbench.app.lessons.world import World, token_bytes
 from workbench.base.dfa import DEAD
 from workbench.base.visible_text import visible
 from workbench.constraint.methods.domino.domino import DominoConstraint
@@ -41,7 +40,7 @@ from workbench.vocabulary.vocabulary import TokenId
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A subterminal: a terminal, and whether its beginning and its end are in it."""
+    """A subterminal: a terminal, and whether it contains its beginning and its end."""
 
     terminal: str
     begins: bool
@@ -52,14 +51,14 @@ class Piece:
         return f"{'[' if self.begins else '…'}{self.terminal}{']' if self.ends else '…'}"
 
 
-#: What a token is read as: one subterminal after the other.
+#: One reading of a token: a sequence of subterminals.
 Pieces = tuple[Piece, ...]
 
 
 def domino_of(world: World) -> DominoConstraint:
-    """The step's constraint by subterminal trees, with no end to the lookahead."""
+    """The step's DOMINO constraint with unlimited lookahead."""
     made = constrained(world, {"method": "domino"})
-    assert isinstance(made, DominoConstraint), "the method of that name"
+    assert isinstance(made, DominoConstraint), "the method domino"
     return made
 
 
@@ -71,7 +70,7 @@ def terminal_name(made: DominoConstraint, terminal: int) -> str:
 
 
 def node_pieces(made: DominoConstraint, tree: SubterminalTree, node: int, partial: bool) -> Pieces:
-    """The subterminals on the way from the root of a tree to a node."""
+    """The subterminals on the path from the root of a tree to a node."""
     path = tree.path(node)
     inside = tree.state != BETWEEN
     return tuple(
@@ -85,7 +84,7 @@ def node_pieces(made: DominoConstraint, tree: SubterminalTree, node: int, partia
 
 
 def read_as(made: DominoConstraint, tree: SubterminalTree) -> Iterator[tuple[TokenId, Pieces, int]]:
-    """Every token of a tree with what it is read as, and its node."""
+    """Every token of a tree with its reading and its node."""
     for node in range(len(tree)):
         for place in range(int(tree.first[node]), int(tree.first[node + 1])):
             partial = bool(tree.partial[place])
@@ -93,19 +92,19 @@ def read_as(made: DominoConstraint, tree: SubterminalTree) -> Iterator[tuple[Tok
 
 
 def everywhere(world: World) -> dict[TokenId, set[Pieces]]:
-    """For each token all it can be read as, wherever in a text."""
+    """For each token all its readings at any position of a text."""
     made = domino_of(world)
     found: dict[TokenId, set[Pieces]] = {}
     for at in (BETWEEN, *made.scanner.inside):
         tree = made.trees.get(at)
-        assert tree is not None, "all of these can continue"
+        assert tree is not None, "a terminal can continue from each of these states"
         for token_id, pieces, _ in read_as(made, tree):
             found.setdefault(token_id, set()).add(pieces)
     return found
 
 
 def written(pieces: Pieces) -> str:
-    """A sequence of subterminals in one word, for a table's cell."""
+    """A sequence of subterminals without line breaks, for a table's cell."""
     return "\u00a0".join(map(str, pieces))
 
 
@@ -115,30 +114,30 @@ def pieces(world: World) -> Table:
     for token_id, token in enumerate(world.vocabulary.tokens):
         if token is None:
             continue
-        ways = sorted(found.get(token_id, set()), key=lambda way: (len(way), written(way)))
+        readings = sorted(found.get(token_id, set()), key=lambda one: (len(one), written(one)))
         bridge = "✓" if is_bridge(found, token_id) else "✗"
-        rows.append((world.shown(token_id), "  ".join(map(written, ways)) or "∅", bridge))
+        rows.append((world.shown(token_id), "  ".join(map(written, readings)) or "∅", bridge))
     return Table("What each token can be read as", ("token", "subterminals", "bridge"), tuple(rows))
 
 
 def is_bridge(found: dict[TokenId, set[Pieces]], token_id: TokenId) -> bool:
     """Whether a token can only be read over more than one terminal."""
-    ways = found.get(token_id, set())
-    return bool(ways) and all(len(way) > 1 for way in ways)
+    readings = found.get(token_id, set())
+    return bool(readings) and all(len(one) > 1 for one in readings)
 
 
-def bridges(world: World) -> Asked:
-    """Which tokens are bridge tokens: wherever they are read, more than one terminal is in them."""
+def bridges(world: World) -> Question:
+    """Which tokens are bridge tokens: every reading has more than one subterminal."""
     found = everywhere(world)
     ids = [i for i, token in enumerate(world.vocabulary.tokens) if token is not None]
     right = {place for place, i in enumerate(ids) if is_bridge(found, i)}
 
     def why(place: int) -> str:
-        ways = found.get(ids[place], set())
-        shortest = min(ways, key=lambda way: (len(way), written(way)), default=None)
+        readings = found.get(ids[place], set())
+        shortest = min(readings, key=lambda one: (len(one), written(one)), default=None)
         return f"it can be {written(shortest)}" if shortest else "no text of the grammar has it"
 
-    return which(tuple(map(world.shown, ids)), right, why)
+    return options_question(tuple(map(world.shown, ids)), right, why)
 
 
 _ROOT = "root"
@@ -146,13 +145,13 @@ _ROOT = "root"
 
 @dataclass(frozen=True, eq=False)
 class Planted:
-    """The trees of every place the scanner can be in after a text, as one picture."""
+    """The trees of all scanner states after a text, as one graph."""
 
     made: DominoConstraint
     state: State
     graph: Graph
-    #: For each token what it is read as, with the ids of the nodes from the root down to its own.
-    ways: tuple[tuple[TokenId, Pieces, tuple[str, ...]], ...]
+    #: Each reading of a token, with the ids of the nodes from the root to its own.
+    readings: tuple[tuple[TokenId, Pieces, tuple[str, ...]], ...]
 
 
 def planted(world: World, after: str) -> Planted:
@@ -161,10 +160,10 @@ def planted(world: World, after: str) -> Planted:
     Raises: LessonError where the grammar cannot read it.
     """
     made = domino_of(world)
-    state = made.readings.after(made.initial, spelt(after))
+    state = made.readings.after(made.initial, token_bytes(after))
     if state is None:
         raise LessonError(f"expected a text the grammar can read, not {after!r}")
-    nodes, edges, ways = [Node(_ROOT, "", ("initial",), "the root")], list[Edge](), []
+    nodes, edges, readings = [Node(_ROOT, "", ("initial",), "the root")], list[Edge](), []
     for at in dict.fromkeys(at for at, _ in made.readings[state]):
         tree = made.trees.get(at)
         if tree is None:
@@ -185,25 +184,25 @@ def planted(world: World, after: str) -> Planted:
             if leaf not in {n.id for n in nodes}:
                 nodes.append(Node(leaf, world.shown(token_id), ("final",), written(pieces)))
                 edges.append(Edge(path[1], leaf, (), ("epsilon",)))
-            ways.append((token_id, pieces, (_ROOT, *reversed(path))))
-    order = sorted(ways, key=lambda way: (way[0], len(way[1])))
+            readings.append((token_id, pieces, (_ROOT, *reversed(path))))
+    order = sorted(readings, key=lambda one: (one[0], len(one[1])))
     return Planted(made, state, Graph("subterminal tree", tuple(nodes), tuple(edges)), tuple(order))
 
 
 def tree(world: World, given: Given, *, after: str) -> Film:
-    """Algorithm 2: token by token the sequences it can be read as, put into the tree."""
+    """Algorithm 2: the readings of each token are added to the tree."""
     made = planted(world, after)
     shown, drawn = {_ROOT}, set[int]()
     frames = [Frame("The tree is empty.", (View((), (), frozenset(shown), frozenset()),))]
-    known = dict.fromkeys(token_id for token_id, _, _ in made.ways)
+    known = dict.fromkeys(token_id for token_id, _, _ in made.readings)
     for token_id in known:
-        ways = [(pieces, path) for i, pieces, path in made.ways if i == token_id]
-        new = [arc for _, path in ways for arc in _arcs(made.graph, path)]
-        shown.update(node for _, path in ways for node in path)
+        readings = [(pieces, path) for i, pieces, path in made.readings if i == token_id]
+        new = [arc for _, path in readings for arc in _arcs(made.graph, path)]
+        shown.update(node for _, path in readings for node in path)
         drawn.update(new)
-        told = " or ".join(written(pieces).replace("\u00a0", " ") for pieces, _ in ways)
-        say = f"{world.shown(token_id)} is read as {told}."
-        lit = tuple(path[-1] for _, path in ways)
+        listed = " or ".join(written(pieces).replace("\u00a0", " ") for pieces, _ in readings)
+        say = f"{world.shown(token_id)} is read as {listed}."
+        lit = tuple(path[-1] for _, path in readings)
         view = View(lit, tuple(new), frozenset(shown), frozenset(drawn))
         frames.append(Frame(say, (view,), _rows(world, known, token_id)))
     lost = [world.shown(i) for i in range(len(world.vocabulary)) if i not in known]
@@ -226,7 +225,7 @@ def _arcs(graph: Graph, path: Sequence[str]) -> Iterator[int]:
 
 
 def pruned(world: World, given: Given, *, after: str) -> Film:
-    """Level by level: what the parser refuses goes, and the tokens that are left are the mask."""
+    """Level by level, nodes that the parser refuses are removed; the tokens left are the mask."""
     made = planted(world, after)
     every = {node.id for node in made.graph.nodes}
     kept = {_ROOT}
@@ -236,18 +235,18 @@ def pruned(world: World, given: Given, *, after: str) -> Film:
     for edge in made.graph.edges:
         if len(edge.target.split("-")) == 2:
             depth[edge.target] = depth[edge.source] + 1
-    alive = kept | {path[-1] for _, _, path in made.ways if path[-2] in kept}
+    alive = kept | {path[-1] for _, _, path in made.readings if path[-2] in kept}
     frames = [Frame("The tree describes the tokens, not the text before them.", (View(),))]
     deepest = max(depth.values())
     for level in range(1, deepest + 1):
         near = {node for node, its in depth.items() if its <= level}
         dead = _below(made.graph, {node for node in near if node not in kept})
-        within = {i: None for i, _, path in made.ways if path[-1] in alive and path[-2] in near}
+        within = {i: None for i, _, path in made.readings if path[-1] in alive and path[-2] in near}
         lit = tuple(sorted(node for node in near & kept if depth[node] == level))
         say = f"k = {level - 1}: {_asked(made, level, depth, kept)}"
         row = Row("mask", tuple(map(world.shown, sorted(within))) or ("∅",))
         frames.append(Frame(say, (View(lit, dead=frozenset(dead)),), (row,)))
-    allowed = sorted({i for i, _, path in made.ways if path[-1] in alive})
+    allowed = sorted({i for i, _, path in made.readings if path[-1] in alive})
     row = Row("mask", tuple(map(world.shown, allowed)) or ("∅",))
     say = f"All levels are tested: the mask has {len(allowed)} of {len(world.words)} tokens."
     frames.append(Frame(say, (View(dead=frozenset(every - alive)),), (row,)))
@@ -256,7 +255,7 @@ def pruned(world: World, given: Given, *, after: str) -> Film:
 
 def _below(graph: Graph, roots: set[str]) -> set[str]:
     found = set(roots)
-    for edge in graph.edges:  # parents come before their children
+    for edge in graph.edges:  # parents precede their children
         if edge.source in found:
             found.add(edge.target)
     return found
@@ -268,12 +267,12 @@ def _asked(made: Planted, level: int, depth: dict[str, int], kept: set[str]) -> 
     asked = [node for node, its in depth.items() if its == level and above[node] in kept]
     good = dict.fromkeys(label[node] for node in asked if node in kept)
     bad = dict.fromkeys(label[node] for node in asked if node not in kept)
-    told = f"the parser can continue with {', '.join(good)}" if good else "nothing can continue"
-    return f"{told}{', not with ' + ', '.join(bad) if bad else ''}."
+    words = f"the parser can continue with {', '.join(good)}" if good else "nothing can continue"
+    return f"{words}{', not with ' + ', '.join(bad) if bad else ''}."
 
 
 def scanner(world: World, given: Given, *, text: str = "") -> Film:
-    """The scanner reading a text: all terminals together, and again after each.
+    """The scanner reading a text: all terminals in parallel, and again after each.
 
     Source: Beurer-Kellner et al. 2024, Figure 3 (b) and Lemma 3.1.
     """
@@ -294,7 +293,7 @@ def scanner(world: World, given: Given, *, text: str = "") -> Film:
 
 
 def _scanned(made: DominoConstraint, here: frozenset[int], byte: int) -> Iterator[int]:
-    """The places of the scanner after a byte, the parser not asked."""
+    """The scanner's states after a byte, without the parser."""
     scanner, kind = made.scanner, int(made.scanner.classes[byte])
     for at in here:
         ends = [int(scanner.table[at, kind])]

@@ -1,4 +1,4 @@
-"""The registry of figures: functions of a world, the reader's input and settings."""
+"""The registry of figures. A figure is a function of a world, the reader's input and settings."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from workbench.drawing.transducers import figure
 
 
 def named(world: World, given: Given, *, name: str) -> Film:
-    """A figure of Koo, Liu & He 2024 by its number and place, or of DOMINO as ``domino-4``."""
+    """A figure of Koo, Liu & He 2024 by its number and position, or of DOMINO as ``domino-4``."""
     drawn = FIGURES[name]() if name in FIGURES else figure(name)
     return Film((drawn,), (Frame("", (View(),)),))
 
 
-#: By the name a lesson's file uses.
+#: By the name in lesson files.
 FILMS: dict[str, Callable[..., Film]] = {
     "figure": named,
     "characters": automaton_films.characters,
@@ -76,7 +76,7 @@ FILMS: dict[str, Callable[..., Film]] = {
 }
 
 
-#: Those with several machines side by side or one below the other, which need the whole width.
+#: Figures of several machines, which need the whole width.
 BROAD = frozenset(
     {
         "composition",
@@ -90,28 +90,30 @@ BROAD = frozenset(
     }
 )
 
-#: Those drawn from the top down: trees.
+#: Figures drawn from the top down: trees.
 UPRIGHT = frozenset({"pair", "pruned tree", "subterminal tree", "trees"})
 
 
-#: Those whose forbidden tokens the grammar itself forbids, and can explain.
+#: Figures whose forbidden tokens the grammar forbids, so that it can explain them.
 EXPLAINED = frozenset({"tokens", "bytes", "token stack"})
 
 
 def film(kind: Kind, world: World, given: Given = None) -> Film:
-    """The film of a step, of what the lesson names or of what a reader gave.
+    """The film of a step, for the lesson's input or the reader's.
 
     Raises: LessonError for an unknown figure, or settings it does not have.
     """
-    made = called(FILMS, "figure", kind, kind.world or world, given)
-    assert isinstance(made, Film)
-    return made
+    result = call_by_name(FILMS, "figure", kind, kind.world or world, given)
+    assert isinstance(result, Film)
+    return result
 
 
-def called(known: Mapping[str, Callable[..., Any]], what: str, kind: Kind, *given: object) -> Any:  # noqa: ANN401
-    """Call what a lesson names with its settings.
+def call_by_name(
+    known: Mapping[str, Callable[..., Any]], what: str, kind: Kind, *given: object
+) -> Any:  # noqa: ANN401
+    """Call the registered function that a lesson names, with its settings.
 
-    Raises: LessonError for a name that is none, or settings it does not have.
+    Raises: LessonError for an unknown name, or settings it does not have.
     """
     if kind.name not in known:
         raise LessonError(f"expected a {what}, not {kind.name!r}", f"there are {', '.join(known)}")

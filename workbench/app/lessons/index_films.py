@@ -1,7 +1,9 @@
 """Films of Willard & Louf's algorithms and index.
 
-The machine is interegular's, as the method ``outlines`` uses it; the paths are those of the
-engine's ``find_sub_sequences``.
+The machine is interegular's, as in the method ``outlines``; the paths are computed by
+``outlines.find_sub_sequences``.
+
+Source: Willard & Louf 2023, Algorithms 3 and 4.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from workbench.drawing.machines import character_label, draw_dfa
 from workbench.syntax.ranges import normalized
 from workbench.syntax.regex.parser import parse_regex
 
-#: The characters a lesson's machine is drawn for.
+#: The characters in the graph of a machine.
 _CODES = range(ord(" "), 0x7F)
 
 
@@ -36,26 +38,25 @@ class Walked:
     """Algorithm 3 from one start state."""
 
     start: int
-    #: The states met, by their new numbers, the start first; those before the failure, if it fails.
+    #: The visited states by their new numbers, the start first; those before a failure.
     path: tuple[int, ...]
-    #: Whether all of the token was read.
+    #: Whether the whole token was read.
     whole: bool
 
 
 def machine_of(world: World) -> CharacterMachine:
-    """M of the step's regex."""
+    """The machine M of the step's regex."""
     return character_machine(parse_regex(Source(world.regex, "lesson")))
 
 
 def numbers_of(machine: CharacterMachine) -> dict[State, int]:
-    """New numbers for its states, in the order a reader meets them.
+    """New numbers for its states, in breadth-first order.
 
-    interegular numbers them as its sets of characters happen to be ordered: otherwise in each
-    process.
+    interegular's numbers follow the order of its character sets, which differs in each process.
     """
     numbers = {machine.initial: 0}
     waiting = [machine.initial]
-    for state in waiting:  # grows while it is read
+    for state in waiting:  # a worklist: extended below
         for code in _CODES:
             symbols = machine.symbols(chr(code)) or ()
             for target in (machine.edges[state].get(symbol) for symbol in symbols):
@@ -78,8 +79,8 @@ def walks(machine: CharacterMachine, token: str) -> list[Walked]:
             if (there := machine.delta(path[-1], symbol)) is None:
                 break
             path.append(there)
-        told = tuple(numbers[state] for state in whole.get(start, tuple(path)))
-        found.append(Walked(told[0], told, start in whole))
+        numbered = tuple(numbers[state] for state in whole.get(start, tuple(path)))
+        found.append(Walked(numbered[0], numbered, start in whole))
     return found
 
 
@@ -109,7 +110,7 @@ def drawn(machine: CharacterMachine, name: str) -> Graph:
 
 
 def algorithms(world: World, given: Given) -> Film:
-    """Line by line: the start states of each token, its paths, and the map σ that comes of them.
+    """Line by line: the start states of each token, its paths, and the resulting map σ.
 
     Source: Willard & Louf 2023, Algorithms 3 and 4.
     """
@@ -121,12 +122,12 @@ def algorithms(world: World, given: Given) -> Film:
         token = word.decode()
         shown, found = visible(token), walks(machine, token)
         starts = set_name({walk.start for walk in found}) if found else "∅"
-        told = (
+        words = (
             f"the states that read {visible(token[0])} are {starts}"
             if found
             else "no state reads it"
         )
-        say = f"v = {shown}: {told}."
+        say = f"v = {shown}: {words}."
         lit = tuple(str(walk.start) for walk in found)
         frames.append(Frame(say, (View(lit),), _rows(sigma, shown, starts)))
         for walk in found:
@@ -182,22 +183,22 @@ def _path(path: Sequence[int]) -> str:
 
 
 def paths(world: World, *, token: str) -> float:
-    """How many sub-sequences Algorithm 3 returns for a token."""
+    """The number of sub-sequences that Algorithm 3 returns for a token."""
     return sum(walk.whole for walk in walks(machine_of(world), token))
 
 
-def walk(dfa: Dfa, state: int, token: bytes) -> list[int]:
-    """The states met while reading a token from a state; those before the failure, if it fails."""
-    met = [state]
+def read_states(dfa: Dfa, state: int, token: bytes) -> list[int]:
+    """The states visited while reading a token from a state; those before a failure."""
+    visited = [state]
     for byte in token:
         if (state := dfa.step(state, byte)) == DEAD:
-            return met
-        met.append(state)
-    return met
+            return visited
+        visited.append(state)
+    return visited
 
 
 def index(world: World, given: Given) -> Film:
-    """Every token tried from every state, and the map σ that comes of it.
+    """Every token tried from every state, and the resulting map σ.
 
     Source: Willard & Louf 2023, Algorithms 3 and 4.
     """
@@ -206,23 +207,22 @@ def index(world: World, given: Given) -> Film:
     frames = [Frame("The map σ is empty for every state.", (View(),), _sigma_rows(sigma, -1))]
     for token in world.words:
         for state in range(len(dfa)):
-            met = walk(dfa, state, token)
-            ends = tuple(map(str, met))
+            visited = read_states(dfa, state, token)
+            ends = tuple(map(str, visited))
             arcs = tuple(
                 a
-                for i in range(len(met) - 1)
+                for i in range(len(visited) - 1)
                 for a in arcs_between(graph, (ends[i],), (ends[i + 1],))
             )
-            if len(met) == len(token) + 1:
+            if len(visited) == len(token) + 1:
                 sigma[state].append(visible(token))
                 path = " → ".join(ends)
                 name = visible(token)
                 say = f"{name} from state {state}: {path}. It is entered in σ({state})."
             else:
-                failed = visible(token[len(met) - 1 : len(met)])
-                say = (
-                    f"{visible(token)} from state {state}: no edge for {failed} in state {met[-1]}."
-                )
+                failed = visible(token[len(visited) - 1 : len(visited)])
+                last = visited[-1]
+                say = f"{visible(token)} from state {state}: no edge for {failed} in state {last}."
             frames.append(Frame(say, (View((ends[-1],), arcs),), _sigma_rows(sigma, state)))
     frames.append(
         Frame(

@@ -1,4 +1,4 @@
-"""The parts of a lesson as values, questions included."""
+"""The parts of a lesson as values: lessons, steps, films, tables, questions."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from workbench.drawing.graph import Graph
 
 
 class LessonError(WorkbenchError):
-    """A lesson is not written as it should be, or something was asked that it does not have."""
+    """A lesson's file is malformed, or a request names something it does not have."""
 
 
-#: What a reader hands to a film or a question: a text, tokens by number, or nothing yet.
+#: The reader's input to a film: a text, token ids, or nothing yet.
 Given = str | tuple[int, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """How one graph of a film looks in one frame."""
+    """The state of one graph of a film in one frame."""
 
-    #: Ids of the nodes in which the machine stands.
+    #: Ids of the current nodes.
     lit: tuple[str, ...] = ()
     #: Numbers of the edges just taken.
     arcs: tuple[int, ...] = ()
-    #: Ids of nodes, and numbers of edges, that are there already; None for all.
+    #: Ids of visible nodes, and numbers of visible edges; None for all.
     nodes: frozenset[str] | None = None
     edges: frozenset[int] | None = None
     #: Ids of nodes from which no final state is reached.
@@ -41,28 +41,28 @@ class Row:
 
     name: str
     chips: tuple[str, ...]
-    #: Which chip the frame is about: of a text, the character just read; -1 for none.
+    #: The current chip: of a text, the character just read; -1 for none.
     now: int = -1
-    #: Where chips are tokens of a model the surprisal of each, in bits: its colour.
+    #: If the chips are a model's tokens, the surprisal of each in bits, which gives its colour.
     bits: tuple[float, ...] = ()
-    #: Which chip is read next; -1 for none.
+    #: The chip that is read next; -1 for none.
     next: int = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A token a reader may take next, or may not."""
+    """A token for the reader to take, allowed or not."""
 
     token_id: int
     text: str
     allowed: bool
-    #: Why it may not be taken, by the engine.
+    #: Why it is not allowed, from the engine.
     why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A token and what the model thinks of it, before the mask and after it."""
+    """A token with its probability before and after the mask."""
 
     text: str
     before: float
@@ -75,7 +75,7 @@ class Bar:
 class Frame:
     """One moment of a film."""
 
-    #: One sentence about what has just happened.
+    #: One sentence on what happened.
     say: str
     views: tuple[View, ...] = ()
     rows: tuple[Row, ...] = ()
@@ -83,27 +83,27 @@ class Frame:
     bars: tuple[Bar, ...] = ()
     #: The rules being read, the outermost first, where there are rules.
     rules: tuple[str, ...] = ()
-    #: Whether what was given is accepted; None where that is no question here.
+    #: Whether the input is accepted; None if undecided.
     good: bool | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Film:
-    """A figure: graphs that stay where they are, and frames that say what of them is lit."""
+    """A figure: graphs with a fixed layout, and frames with the current parts of them."""
 
     graphs: tuple[Graph, ...]
     frames: tuple[Frame, ...]
-    #: What a reader may hand in: ``text``, ``tokens`` or nothing.
+    #: The kind of input: ``text``, ``tokens`` or empty.
     takes: str = ""
     #: The frame shown first; -1 for the last one.
     opens_at: int = 0
-    #: The tokens it is about, where it takes tokens.
+    #: The taken tokens, if its input is tokens.
     taken: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A worked table; every cell is text made for reading."""
+    """A table; every cell is text."""
 
     caption: str
     heads: tuple[str, ...]
@@ -112,31 +112,31 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the engine says to an answer."""
+    """The engine's reply to an answer."""
 
     right: bool
     say: str
-    #: For single options what the engine says of them.
+    #: Pairs of an option and a note on it.
     notes: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Something a lesson names with its settings: a film, a table or a question."""
+    """The name and settings of a film, a table or a question."""
 
     name: str
     settings: Mapping[str, Any] = field(default_factory=dict)
-    #: What is asked, of a question.
+    #: The text of a question.
     ask: str = ""
-    #: A separate world, where it is not about that of the step.
+    #: The world, if it is not the step's.
     world: World | None = None
-    #: Whether a figure wants the whole width.
+    #: Whether a figure needs the whole width.
     broad: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Opening:
-    """What "open in the workbench" opens, and at which tab."""
+    """What "open in the workbench" opens, and on which tab."""
 
     text: str
     notation: str
@@ -144,7 +144,7 @@ class Opening:
     prompt: str = ""
     tab: str = "characters"
     tests: tuple[tuple[str, str | None], ...] = ()
-    #: The example of the gallery it is; empty for a lesson's own.
+    #: The name of a gallery example; empty for the lesson's own grammar.
     example: str = ""
 
 
@@ -154,14 +154,14 @@ class Step:
 
     title: str
     paragraphs: tuple[str, ...]
-    #: The place in the source, to the page or section.
+    #: The source, with page or section.
     source: str
     world: World
     figure: Kind | None = None
-    #: What stands under the figure.
+    #: The text under the figure.
     caption: str = ""
     table: Kind | None = None
-    #: Heads of the table's columns that give the answer away: hidden until the question is checked.
+    #: Heads of columns that contain the answer: hidden until the question is checked.
     hidden: tuple[str, ...] = ()
     question: Kind | None = None
     opening: Opening | None = None
@@ -169,7 +169,7 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Lesson:
-    """A lesson: what it is for, and its steps."""
+    """A lesson with its aim and steps."""
 
     name: str
     title: str
@@ -179,19 +179,19 @@ class Lesson:
     steps: tuple[Step, ...]
 
 
-#: What a reader answers: several options by number, or a text, or nothing that is either.
+#: A reader's answer: numbers of options, or a text.
 Answer = Sequence[int] | str
 
 #: The longest text an answer may be.
-LONGEST = 200
+MAX_ANSWER_CHARACTERS = 200
 
-#: A number is right within one part in a hundred, where it is none that is counted.
-_CLOSE = 0.01
+#: The relative tolerance of numbers that are not integers.
+_TOLERANCE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A question: its options, or none where the answer is a text, and the check of an answer."""
+class Question:
+    """A question: its form, its options if any, and the check of an answer."""
 
     #: ``several`` of the options, or a ``text``, ``tokens`` or ``number`` to be typed.
     form: str
@@ -199,8 +199,10 @@ class Asked:
     judge: Callable[[Answer], Reply]
 
 
-def which(options: tuple[str, ...], right: set[int], why: Callable[[int], str]) -> Asked:
-    """Several options, of which the engine says which are right, and why the others are not."""
+def options_question(
+    options: tuple[str, ...], right: set[int], why: Callable[[int], str]
+) -> Question:
+    """A question with options; ``right`` are the right ones, ``why`` explains the others."""
 
     def judge(answer: Answer) -> Reply:
         chosen = _chosen(answer, len(options))
@@ -209,14 +211,14 @@ def which(options: tuple[str, ...], right: set[int], why: Callable[[int], str]) 
             return Reply(True, "Right.")
         notes = tuple((options[i], why(i)) for i in wrong if i in chosen)
         missing = len(right - chosen)
-        told = []
+        parts = []
         if notes:
-            told.append(f"{len(notes)} of your choices {_is(len(notes))} not right")
+            parts.append(f"{len(notes)} of your choices {_is(len(notes))} not right")
         if missing:
-            told.append(f"{missing} {'is' if missing == 1 else 'are'} missing")
-        return Reply(False, "Not yet: " + ", and ".join(told) + ".", notes)
+            parts.append(f"{missing} {'is' if missing == 1 else 'are'} missing")
+        return Reply(False, "Not yet: " + ", and ".join(parts) + ".", notes)
 
-    return Asked("several", options, judge)
+    return Question("several", options, judge)
 
 
 def _is(count: int) -> str:
@@ -229,26 +231,26 @@ def _chosen(answer: Answer, count: int) -> set[int]:
     return set(answer)
 
 
-def numbered(value: Callable[[], float], hint: str = "") -> Asked:
-    """A number is to be typed; it is computed when an answer comes."""
+def number_question(value: Callable[[], float], hint: str = "") -> Question:
+    """A question whose answer is a number, computed when an answer is checked."""
 
     def judge(answer: Answer) -> Reply:
         right = value()
         try:
-            said = float(text_of(answer).replace(",", ".").strip().removesuffix("%"))
+            answered = float(text_of(answer).replace(",", ".").strip().removesuffix("%"))
         except ValueError:
-            said = math.nan
-        if not math.isfinite(said):
+            answered = math.nan
+        if not math.isfinite(answered):
             return Reply(False, "Type a number.")
         exact = right == int(right)
-        if said == right or (not exact and math.isclose(said, right, rel_tol=_CLOSE)):
+        if answered == right or (not exact and math.isclose(answered, right, rel_tol=_TOLERANCE)):
             return Reply(True, f"Right: {_shown(right)}.")
-        size = "Too many" if said > right else "Too few"
+        size = "Too many" if answered > right else "Too few"
         if not exact:
-            size = "Too much" if said > right else "Too little"
+            size = "Too much" if answered > right else "Too little"
         return Reply(False, f"{size}. {hint}".strip())
 
-    return Asked("number", (), judge)
+    return Question("number", (), judge)
 
 
 def _shown(value: float) -> str:
@@ -260,6 +262,6 @@ def text_of(answer: Answer) -> str:
 
     Raises: LessonError for options, and for a text that is too long.
     """
-    if not isinstance(answer, str) or len(answer) > LONGEST:
-        raise LessonError(f"expected a text of at most {LONGEST} characters")
+    if not isinstance(answer, str) or len(answer) > MAX_ANSWER_CHARACTERS:
+        raise LessonError(f"expected a text of at most {MAX_ANSWER_CHARACTERS} characters")
     return answer

@@ -1,4 +1,4 @@
-"""Reads lessons from their files."""
+"""Reads lessons from their files, and checks them; the shelves and the order of lessons."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ _Table = Mapping[str, Any]
 
 
 def read_lesson(path: Path) -> Lesson:
-    """A lesson from its file; its name is the file's.
+    """The lesson in a file, named after the file.
 
     Raises: LessonError with the file, the step and what was expected there.
     """
     try:
         data = tomllib.loads(path.read_text("utf-8"))
     except tomllib.TOMLDecodeError as error:
-        raise LessonError(f"{path.name}: this is no TOML: {error}") from None
+        raise LessonError(f"{path.name}: this is not TOML: {error}") from None
     try:
         return lesson_of(data, path.stem)
     except LessonError as error:
@@ -90,7 +90,7 @@ def _step(data: _Table, lesson: _Table) -> Step:
 
 
 def _world(data: _Table, lesson: _Table) -> World:
-    """The step's own world; what it leaves out is the lesson's."""
+    """The step's world; the lesson's values are the defaults."""
     own = {key: data[key] for key in _WORLD if key in data}
     shared = {key: lesson[key] for key in _WORLD if key in lesson}
     if any(notation in own for notation in Notation):
@@ -127,7 +127,7 @@ def _kind(data: _Table, key: str, known: Mapping[str, object]) -> Kind | None:
 
 
 def _question(data: _Table) -> Kind | None:
-    """The same, with what is asked."""
+    """A question, with its text."""
     kind = _kind(data, "question", QUESTIONS)
     if kind is None:
         return None
@@ -159,7 +159,7 @@ def _opening(data: _Table, world: World) -> Opening | None:
 
 
 def _example(name: str, tab: str) -> Opening:
-    """An example of the gallery, under its own name: a run recorded for it is shown."""
+    """An example of the gallery; its name lets the page show its recorded run."""
     gallery = load_gallery()
     if name not in gallery:
         raise LessonError(f"expected an example of the gallery, not {name!r}")
@@ -182,7 +182,7 @@ def _text(data: _Table, key: str, otherwise: str | None = None) -> str:
 
 
 def _tokens(data: _Table) -> tuple[str, ...]:
-    """The tokens named, and after them what the merge rules are made of and what they make."""
+    """The listed tokens, then the sides and results of the merge rules."""
     pairs = _pairs(data, "merges")
     symbols = (symbol for pair in pairs for side in pair for symbol in side)
     results = (left + right for left, right in pairs)
@@ -208,7 +208,7 @@ def _list(data: _Table, key: str) -> list[str]:
 
 CONTENT = Path(__file__).resolve().parent / "content"
 
-#: The shelves, and on each the order in which lessons build on each other; a new one is named here.
+#: Shelf → lessons in the order in which they build on each other; a new lesson is added here.
 SHELVES: dict[str, tuple[str, ...]] = {
     "Machines and masks": (
         "machines",
@@ -234,7 +234,7 @@ ORDER = tuple(name for shelf in SHELVES.values() for name in shelf)
 def lessons() -> dict[str, Lesson]:
     """Every lesson by its name, in order.
 
-    Raises: LessonError for a file that is not as it should be, or not listed.
+    Raises: LessonError for a malformed file, or one that is not on a shelf.
     """
     present = {path.stem for path in CONTENT.glob("*.toml")}
     if present != set(ORDER):
@@ -245,7 +245,7 @@ def lessons() -> dict[str, Lesson]:
 def lesson(name: str) -> Lesson:
     """A lesson by its name.
 
-    Raises: LessonError for a name that is none.
+    Raises: LessonError for an unknown name.
     """
     if name not in lessons():
         raise LessonError(f"expected a lesson, not {name!r}", f"there are {', '.join(ORDER)}")

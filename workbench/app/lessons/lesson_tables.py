@@ -1,4 +1,4 @@
-"""The registry of tables: computed cells for a world and settings."""
+"""The registry of tables. A table is a function of a world and settings."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from workbench.app.lessons import (
     token_films,
 )
 from workbench.app.lessons.automaton_films import set_name, subset_steps
-from workbench.app.lessons.films import called
+from workbench.app.lessons.films import call_by_name
 from workbench.app.lessons.lesson import Kind, Table
 from workbench.app.lessons.mask_films import share
 from workbench.app.lessons.token_films import choices, needed
-from workbench.app.lessons.world import World, spelt
+from workbench.app.lessons.world import World, token_bytes
 from workbench.base.visible_text import visible
 from workbench.constraint.engine.compose import compose
 from workbench.grammar.notations import Notation
@@ -33,12 +33,12 @@ from workbench.vocabulary.vocabulary import Vocabulary
 
 _YES, _NO = "✓", "✗"
 
-#: What a lesson writes in a separate row.
+#: A row that a lesson gives as settings.
 _Given = Mapping[str, Any]
 
 
 def index(world: World) -> Table:
-    """The map σ: for each state the tokens its mask allows, and where each leads.
+    """The map σ: for each state the allowed tokens and their target states.
 
     Source: Willard & Louf 2023, Algorithm 4.
     """
@@ -53,7 +53,7 @@ def index(world: World) -> Table:
 
 
 def subset_table(world: World) -> Table:
-    """The transition table of the subset construction, a row a set."""
+    """The transition table of the subset construction, one row for each set."""
     nfa, rows = world.nfa, {}
     steps = list(subset_steps(nfa))
     letters = sorted({step.byte for step in steps})
@@ -66,7 +66,7 @@ def subset_table(world: World) -> Table:
 
 
 def verdicts(world: World, *, texts: Sequence[str], rows: Sequence[_Given] = ()) -> Table:
-    """Which texts a grammar accepts, or each of several."""
+    """Which texts the grammar accepts, or each of several grammars."""
     worlds = [(str(row.get("name", "")), _world_of(row)) for row in rows] or [("", world)]
     made = [
         (name or one.text, *(_YES if one.grammar.accepts(t) else _NO for t in texts))
@@ -82,15 +82,19 @@ def _world_of(row: _Given) -> World:
 
 
 def blocked(world: World, *, after: str = "") -> Table:
-    """Every token after a text: allowed, or what the grammar needed where it fails."""
+    """Every token after a text: allowed, or what the grammar expected where it fails."""
     live = " ▸ ".join(world.grammar.live_rules(after))
-    rows = tuple((c.text, _YES if c.allowed else _NO, c.why) for c in choices(world, spelt(after)))
-    said = f"After {visible(after)}" if after else "At the beginning"
-    return Table(said + (f", inside {live}" if live else ""), ("token", "allowed", "why not"), rows)
+    rows = tuple(
+        (c.text, _YES if c.allowed else _NO, c.why) for c in choices(world, token_bytes(after))
+    )
+    caption = f"After {visible(after)}" if after else "At the beginning"
+    return Table(
+        caption + (f", inside {live}" if live else ""), ("token", "allowed", "why not"), rows
+    )
 
 
 def live_stack(world: World, *, text: str) -> Table:
-    """Character by character the rules being read, and what may follow."""
+    """For each prefix of a text, the rules being read and what may follow."""
     rows = []
     for place in range(len(text) + 1):
         rules = " ▸ ".join(world.grammar.live_rules(text[:place]))
@@ -100,7 +104,7 @@ def live_stack(world: World, *, text: str) -> Table:
 
 
 def utf8(world: World, *, characters: Sequence[str]) -> Table:
-    """Characters as the bytes that run."""
+    """Characters and their bytes."""
     rows = tuple(
         (c, f"U+{ord(c):04X}", " ".join(f"<0x{b:02X}>" for b in c.encode())) for c in characters
     )
@@ -108,7 +112,7 @@ def utf8(world: World, *, characters: Sequence[str]) -> Table:
 
 
 def widths(world: World, *, vocabulary: str = "builtin") -> Table:
-    """For each state of the automaton how many tokens of a real vocabulary it allows."""
+    """The number of allowed tokens of a real vocabulary in each state."""
     tokens = Vocabulary.load(vocabulary)
     fsa = compose(world.dfa, tokens)
     counts = [len(fsa.row(state)) for state in range(len(fsa))]
@@ -123,11 +127,11 @@ def widths(world: World, *, vocabulary: str = "builtin") -> Table:
 def written(
     world: World, *, caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> Table:
-    """A table as the source has it, for what no engine computes."""
+    """A table of the source that no engine computes."""
     return Table(caption, tuple(heads), tuple(tuple(map(str, row)) for row in rows))
 
 
-#: By the name a lesson's file uses.
+#: By the name in lesson files.
 TABLES: dict[str, Callable[..., Table]] = {
     "index": index,
     "subsets": subset_table,
@@ -178,6 +182,6 @@ def table(kind: Kind, world: World) -> Table:
 
     Raises: LessonError for an unknown table, or settings it does not have.
     """
-    made = called(TABLES, "table", kind, kind.world or world)
-    assert isinstance(made, Table)
-    return made
+    result = call_by_name(TABLES, "table", kind, kind.world or world)
+    assert isinstance(result, Table)
+    return result

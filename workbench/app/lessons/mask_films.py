@@ -1,4 +1,4 @@
-"""The effect of a mask on a model with known probabilities."""
+"""The effect of a mask on a model with known probabilities: probabilities, bits, perplexity."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from workbench.app.lessons.automaton_films import opens_at
 from workbench.app.lessons.lesson import Bar, Film, Frame, Given, LessonError, Row, Table
 from workbench.app.lessons.token_films import taken, taken_row
-from workbench.app.lessons.world import World, spelt
+from workbench.app.lessons.world import World, token_bytes
 from workbench.base.visible_text import visible
 from workbench.decoding.generate import generate
 from workbench.decoding.sampling import Sampling
@@ -22,30 +22,30 @@ from workbench.vocabulary.vocabulary import TokenId
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One step of a path through the model, as the engine's trace has it."""
+    """One step of a token sequence, as in the engine's trace."""
 
     step: Step
     token_id: TokenId
 
     @property
     def before(self) -> float:
-        """The probability of the token, every token allowed."""
+        """The probability of the token before the mask."""
         return next(c.probability for c in self.step.wanted if c.token_id == self.token_id)
 
     @property
     def after(self) -> float:
-        """The same among the allowed tokens; 0 where the mask forbids it."""
+        """The probability of the token after the mask; 0 if it is forbidden."""
         found = (c.masked_probability for c in self.step.allowed if c.token_id == self.token_id)
         return next(found, 0.0)
 
     @property
     def kept(self) -> float:
-        """The probability of everything the mask let through."""
+        """The probability of all allowed tokens."""
         return self.step.kept
 
 
 def turn(world: World, prefix: tuple[TokenId, ...], token_id: TokenId | None = None) -> Turn:
-    """The engine's step after some tokens; of the likeliest allowed token unless one is named."""
+    """The engine's step after some tokens, for a token or the likeliest allowed one."""
     everything = len(world.vocabulary)
     run = generate(
         world.model, world.constraint, "", Sampling(), max_tokens=1, top=everything, prefix=prefix
@@ -55,12 +55,12 @@ def turn(world: World, prefix: tuple[TokenId, ...], token_id: TokenId | None = N
 
 
 def turns(world: World, ids: tuple[TokenId, ...]) -> list[Turn]:
-    """A step for each token of a path."""
+    """A step for each token of a sequence."""
     return [turn(world, ids[:place], token_id) for place, token_id in enumerate(ids)]
 
 
 def bars(made: Turn, world: World, taken_id: TokenId | None) -> tuple[Bar, ...]:
-    """Every token with a chance, likeliest first, before the mask and after it."""
+    """Every token with a probability above 0, likeliest first, before and after the mask."""
     after = {c.token_id: c.masked_probability for c in made.step.allowed}
     return tuple(
         Bar(world.shown(c.token_id), c.probability, after.get(c.token_id), c.token_id == taken_id)
@@ -70,24 +70,24 @@ def bars(made: Turn, world: World, taken_id: TokenId | None) -> tuple[Bar, ...]:
 
 
 def bits(probability: float) -> float:
-    """−log2 of a probability: how surprising it is."""
+    """−log2 of a probability, its surprisal."""
     return math.inf if probability == 0 else -math.log2(probability)
 
 
 def number(value: float) -> str:
-    """A number of 0 or more as a table shows it: no zeros at its end, two places at most."""
+    """A number for a table: at most two decimals, without trailing zeros."""
     if math.isinf(value):
         return "∞"
-    return f"{abs(value):.2f}".rstrip("0").rstrip(".")  # no minus before a rounded nothing
+    return f"{abs(value):.2f}".rstrip("0").rstrip(".")  # abs: never −0
 
 
 def in_bits(amount: float) -> str:
-    """An amount with its unit, one or more."""
+    """An amount of bits with its unit."""
     return f"{number(amount)} bit{'' if number(amount) == '1' else 's'}"
 
 
 def share(value: float) -> str:
-    """A probability as a reader wants it: per cent, two places at most."""
+    """A probability in per cent, with at most two decimals."""
     return f"{100 * value:.2f}".rstrip("0").rstrip(".") + " %"
 
 
@@ -112,7 +112,7 @@ def chances(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film
 
 
 def _sums(made: Turn) -> Iterator[Row]:
-    """Surprisal before = what the mask takes + surprisal after."""
+    """Surprisal before = bits removed by the mask + surprisal after."""
     parts = (
         f"surprisal {in_bits(bits(made.before))}",
         f"mask {in_bits(bits(made.kept))}",
@@ -122,13 +122,13 @@ def _sums(made: Turn) -> Iterator[Row]:
 
 
 def path_perplexity(world: World, ids: tuple[TokenId, ...]) -> float:
-    """exp of the mean surprisal of a path, before the mask."""
+    """exp of the mean surprisal of a sequence, before the mask."""
     return perplexity(math.log(made.before) for made in turns(world, ids))
 
 
 def path(world: World, *, tokens: Sequence[str]) -> Table:
     """A text token by token: probability, surprisal, kept mass, bits of the mask."""
-    ids = tuple(world.vocabulary.ids(*(spelt(token) for token in tokens)))
+    ids = tuple(world.vocabulary.ids(*(token_bytes(token) for token in tokens)))
     made = turns(world, ids)
     rows = [
         (
@@ -154,7 +154,7 @@ def path(world: World, *, tokens: Sequence[str]) -> Table:
 
 
 def recorded(world: World, *, example: str, first: int = 12) -> Table:
-    """The run of the embedded model recorded for an example, its first tokens and its sums."""
+    """The first tokens and the sums of an example's recorded run."""
     run = recorded_run(example) if example.isidentifier() else ""
     if not run:
         raise LessonError(f"expected an example with a recorded run, not {example!r}")

@@ -1,7 +1,7 @@
 """Films and tables of byte-pair encoding and canonical sequences.
 
-Both meanings of "encode with a merge table" are here, each by its definition, step by step; the
-tests compare the rank-greedy one with the engine's encoder.
+Both definitions of "encode with a merge table" are here, step by step; tests compare the
+rank-greedy one with the engine's encoder.
 
 Source: the project's reference on proper tokenization, §4, the linear form of the spine condition.
 """
@@ -17,24 +17,24 @@ from typing import Any
 from workbench.app.lessons.automaton_films import opens_at
 from workbench.app.lessons.lesson import (
     Answer,
-    Asked,
     Film,
     Frame,
     Given,
     LessonError,
+    Question,
     Reply,
     Row,
     Table,
     View,
+    options_question,
     text_of,
-    which,
 )
 from workbench.app.lessons.method_films import ids_of
 from workbench.app.lessons.stack_films import Tree, tree_graph
-from workbench.app.lessons.world import World, spelt
+from workbench.app.lessons.world import World, token_bytes
 from workbench.base.visible_text import count_of, visible
 
-#: A merge rule: its two sides; its result is both together.
+#: A merge rule: its two sides; its result is their concatenation.
 Rule = tuple[str, str]
 
 
@@ -44,14 +44,14 @@ class Merged:
 
     rule: Rule
     tokens: tuple[str, ...]
-    #: The places of what has just been merged.
+    #: The positions of the new tokens.
     places: tuple[int, ...]
 
 
 def rules_of(world: World) -> tuple[Rule, ...]:
     """The merge rules of a step.
 
-    Raises: LessonError where it has none.
+    Raises: LessonError where the step has none.
     """
     if not world.merges:
         raise LessonError("expected merges in this step")
@@ -59,7 +59,7 @@ def rules_of(world: World) -> tuple[Rule, ...]:
 
 
 def greedy(rules: Sequence[Rule], text: str) -> Iterator[Merged]:
-    """Merge by merge: the pending rule of lowest rank, at its leftmost place.
+    """Merge by merge: the applicable rule of lowest rank, at its leftmost position.
 
     Source: what SentencePiece, tokenizers and tiktoken compute; Sennrich et al. 2016.
     """
@@ -78,7 +78,7 @@ def greedy(rules: Sequence[Rule], text: str) -> Iterator[Merged]:
 
 
 def passes(rules: Sequence[Rule], text: str) -> Iterator[Merged]:
-    """Rule by rule: each is swept once over the tokens, from the left.
+    """Rule by rule: each is applied in one pass over the tokens, from the left.
 
     Source: Tran-Thien 2024, Table 1.
     """
@@ -105,7 +105,7 @@ def rule_name(rule: Rule) -> str:
 
 
 def encoding(world: World, given: Given, *, text: str = "") -> Film:
-    """A text is encoded merge by merge, as tokenizers do; a reader may type another."""
+    """A text encoded merge by merge, as tokenizers do; the reader may type another."""
     rules = rules_of(world)
     read = given if isinstance(given, str) else text
     known = {side for rule in rules for side in "".join(rule)}
@@ -134,7 +134,7 @@ def _tokens_row(tokens: Sequence[str], now: int) -> Row:
 
 
 def table_1(world: World, *, text: str) -> Table:
-    """The tokens after each rule's sweep; what a sweep has merged is in brackets.
+    """The tokens after each rule's pass; newly merged tokens are in brackets.
 
     Source: Tran-Thien 2024, Table 1.
     """
@@ -148,13 +148,13 @@ def table_1(world: World, *, text: str) -> Table:
 
 
 def encoders(world: World, *, texts: Sequence[str]) -> Table:
-    """Texts encoded in both ways."""
+    """Texts encoded by both definitions."""
     rules, rows = rules_of(world), []
     for text in texts:
         ends = []
-        for way in (greedy, passes):
+        for encoder in (greedy, passes):
             tokens = tuple(text)
-            for step in way(rules, text):
+            for step in encoder(rules, text):
                 tokens = step.tokens
             ends.append("  ".join(map(visible, tokens)))
         rows.append((visible(text), *ends, "✓" if ends[0] == ends[1] else "✗"))
@@ -183,12 +183,12 @@ def cuts(
 
 
 def _borders(text: str, terminals: Sequence[str]) -> set[int]:
-    """The places between the terminals a text is made of."""
+    """The positions between the terminals of a text."""
     places, place = set(), 0
     while place < len(text):
         found = max((t for t in terminals if text.startswith(t, place)), key=len, default="")
         if not found:
-            raise LessonError(f"expected terminals that spell {text!r}")
+            raise LessonError(f"expected terminals that make up {text!r}")
         place += len(found)
         places.add(place)
     return places - {len(text)}
@@ -204,35 +204,36 @@ def _crossing(tokens: Sequence[str], borders: set[int]) -> str:
 
 
 def spellings(world: World, *, text: str) -> Table:
-    """Every way to cut a text into tokens."""
+    """Every tokenization of a text."""
     made = tuple(
-        (str(i), "  ".join(map(visible, cut))) for i, cut in enumerate(cut_ways(world, text), 1)
+        (str(i), "  ".join(map(visible, cut)))
+        for i, cut in enumerate(tokenizations(world, text), 1)
     )
     return Table(f"Every way to spell {visible(text)}", ("", "tokens"), made)
 
 
-def cut_ways(world: World, text: str) -> list[tuple[bytes, ...]]:
-    """Every sequence of tokens that spells a text."""
+def tokenizations(world: World, text: str) -> list[tuple[bytes, ...]]:
+    """Every sequence of tokens whose text is ``text``."""
     data = text.encode()
-    ways: list[list[tuple[bytes, ...]]] = [[] for _ in range(len(data) + 1)]
-    ways[0] = [()]
+    found: list[list[tuple[bytes, ...]]] = [[] for _ in range(len(data) + 1)]
+    found[0] = [()]
     for place in range(len(data)):
         for token in world.words:
             if data.startswith(token, place):
-                ways[place + len(token)] += [(*way, token) for way in ways[place]]
-    return ways[len(data)]
+                found[place + len(token)] += [(*one, token) for one in found[place]]
+    return found[len(data)]
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The rule that makes a token when its text is encoded alone; a symbol has none."""
+    """The last rule in the encoding of a token's text; None for a symbol."""
 
     rule: Rule | None
     rank: float = -1
 
 
 def splits(world: World) -> dict[str, Split]:
-    """Every canonical token with its live split: symbols, and what encodes to itself."""
+    """Every canonical token (a symbol, or a token whose text encodes to itself) with its split."""
     rules, words = rules_of(world), (word.decode() for word in world.words)
     found = {word: Split(None) for word in words if len(word) == 1}
     for left, right in rules:
@@ -243,9 +244,9 @@ def splits(world: World) -> dict[str, Split]:
 
 
 def derivation(token: str, known: dict[str, Split]) -> Tree:
-    """How a canonical token is merged together, as a tree.
+    """The merges of a canonical token as a tree.
 
-    Raises: LessonError for a token that is in no encoding.
+    Raises: LessonError for a token that occurs in no encoding.
     """
     if token not in known:
         raise LessonError(f"expected a token some text encodes to, not {token!r}")
@@ -255,22 +256,22 @@ def derivation(token: str, known: dict[str, Split]) -> Tree:
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """One turn of the pair test: two nodes that touch, and what is found of them."""
+    """One step of the pair test: two adjacent nodes and the result for them."""
 
     left: str
     right: str
-    #: How far down each spine they are.
+    #: Their depths on both spines.
     depths: tuple[int, int]
-    #: A rule that joins them has to come before this rank.
+    #: A rule that joins them must have a lower rank.
     limit: float
     #: The rank of the rule that joins them, if there is one.
     rank: float | None
-    #: Known after the last turn: whether both tokens may stand side by side.
+    #: After the last step: whether the pair is proper.
     proper: bool | None = None
 
 
 def turns(world: World, first: str, second: str) -> Iterator[Tested]:
-    """The pair test turn by turn: each undoes the later of the two last merges.
+    """The pair test step by step: each undoes the later of the two last merges.
 
     Source: the linear form of the pairwise theorem.
     """
@@ -291,7 +292,7 @@ def turns(world: World, first: str, second: str) -> Iterator[Tested]:
         if one.rule is not None and one.rank > other.rank:
             left, limit, depths = one.rule[1], one.rank, (depths[0] + 1, depths[1])
         else:
-            assert other.rule is not None, "one of both is no symbol"
+            assert other.rule is not None, "one of both is not a symbol"
             right, limit, depths = other.rule[0], other.rank + 1, (depths[0], depths[1] + 1)
 
 
@@ -309,7 +310,7 @@ def _spine(tree: Tree, depth: int, *, right: bool) -> str:
 
 
 def pair(world: World, given: Given, *, tokens: Sequence[str]) -> Film:
-    """Two tokens as trees, and the nodes at their border from the outside in."""
+    """Two tokens as trees, and the nodes at their border from the roots down."""
     rules = rules_of(world)
     if len(tokens) != 2:
         raise LessonError("expected two tokens")
@@ -334,19 +335,19 @@ def pair(world: World, given: Given, *, tokens: Sequence[str]) -> Film:
 def _words(turn: Tested) -> str:
     rule = rule_name((turn.left, turn.right))
     if turn.rank is None:
-        told = f"No live rule {rule}."
+        words = f"No live rule {rule}."
     elif turn.proper is False:
         when = "nothing is merged before it" if turn.limit == inf else "it fires first"
         return f"{rule} is rule {int(turn.rank) + 1}, and {when}: the pair merges over its border."
     else:
-        told = f"{rule} is rule {int(turn.rank) + 1}, but one side is merged away before."
+        words = f"{rule} is rule {int(turn.rank) + 1}, but one side is merged away before."
     if turn.proper:
-        return f"{told} Nothing is left to undo: the pair is proper."
-    return f"{told} The later of the two last merges is undone."
+        return f"{words} Nothing is left to undo: the pair is proper."
+    return f"{words} The later of the two last merges is undone."
 
 
 def live(world: World) -> Table:
-    """Every rule: whether it ever fires, and which rule makes its token instead."""
+    """Every rule: whether it is ever applied, and else the rule that makes its token."""
     rules, rows = rules_of(world), []
     known = splits(world)
     for number, rule in enumerate(rules, start=1):
@@ -374,18 +375,18 @@ def live(world: World) -> Table:
 
 
 def encoded(world: World, text: str | bytes) -> tuple[str, ...]:
-    """The tokens the tokenizer of the step writes a text in, as a reader sees them."""
+    """The encoding of a text by the step's tokenizer, as shown to the reader."""
     return tuple(map(world.shown, world.bpe.encode(text)))
 
 
 def is_proper(world: World, tokens: Sequence[str]) -> bool:
-    """Whether the tokenizer writes the text of these tokens in these tokens."""
+    """Whether these tokens are the encoding of their text."""
     ids = ids_of(world, tokens)
     return tuple(world.bpe.encode(world.vocabulary.decode(ids))) == ids
 
 
 def sequences(world: World, *, rows: Sequence[Sequence[str]]) -> Table:
-    """Sequences of tokens: what their text encodes to, and the first pair that is broken."""
+    """Sequences of tokens: the encoding of their text, and the first improper pair."""
     made = []
     for tokens in rows:
         ids = ids_of(world, tokens)
@@ -407,38 +408,38 @@ def sequences(world: World, *, rows: Sequence[Sequence[str]]) -> Table:
 # -- questions ---------------------------------------------------------------------------------
 
 
-def proper(world: World, *, options: Sequence[Sequence[str]]) -> Asked:
+def proper(world: World, *, options: Sequence[Sequence[str]]) -> Question:
     """Which of these sequences are proper."""
     right = {i for i, tokens in enumerate(options) if is_proper(world, tokens)}
 
     def why(number: int) -> str:
-        text = b"".join(map(spelt, options[number]))
+        text = b"".join(map(token_bytes, options[number]))
         return f"its text encodes to {'  '.join(encoded(world, text))}"
 
     shown = tuple("  ".join(map(visible, tokens)) for tokens in options)
-    return which(shown, right, why)
+    return options_question(shown, right, why)
 
 
-def encode(world: World, *, text: str) -> Asked:
+def encode(world: World, *, text: str) -> Question:
     """Write the proper sequence of a text."""
     right = encoded(world, text)
 
     def judge(answer: Answer) -> Reply:
-        said = tuple(text_of(answer).split())
-        if said == right:
+        given = tuple(text_of(answer).split())
+        if given == right:
             return Reply(True, f"Right: {count_of(len(right), 'token')}.")
-        if "".join(said) != text:
-            return Reply(False, f"Your tokens spell {visible(''.join(said)) or 'nothing'}.")
-        unknown = [token for token in said if spelt(token) not in world.vocabulary.ids_of]
+        if "".join(given) != text:
+            return Reply(False, f"Your tokens spell {visible(''.join(given)) or 'nothing'}.")
+        unknown = [token for token in given if token_bytes(token) not in world.vocabulary.ids_of]
         if unknown:
             return Reply(False, f"{unknown[0]} is no token: no rule makes it.")
         return Reply(False, "They spell it, but the rules merge it otherwise.")
 
-    return Asked("tokens", (), judge)
+    return Question("tokens", (), judge)
 
 
-def dead(world: World) -> Asked:
-    """Which rules never fire."""
+def dead(world: World) -> Question:
+    """Which rules are never applied."""
     rules = rules_of(world)
     known = splits(world)
     made = [known.get(left + right) for left, right in rules]
@@ -447,4 +448,4 @@ def dead(world: World) -> Asked:
     def why(number: int) -> str:
         return f"encoding {visible(''.join(rules[number]))} ends with this rule"
 
-    return which(tuple(map(rule_name, rules)), right, why)
+    return options_question(tuple(map(rule_name, rules)), right, why)

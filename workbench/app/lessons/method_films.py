@@ -1,6 +1,6 @@
-"""Methods compared on one world, and their ends.
+"""Methods compared on one world: runs, masks, calls of the model, warm-up counts.
 
-Source: Beurer-Kellner et al. 2024 (DOMINO), §3.6.
+Source: Beurer-Kellner et al. 2024 (DOMINO), §3.6; Tran-Thien 2024, challenge 3.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from workbench.app.lessons.automaton_films import opens_at
 from workbench.app.lessons.lesson import Choice, Film, Frame, Given, LessonError, Row, Table
 from workbench.app.lessons.mask_films import in_bits, number
 from workbench.app.lessons.token_films import choices, taken, taken_row
-from workbench.app.lessons.world import KnownModel, World, spelt
+from workbench.app.lessons.world import KnownModel, World, token_bytes
 from workbench.base.visible_text import count_of, visible
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.methods.lalr import LalrConstraint
@@ -30,7 +30,7 @@ from workbench.vocabulary.vocabulary import TokenId
 
 
 def eager(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film:
-    """The engine taking tokens: its flags, and what both of them would allow next."""
+    """KBNF's engine taking tokens: its flags, its allowed tokens, and those of the exact mask."""
     if not world.kbnf:
         raise LessonError("expected KBNF in this step: the engine reads nothing else")
     engine = Engine(world.kbnf, world.vocabulary, world.start)
@@ -81,26 +81,26 @@ def _ending_frame(
     )
 
 
-#: A method as a lesson names it: ``{ name = "k = 0", method = "domino", k = 0 }``.
-#: With ``template`` a program takes the place of the step's language; ``flexible`` is its variant.
-Way = Mapping[str, Any]
+#: A method in a lesson file: ``{ name = "k = 0", method = "domino", k = 0 }``.
+#: ``template`` is a program that replaces the step's language; ``flexible`` is its variant.
+MethodSpec = Mapping[str, Any]
 
-#: The exact mask, where a lesson names no method.
-EXACT: Way = MappingProxyType({"name": "the exact mask", "method": "automaton"})
+#: The exact mask, the default.
+EXACT: MethodSpec = MappingProxyType({"name": "the exact mask", "method": "automaton"})
 
-#: The darkest shade there is; what a model holds for impossible has no number of bits.
-_MOST_BITS = 99.0
+#: The surprisal of the darkest shade; tokens of probability 0 have an infinite surprisal.
+_MAX_BITS = 99.0
 
-#: The tokens a run of a lesson may take.
-_LONGEST = 40
+#: Tokens of a lesson's run at most.
+_MAX_TOKENS = 40
 
 
-def constrained(world: World, way: Way) -> Constraint:
-    """The constraint of a method over the world's language and tokens, made once.
+def constrained(world: World, spec: MethodSpec) -> Constraint:
+    """The constraint of a method over the world's language and tokens, cached.
 
     Raises: WorkbenchError for an unknown method.
     """
-    settings = {key: value for key, value in way.items() if key != "name"}
+    settings = {key: value for key, value in spec.items() if key != "name"}
     written, loose = settings.pop("template", ""), settings.pop("flexible", False)
     method = settings.pop("method", "automaton")
     return _constrained(world, written, loose, method, tuple(settings.items()))
@@ -115,7 +115,7 @@ def _constrained(
 
 
 def template_of(written: str, loose: bool = False) -> Template:
-    """A template program; with its white space left to the model, where that is wanted.
+    """A template program; if ``loose``, the model writes its white space.
 
     Raises: ParseError.
     """
@@ -123,9 +123,9 @@ def template_of(written: str, loose: bool = False) -> Template:
     return template.flexible() if loose else template
 
 
-def name_of(way: Way) -> str:
-    """What a way is called in a figure."""
-    return str(way.get("name") or way.get("method", "automaton"))
+def name_of(spec: MethodSpec) -> str:
+    """The name of a method in a figure."""
+    return str(spec.get("name") or spec.get("method", "automaton"))
 
 
 def surprise(step: Step) -> float:
@@ -135,50 +135,50 @@ def surprise(step: Step) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What the known model writes under a method, greedily."""
+    """The greedy run of the known model under a method."""
 
     name: str
     steps: tuple[Step, ...]
 
     @property
-    def spelt(self) -> tuple[Step, ...]:
-        """The steps without the end."""
+    def text_steps(self) -> tuple[Step, ...]:
+        """The steps without the end token."""
         return tuple(step for step in self.steps if not step.is_end)
 
     @property
     def text(self) -> str:
-        """What was written."""
-        return b"".join(step.token for step in self.spelt).decode("utf-8", "replace")
+        """The generated text."""
+        return b"".join(step.token for step in self.text_steps).decode("utf-8", "replace")
 
     @property
     def bits(self) -> float:
-        """The surprisal of all its tokens together, before the mask; the end left out."""
-        return math.fsum(map(surprise, self.spelt))
+        """The sum of the surprisals before the mask, without the end token."""
+        return math.fsum(map(surprise, self.text_steps))
 
     @property
     def perplexity(self) -> float:
-        """Over the same tokens."""
-        return perplexity(step.logprob for step in self.spelt)
+        """The perplexity of the same tokens."""
+        return perplexity(step.logprob for step in self.text_steps)
 
 
-def run_of(world: World, way: Way) -> Run:
+def run_of(world: World, spec: MethodSpec) -> Run:
     """The greedy run of the world's model under a method."""
-    constraint = constrained(world, way)
-    steps = generate(world.model, constraint, "", max_tokens=_LONGEST, top=len(world.vocabulary))
-    return Run(name_of(way), tuple(steps))
+    constraint = constrained(world, spec)
+    steps = generate(world.model, constraint, "", max_tokens=_MAX_TOKENS, top=len(world.vocabulary))
+    return Run(name_of(spec), tuple(steps))
 
 
 def ids_of(world: World, tokens: Sequence[str]) -> tuple[TokenId, ...]:
-    """The numbers of tokens as a lesson writes them."""
-    return tuple(world.vocabulary.ids(*(spelt(token) for token in tokens)))
+    """The ids of tokens in a lesson file's notation."""
+    return tuple(world.vocabulary.ids(*(token_bytes(token) for token in tokens)))
 
 
-def allowed_by(world: World, way: Way, after: Sequence[str] = ()) -> set[TokenId]:
+def allowed_by(world: World, spec: MethodSpec, after: Sequence[str] = ()) -> set[TokenId]:
     """The mask of a method after some tokens.
 
     Raises: TokenNotAllowed where the method forbids one of them.
     """
-    constraint = constrained(world, way)
+    constraint = constrained(world, spec)
     state = constraint.initial
     for token_id in ids_of(world, after):
         state = constraint.advance(state, token_id)
@@ -188,13 +188,13 @@ def allowed_by(world: World, way: Way, after: Sequence[str] = ()) -> set[TokenId
 # -- figures and tables ------------------------------------------------------------------------
 
 
-def side_by_side(world: World, given: Given, *, methods: Sequence[Way]) -> Film:
+def side_by_side(world: World, given: Given, *, methods: Sequence[MethodSpec]) -> Film:
     """One model under several methods, token by token; the shade of a token is its surprisal."""
     if not methods:
-        raise LessonError("expected methods to lay side by side")
-    runs = [run_of(world, way) for way in methods]
+        raise LessonError("expected methods to compare")
+    runs = [run_of(world, spec) for spec in methods]
     frames = [Frame(_opening(runs), rows=_rows(world, runs, 0))]
-    for place in range(max(len(run.spelt) for run in runs)):
+    for place in range(max(len(run.text_steps) for run in runs)):
         frames.append(Frame(_turn_words(world, runs, place), rows=_rows(world, runs, place + 1)))
     frames.append(Frame(_ending(runs), rows=_rows(world, runs, len(frames))))
     return Film((), tuple(frames))
@@ -207,45 +207,45 @@ def _opening(runs: Sequence[Run]) -> str:
 def _rows(world: World, runs: Sequence[Run], taken: int) -> tuple[Row, ...]:
     rows = []
     for run in runs:
-        steps = run.spelt[:taken]
+        steps = run.text_steps[:taken]
         chips = tuple(world.shown(step.token_id) for step in steps)
-        heat = tuple(min(_MOST_BITS, round(surprise(step), 6)) for step in steps)
+        heat = tuple(min(_MAX_BITS, round(surprise(step), 6)) for step in steps)
         rows.append(Row(run.name, chips, taken - 1 if len(steps) == taken else -1, heat))
     return tuple(rows)
 
 
 def _turn_words(world: World, runs: Sequence[Run], place: int) -> str:
-    told = []
+    parts = []
     for run in runs:
-        if place >= len(run.spelt):
+        if place >= len(run.text_steps):
             continue
-        step = run.spelt[place]
+        step = run.text_steps[place]
         words = f"{run.name}: {world.shown(step.token_id)}, {in_bits(surprise(step))}"
         if step.intervened:
             words += f" ({world.shown(step.favourite_id)} is masked)"
-        told.append(words)
-    return "; ".join(told) + "."
+        parts.append(words)
+    return "; ".join(parts) + "."
 
 
 def _ending(runs: Sequence[Run]) -> str:
-    told = [
-        f"{run.name}: {count_of(len(run.spelt), 'token')}, {in_bits(run.bits)},"
+    parts = [
+        f"{run.name}: {count_of(len(run.text_steps), 'token')}, {in_bits(run.bits)},"
         f" perplexity {number(run.perplexity)}"
         for run in runs
     ]
-    return "; ".join(told) + "."
+    return "; ".join(parts) + "."
 
 
-def runs(world: World, *, methods: Sequence[Way]) -> Table:
-    """What each method lets the known model write, and how natural it is to the model."""
+def runs(world: World, *, methods: Sequence[MethodSpec]) -> Table:
+    """The known model's text under each method, with bits and perplexity."""
     rows = []
-    for way in methods:
-        run = run_of(world, way)
+    for spec in methods:
+        run = run_of(world, spec)
         rows.append(
             (
                 run.name,
                 visible(run.text),
-                str(len(run.spelt)),
+                str(len(run.text_steps)),
                 str(sum(step.intervened for step in run.steps)),
                 number(run.bits),
                 number(run.perplexity),
@@ -256,27 +256,31 @@ def runs(world: World, *, methods: Sequence[Way]) -> Table:
 
 
 def masks(
-    world: World, *, methods: Sequence[Way], after: Sequence[str] = (), only: Sequence[str] = ()
+    world: World,
+    *,
+    methods: Sequence[MethodSpec],
+    after: Sequence[str] = (),
+    only: Sequence[str] = (),
 ) -> Table:
-    """Every token after some others: whether each method lets it through."""
-    allowed = [allowed_by(world, way, after) for way in methods]
+    """Every token after some others: whether each method allows it."""
+    allowed = [allowed_by(world, spec, after) for spec in methods]
     ids = ids_of(world, only) if only else range(len(world.vocabulary))
     rows = tuple((world.shown(i), *("✓" if i in one else "✗" for one in allowed)) for i in ids)
     where = f"After {visible(''.join(after))}" if after else "At the beginning"
     return Table(where, ("token", *map(name_of, methods)), rows)
 
 
-def calls(world: World, *, methods: Sequence[Way]) -> Table:
-    """What each greedy run asks of the model where single choices are taken without asking.
+def calls(world: World, *, methods: Sequence[MethodSpec]) -> Table:
+    """The calls of the model in each greedy run, if single choices need no call.
 
     Source: Tran-Thien 2024, challenge 3.
     """
     rows = []
-    for way in methods:
-        run = run_of(world, way)
-        asked = [step for step in run.steps if not step.forced]
-        told = "  ".join(world.shown(step.token_id) for step in run.steps)
-        rows.append((run.name, told, str(len(run.steps)), str(len(asked))))
+    for spec in methods:
+        run = run_of(world, spec)
+        called = [step for step in run.steps if not step.forced]
+        tokens = "  ".join(world.shown(step.token_id) for step in run.steps)
+        rows.append((run.name, tokens, str(len(run.steps)), str(len(called))))
     heads = ("method", "tokens", "tokens taken", "calls of the model")
     return Table("Calls of the model, single choices skipped", heads, tuple(rows))
 
@@ -295,7 +299,7 @@ def smallest_k(world: World, *, token: str, after: Sequence[str] = ()) -> float:
 def warmed(world: World, constraint: Constraint) -> list[Trace]:
     """The step's warm-up runs, as traces.
 
-    Raises: LessonError where it has none.
+    Raises: LessonError where the step has none.
     """
     if not world.warm:
         raise LessonError("expected warm, the runs to learn from, in this step")
@@ -309,14 +313,14 @@ def warmed(world: World, constraint: Constraint) -> list[Trace]:
 
 
 def _certain(world: World, tokens: Sequence[str]) -> KnownModel:
-    """A model that writes these tokens and nothing else."""
+    """A model that gives these tokens probability 1."""
     texts = ["".join(tokens[:place]) for place in range(len(tokens) + 1)]
     following = zip(texts, (*tokens, "end"), strict=True)
     return KnownModel(world.vocabulary, {text: {token: 1.0} for text, token in following})
 
 
 def warm_up(world: World, given: Given) -> Film:
-    """The runs the counts are learned on."""
+    """The runs from which counts are learnt."""
     rows = tuple(
         Row(f"run {number}", tuple(map(world.shown, ids_of(world, tokens))))
         for number, tokens in enumerate(world.warm, start=1)
@@ -325,12 +329,12 @@ def warm_up(world: World, given: Given) -> Film:
 
 
 def counts_of(world: World, constraint: Constraint) -> Counts:
-    """What the warm-up runs chose under a constraint; earlier tokens are not distinguished."""
+    """The counts of the warm-up runs under a constraint, without earlier tokens (memory 0)."""
     return Counts.learnt(constraint, warmed(world, constraint), memory=0)
 
 
-def under(world: World, given: Given, *, by: Way, tokens: tuple[str, ...] = ()) -> Film:
-    """A reader takes tokens; struck out is what the method forbids, with whose doing it is."""
+def under(world: World, given: Given, *, by: MethodSpec, tokens: tuple[str, ...] = ()) -> Film:
+    """The reader takes tokens; forbidden tokens are struck out, with the reason."""
     constraint, ids = constrained(world, by), taken(world, given, tokens)
     state, so_far = constraint.initial, b""
     frames = [_choice_frame(world, by, constraint, state, so_far, ids, 0, "Nothing is written.")]
@@ -353,7 +357,7 @@ def under(world: World, given: Given, *, by: Way, tokens: tuple[str, ...] = ()) 
 
 def _choice_frame(
     world: World,
-    by: Way,
+    by: MethodSpec,
     constraint: Constraint,
     state: State,
     so_far: bytes,
@@ -368,7 +372,7 @@ def _choice_frame(
 
 
 def _choices(
-    world: World, by: Way, constraint: Constraint, state: State, so_far: bytes
+    world: World, by: MethodSpec, constraint: Constraint, state: State, so_far: bytes
 ) -> tuple[Choice, ...]:
     mask = constraint.mask(state)
     return tuple(
@@ -377,12 +381,12 @@ def _choices(
     )
 
 
-def _why(choice: Choice, by: Way) -> str:
+def _why(choice: Choice, by: MethodSpec) -> str:
     return f"the grammar can read it, {name_of(by)} forbids it" if choice.allowed else choice.why
 
 
 def _parser_rows(constraint: LalrConstraint, state: State) -> list[Row]:
-    """What is being read, and the terminals the parser accepts after it."""
+    """The terminals being read, and those the parser accepts after them."""
     reader = constraint.reader
     names = [terminal.name for terminal in reader.terminals.each]
     inside = dict.fromkeys(names[terminal] for _, terminal, _ in state if terminal >= 0)

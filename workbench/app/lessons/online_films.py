@@ -1,7 +1,8 @@
 """Films of online checkers: which tokens are tested for a text, and at what cost.
 
 Source: Willard & Louf 2023, §1 and Algorithm 2; Beurer-Kellner et al. 2024 (DOMINO), §2, Table 1.
-The recogniser and both ways to ask it are the engine's own; here its steps are counted.
+The recogniser and both tests of the vocabulary are the engine's; here the recogniser's steps are
+counted.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 from workbench.app.lessons.lesson import Film, Frame, Given, LessonError, Row, Table, View
 from workbench.app.lessons.mask_films import share, turn
 from workbench.app.lessons.method_films import ids_of
-from workbench.app.lessons.world import World, spelt
+from workbench.app.lessons.world import World, token_bytes
 from workbench.base.limits import LIMITS
 from workbench.base.visible_text import visible
 from workbench.constraint.compile import compile as compile_constraint
@@ -26,7 +27,7 @@ from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 @dataclass(slots=True)
 class Counting:
-    """A recogniser that counts the bytes it is asked about."""
+    """A recogniser that counts the tested bytes."""
 
     inner: MachineRecogniser
     steps: int = 0
@@ -36,7 +37,7 @@ class Counting:
         self.initial = self.inner.initial
 
     def step(self, state: State, byte: int) -> State | None:
-        """One byte more, counted."""
+        """The state after a byte; counts it."""
         self.steps += 1
         return self.inner.step(state, byte)
 
@@ -50,14 +51,14 @@ class Counting:
 
 
 def recogniser(world: World, vocabulary: Vocabulary) -> MachineRecogniser:
-    """The machine of the step's grammar, asked byte by byte."""
-    made = compile_constraint(world.grammar, vocabulary)
-    assert isinstance(made, AutomatonConstraint), "the usual method"
-    return MachineRecogniser(made)
+    """The recogniser of the step's grammar."""
+    constraint = compile_constraint(world.grammar, vocabulary)
+    assert isinstance(constraint, AutomatonConstraint), "the method automaton"
+    return MachineRecogniser(constraint)
 
 
 def state_after(machine: MachineRecogniser, text: bytes) -> State:
-    """Where the recogniser stands after a text.
+    """The recogniser's state after a text.
 
     Raises: LessonError where the text cannot be read.
     """
@@ -71,19 +72,19 @@ def state_after(machine: MachineRecogniser, text: bytes) -> State:
 
 
 def bytes_asked(world: World, vocabulary: Vocabulary, how: str, after: str = "") -> int:
-    """The bytes a recogniser reads to find one mask."""
+    """The bytes a recogniser tests for one mask."""
     machine = recogniser(world, vocabulary)
     counting = Counting(machine)
-    state = state_after(machine, spelt(after))
+    state = state_after(machine, token_bytes(after))
     for _ in ENUMERATIONS[how](counting, vocabulary, state, LIMITS.clock()):
         pass
     return counting.steps
 
 
 def asked(world: World, *, after: str = "") -> Table:
-    """Every token put to the recogniser: how far it gets, and how many bytes that takes."""
+    """Every token tested by the recogniser: the part it reads, and the bytes tested."""
     machine = recogniser(world, world.vocabulary)
-    begin = state_after(machine, spelt(after))
+    begin = state_after(machine, token_bytes(after))
     rows, total = [], 0
     for token_id, token in enumerate(world.vocabulary.tokens):
         if token is None:
@@ -112,7 +113,7 @@ def asked(world: World, *, after: str = "") -> Table:
 
 
 def costs(world: World, *, states: Sequence[str], vocabulary: str = "builtin") -> Table:
-    """Bytes asked for one mask over a real vocabulary, token by token and over its trie."""
+    """Bytes tested for one mask over a real vocabulary, token by token and over its trie."""
     tokens = Vocabulary.load(vocabulary)
     rows = []
     for text in states:
@@ -126,13 +127,13 @@ def costs(world: World, *, states: Sequence[str], vocabulary: str = "builtin") -
 
 
 def trie_walk(world: World, given: Given, *, after: str = "") -> Film:
-    """The trie of the tokens, node by node; where a byte cannot be read its subtree is passed."""
+    """The trie of the tokens, node by node; below a byte that cannot be read it is skipped."""
     machine = recogniser(world, world.vocabulary)
     words = sorted(set(world.words))
     prefixes = sorted({word[:end] for word in words for end in range(len(word) + 1)})
     graph = _trie_graph(prefixes, set(words))
     number = {prefix: str(i) for i, prefix in enumerate(prefixes)}
-    states: dict[bytes, State] = {b"": state_after(machine, spelt(after))}
+    states: dict[bytes, State] = {b"": state_after(machine, token_bytes(after))}
     found, dead, steps = list[str](), set[bytes](), 0
     frames = [_walk_frame("The walk begins at the root.", "0", found, dead, number, 0)]
     for prefix in prefixes[1:]:
@@ -143,8 +144,8 @@ def trie_walk(world: World, given: Given, *, after: str = "") -> Film:
         if state is None:
             dead.add(prefix)
             below = sum(word.startswith(prefix) for word in words)
-            passed = f"{below} token{'s are' if below != 1 else ' is'} skipped"
-            say = f"{visible(prefix)} cannot be read: {passed}."
+            skipped = f"{below} token{'s are' if below != 1 else ' is'} skipped"
+            say = f"{visible(prefix)} cannot be read: {skipped}."
         else:
             states[prefix] = state
             say = f"{visible(prefix)} can be read."
@@ -197,7 +198,7 @@ def _walk_frame(
 
 
 def top_k(world: World, *, ks: Sequence[int], after: Sequence[str] = ()) -> Table:
-    """PICARD's check: of the model's k likeliest tokens those the grammar can read.
+    """PICARD's check: the model's k likeliest tokens, and which of them the grammar can read.
 
     Source: Scholak et al. 2021 (PICARD), §3; Beurer-Kellner et al. 2024, Table 1.
     """

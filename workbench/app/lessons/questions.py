@@ -1,6 +1,6 @@
-"""Questions of lessons: the numbers they ask for, and replies to answers.
+"""The registries of questions and of the numbers they ask for.
 
-No answer is stored: the machine computes it each time.
+No answer is stored: the engine computes it when an answer is checked.
 """
 
 from __future__ import annotations
@@ -20,17 +20,25 @@ from workbench.app.lessons.cartesian_film import in_both
 from workbench.app.lessons.direct_merge_film import merged
 from workbench.app.lessons.distribution_films import bits_of, natural_tokens, share_of
 from workbench.app.lessons.domino_films import planted
-from workbench.app.lessons.films import called
+from workbench.app.lessons.films import call_by_name
 from workbench.app.lessons.index_films import paths
-from workbench.app.lessons.lesson import Answer, Asked, Kind, Reply, numbered, text_of, which
+from workbench.app.lessons.lesson import (
+    Answer,
+    Kind,
+    Question,
+    Reply,
+    number_question,
+    options_question,
+    text_of,
+)
 from workbench.app.lessons.mask_films import bits, path_perplexity, turn
-from workbench.app.lessons.merge_films import cut_ways
-from workbench.app.lessons.method_films import Way, smallest_k
+from workbench.app.lessons.merge_films import tokenizations
+from workbench.app.lessons.method_films import MethodSpec, smallest_k
 from workbench.app.lessons.online_films import asked_flat, smallest_top
-from workbench.app.lessons.stack_films import standings
+from workbench.app.lessons.stack_films import configurations
 from workbench.app.lessons.strategy_films import acceptance, pass_count, whole_masks
 from workbench.app.lessons.token_films import choices
-from workbench.app.lessons.world import World, spelt
+from workbench.app.lessons.world import World, token_bytes
 from workbench.base.dfa import DEAD
 from workbench.base.visible_text import visible
 from workbench.constraint.engine.compose import compose
@@ -66,7 +74,7 @@ def _allowed(world: World, *, after: str = "") -> float:
 
 
 def _cuts(world: World, *, text: str) -> float:
-    return len(cut_ways(world, text))
+    return len(tokenizations(world, text))
 
 
 def _transducer(world: World, *, merged: bool = True) -> float:
@@ -75,16 +83,16 @@ def _transducer(world: World, *, merged: bool = True) -> float:
 
 
 def _height(world: World, *, after: str) -> float:
-    ways = standings(Runner(world.grammar.rules), after.encode()) or []
-    return max(len(way.stack) for way in ways)
+    found = configurations(Runner(world.grammar.rules), after.encode()) or []
+    return max(len(one.stack) for one in found)
 
 
-def _ways(world: World, *, after: str) -> float:
-    return len(standings(Runner(world.grammar.rules), after.encode()) or [])
+def _stacks(world: World, *, after: str) -> float:
+    return len(configurations(Runner(world.grammar.rules), after.encode()) or [])
 
 
 def _ids(world: World, tokens: Sequence[str]) -> tuple[TokenId, ...]:
-    return tuple(world.vocabulary.ids(*(spelt(token) for token in tokens)))
+    return tuple(world.vocabulary.ids(*(token_bytes(token) for token in tokens)))
 
 
 def _mask_bits(world: World, *, after: Sequence[str] = ()) -> float:
@@ -119,7 +127,7 @@ def _merged_states(world: World) -> float:
     return len(merged(world)[1][-1].automaton)
 
 
-def _share(world: World, *, text: str, by: Way) -> float:
+def _share(world: World, *, text: str, by: MethodSpec) -> float:
     return 100 * share_of(world, by, text)
 
 
@@ -127,7 +135,7 @@ def _own_share(world: World, *, text: str) -> float:
     return 100 * share_of(world, None, text)
 
 
-#: By the name a lesson's file uses.
+#: By the name in lesson files.
 QUANTITIES: dict[str, Callable[..., float]] = {
     "states of the automaton": _states,
     "states of Thompson's machine": _nfa_states,
@@ -137,7 +145,7 @@ QUANTITIES: dict[str, Callable[..., float]] = {
     "spellings": _cuts,
     "states of the transducer": _transducer,
     "height of the stack": _height,
-    "stacks": _ways,
+    "stacks": _stacks,
     "mask bits": _mask_bits,
     "surprisal": _surprisal,
     "surprisal after the mask": _surprisal_after,
@@ -166,41 +174,41 @@ def quantity(kind: Kind, world: World) -> float:
 
     Raises: LessonError for an unknown number, or settings it does not have.
     """
-    return float(called(QUANTITIES, "number", kind, world))
+    return float(call_by_name(QUANTITIES, "number", kind, world))
 
 
-def tokens(world: World, *, after: str = "") -> Asked:
+def tokens(world: World, *, after: str = "") -> Question:
     """Which tokens the mask allows after a text."""
-    every = choices(world, spelt(after))
+    every = choices(world, token_bytes(after))
     right = {i for i, choice in enumerate(every) if choice.allowed}
-    return which(tuple(c.text for c in every), right, lambda i: every[i].why)
+    return options_question(tuple(c.text for c in every), right, lambda i: every[i].why)
 
 
-def texts(world: World, *, options: Sequence[str]) -> Asked:
+def texts(world: World, *, options: Sequence[str]) -> Question:
     """Which of these texts are accepted."""
     grammar = world.grammar
     right = {i for i, text in enumerate(options) if grammar.accepts(text)}
     shown = tuple(visible(text) or "(the empty text)" for text in options)
-    return which(shown, right, lambda i: str(grammar.check(options[i])))
+    return options_question(shown, right, lambda i: str(grammar.check(options[i])))
 
 
-def states(world: World, *, after: str) -> Asked:
+def states(world: World, *, after: str) -> Question:
     """In which states Thompson's machine can be after a text."""
     nfa = world.nfa
     here = closure(nfa, {nfa.initial})
     for byte in after.encode():
         here = closure(nfa, moved(nfa, here, byte))
-    return which(
+    return options_question(
         tuple(str(state) for state in range(len(nfa))),
         set(here),
-        lambda state: f"no way of reading {visible(after)} ends in state {state}",
+        lambda state: f"no path over {visible(after)} ends in state {state}",
     )
 
 
 def write(
     world: World, *, accepted: bool = True, length: int = 0, refuse: Sequence[str] = ()
-) -> Asked:
-    """Write a text the machine accepts, or one it rejects; of a length, where one is given."""
+) -> Question:
+    """Write a text that the machine accepts or rejects, of a given length if any."""
 
     def judge(answer: Answer) -> Reply:
         text = text_of(answer)
@@ -219,15 +227,15 @@ def write(
             return Reply(False, f"The machine rejects it: it {verdict}.")
         return Reply(False, "The machine accepts it; write one that it rejects.")
 
-    return Asked("text", (), judge)
+    return Question("text", (), judge)
 
 
-def cut(world: World, *, text: str, refuse: Sequence[str] = ()) -> Asked:
-    """Cut a text into tokens, in a way the lesson has not shown."""
+def cut(world: World, *, text: str, refuse: Sequence[str] = ()) -> Question:
+    """Tokenize a text, not as shown in the lesson."""
 
     def judge(answer: Answer) -> Reply:
         pieces = text_of(answer).split()
-        unknown = [p for p in pieces if spelt(p) not in world.vocabulary.ids_of]
+        unknown = [p for p in pieces if token_bytes(p) not in world.vocabulary.ids_of]
         if unknown:
             return Reply(False, f"{unknown[0]} is no token of this vocabulary.")
         joined = "".join(pieces)
@@ -237,25 +245,25 @@ def cut(world: World, *, text: str, refuse: Sequence[str] = ()) -> Asked:
             )
         if " ".join(pieces) in refuse:
             return Reply(False, "That one is in the lesson; find another.")
-        assert tuple(map(spelt, pieces)) in cut_ways(world, text)
+        assert tuple(map(token_bytes, pieces)) in tokenizations(world, text)
         return Reply(
-            True, f"Right: {len(cut_ways(world, text))} sequences of tokens spell this text."
+            True, f"Right: {len(tokenizations(world, text))} sequences of tokens spell this text."
         )
 
-    return Asked("tokens", (), judge)
+    return Question("tokens", (), judge)
 
 
-def number(world: World, *, of: str, hint: str = "", **settings: Any) -> Asked:  # noqa: ANN401
-    """A number the engine computes."""
-    return numbered(lambda: quantity(Kind(of, settings), world), hint)
+def number(world: World, *, of: str, hint: str = "", **settings: Any) -> Question:  # noqa: ANN401
+    """A number that the engine computes."""
+    return number_question(lambda: quantity(Kind(of, settings), world), hint)
 
 
-def favourite(world: World, *, after: Sequence[str] = ()) -> Asked:
-    """Which token the mask takes from the model: its first choice, where that is forbidden."""
-    made = turn(world, tuple(world.vocabulary.ids(*(spelt(token) for token in after))))
+def favourite(world: World, *, after: Sequence[str] = ()) -> Question:
+    """The model's first choice, if the mask forbids it."""
+    made = turn(world, tuple(world.vocabulary.ids(*(token_bytes(token) for token in after))))
     step = made.step
     right = {step.favourite_id} if step.intervened else set()
-    after_text = b"".join(spelt(token) for token in after)
+    after_text = b"".join(token_bytes(token) for token in after)
     every = choices(world, after_text)
 
     def why(token_id: int) -> str:
@@ -263,20 +271,22 @@ def favourite(world: World, *, after: Sequence[str] = ()) -> Asked:
             return "the mask lets this one through"
         return "forbidden as well, but the model gives another one more probability"
 
-    return which(tuple(choice.text for choice in every), right, why)
+    return options_question(tuple(choice.text for choice in every), right, why)
 
 
-def ends(world: World, *, tokens: Sequence[str]) -> Asked:
-    """In which state the automaton stands after these tokens."""
+def ends(world: World, *, tokens: Sequence[str]) -> Question:
+    """The state of the automaton after these tokens."""
     here = world.dfa.initial
     for token in tokens:
-        here = world.dfa.run(spelt(token), here) if here != DEAD else DEAD
+        here = world.dfa.run(token_bytes(token), here) if here != DEAD else DEAD
     every = tuple(str(s) for s in range(len(world.dfa)))
-    return which(every, {here}, lambda i: f"follow the edges of {' '.join(tokens)} from state 0")
+    return options_question(
+        every, {here}, lambda i: f"follow the edges of {' '.join(tokens)} from state 0"
+    )
 
 
-#: By the name a lesson's file uses.
-QUESTIONS: Mapping[str, Callable[..., Asked]] = {
+#: By the name in lesson files.
+QUESTIONS: Mapping[str, Callable[..., Question]] = {
     "tokens": tokens,
     "texts": texts,
     "states": states,
@@ -293,17 +303,17 @@ QUESTIONS: Mapping[str, Callable[..., Asked]] = {
     "dead": merge_films.dead,
     "hard": region_tables.hard,
     "bridges": domino_films.bridges,
-    "stands for": token_films.stands_for,
+    "same value": token_films.same_value,
     "allowed by labels": token_films.allowed,
     "read by labels": token_films.by_label,
 }
 
 
-def question(kind: Kind, world: World) -> Asked:
+def question(kind: Kind, world: World) -> Question:
     """The question of a step.
 
     Raises: LessonError for an unknown question, or settings it does not have.
     """
-    made = called(QUESTIONS, "question", kind, kind.world or world)
-    assert isinstance(made, Asked)
-    return made
+    result = call_by_name(QUESTIONS, "question", kind, kind.world or world)
+    assert isinstance(result, Question)
+    return result

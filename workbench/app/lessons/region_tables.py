@@ -1,7 +1,7 @@
 """Tables of Vegas configurations: cuts of a regex, regions and repetitions.
 
-What lies between two cuts is tokenized independently of everything outside. Cuts are found by
-characters here: x before y is hard when no canonical token has them side by side.
+The text between two cuts is tokenized independently of the rest. Here cuts are found by characters:
+the border between x and y is hard if no canonical token contains xy.
 
 Source: Tran-Thien 2024, Figure 6; the project's reference on proper tokenization, §8.
 """
@@ -15,7 +15,16 @@ from functools import cached_property
 
 from workbench.app.lessons.cartesian_film import star_of
 from workbench.app.lessons.direct_merge_film import symbols_of
-from workbench.app.lessons.lesson import Asked, Film, Frame, Given, Row, Table, View, which
+from workbench.app.lessons.lesson import (
+    Film,
+    Frame,
+    Given,
+    Question,
+    Row,
+    Table,
+    View,
+    options_question,
+)
 from workbench.app.lessons.world import World
 from workbench.base.visible_text import count_of, visible
 from workbench.constraint.methods.proper.direct_merge import TokenDfa, permissive
@@ -26,19 +35,19 @@ State = int
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """The characters of a regex's machine, and which of its edges are cuts."""
+    """A regex's automaton over characters, and which of its edges are cuts."""
 
     machine: TokenDfa
     #: The texts of the canonical tokens.
     tokens: tuple[str, ...]
 
     def hard(self, before: str, after: str) -> bool:
-        """Whether a token always ends between these characters."""
+        """Whether every token ends between these characters."""
         return not any(before + after in token for token in self.tokens)
 
     @cached_property
     def entering(self) -> dict[State, set[str]]:
-        """The characters that lead into each state."""
+        """State → the characters of its entering edges."""
         found: dict[State, set[str]] = {state: set() for state in self.machine.edges}
         for row in self.machine.edges.values():
             for label, target in row.items():
@@ -46,17 +55,17 @@ class Cut:
         return found
 
     def is_cut(self, state: State, character: str) -> bool:
-        """Whether a token always ends where this edge begins."""
+        """Whether every token ends before this edge."""
         return all(self.hard(before, character) for before in self.entering[state])
 
     def steps(self, state: State, *, cut: bool) -> dict[str, State]:
-        """The edges that leave a state, those that are cuts or the others, by label."""
+        """The leaving edges of a state that are cuts, or the others: label → target."""
         row = self.machine.edges[state].items()
         pairs = sorted((label.decode(), target) for label, target in row)
         return {label: t for label, t in pairs if self.is_cut(state, label) is cut}
 
     def is_exit(self, state: State) -> bool:
-        """Whether the part may be left here."""
+        """Whether the region may be left in this state."""
         return state in self.machine.finals or bool(self.steps(state, cut=True))
 
 
@@ -65,21 +74,21 @@ class Region:
     """A part of the machine between cuts."""
 
     entry: State
-    #: Its states, the nearest first.
+    #: Its states in breadth-first order.
     inner: tuple[State, ...]
-    #: Equal for regions that are tokenized alike.
+    #: Equal for regions with equal tokenizations.
     key: tuple[object, ...]
-    #: The token edges inside it, those through its entering cuts among them.
+    #: The number of its token edges, with those of its entering cuts.
     edges: int
 
 
 def cut_of(world: World) -> Cut:
-    """The machine of the step over its characters, with its cuts."""
+    """The step's automaton over characters, with its cuts."""
     return Cut(permissive(world.dfa, symbols_of(world)), star_of(world).tokens)
 
 
 def regions_of(world: World) -> list[Region]:
-    """A region for every state that a cut leaves."""
+    """One region for each state with a leaving cut."""
     cut = cut_of(world)
     whole = permissive(world.dfa, [token.encode() for token in cut.tokens])
     states = [state for state in sorted(cut.machine.edges) if cut.steps(state, cut=True)]
@@ -117,7 +126,7 @@ def _first(label: bytes) -> str:
 
 
 def cuts(world: World, given: Given) -> Film:
-    """The machine, its cuts, and the regions between them one by one."""
+    """The automaton, its cuts, and each region between them."""
     cut, found = cut_of(world), regions_of(world)
     arcs = [
         (state, label.decode(), target)
@@ -166,7 +175,7 @@ def _graph(cut: Cut, arcs: Sequence[tuple[State, str, State]]) -> Graph:
 
 
 def regions(world: World) -> Table:
-    """The regions, which of them are the same, and the edges stored once."""
+    """The regions, which of them are equal, and the edges that are stored."""
     rows, first, stored, total = [], dict[tuple[object, ...], int](), 0, 0
     for number, region in enumerate(regions_of(world), start=1):
         same = first.setdefault(region.key, number)
@@ -185,8 +194,8 @@ def regions(world: World) -> Table:
     return Table(f"{total} token edges, {stored} of them stored", heads, tuple(rows))
 
 
-def hard(world: World, *, options: Sequence[str]) -> Asked:
-    """Between which of these characters a token always ends."""
+def hard(world: World, *, options: Sequence[str]) -> Question:
+    """Between which of these characters every token ends."""
     cut = cut_of(world)
     right = {i for i, pair in enumerate(options) if cut.hard(pair[0], pair[1])}
 
@@ -194,4 +203,4 @@ def hard(world: World, *, options: Sequence[str]) -> Asked:
         token = next(t for t in cut.tokens if options[number] in t)
         return f"the token {visible(token)} has them side by side"
 
-    return which(tuple(map(visible, options)), right, why)
+    return options_question(tuple(map(visible, options)), right, why)

@@ -1,4 +1,4 @@
-"""Films of machines with a stack, and derivation trees."""
+"""Films of push-down automata over characters and tokens, and derivation trees."""
 
 from __future__ import annotations
 
@@ -21,56 +21,56 @@ from workbench.pushdown.network import Network
 from workbench.pushdown.pda import dotted, pda
 from workbench.pushdown.runner import Runner
 
-#: Stacks shown together of a machine that is in several.
-_MOST = 4
+#: Stacks shown together, if the machine has several.
+_MAX_STACKS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """One way a text can have been read: a state of a rule, and the places to return to."""
+class Configuration:
+    """A configuration of the network: a state of a rule, and the states to return to."""
 
     state: int
     stack: tuple[int, ...]
 
 
-def standings(runner: Runner, data: bytes) -> list[Standing] | None:
-    """All ways the text can have been read; None where it cannot be read."""
+def configurations(runner: Runner, data: bytes) -> list[Configuration] | None:
+    """All configurations after a text; None if it cannot be read."""
     if (situation := runner.run(data)) == DEAD:
         return None
     found = runner.configurations(situation)
-    return [Standing(state, runner.stack(node)) for state, node in found]
+    return [Configuration(state, runner.stack(node)) for state, node in found]
 
 
-def stack_rows(world: World, ways: list[Standing]) -> tuple[Row, ...]:
-    """The stacks, the bottom first; the initial symbol is S, as in the pictures."""
+def stack_rows(world: World, configs: list[Configuration]) -> tuple[Row, ...]:
+    """The stacks, bottom first; the initial symbol is S, as in the pictures."""
     rules = world.grammar.rules
     return tuple(
         Row(
-            "stack" if len(ways) == 1 else f"stack {number}",
-            ("S", *_places(rules, way)),
-            len(way.stack),
+            "stack" if len(configs) == 1 else f"stack {number}",
+            ("S", *_places(rules, config)),
+            len(config.stack),
         )
-        for number, way in enumerate(ways[:_MOST], start=1)
+        for number, config in enumerate(configs[:_MAX_STACKS], start=1)
     )
 
 
-def live(world: World, ways: list[Standing]) -> tuple[str, ...]:
-    """The rules being read in the first way, the outermost first."""
+def live(world: World, configs: list[Configuration]) -> tuple[str, ...]:
+    """The rules being read in the first configuration, the outermost first."""
     rules = world.grammar.rules
-    states = (*ways[0].stack, ways[0].state) if ways else ()
+    states = (*configs[0].stack, configs[0].state) if configs else ()
     return tuple(rules.names[rules.owner[state]] for state in states)
 
 
-def _places(rules: Network, way: Standing) -> Iterator[str]:
-    """The places to return to, as dotted rules with the call that is waited for."""
-    for place, back in enumerate(way.stack):
-        inner = way.stack[place + 1] if place + 1 < len(way.stack) else way.state
+def _places(rules: Network, config: Configuration) -> Iterator[str]:
+    """The states to return to, as dotted rules with the pending call."""
+    for place, back in enumerate(config.stack):
+        inner = config.stack[place + 1] if place + 1 < len(config.stack) else config.state
         yield _place(rules, int(rules.owner[inner]), back)
 
 
 @lru_cache(maxsize=1024)
 def _place(rules: Network, called: int, back: int) -> str:
-    """A dotted rule; where alternatives share a state, the call says which of them it was."""
+    """A dotted rule; the call distinguishes alternatives that share a state."""
     callers = [s for s in range(len(rules)) if (called, back) in rules.calling[s]]
     if not callers:
         return dotted(rules, back)
@@ -80,40 +80,42 @@ def _place(rules: Network, called: int, back: int) -> str:
 
 
 def over_characters(world: World, given: Given, *, text: str = "") -> Film:
-    """The push-down automaton reading a text, with its stack or, where it has to guess, stacks."""
+    """The push-down automaton reading a text, with its stack or stacks."""
     return _reading(world, draw_pda(pda(world.grammar.rules), "push-down automaton"), given, text)
 
 
 def rules(world: World, given: Given, *, text: str = "") -> Film:
-    """The rules as small machines that call each other; the current state of each is lit."""
+    """The rules as small machines that call each other; the current states are highlighted."""
     return _reading(world, draw_network(world.grammar.rules), given, text)
 
 
 def _reading(world: World, graph: Graph, given: Given, text: str) -> Film:
     read = given if isinstance(given, str) else text
     runner = Runner(world.grammar.rules)
-    ways = standings(runner, b"") or []
+    configs = configurations(runner, b"") or []
     frames = [
-        _frame(world, graph, ways, read, 0, "Nothing is read; the stack contains its first symbol.")
+        _frame(
+            world, graph, configs, read, 0, "Nothing is read; the stack contains its first symbol."
+        )
     ]
     for place, character in enumerate(read):
-        there = standings(runner, read[: place + 1].encode())
+        there = configurations(runner, read[: place + 1].encode())
         if there is None:
             wanted = needed(world, read[:place].encode())
             frames.append(
                 _frame(
                     world,
                     graph,
-                    ways,
+                    configs,
                     read,
                     place,
                     f"{visible(character)} cannot be read: here it needs {wanted}.",
                 )
             )
             return Film((graph,), tuple(frames), "text", opens_at(given))
-        say = f"It reads {visible(character)}{_change(ways, there)}."
-        frames.append(_frame(world, graph, there, read, place + 1, say, ways))
-        ways = there
+        say = f"It reads {visible(character)}{_change(configs, there)}."
+        frames.append(_frame(world, graph, there, read, place + 1, say, configs))
+        configs = there
     if read:
         good = world.grammar.accepts(read)
         say = (
@@ -121,16 +123,16 @@ def _reading(world: World, graph: Graph, given: Given, text: str) -> Film:
             if good
             else f"The text may not end here: it needs {needed(world, read.encode())}."
         )
-        frames.append(_frame(world, graph, ways, read, len(read), say))
+        frames.append(_frame(world, graph, configs, read, len(read), say))
     return Film((graph,), tuple(frames), "text", opens_at(given))
 
 
-def _change(before: list[Standing], after: list[Standing]) -> str:
-    """What happened to the stack, where that can be said in a word."""
+def _change(before: list[Configuration], after: list[Configuration]) -> str:
+    """The change of the stack in a few words."""
     if len(after) > 1:
-        return f"; now there are {len(after)} ways to have read this, each with a separate stack"
+        return f"; now there are {len(after)} possibilities, each with a separate stack"
     if len(before) > 1:
-        return "; one way is left"
+        return "; one possibility is left"
     change = len(after[0].stack) - len(before[0].stack)
     if change > 0:
         return f" and pushes {_symbols(change)}"
@@ -144,36 +146,36 @@ def _symbols(count: int) -> str:
 def _frame(
     world: World,
     graph: Graph,
-    ways: list[Standing],
+    configs: list[Configuration],
     text: str,
     place: int,
     say: str,
-    came: list[Standing] | None = None,
+    came: list[Configuration] | None = None,
 ) -> Frame:
     good = world.grammar.accepts(text) if text and place == len(text) else None
     if "cannot be read" in say:
         good = False
-    view = _view(graph, ways, came or [])
-    rows = (*reading(text, place), *stack_rows(world, ways))
-    return Frame(say, (view,), rows, rules=live(world, ways), good=good)
+    view = _view(graph, configs, came or [])
+    rows = (*reading(text, place), *stack_rows(world, configs))
+    return Frame(say, (view,), rows, rules=live(world, configs), good=good)
 
 
-def _view(graph: Graph, ways: list[Standing], came: list[Standing]) -> View:
-    """The states lit; among the rules also the calls that wait."""
+def _view(graph: Graph, configs: list[Configuration], came: list[Configuration]) -> View:
+    """The current states, and in the graph of rules the pending calls."""
     known = {node.id for node in graph.nodes}
     calls = {
-        node.id for node in graph.nodes for way in ways for waiting in way.stack
+        node.id for node in graph.nodes for config in configs for waiting in config.stack
         if node.id.startswith("call-") and node.id.endswith(f"-{waiting}")
     }  # fmt: skip
-    lit = {str(way.state) for way in ways} & known
-    if ways and not lit and "end" in known:
+    lit = {str(config.state) for config in configs} & known
+    if configs and not lit and "end" in known:
         lit = {"end"}  # the token read the last character and popped the initial symbol
-    arcs = _way(graph, tuple(str(way.state) for way in came), lit)
+    arcs = _arcs(graph, tuple(str(config.state) for config in came), lit)
     return View((*sorted(lit), *sorted(calls)), arcs)
 
 
-def _way(graph: Graph, came: tuple[str, ...], lit: set[str]) -> tuple[int, ...]:
-    """The edges from where it came: one that reads, then any that only pop."""
+def _arcs(graph: Graph, came: tuple[str, ...], lit: set[str]) -> tuple[int, ...]:
+    """The edges taken: one that reads, then any that only pop."""
     if direct := arcs_between(graph, came, tuple(lit)):
         return direct
     for first, edge in enumerate(graph.edges):
@@ -189,8 +191,8 @@ def over_tokens(
 ) -> Film:
     """The push-down automaton over tokens: one token may push and pop several symbols.
 
-    ``drawn`` is ``tokens`` for its own picture, ``rules`` for that of the rules, where its own
-    would have too many edges.
+    ``drawn`` is ``tokens`` for its own graph, or ``rules`` for the graph of the rules, if its own
+    has too many edges.
     """
     network = world.grammar.rules
     if drawn == "rules":
@@ -199,64 +201,64 @@ def over_tokens(
         graph = draw_token_pda(compose_pda(network, world.vocabulary), "over tokens")
     runner = Runner(network)
     ids, so_far = taken(world, given, tokens), b""
-    ways = standings(runner, b"") or []
+    configs = configurations(runner, b"") or []
     say = "Nothing is read; these tokens may come first."
-    frames = [_token_frame(world, graph, ways, ids, 0, so_far, say)]
+    frames = [_token_frame(world, graph, configs, ids, 0, so_far, say)]
     for place, token_id in enumerate(ids):
         token = world.vocabulary.tokens[token_id]
         if not allows(world, so_far, token_id):
             say = f"{world.shown(token_id)} is not allowed: {why(world, so_far, token_id)}."
-            frames.append(_token_frame(world, graph, ways, ids, place, so_far, say))
+            frames.append(_token_frame(world, graph, configs, ids, place, so_far, say))
             break
         if token is None:
-            rows = (taken_row(world, ids, place + 1), *stack_rows(world, ways))
-            view = View(("end",), arcs_between(graph, (str(ways[0].state),), ("end",)))
+            rows = (taken_row(world, ids, place + 1), *stack_rows(world, configs))
+            view = View(("end",), arcs_between(graph, (str(configs[0].state),), ("end",)))
             frames.append(Frame("The end: the text is accepted.", (view,), rows, good=True))
             break
-        there = standings(runner, so_far + token) or []
+        there = configurations(runner, so_far + token) or []
         say = f"{world.shown(token_id)}{_edits(runner, so_far, token)}."
         so_far += token
-        frames.append(_token_frame(world, graph, there, ids, place + 1, so_far, say, ways))
-        ways = there
+        frames.append(_token_frame(world, graph, there, ids, place + 1, so_far, say, configs))
+        configs = there
     return Film((graph,), tuple(frames), "tokens", opens_at(given), ids)
 
 
 def _edits(runner: Runner, so_far: bytes, token: bytes) -> str:
-    """How often the token pushed and popped on its way, character by character."""
+    """How often the token pushes and pops, summed over its characters."""
     pushes = pops = 0
-    before = standings(runner, so_far) or []
+    before = configurations(runner, so_far) or []
     for place in range(len(token)):
-        after = standings(runner, so_far + token[: place + 1]) or []
+        after = configurations(runner, so_far + token[: place + 1]) or []
         change = len(after[0].stack) - len(before[0].stack)
         pushes += max(0, change)
         pops += max(0, -change)
         before = after
-    told = [f"pushes {_symbols(pushes)}"] * bool(pushes) + [f"pops {_symbols(pops)}"] * bool(pops)
-    return f" {' and '.join(told)}" if told else " leaves the stack unchanged"
+    parts = [f"pushes {_symbols(pushes)}"] * bool(pushes) + [f"pops {_symbols(pops)}"] * bool(pops)
+    return f" {' and '.join(parts)}" if parts else " leaves the stack unchanged"
 
 
 def _token_frame(
     world: World,
     graph: Graph,
-    ways: list[Standing],
+    configs: list[Configuration],
     ids: tuple[int, ...],
     place: int,
     so_far: bytes,
     say: str,
-    came: list[Standing] | None = None,
+    came: list[Configuration] | None = None,
 ) -> Frame:
-    view = _view(graph, ways, came or [])
+    view = _view(graph, configs, came or [])
     if came and place:
         token = world.shown(ids[place - 1])
         named = [a for a in view.arcs if token in graph.edges[a].labels]
         view = View(view.lit, tuple(named[:1]) or view.arcs)
-    rows = (taken_row(world, ids, place), *stack_rows(world, ways))
-    return Frame(say, (view,), rows, choices(world, so_far), rules=live(world, ways))
+    rows = (taken_row(world, ids, place), *stack_rows(world, configs))
+    return Frame(say, (view,), rows, choices(world, so_far), rules=live(world, configs))
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A derivation: a rule and what it was read as; a leaf is a piece of the text."""
+    """A derivation: a rule and its parts; a leaf is a part of the text."""
 
     name: str
     parts: tuple[Tree, ...] = ()

@@ -1,8 +1,7 @@
-"""Films of the forward passes under a strategy.
+"""Films and tables of the forward passes of a run under a strategy.
 
-Source: Koo, Liu & He 2024, §5.3; the rejection rule is Leviathan et al. 2023, Algorithm 1.
-
-Source: Beurer-Kellner et al. 2024 (DOMINO), §3.5 and §3.6; Tran-Thien 2024, challenge 3.
+Source: Beurer-Kellner et al. 2024 (DOMINO), §3.5 and §3.6; Tran-Thien 2024, challenge 3; Koo, Liu &
+He 2024, §5.3. The rejection rule is Leviathan et al. 2023, Algorithm 1.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import numpy.typing as npt
 
 from workbench.app.lessons.lesson import Film, Frame, Given, LessonError, Row, Table
 from workbench.app.lessons.mask_films import number, share
-from workbench.app.lessons.method_films import EXACT, Way, constrained, counts_of, ids_of
+from workbench.app.lessons.method_films import EXACT, MethodSpec, constrained, counts_of, ids_of
 from workbench.app.lessons.world import KnownModel, World
 from workbench.base.visible_text import count_of
 from workbench.constraint.protocol import Constraint
@@ -30,26 +29,26 @@ from workbench.vocabulary.vocabulary import TokenId
 
 Shares = npt.NDArray[np.float64]
 
-#: Proposals at least this likely to be accepted are accepted where no die is thrown.
-_EVEN = 0.5
+#: ``FixedDice`` accepts proposals with at least this probability.
+_MIN_ACCEPTED = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Steady:
-    """Random decisions that are always the same, so that a film is the same for every reader."""
+class FixedDice:
+    """Deterministic choices instead of random numbers, so that a film is reproducible."""
 
     def draw(self, shares: Shares) -> int:
-        """The largest share; of equals the first."""
+        """The index of the largest share, the first of equals."""
         return int(np.argmax(shares))
 
     def accepts(self, chance: float) -> bool:
-        """What is more likely accepted than not."""
-        return chance >= _EVEN
+        """Whether a proposal with this probability of acceptance is accepted."""
+        return chance >= _MIN_ACCEPTED
 
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """Both models after the same tokens, under the same mask."""
+    """The distributions of both models after the same tokens, under the same mask."""
 
     ids: tuple[TokenId, ...]
     draft: tuple[float, ...]
@@ -57,11 +56,11 @@ class Place:
 
     @property
     def accepted(self) -> float:
-        """How likely a proposal is accepted: the sum of what both give each token."""
+        """The probability that a proposal is accepted: the sum of both models' minima."""
         return sum(map(min, self.draft, self.target))
 
 
-def place(world: World, after: Sequence[str], by: Way) -> Place:
+def place(world: World, after: Sequence[str], by: MethodSpec) -> Place:
     """The shares of the allowed tokens under each model, at temperature 1."""
     constraint = constrained(world, by)
     state, taken = constraint.initial, ids_of(world, after)
@@ -76,8 +75,8 @@ def place(world: World, after: Sequence[str], by: Way) -> Place:
     return Place(tuple(map(int, allowed)), shares(world.drafter), shares(world.model))
 
 
-def rejection(world: World, *, after: Sequence[str], by: Way = EXACT) -> Table:
-    """Token by token: proposed and accepted, or taken in the place of a refused one."""
+def rejection(world: World, *, after: Sequence[str], by: MethodSpec = EXACT) -> Table:
+    """For each token, the probabilities that it is proposed and accepted, or replaces a refusal."""
     here = place(world, after, by)
     refused = 1 - here.accepted
     excess = [max(0.0, p - q) for p, q in zip(here.target, here.draft, strict=True)]
@@ -93,33 +92,33 @@ def rejection(world: World, *, after: Sequence[str], by: Way = EXACT) -> Table:
     return Table("What is taken is distributed as the target alone", heads, tuple(rows))
 
 
-def acceptance(world: World, *, after: Sequence[str], by: Way = EXACT) -> float:
-    """How likely a proposal is accepted, in per cent."""
+def acceptance(world: World, *, after: Sequence[str], by: MethodSpec = EXACT) -> float:
+    """The probability that a proposal is accepted, in per cent."""
     return 100 * place(world, after, by).accepted
 
 
-#: The tokens a run may take.
-_LONGEST = 60
+#: Tokens of a run at most.
+_MAX_TOKENS = 60
 
-#: How sure all guesses together have to be.
-_LEAST = 0.3
+#: The least joint probability of the guessed tokens.
+_MIN_PROBABILITY = 0.3
 
 
 @dataclass(slots=True)
-class _Watched:
-    """A conversation that notes what is judged in each pass."""
+class _RecordingSession:
+    """A session that records the tokens judged in each pass."""
 
     model: KnownModel
-    #: For each pass how many tokens were read before the guesses, and the guesses.
+    #: For each pass the number of tokens before the guesses, and the guesses.
     passes: list[tuple[int, tuple[TokenId, ...]]] = field(default_factory=list)
 
     def logits(self, token_ids: Sequence[TokenId]) -> Logits:
-        """One place."""
+        """The logits of one position."""
         rows: Logits = self.judge(token_ids, 1)[0]
         return rows
 
     def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
-        """Several places together."""
+        """The logits of several positions."""
         read = len(token_ids) - last + 1
         self.passes.append((read, tuple(token_ids[read:])))
         return self.model.judge(token_ids, last)
@@ -127,9 +126,9 @@ class _Watched:
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """One pass: what was proposed to it, and the tokens that came of it.
+    """One pass: its proposed tokens, and the tokens it produced.
 
-    ``forced`` says of each proposal whether the mask allowed no other token: then it is no guess.
+    ``forced`` says for each proposal whether the mask allowed only this token; then it is no guess.
     """
 
     proposed: tuple[TokenId, ...]
@@ -138,17 +137,17 @@ class Judged:
 
     @property
     def right(self) -> int:
-        """How many proposals were right."""
+        """The number of right proposals."""
         return _right(self.proposed, self.taken)
 
     @property
     def guesses(self) -> int:
-        """How many proposals are guesses."""
+        """The number of proposals that are guesses."""
         return self.forced.count(False)
 
     @property
     def right_guesses(self) -> int:
-        """How many of them were right."""
+        """The number of right guesses."""
         return self.forced[: self.right].count(False)
 
 
@@ -159,7 +158,7 @@ def _right(proposed: Sequence[TokenId], taken: Sequence[TokenId]) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Passed:
-    """A run as the passes it took; tokens without a pass are at the end."""
+    """A run as its passes; the tokens of ``unasked`` follow them without a pass."""
 
     steps: tuple[Step, ...]
     passes: tuple[Judged, ...]
@@ -167,9 +166,9 @@ class Passed:
 
 
 def strategy_of(world: World, constraint: Constraint, name: str, tokens: int) -> Strategy:
-    """A strategy by the name a lesson uses.
+    """A strategy by its name in lesson files.
 
-    Raises: LessonError for a name that is none.
+    Raises: LessonError for an unknown name.
     """
     match name:
         case "plain":
@@ -177,19 +176,19 @@ def strategy_of(world: World, constraint: Constraint, name: str, tokens: int) ->
         case "skipping":
             return Skipping()
         case "speculating":
-            return Speculating(counts_of(world, constraint), tokens, _LEAST)
+            return Speculating(counts_of(world, constraint), tokens, _MIN_PROBABILITY)
         case "drafting":
-            return Drafting(world.drafter, tokens, random=lambda _: Steady())
+            return Drafting(world.drafter, tokens, random=lambda _: FixedDice())
     raise LessonError(f"expected plain, skipping, speculating or drafting, not {name!r}")
 
 
-def passed(world: World, by: Way, strategy: str, tokens: int = 0) -> Passed:
+def passed(world: World, by: MethodSpec, strategy: str, tokens: int = 0) -> Passed:
     """The greedy run of the world's model, pass by pass."""
     constraint = constrained(world, by)
-    session = _Watched(world.model)
+    session = _RecordingSession(world.model)
     how = strategy_of(world, constraint, strategy, tokens)
     run = generate(
-        world.model, constraint, "", max_tokens=_LONGEST, top=0, strategy=how, session=session
+        world.model, constraint, "", max_tokens=_MAX_TOKENS, top=0, strategy=how, session=session
     )
     steps = tuple(run)
     ids = [step.token_id for step in steps]
@@ -209,7 +208,7 @@ def passed(world: World, by: Way, strategy: str, tokens: int = 0) -> Passed:
 def _forced(
     constraint: Constraint, before: Sequence[TokenId], proposed: Sequence[TokenId]
 ) -> tuple[bool, ...]:
-    """Of each proposal, whether the mask allows no other token there."""
+    """For each proposal, whether the mask allows only this token."""
     state = constraint.initial
     for token_id in before:
         state = constraint.advance(state, token_id)
@@ -227,9 +226,9 @@ def passes(
     *,
     strategy: str,
     tokens: int = 0,
-    by: Way = EXACT,
+    by: MethodSpec = EXACT,
 ) -> Film:
-    """What each pass is given to judge, and what comes of it."""
+    """The proposals of each pass and its result."""
     run = passed(world, by, strategy, tokens)
     frames, written = [Frame("Nothing is written yet.", rows=(Row("text", ()),))], list[str]()
     for count, judged in enumerate(run.passes, start=1):
@@ -238,7 +237,7 @@ def passes(
             Row("proposed", tuple(map(world.shown, judged.proposed)), _wrong(judged)),
             Row("text", tuple(written), len(written) - 1),
         )
-        frames.append(Frame(f"Pass {count}: {_told(world, judged)}", rows=rows))
+        frames.append(Frame(f"Pass {count}: {_result_words(world, judged)}", rows=rows))
     if run.unasked:
         written += map(world.shown, run.unasked)
         row = Row("text", tuple(written), len(written) - 1)
@@ -253,7 +252,7 @@ def _wrong(judged: Judged) -> int:
     return judged.right if judged.right < len(judged.proposed) else -1
 
 
-def _told(world: World, judged: Judged) -> str:
+def _result_words(world: World, judged: Judged) -> str:
     if not judged.proposed:
         return f"the model writes {world.shown(judged.taken[-1])}."
     if judged.right == len(judged.proposed):
@@ -268,7 +267,7 @@ def _told(world: World, judged: Judged) -> str:
     return f"{' and '.join(filter(None, (made, along)))}; {result}. {taken} in one pass."
 
 
-def strategies(world: World, *, rows: Sequence[Way], by: Way = EXACT) -> Table:
+def strategies(world: World, *, rows: Sequence[MethodSpec], by: MethodSpec = EXACT) -> Table:
     """Passes for the same text under several strategies.
 
     Source: Beurer-Kellner et al. 2024, Figure 5, with passes in place of seconds.
@@ -298,8 +297,8 @@ def strategies(world: World, *, rows: Sequence[Way], by: Way = EXACT) -> Table:
     return Table("The same text in fewer passes", (*heads, *rest), tuple(made))
 
 
-def counted(world: World, *, by: Way = EXACT) -> Table:
-    """What the warm-up runs chose at each place of the greedy run: P(l | α, β).
+def counted(world: World, *, by: MethodSpec = EXACT) -> Table:
+    """The warm-up runs' choices at each position of the greedy run: P(l | α, β).
 
     Source: Beurer-Kellner et al. 2024, §3.6.
     """
@@ -309,23 +308,23 @@ def counted(world: World, *, by: Way = EXACT) -> Table:
     rows, so_far = [], ""
     for step in run.steps:
         guess = counts.propose(constraint, step.state, ())
-        told = ("", "") if guess is None else (world.shown(guess[0]), share(guess[1]))
-        rows.append((so_far or "(nothing)", *told, world.shown(step.token_id)))
+        cells = ("", "") if guess is None else (world.shown(guess[0]), share(guess[1]))
+        rows.append((so_far or "(nothing)", *cells, world.shown(step.token_id)))
         so_far += world.shown(step.token_id)
     heads = ("after", "likeliest in the warm-up", "its share", "the model takes")
     return Table(f"Counted on {len(world.warm)} warm-up runs", heads, tuple(rows))
 
 
-def pass_count(world: World, *, strategy: str, tokens: int = 0, by: Way = EXACT) -> float:
-    """How many passes a strategy takes."""
+def pass_count(world: World, *, strategy: str, tokens: int = 0, by: MethodSpec = EXACT) -> float:
+    """The number of passes under a strategy."""
     return len(passed(world, by, strategy, tokens).passes)
 
 
-def chosen_first(world: World, by: Way) -> list[tuple[Step, bool]]:
-    """The steps of an opportunistic run, each with whether the whole mask was made for it."""
+def chosen_first(world: World, by: MethodSpec) -> list[tuple[Step, bool]]:
+    """The steps of an opportunistic run, each with whether its whole mask was computed."""
     constraint, found = constrained(world, by), []
     run = generate(
-        world.model, constraint, "", max_tokens=_LONGEST, top=0, strategy=Opportunistic()
+        world.model, constraint, "", max_tokens=_MAX_TOKENS, top=0, strategy=Opportunistic()
     )
     for step in run:
         assert isinstance(step.mask, LazyMask), "of an opportunistic run"
@@ -333,13 +332,13 @@ def chosen_first(world: World, by: Way) -> list[tuple[Step, bool]]:
     return found
 
 
-def whole_masks(world: World, *, by: Way) -> float:
-    """How many masks an opportunistic run makes."""
+def whole_masks(world: World, *, by: MethodSpec) -> float:
+    """The number of masks that an opportunistic run computes."""
     return sum(whole for _, whole in chosen_first(world, by))
 
 
-def opportunistic(world: World, *, by: Way = EXACT) -> Table:
-    """Token by token: whether the model's own choice was enough, or the whole mask was needed.
+def opportunistic(world: World, *, by: MethodSpec = EXACT) -> Table:
+    """Token by token: whether the model's choice was allowed, or the whole mask was needed.
 
     Source: Beurer-Kellner et al. 2024, §3.5 (opportunistic masking).
     """

@@ -7,20 +7,20 @@ from collections.abc import Iterator, Sequence
 from workbench.app.lessons.automaton_films import arcs_between, name_of, opens_at
 from workbench.app.lessons.lesson import (
     Answer,
-    Asked,
     Choice,
     Film,
     Frame,
     Given,
     LessonError,
+    Question,
     Reply,
     Row,
     Table,
     View,
+    options_question,
     text_of,
-    which,
 )
-from workbench.app.lessons.world import World, spelt
+from workbench.app.lessons.world import World, token_bytes
 from workbench.automata.describe import expected
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import WorkbenchError
@@ -40,15 +40,15 @@ from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 
 def taken(world: World, given: Given, tokens: tuple[str, ...]) -> tuple[TokenId, ...]:
-    """The tokens a reader took, or those the lesson names.
+    """The reader's tokens, or the lesson's.
 
-    Raises: LessonError for numbers that are no tokens.
+    Raises: LessonError for unknown ids.
     """
     if isinstance(given, tuple):
         if any(not 0 <= i < len(world.vocabulary) for i in given):
             raise LessonError("expected tokens of this lesson")
         return given
-    return tuple(world.vocabulary.ids(*(spelt(token) for token in tokens)))
+    return tuple(world.vocabulary.ids(*(token_bytes(token) for token in tokens)))
 
 
 def choices(world: World, so_far: bytes) -> tuple[Choice, ...]:
@@ -64,7 +64,7 @@ def choices(world: World, so_far: bytes) -> tuple[Choice, ...]:
 
 
 def why(world: World, so_far: bytes, token_id: TokenId) -> str:
-    """What the grammar says to a token that the mask forbids."""
+    """Why the mask forbids a token."""
     token = world.vocabulary.tokens[token_id]
     if token is None:
         return f"the text may not end yet: it needs {needed(world, so_far)}"
@@ -81,7 +81,7 @@ def why(world: World, so_far: bytes, token_id: TokenId) -> str:
 
 
 def needed(world: World, text: bytes) -> str:
-    """What can follow a text, in words; bytes where it ends inside a character."""
+    """What may follow a text, in words; bytes if it ends inside a character."""
     verdict = world.grammar.check(text)
     try:
         text.decode()
@@ -94,7 +94,7 @@ def needed(world: World, text: bytes) -> str:
 
 
 def over_tokens(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film:
-    """The machine over tokens; a reader takes allowed ones and sees the mask of every state."""
+    """The machine over tokens; the reader takes tokens and sees the mask of every state."""
     dfa = world.dfa
     graph = draw_token_fsa(compose(dfa, world.vocabulary), dfa, f"{name_of(world)} over tokens")
     frames, here, so_far = [], dfa.initial, b""
@@ -119,7 +119,7 @@ def over_tokens(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> 
 
 
 def allows(world: World, so_far: bytes, token_id: TokenId) -> bool:
-    """Whether the mask after a text has a token in it."""
+    """Whether the mask after a text allows a token."""
     state = world.constraint.step_bytes(world.constraint.initial, so_far)
     return state is not None and token_id in world.constraint.mask(state)
 
@@ -142,7 +142,7 @@ def _masked(
 
 
 def _arcs_of(graph: Graph, source: str, target: str, token: str) -> tuple[int, ...]:
-    """The edge with this token; the label tells apart those that pass over states."""
+    """The edge with this token; its label distinguishes parallel edges."""
     found = arcs_between(graph, (source,), (target,))
     return tuple(a for a in found if token in graph.edges[a].labels) or found
 
@@ -160,7 +160,7 @@ def taken_row(world: World, ids: tuple[TokenId, ...], place: int) -> Row:
 
 
 def over_bytes(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film:
-    """The automaton as it runs, byte by byte; tokens may stop inside a character."""
+    """The automaton over bytes; tokens may end inside a character."""
     dfa, graph = world.dfa, _byte_graph(world)
     frames, here, so_far = [], dfa.initial, b""
     ids = taken(world, given, tokens)
@@ -194,7 +194,7 @@ def _passed(dfa: Dfa, token: bytes, here: int) -> Iterator[tuple[int, int]]:
 
 
 def _byte_graph(world: World) -> Graph:
-    """Every state and, for every two, the bytes between them."""
+    """The graph of the automaton over bytes, with one edge for each pair of states."""
     dfa = world.dfa
     nodes = tuple(
         Node(str(s), str(s), ("initial",) * (s == dfa.initial) + ("final",) * dfa.is_final(s))
@@ -222,7 +222,7 @@ _Ids = Sequence[TokenId]
 
 
 def constraint_of(world: World) -> Labelled:
-    """The constraint of a grammar with labels.
+    """The constraint of a grammar with terminal labels.
 
     Raises: WorkbenchError where it has none.
     """
@@ -233,7 +233,7 @@ def constraint_of(world: World) -> Labelled:
 
 
 def over_labels(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film:
-    """The machine over tokens, an edge a label; a reader takes tokens and sees how each is read."""
+    """The machine over tokens with an edge for each label; the reader takes tokens."""
     constraint, graph = constraint_of(world), token_graph(world)
     ids = taken(world, given, tokens)
     frames = [_frame(world, graph, (), "State 0: these tokens may come first.")]
@@ -244,7 +244,7 @@ def over_labels(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> 
             frames.append(_frame(world, graph, ids[:place], f"{shown} is not allowed: {how}."))
             break
         if token_id == world.vocabulary.end:
-            view, row = View((_standing(world, ids[:place]),)), taken_row(world, ids, place)
+            view, row = View((_graph_state(world, ids[:place]),)), taken_row(world, ids, place)
             frames.append(Frame("The end: the text is accepted.", (view,), (row,), good=True))
             break
         frames.append(_frame(world, graph, ids[: place + 1], f"{shown} is {how}."))
@@ -258,20 +258,20 @@ def token_graph(world: World) -> Graph:
 
 
 def _frame(world: World, graph: Graph, ids: _Ids, say: str) -> Frame:
-    """Where the machine stands after some tokens, and the edge it took last."""
-    lit = _standing(world, ids)
+    """A frame after some tokens, with the last edge."""
+    lit = _graph_state(world, ids)
     arcs: tuple[int, ...] = ()
     if ids:
         constraint = constraint_of(world)
         label = constraint.label(state_after(constraint, ids[:-1]), ids[-1])
         name = label.name if label else world.shown(ids[-1])
-        found = arcs_between(graph, (_standing(world, ids[:-1]),), (lit,))
+        found = arcs_between(graph, (_graph_state(world, ids[:-1]),), (lit,))
         arcs = tuple(a for a in found if any(name in one for one in graph.edges[a].labels))
     row = taken_row(world, tuple(ids), len(ids))
     return Frame(say, (View((lit,), arcs),), (row,), _choices(world, ids))
 
 
-def _standing(world: World, ids: _Ids) -> str:
+def _graph_state(world: World, ids: _Ids) -> str:
     """The state of the picture after some tokens."""
     dfa = encode_labels(world.grammar).dfa
     assert dfa is not None, "it was drawn"
@@ -279,7 +279,7 @@ def _standing(world: World, ids: _Ids) -> str:
 
 
 def _choices(world: World, so_far: _Ids) -> tuple[Choice, ...]:
-    """Every token after others: allowed or not, and why not."""
+    """Every token after some others: allowed or not, and why not."""
     constraint = constraint_of(world)
     mask = constraint.mask(state_after(constraint, so_far))
     return tuple(
@@ -293,8 +293,8 @@ def _reason(world: World, so_far: _Ids, token_id: TokenId) -> str:
 
 
 def read(world: World, *, tokens: Sequence[str]) -> Table:
-    """Token by token how it is read."""
-    ids = world.vocabulary.ids(*map(spelt, tokens))
+    """How each token is read."""
+    ids = world.vocabulary.ids(*map(token_bytes, tokens))
     rows = [
         (
             world.shown(token_id),
@@ -307,7 +307,7 @@ def read(world: World, *, tokens: Sequence[str]) -> Table:
 
 
 def sizes(world: World, *, vocabularies: Sequence[str]) -> Table:
-    """How many tokens each label has in real vocabularies."""
+    """The number of tokens of each label in real vocabularies."""
     rows = [
         (name, one.label.name, f"{len(one.mask):,} of {len(loaded):,}")
         for name, loaded in ((name, Vocabulary.load(name)) for name in vocabularies)
@@ -316,20 +316,22 @@ def sizes(world: World, *, vocabularies: Sequence[str]) -> Table:
     return Table("What one edge represents", ("vocabulary", "label", "tokens"), tuple(rows))
 
 
-def allowed(world: World, *, after: Sequence[str] = ()) -> Asked:
+def allowed(world: World, *, after: Sequence[str] = ()) -> Question:
     """Which tokens may come next."""
-    every = _choices(world, world.vocabulary.ids(*map(spelt, after)))
+    every = _choices(world, world.vocabulary.ids(*map(token_bytes, after)))
     right = {i for i, choice in enumerate(every) if choice.allowed}
-    return which(tuple(choice.text for choice in every), right, lambda i: every[i].why)
+    return options_question(tuple(choice.text for choice in every), right, lambda i: every[i].why)
 
 
-def by_label(world: World, *, after: Sequence[str] = ()) -> Asked:
+def by_label(world: World, *, after: Sequence[str] = ()) -> Question:
     """Which tokens are read by a label, of those that may come next."""
-    so_far = world.vocabulary.ids(*map(spelt, after))
+    so_far = world.vocabulary.ids(*map(token_bytes, after))
     constraint = constraint_of(world)
     state, ids = state_after(constraint, so_far), range(len(world.vocabulary))
     right = {i for i in ids if constraint.label(state, i) is not None}
-    return which(tuple(map(world.shown, ids)), right, lambda i: _reason(world, so_far, i))
+    return options_question(
+        tuple(map(world.shown, ids)), right, lambda i: _reason(world, so_far, i)
+    )
 
 
 def instances(world: World, *, texts: Sequence[str]) -> Table:
@@ -344,7 +346,7 @@ def instances(world: World, *, texts: Sequence[str]) -> Table:
     return Table("The value of a text", ("text", "accepted", "value"), rows)
 
 
-def stands_for(world: World, *, text: str) -> Asked:
+def same_value(world: World, *, text: str) -> Question:
     """Write another accepted text with the same value."""
 
     def judge(answer: Answer) -> Reply:
@@ -359,4 +361,4 @@ def stands_for(world: World, *, text: str) -> Asked:
             return Reply(False, f"Its value is {made!r}, not {wanted!r}.")
         return Reply(True, f"Right: both have the value {wanted!r}.")
 
-    return Asked("text", (), judge)
+    return Question("text", (), judge)

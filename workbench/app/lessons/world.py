@@ -25,14 +25,14 @@ from workbench.syntax.regex.parser import parse_regex
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
-#: What messages call the tokens of a step.
+#: The vocabulary's name in messages.
 _NAME = "this lesson's"
 
-#: A byte in a token of a lesson, where the token is no text: ``<0xC3>``.
+#: A byte in a token that is not UTF-8: ``<0xC3>``.
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 
 
-#: How texts are laid out in lessons: instances of a schema without blanks, for small pictures.
+#: The layout of texts in lessons: JSON without white space, for small pictures.
 STYLES = {Notation.JSON_SCHEMA: "compact"}
 
 
@@ -41,10 +41,10 @@ class World:
     """A language over characters and its tokens; built on first use.
 
     ``chances`` is a model: for each text the probability of every token after it, the end under
-    the name ``end``; ``…`` before a text says so of all texts that end with it.
+    the name ``end``. A text that begins with ``…`` means all texts with this ending.
     """
 
-    #: The language, in one notation; each has the name it has in ``Notation``.
+    #: The language in one notation; the fields have the names of ``Notation``.
     regex: str = ""
     kbnf: str = ""
     json_schema: str = ""
@@ -53,21 +53,21 @@ class World:
     lark: str = ""
     start: str = "start"
     tokens: tuple[str, ...] = ()
-    #: The regex that cuts a text into pieces before merging, where there is one.
+    #: The pre-tokenizer's regex, which cuts a text before merging; empty for none.
     pretokenizer: str = ""
     #: Merge rules in rank order; single characters of the tokens need none.
     merges: tuple[tuple[str, str], ...] = ()
     chances: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    #: The chances of a second model, which drafts what the first decides.
+    #: The probabilities of a draft model.
     draft: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    #: Runs, token by token, that counts are learned on.
+    #: Warm-up runs as tokens, from which counts are learnt.
     warm: tuple[tuple[str, ...], ...] = ()
 
     @cached_property
     def grammar(self) -> Grammar:
-        """The language.
+        """The grammar of the language.
 
-        Raises: WorkbenchError where the step names none, ParseError for one that cannot be read.
+        Raises: WorkbenchError where the step has none, ParseError.
         """
         if not self.text:
             raise WorkbenchError("expected a regex or a grammar in this step")
@@ -81,12 +81,12 @@ class World:
 
     @property
     def text(self) -> str:
-        """The language as the step writes it; empty where the step has none."""
+        """The text of the language; empty if the step has none."""
         return str(getattr(self, self.notation))
 
     @cached_property
     def nfa(self) -> Nfa:
-        """The regex after Thompson's construction."""
+        """Thompson's automaton of the regex."""
         return thompson(parse_regex(Source(self.regex, "lesson")))
 
     @cached_property
@@ -104,45 +104,45 @@ class World:
         """The tokens of the step, and an end token after them."""
         if not self.tokens:
             raise WorkbenchError("expected tokens in this step")
-        tokens = [*map(spelt, self.tokens), None]
-        merges = [(spelt(left), spelt(right)) for left, right in self.merges] or None
+        tokens = [*map(token_bytes, self.tokens), None]
+        merges = [(token_bytes(left), token_bytes(right)) for left, right in self.merges] or None
         return Vocabulary(tokens, len(self.tokens), merges, self.pretokenizer or None, name=_NAME)
 
     @cached_property
     def words(self) -> tuple[bytes, ...]:
-        """The tokens that spell something, in their order."""
+        """The tokens that have bytes, in their order."""
         return tuple(token for token in self.vocabulary.tokens if token is not None)
 
     @cached_property
     def constraint(self) -> AutomatonConstraint:
         """The exact mask of the language over the tokens."""
-        made = compile_constraint(self.grammar, self.vocabulary)
-        assert isinstance(made, AutomatonConstraint), "the usual method"
-        return made
+        constraint = compile_constraint(self.grammar, self.vocabulary)
+        assert isinstance(constraint, AutomatonConstraint), "the method automaton"
+        return constraint
 
     @cached_property
     def bpe(self) -> Bpe:
-        """The tokenizer of the step, by its merge rules."""
+        """The tokenizer of the step's merge rules."""
         return Bpe.of(self.vocabulary)
 
     @cached_property
     def model(self) -> KnownModel:
-        """The model whose chances the step writes out."""
+        """The model with the step's probabilities."""
         return KnownModel(self.vocabulary, self.chances)
 
     @cached_property
     def drafter(self) -> KnownModel:
-        """The model that drafts."""
+        """The draft model."""
         return KnownModel(self.vocabulary, self.draft, "draft")
 
     def shown(self, token_id: TokenId) -> str:
-        """A token as a reader sees it."""
+        """A token as shown to the reader."""
         token = self.vocabulary.tokens[token_id]
         return "end" if token is None else visible(token)
 
 
-def spelt(token: str) -> bytes:
-    """The bytes of a token as a lesson writes it: text, with ``<0xC3>`` for a single byte."""
+def token_bytes(token: str) -> bytes:
+    """The bytes of a token in a lesson file: text, with ``<0xC3>`` for a single byte."""
     pieces = _BYTE.split(token)
     return b"".join(
         bytes((int(piece, 16),)) if number % 2 else piece.encode()
@@ -152,9 +152,9 @@ def spelt(token: str) -> bytes:
 
 @dataclass(frozen=True, eq=False)
 class KnownModel:
-    """A language model with chances written out, so that its numbers can be checked.
+    """A language model with given probabilities, so that its numbers can be checked.
 
-    Raises: WorkbenchError where the chances after a text are no distribution over the tokens.
+    Raises: WorkbenchError where the probabilities after a text are no distribution.
     """
 
     vocabulary: Vocabulary
@@ -174,14 +174,14 @@ class KnownModel:
         return "end" if token is None else token.decode("utf-8", "backslashreplace")
 
     def encode(self, text: str) -> list[TokenId]:
-        """The end token precedes the text, since a prompt is never empty."""
+        """The end token, because a prompt must not be empty."""
         return [len(self.vocabulary) - 1]
 
     def session(self) -> KnownModel:
         return self
 
     def logits(self, token_ids: Sequence[TokenId]) -> Logits:
-        """The logarithms of the chances (V,)."""
+        """The logarithms of the probabilities, (V,)."""
         row = self._row(self.vocabulary.decode(token_ids).decode("utf-8", "backslashreplace"))
         given = [row.get(self._name(i), 0.0) for i in range(len(self.vocabulary))]
         with np.errstate(divide="ignore"):
@@ -189,7 +189,7 @@ class KnownModel:
         return logits
 
     def _row(self, text: str) -> Mapping[str, float]:
-        """The chances after a text: its own, or those of its longest ending named with ``…``."""
+        """The probabilities after a text: its own, or those of its longest ending with ``…``."""
         if text in self.chances:
             return self.chances[text]
         for length in range(len(text), -1, -1):
@@ -198,5 +198,5 @@ class KnownModel:
         raise WorkbenchError(f"expected chances after {text!r}")
 
     def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
-        """As ``Session`` says."""
+        """See ``Session.judge``."""
         return one_by_one(self.logits, token_ids, last)

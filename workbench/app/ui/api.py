@@ -1,7 +1,7 @@
 """The page's handlers as typed endpoints for programs.
 
-Their docstrings are what the API page shows, and what an assistant reads where the page is served
-with ``--mcp``; Gradio reads ``Args:`` and ``Returns:`` in them.
+The API page shows their docstrings, and assistants read them if the page is served with ``--mcp``;
+Gradio parses ``Args:`` and ``Returns:`` in them.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from workbench.base.errors import WorkbenchError
 
 Answer = dict[str, Any]
 
-#: What of a picture, and of a step, is for the page's script alone. (Gradio tells a client how each
-#: record differs from the last one, and gets lists in lists wrong: with ``path`` it would hang.)
-_PAGES_OWN = frozenset({"where", "follow", "names", "ends", "path"})
+#: Fields of pictures and steps that only the page's script uses. (Gradio sends a client the
+#: differences between records, wrongly for lists in lists: with ``path`` the client would hang.)
+_PAGE_FIELDS = frozenset({"where", "follow", "names", "ends", "path"})
 
 
 def grammar_sent(text: str, notation: str, start: str, style: str) -> Answer:
@@ -35,12 +35,12 @@ def grammar_sent(text: str, notation: str, start: str, style: str) -> Answer:
 
 
 def for_programs(record: Answer) -> Answer:
-    """A record without what is the page's own."""
-    return {name: value for name, value in record.items() if name not in _PAGES_OWN}
+    """A record without the fields that only the page uses."""
+    return {name: value for name, value in record.items() if name not in _PAGE_FIELDS}
 
 
 def answered(question: Callable[[], Answer]) -> Answer:
-    """The answer, or what is wrong with the question."""
+    """The answer, or the error as a record."""
     try:
         return question()
     except WorkbenchError as error:
@@ -61,12 +61,12 @@ _Answer = dict[str, Any]
 _Notation = Literal["regex", "kbnf", "json_schema", "dataclass", "gbnf", "lark"]
 _Machine = Literal["characters", "tokens", "proper", "stack", "rules", "detokenizer"]
 
-#: Samples one request may ask for.
-_MOST_SAMPLES = 50
+#: Samples in one request at most.
+_MAX_SAMPLES = 50
 
 
 class Endpoints:
-    """What programs may ask; each answers what is wrong with a question as a record too."""
+    """The endpoints; each returns an error as a record too."""
 
     def __init__(self, handlers: Handlers) -> None:
         self._handlers = handlers
@@ -74,7 +74,7 @@ class Endpoints:
     def compile(
         self, text: str, notation: _Notation = "regex", start: str = "start", style: str = ""
     ) -> _Answer:
-        """Read a grammar: facts, problems with their places, which machines there are.
+        """Read a grammar: facts, problems with their places, available machines.
 
         Args:
             text: The grammar.
@@ -119,7 +119,7 @@ class Endpoints:
         start: str = "start",
         style: str = "",
     ) -> _Answer:
-        """Why a token is forbidden after a text: how far it came, and what could have read on.
+        """Why a token is forbidden after a text: what of it was read, and what was expected next.
 
         Args:
             text: The grammar.
@@ -144,7 +144,7 @@ class Endpoints:
         start: str = "start",
         style: str = "",
     ) -> _Answer:
-        """Texts of the language, and texts that one edit keeps out of it.
+        """Texts of the language, and texts that one edit removes from it.
 
         Args:
             text: The grammar.
@@ -160,13 +160,17 @@ class Endpoints:
 
         def answer() -> _Answer:
             request = TextRequest.of(grammar_sent(text, notation, start, style))
-            many = int(number_in({"count": count}, "count", 5, 1, _MOST_SAMPLES))
-            own = int(number_in({"seed": seed}, "seed", 0, 0, 2**31 - 1))
+            wanted = int(number_in({"count": count}, "count", 5, 1, _MAX_SAMPLES))
+            number = int(number_in({"seed": seed}, "seed", 0, 0, 2**31 - 1))
             grammar = self._handlers.compiled(request).grammar
             if grammar is None:
                 raise WorkbenchError("the grammar cannot be read", "/compile says why")
-            missed = [list(each) for each in near_misses(grammar, many, own)]
-            return {"ok": True, "samples": list(samples(grammar, many, own)), "near_misses": missed}
+            missed = [list(each) for each in near_misses(grammar, wanted, number)]
+            return {
+                "ok": True,
+                "samples": list(samples(grammar, wanted, number)),
+                "near_misses": missed,
+            }
 
         return answered(answer)
 
@@ -257,8 +261,8 @@ class Endpoints:
             small_tokens: Whether only tokens of a single character are allowed.
 
         Returns:
-            Records; k says of what kind: step (token, p and kept among others), error, and at
-            last stop, with the whole text.
+            Records; k is the kind: step (token, p and kept among others), error, and at last stop,
+            with the whole text.
         """
         sent = {
             **grammar_sent(text, notation, start, style),
@@ -276,7 +280,7 @@ class Endpoints:
             if record["k"] == "step":
                 taken += token_bytes(record["token"])
             if record["k"] == "stop":
-                # an assistant sees the last record alone
+                # an assistant sees only the last record
                 record["text"] = taken.decode("utf-8", "replace")
             yield for_programs(record)
 
@@ -311,8 +315,8 @@ class Endpoints:
 
         Returns:
             A record for every run (method, prompt, seed, text, valid, proper, perplexity,
-            mask_bits, interventions, tokens, forward_passes, tokens_per_second, or why it could
-            not be); at last one with all of them as runs, or what was wrong with the question.
+            mask_bits, interventions, tokens, forward_passes, tokens_per_second, or why it failed);
+            at last one with all of them as runs, or an error.
         """
         sent = {
             **grammar_sent(text, notation, start, style),
@@ -341,11 +345,11 @@ def add_endpoints(handlers: Handlers, page: gr.Blocks) -> None:
 
 
 def _label(page: gr.Blocks, endpoint: Callable[..., Any]) -> None:
-    """Put the docstring's words where the API page looks: at the parameters and the answer."""
+    """Set the labels that the API page shows, from the docstring: of parameters and answer."""
     _, parameters, answers = get_function_description(endpoint)
     (function,) = (f for f in page.fns.values() if f.api_name == endpoint.__name__)
     inputs, outputs = cast("list[Any]", function.inputs), cast("list[Any]", function.outputs)
-    for component, told in zip(inputs, parameters.values(), strict=True):
-        component.label = told
+    for component, label in zip(inputs, parameters.values(), strict=True):
+        component.label = label
     for component in outputs:
         component.label = " ".join(answers)

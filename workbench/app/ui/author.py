@@ -1,4 +1,4 @@
-"""Answers of the grammar card: advice, outline, samples, conversions, differences."""
+"""Answers for the grammar editor: advice, outline, samples, conversions, differences."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from dataclasses import replace
 from workbench.analysis.difference import equivalent
 from workbench.analysis.outline import RuleFacts, outline
 from workbench.analysis.random_texts import near_misses, samples, sampling_method
-from workbench.app.pipeline import Compiled
 from workbench.app.ui.handlers import Handlers, problem_record
 from workbench.app.ui.pictures import box_of, sentence
 from workbench.app.ui.records import Record
-from workbench.app.ui.requests import LONGEST_TEXT, TextRequest, number_in, text_in
+from workbench.app.ui.requests import MAX_TEXT_CHARACTERS, TextRequest, number_in, text_in
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import Phase
 from workbench.base.problems import Problem
@@ -25,12 +24,12 @@ from workbench.grammar.notations import Notation
 from workbench.syntax.grammar_tree import GrammarTree
 from workbench.syntax.regex.tree import Regex
 
-#: So long two grammars are compared; the answer says how far that went.
-_SECONDS = 0.5
+#: Seconds of a comparison of two grammars; the answer reports whether it was complete.
+_COMPARE_SECONDS = 0.5
 
 
 def what_changed(handlers: Handlers, sent: Record) -> Record:
-    """A shortest text gained and lost against ``before``, and how sure that is."""
+    """A shortest text gained and one lost compared with ``before``, and whether that is exact."""
     try:
         now = handlers.compiled(TextRequest.of(sent)).grammar
         earlier = sent.get("before")
@@ -39,17 +38,19 @@ def what_changed(handlers: Handlers, sent: Record) -> Record:
         if now is None or before is None:
             which = "grammar" if now is None else "grammar before the change"
             return {"ok": False, "why": f"The {which} cannot be read."}
-        found = equivalent(before, now, limits=replace(handlers.pipeline.limits, seconds=_SECONDS))
+        found = equivalent(
+            before, now, limits=replace(handlers.pipeline.limits, seconds=_COMPARE_SECONDS)
+        )
     except WorkbenchError as error:
         return {"ok": False, "why": sentence(error)}
-    told = found.gained is not None or found.lost is not None
+    differs = found.gained is not None or found.lost is not None
     return {
         "ok": True,
         "same": bool(found),
         "exact": found.exact,
         "gained": _text(found.gained),
         "lost": _text(found.lost),
-        "how": "both machines were compared as a whole" if told and found.exact else found.why,
+        "how": "both machines were compared as a whole" if differs and found.exact else found.why,
     }
 
 
@@ -57,12 +58,12 @@ def _text(data: bytes | None) -> Record | None:
     return None if data is None else {"text": data.decode("utf-8", "replace")}
 
 
-#: What the rule is called that a grammar begins with where its notation has a custom.
+#: The usual name of the first rule, for notations that have one.
 _START = {Notation.GBNF: "root"}
 
 
 def convert_grammar(handlers: Handlers, sent: Record) -> Record:
-    """The grammar in the notation ``to``; why not, where that cannot be said in it."""
+    """The grammar in the notation ``to``, or why it cannot be written in it."""
     try:
         grammar = handlers.compiled(TextRequest.of(sent)).grammar
         if grammar is None:
@@ -71,28 +72,31 @@ def convert_grammar(handlers: Handlers, sent: Record) -> Record:
         text = export(grammar, to)
     except WorkbenchError as error:
         return {"ok": False, "why": sentence(error)}
-    if len(text) > LONGEST_TEXT:
-        why = f"The result has {len(text):,} characters; this page takes at most {LONGEST_TEXT:,}. "
-        return {"ok": False, "why": why + "The command workbench convert has no such limit."}
+    if len(text) > MAX_TEXT_CHARACTERS:
+        why = (
+            f"The result has {len(text):,} characters; this page takes at most"
+            f" {MAX_TEXT_CHARACTERS:,}. The command workbench convert has no such limit."
+        )
+        return {"ok": False, "why": why}
     return {"ok": True, "text": text, "start": _START.get(Notation(to), "start")}
 
 
-#: Samples made at a press of the button, and texts that just miss the language.
+#: Samples for one press of the button, and texts one edit away from the language.
 SAMPLES, MISSES = 6, 3
 
 #: The least number of pieces that is reported.
-_TOLD_PIECES = 2
+_MIN_REPORTED_PIECES = 2
 
 #: Rules in the outline at most.
-MOST_RULES = 500
+MAX_OUTLINE_RULES = 500
 
 
 def lint_grammar(handlers: Handlers, sent: Record) -> Record:
-    """All that is to be said of a grammar that works; asked once it stands still."""
+    """All advice on a grammar, requested when the author has stopped typing."""
     try:
         compiled = handlers.compiled(TextRequest.of(sent))
         found = compiled.linted(handlers.room.vocabulary())
-        source = _grammar(compiled).source
+        source = compiled.readable().source
     except WorkbenchError as error:
         return {"ok": False, "why": sentence(error)}
     problems = [problem_record(Problem.advised(one, source)) for one in found.advice]
@@ -100,16 +104,16 @@ def lint_grammar(handlers: Handlers, sent: Record) -> Record:
 
 
 def _searched(pieces: int | None) -> str:
-    """How far an ambiguous text was looked for, where that is not all."""
+    """How far the search for an ambiguous text went; empty if it was complete."""
     if pieces is None:
         return ""
-    if pieces < _TOLD_PIECES:
+    if pieces < _MIN_REPORTED_PIECES:
         return "no ambiguity found within the time limit; few texts were tried"
     return f"no ambiguity found in texts of up to {pieces:,} pieces; longer ones were not all tried"
 
 
 def time_mask(handlers: Handlers, sent: Record) -> Record:
-    """How long the first mask over the model's tokens takes, or the problem with them."""
+    """The time of the first mask over the model's tokens, or the problem with them."""
     try:
         phases = handlers.compiled(TextRequest.of(sent)).first_mask(handlers.room.vocabulary())
     except WorkbenchError as error:
@@ -122,13 +126,13 @@ def _phase(phase: Phase) -> Record:
 
 
 def outline_rules(handlers: Handlers, sent: Record) -> Record:
-    """Every rule, whom it calls and what is true of it; none for a regex."""
+    """Every rule, the rules it calls and its properties; no rules for a regex."""
     try:
-        grammar = _grammar(handlers.compiled(TextRequest.of(sent)))
+        grammar = handlers.compiled(TextRequest.of(sent)).readable()
         facts = () if grammar.tree is None else outline(grammar.tree, grammar.start)
     except WorkbenchError as error:
         return {"ok": False, "why": sentence(error)}
-    shown = facts[:MOST_RULES]
+    shown = facts[:MAX_OUTLINE_RULES]
     return {
         "ok": True,
         "rules": [_rule(rule, grammar) for rule in shown],
@@ -148,7 +152,7 @@ def _rule(rule: RuleFacts, grammar: Grammar) -> Record:
 
 
 def _flags(rule: RuleFacts, grammar: Grammar) -> Iterable[str]:
-    """What is worth a word of a rule."""
+    """The properties of a rule that the outline shows."""
     if rule.name == grammar.start:
         yield "start"
     elif not rule.is_used:
@@ -159,7 +163,7 @@ def _flags(rule: RuleFacts, grammar: Grammar) -> Iterable[str]:
         yield "left-recursive" if rule.is_left_recursive else "recursive"
     if rule.is_nullable:
         yield "may be empty"
-    # of a grammar that needs no stack it would be said of each
+    # in a regular grammar it holds for every rule
     if rule.is_regular and not grammar.is_regular:
         yield "regular"
 
@@ -169,10 +173,10 @@ def _places(spans: Iterable[Span]) -> list[Record]:
 
 
 def sample_texts(handlers: Handlers, sent: Record) -> Record:
-    """Some texts of the language, and some that miss it by one edit; ``seed`` gives others."""
+    """Texts of the language, and texts one edit away from it; another ``seed`` gives others."""
     try:
         seed = int(number_in(sent, "seed", 0, 0, 2**31 - 1))
-        grammar = _grammar(handlers.compiled(TextRequest.of(sent)))
+        grammar = handlers.compiled(TextRequest.of(sent)).readable()
         found = samples(grammar, SAMPLES, seed)
         missed = near_misses(grammar, MISSES, seed)
     except WorkbenchError as error:
@@ -186,20 +190,20 @@ def sample_texts(handlers: Handlers, sent: Record) -> Record:
 
 
 def draw_railroad(handlers: Handlers, sent: Record) -> Record:
-    """Railroad diagrams of all rules, in the shape of any other picture's record."""
+    """Railroad diagrams of all rules, as a record with the fields of other pictures."""
     try:
-        grammar = _grammar(handlers.compiled(TextRequest.of(sent)))
+        grammar = handlers.compiled(TextRequest.of(sent)).readable()
     except WorkbenchError as error:
         return {"ok": False, "why": sentence(error)}
     drawn_of = grammar.tree or grammar.regex
-    assert drawn_of is not None, "a grammar is made of one of both"
-    made = _fitted(drawn_of, box_of(sent).width)
-    count = f"{made.rules:,} rule{'s' * (made.rules != 1)}" if grammar.tree else "the regex"
-    partial = made.drawn < made.rules
+    assert drawn_of is not None, "a grammar has a tree or a regex"
+    drawn = _fitted(drawn_of, box_of(sent).width)
+    count = f"{drawn.rules:,} rule{'s' * (drawn.rules != 1)}" if grammar.tree else "the regex"
+    partial = drawn.drawn < drawn.rules
     return {
         "ok": True,
-        "svg": made.svg,
-        "count": f"{made.drawn:,} of {count}" if partial and grammar.tree else count,
+        "svg": drawn.svg,
+        "count": f"{drawn.drawn:,} of {count}" if partial and grammar.tree else count,
         "centre": "",
         "partial": False,
         "note": "",
@@ -212,26 +216,16 @@ def draw_railroad(handlers: Handlers, sent: Record) -> Record:
     }
 
 
-def _grammar(compiled: Compiled) -> Grammar:
-    """Its grammar.
-
-    Raises: WorkbenchError where the grammar cannot be read.
-    """
-    if compiled.grammar is None:
-        raise WorkbenchError("the grammar cannot be read yet", "fix its problems first")
-    return compiled.grammar
-
-
-#: The track is made narrower so often, until the diagram fits into its box.
-_TRIES = 3
+#: Attempts to make the lines narrower until the diagram fits into its box.
+_MAX_FITS = 3
 
 
 def _fitted(rules: GrammarTree | Regex, width: float) -> Railroad:
-    """The railroad diagrams with lines so long that text keeps its size in a box of this width."""
+    """The railroad diagrams with a line length at which text keeps its size in this width."""
     lines = width - 60
-    for _ in range(_TRIES):
-        made = draw_tracks(rules, width=lines)
-        if made.width <= 1.08 * width:
+    for _ in range(_MAX_FITS):
+        drawn = draw_tracks(rules, width=lines)
+        if drawn.width <= 1.08 * width:
             break
-        lines = max(120.0, lines - (made.width - width))
-    return made
+        lines = max(120.0, lines - (drawn.width - width))
+    return drawn

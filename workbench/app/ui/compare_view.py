@@ -1,9 +1,9 @@
 """Comparisons of methods for the page, as a stream of records.
 
-The records are those of a run (``runs``): ``head``, ``status``, ``start``, then for every run
-``began``, a ``step`` a token and ``ended`` or ``failed``, at last ``stop`` or ``error``. Runs are
-identified by their number, in the order they are made: by prompt, then seed, then method. ``stop``
-has the two lines of ``summary.verdict``, unless the comparison was stopped.
+The stream begins with the records of a run (``runs``): ``head``, ``status``, ``start``. Then come,
+for every run, ``began``, one ``step`` for each token, and ``ended`` or ``failed``; the last record
+is ``stop`` or ``error``. Runs are numbered in their order: by prompt, then seed, then method.
+``stop`` has the two lines of ``summary.verdict``, unless the comparison was stopped.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.pictures import sentence
 from workbench.app.ui.records import WORDS, Record, token_record
 from workbench.app.ui.requests import (
-    MOST_IN_ALL,
-    MOST_PROMPTS,
-    MOST_SEEDS,
+    MAX_PROMPTS,
+    MAX_SEEDS,
+    MAX_TOKENS_IN_ALL,
     CompareRequest,
     RunRequest,
     text_in,
 )
-from workbench.app.ui.runs import readable, replayed, room_left, with_faults
+from workbench.app.ui.runs import replayed, room_left, with_faults
 from workbench.app.ui.streams import ahead
 from workbench.base.errors import TokenNotAllowed, WorkbenchError
 from workbench.decoding.compare import Event, RunBegan, RunEnded, RunFailed, RunStep, compare
@@ -36,12 +36,12 @@ from workbench.decoding.summary import verdict
 from workbench.decoding.trace import Step, StopReason
 from workbench.vocabulary.vocabulary import Vocabulary
 
-#: The methods a comparison begins with.
+#: The methods selected at first.
 USUAL = frozenset(
     {"unconstrained", "automaton", "domino-0", "speculation", "proper", "template-ws"}
 )
 
-#: How a source begins, and the heading of its methods.
+#: The beginning of a source → the heading of its methods.
 _HEADINGS = {
     "Koo": "Koo, Liu & He 2024",
     "Beurer-Kellner": "DOMINO 2024",
@@ -58,26 +58,28 @@ def group_of(contender: Contender) -> str:
     return next(found, "Other systems")
 
 
-#: Beginnings, in tokens, of the texts of a language whose distribution the page computes: unasked,
-#: and where it is requested explicitly. Nearly each of them is a pass of the model.
-_FEW_BEGINNINGS = 600
-_MOST_BEGINNINGS = 6_000
+#: Token prefixes of the texts of a language whose exact distribution is computed: by default, and
+#: if the reader requests more. Nearly every prefix needs a pass of the model.
+_DEFAULT_PREFIXES = 600
+_MAX_PREFIXES = 6_000
 
-#: Strategies that do not draw from all that the mask allows: a mask's distribution is not theirs.
-_CHOOSING_LESS = frozenset({"picard"})
-_LESS = "it chooses among fewer tokens than its mask allows; its distribution is not computed"
+#: Strategies that choose among fewer tokens than the mask allows: their distribution differs.
+_RESTRICTING_STRATEGIES = frozenset({"picard"})
+_NOT_COMPUTED = (
+    "it chooses among fewer tokens than its mask allows; its distribution is not computed"
+)
 
-#: Texts of it that are listed one by one.
-_MOST_TEXTS = 24
+#: Texts that are listed separately.
+_MAX_TEXTS = 24
 
 _BITS = 1 / math.log(2)
 
 
-# -- what the page asks ----------------------------------------------------------------------------
+# -- requests of the page --------------------------------------------------------------------------
 
 
 def contender_list(_: Handlers, __: Record) -> Record:
-    """Every method that can be compared, with what it does and who described it."""
+    """Every method that can be compared, with description and source."""
     return {
         "methods": [
             {
@@ -90,58 +92,60 @@ def contender_list(_: Handlers, __: Record) -> Record:
             }
             for each in CONTENDERS.values()
         ],
-        "limits": {"prompts": MOST_PROMPTS, "seeds": MOST_SEEDS, "in_all": MOST_IN_ALL},
+        "limits": {"prompts": MAX_PROMPTS, "seeds": MAX_SEEDS, "in_all": MAX_TOKENS_IN_ALL},
     }
 
 
 def distribution(handlers: Handlers, sent: Record) -> Record:
-    """How likely each method makes each text of a finite language, and the model itself.
+    """The probability of each text of a finite language under each method and the model alone.
 
-    The likeliest texts are listed one by one, the others together.
+    The likeliest texts are listed separately, the others together.
     """
     try:
         request = CompareRequest.of(sent)
-        grammar = readable(handlers.compiled(request.grammar))
+        grammar = handlers.compiled(request.grammar).readable()
         model, prompt = handlers.room.model(), request.prompts[0]
-        most = _MOST_BEGINNINGS if sent.get("further") else _FEW_BEGINNINGS
-        drawing = [each for each in request.contenders if each.strategy not in _CHOOSING_LESS]
+        most = _MAX_PREFIXES if sent.get("further") else _DEFAULT_PREFIXES
+        drawing = [
+            each for each in request.contenders if each.strategy not in _RESTRICTING_STRATEGIES
+        ]
         found = exact_comparison(model, prompt, grammar, drawing, most=most).as_record()
     except WorkbenchError as error:
         return {"ok": False, "why": error.message}
     texts = sorted(found["texts"], key=lambda one: -one["own"])
     names = [name for name in texts[0] if name not in ("text", "proper_share")]
-    told, others = texts[:_MOST_TEXTS], texts[_MOST_TEXTS:]
+    listed, others = texts[:_MAX_TEXTS], texts[_MAX_TEXTS:]
     return {
         "ok": True,
         "prompt": prompt,
         "columns": [{"name": name, **_plain(found["distances"].get(name, {}))} for name in names],
-        "texts": [{"text": one["text"], "p": [one[name] for name in names]} for one in told],
+        "texts": [{"text": one["text"], "p": [one[name] for name in names]} for one in listed],
         "others": [math.fsum(one[name] for one in others) for name in names] if others else None,
         "count": len(texts),
         "failed": found["failed"]
-        | {each.name: _LESS for each in request.contenders if each not in drawing},
+        | {each.name: _NOT_COMPUTED for each in request.contenders if each not in drawing},
         "spellings": found["spellings"],
     }
 
 
 def compared_run(handlers: Handlers, sent: Record) -> Record:
-    """One run of a comparison again, token by token, with all that the workbench shows of a run."""
+    """One run of a comparison, repeated token by token, with everything a run shows."""
     try:
         request = RunRequest.of(sent)
         compiled = handlers.compiled(request.grammar)
         (contender,) = contenders_named([text_in(sent, "method", 80)])
         model = handlers.room.model()
-        own = contender.prepare(model, readable(compiled)).constraint
-        way = {"constraint": contender.method, "lookahead": contender.options.get("k")}
+        own = contender.prepare(model, compiled.readable()).constraint
+        settings = {"constraint": contender.method, "lookahead": contender.options.get("k")}
         try:
             steps = replayed(handlers, request, own)
         except TokenNotAllowed:
-            # what a strategy put there is not always what its method's mask would let through
-            way = {"constraint": UNCONSTRAINED, "lookahead": None}
+            # a strategy may insert tokens that its method's mask forbids
+            settings = {"constraint": UNCONSTRAINED, "lookahead": None}
             steps = replayed(
                 handlers, request, compiled.constraint(model.vocabulary, UNCONSTRAINED)
             )
-        return {"ok": True, "steps": steps, "model": model.name, **way}
+        return {"ok": True, "steps": steps, "model": model.name, **settings}
     except WorkbenchError as error:
         return {"ok": False, "why": sentence(error)}
 
@@ -150,12 +154,12 @@ def compared_run(handlers: Handlers, sent: Record) -> Record:
 
 
 def compare_lines(handlers: Handlers, sent: Record) -> Iterator[str]:
-    """The lines of a comparison in texts of a batch each."""
+    """The lines of a comparison, one text for each batch."""
     return handlers.streams.texts(ahead(compare_records(handlers, sent)))
 
 
 def compare_records(handlers: Handlers, sent: Record) -> Iterator[Record]:
-    """The records of a comparison; what goes wrong is the last one."""
+    """The records of a comparison; an error is the last one."""
 
     def records() -> Iterator[Record]:
         yield from _records(handlers.with_model(sent), CompareRequest.of(sent))
@@ -165,13 +169,13 @@ def compare_records(handlers: Handlers, sent: Record) -> Iterator[Record]:
 
 
 def compared(handlers: Handlers, sent: Record) -> Iterator[Record]:
-    """A record for each run, for programs; the last one holds all of them, or what went wrong."""
+    """For programs: a record for each run; the last one holds all of them, or an error."""
     runs: list[Record] = []
     for record in compare_records(handlers, sent):
         match record["k"]:
             case "ended" | "failed":
-                told = {name: value for name, value in record.items() if name not in ("r", "late")}
-                runs.append({**told, "k": "run"})
+                fields = {name: v for name, v in record.items() if name not in ("r", "late")}
+                runs.append({**fields, "k": "run"})
                 yield runs[-1]
             case "stop":
                 yield {**record, "runs": runs}
@@ -180,12 +184,12 @@ def compared(handlers: Handlers, sent: Record) -> Iterator[Record]:
 
 
 def _records(handlers: Handlers, request: CompareRequest) -> Iterator[Record]:
-    grammar = readable(handlers.compiled(request.grammar))
+    grammar = handlers.compiled(request.grammar).readable()
     if not handlers.room.is_loaded:
         yield {"k": "status", "text": "loading the model, a few seconds the first time…"}
     model = handlers.room.model()
     yield {"k": "start", "model": model.name}
-    told = _Teller(request, model.vocabulary)
+    recorder = _Recorder(request, model.vocabulary)
     stop = partial(handlers.is_stopped, request.run)
     ended: list[RunEnded] = []
     failed: list[RunFailed] = []
@@ -200,7 +204,7 @@ def _records(handlers: Handlers, request: CompareRequest) -> Iterator[Record]:
         top=0,
         stop=stop,
     ):
-        yield told.record(event)
+        yield recorder.record(event)
         if isinstance(event, RunEnded):
             ended.append(event)
         elif isinstance(event, RunFailed):
@@ -213,9 +217,9 @@ def _records(handlers: Handlers, request: CompareRequest) -> Iterator[Record]:
 
 
 def _budget(request: CompareRequest, model: LanguageModel) -> int:
-    """The tokens every run may take: the requested number, or what the model can read.
+    """The maximal tokens of every run: the requested number, or what fits into the context.
 
-    Raises: WorkbenchError where a prompt leaves no room at all.
+    Raises: WorkbenchError where a prompt fills the context.
     """
     rooms = [(room_left(model, prompt, 0), prompt) for prompt in request.prompts]
     known = [(room, prompt) for room, prompt in rooms if room is not None]
@@ -227,15 +231,15 @@ def _budget(request: CompareRequest, model: LanguageModel) -> int:
     return min(request.max_tokens, least)
 
 
-class _Teller:
-    """Events become records."""
+class _Recorder:
+    """Converts events of a comparison to records."""
 
     def __init__(self, request: CompareRequest, vocabulary: Vocabulary) -> None:
         names = [each.name for each in request.contenders]
         runs = [(p, s, n) for p in request.prompts for s in request.seeds for n in names]
         self._numbers = {run: number for number, run in enumerate(runs)}
         self._vocabulary = vocabulary
-        #: Steps of the run under way of which the model's opinion was not known when they came.
+        #: Steps of the current run whose probability was unknown when they were recorded.
         self._unknown: list[int] = []
 
     def record(self, event: Event) -> Record:
@@ -251,16 +255,16 @@ class _Teller:
                     self._unknown.append(step.index)
                 return {"k": "step", "r": number, **self._taken(step)}
             case RunEnded(measures=measures, trace=trace):
-                told = {name: _plain(value) for name, value in measures.as_record().items()}
+                fields = {name: _plain(value) for name, value in measures.as_record().items()}
                 late = [[i, _bits(trace.steps[i].surprisal)] for i in self._unknown]
                 words = WORDS[trace.stop or StopReason.STOPPED]
-                del told["kept"]  # one number a token; the steps have it
-                return {"k": "ended", "r": number, **who, **told, "words": words, "late": late}
+                del fields["kept"]  # one number for each token, already in the steps
+                return {"k": "ended", "r": number, **who, **fields, "words": words, "late": late}
             case RunFailed(error=error):
                 return {"k": "failed", "r": number, **who, "why": sentence(error)}
 
     def _taken(self, step: Step) -> Record:
-        """What a strip shows of a token, named as in a step of a run; short, for there are many."""
+        """The fields of a token in a strip, named as in a step; few, as there are many tokens."""
         marks = {"forced": step.forced, "cut": step.intervened, "skipped": not step.forward}
         return {
             **token_record(step.token_id, step.token or None, self._vocabulary),
@@ -275,12 +279,12 @@ def _bits(nats: float) -> float | None:
 
 
 def _number(value: float) -> float | None:
-    """As JSON can say it: null for what is no number, or no finite one; never minus nothing."""
+    """A number for JSON: rounded, None if not finite, never −0."""
     return round(value, 4) + 0.0 if math.isfinite(value) else None
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401  # whatever a record holds
-    """As JSON can say it."""
+    """A value for JSON: numbers in it as ``_number`` has them."""
     if isinstance(value, dict):
         return {name: _plain(each) for name, each in value.items()}
     return _number(value) if isinstance(value, float) else value

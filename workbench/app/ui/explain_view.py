@@ -1,7 +1,7 @@
 """Explanations of forbidden tokens for the page.
 
-Short notes for a list of tokens read the preceding text once; the whole answer, with the places in
-the grammar and the path through the pictures, is for one token.
+``reasons`` gives a short note for each of several tokens and reads the preceding text once. ``why``
+gives the full answer for one token, with places in the grammar and the path in the pictures.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from workbench.constraint.small_tokens import is_small
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.label_encoding import labels_of
 
-#: A reason is a short note next to a bar.
-_LONGEST = 200
+#: Characters of a note, which is shown next to a bar.
+_MAX_NOTE = 200
 
-#: What is shown of a long token: characters before the one that fails, and after it.
-_BEFORE, _AFTER = 40, 24
+#: Characters shown of a long token before the one that fails, and after it.
+_MAX_BEFORE, _MAX_AFTER = 40, 24
 
-#: Bytes of a token that are followed through the pictures.
-_FOLLOWED = 64
+#: Bytes of a token whose path in the pictures is returned.
+_MAX_FOLLOWED = 64
 
-#: What is shown of a terminal before and behind a piece of it.
-_AROUND = 14
+#: Characters shown of a terminal before and after a part of it.
+_MAX_AROUND = 14
 
-#: Frames of a stack that are shown, the innermost; and places.
-_FRAMES, _PLACES = 24, 60
+#: Innermost frames of a stack that are shown; and places.
+_MAX_FRAMES, _MAX_PLACES = 24, 60
 
 
 def reasons(
     grammar: Grammar, so_far: bytes, tokens: list[bytes | None], *, small_tokens: bool = False
 ) -> list[str]:
-    """For each token (None is the end) what the grammar expected at the place where it fails.
+    """For each token (None is the end) what the grammar expected where it fails.
 
     Empty where the grammar allows the token, unless the run allows ``small_tokens`` only.
 
@@ -65,52 +65,51 @@ def _note(found: Explanation) -> str:
     if found.allowed:
         return ""
     begun = found.text[len(found.so_far) :]
-    told = f"{found.note} after {visible(begun)}" if begun else found.note
-    return told if len(told) <= _LONGEST else told[: _LONGEST - 1] + "…"
+    note = f"{found.note} after {visible(begun)}" if begun else found.note
+    return note if len(note) <= _MAX_NOTE else note[: _MAX_NOTE - 1] + "…"
 
 
 def explain_tokens(handlers: Handlers, sent: Record) -> Record:
-    """A short note for each of some tokens: why it is forbidden after a text."""
+    """A short note for each of several tokens: why it is forbidden after a text."""
     try:
         grammar = handlers.compiled(TextRequest.of(sent)).grammar
         if grammar is None:
             return {"reasons": []}
         so_far, tokens = bytes_in(sent.get("so_far")), tokens_in(sent)
-        told = reasons(grammar, so_far, tokens, small_tokens=switch_in(sent, "small_tokens"))
+        notes = reasons(grammar, so_far, tokens, small_tokens=switch_in(sent, "small_tokens"))
         if labels_of(grammar):
-            beside = _Beside(handlers, grammar, so_far)
-            told = [note or beside.note(token) for note, token in zip(told, tokens, strict=True)]
-        return {"reasons": told}
+            labels = _LabelReasons(handlers, grammar, so_far)
+            notes = [note or labels.note(token) for note, token in zip(notes, tokens, strict=True)]
+        return {"reasons": notes}
     except WorkbenchError as error:
         return {"reasons": [], "problem": error.message}
 
 
 def why(handlers: Handlers, sent: Record) -> Record:
-    """Why one token is forbidden after a text: how far it came, and what could have read on.
+    """Why one token is forbidden after a text: what was read, and what was expected next.
 
     Without a token it explains the end; a test string is sent as a token after an empty text.
     """
     try:
         compiled = handlers.compiled(TextRequest.of(sent))
-        if compiled.grammar is None:
-            raise WorkbenchError("the grammar cannot be read", "fix its problems first")
+        grammar = compiled.readable()
         so_far = bytes_in(sent.get("so_far", ""))
         token = None if sent.get("token") is None else bytes_in(sent["token"])
-        found = explain(compiled.grammar, so_far, token)
+        found = explain(grammar, so_far, token)
         path = _path(compiled, so_far + found.read, len(found.read))
-        told = _told(found, compiled.grammar.source)
-        if found.allowed and labels_of(compiled.grammar):
-            told["reason"] = str(_Beside(handlers, compiled.grammar, so_far).reason(token) or "")
+        answer = _explanation(found, grammar.source)
+        if found.allowed and labels_of(grammar):
+            answer["reason"] = str(_LabelReasons(handlers, grammar, so_far).reason(token) or "")
         elif found.allowed and _not_small(token, switch_in(sent, "small_tokens")):
-            told["allowed"] = False
-            told["reason"] = "the grammar allows it, but this run allows small tokens only"
+            answer["allowed"] = False
+            answer["reason"] = "the grammar allows it, but this run allows small tokens only"
     except WorkbenchError as error:
         return {"ok": False, "why": sentence(error)}
-    return {"ok": True, "path": path, **told}
+    return {"ok": True, "path": path, **answer}
 
 
-class _Beside:
-    """What labels have to do with tokens after a text; it is read in the longest tokens allowed."""
+class _LabelReasons:
+    """How terminal labels allow or forbid a token after a text (in its longest allowed tokens)."""
 
     def __init__(self, handlers: Handlers, grammar: Grammar, so_far: bytes) -> None:
         self._grammar = grammar
@@ -118,12 +117,12 @@ class _Beside:
         self._taken = longest_tokens(compile_constraint(grammar, self._vocabulary), so_far)
 
     def note(self, token: bytes | None) -> str:
-        """The same in a few words; empty where it is unknown."""
+        """A short note on how a token is read, or why not; empty where unknown."""
         found = self.reason(token)
         return "" if found is None else found.note
 
     def reason(self, token: bytes | None) -> Reason | None:
-        """How a token is read, or why it is not; None where it is unknown."""
+        """How a token is read, or why not; None where unknown."""
         token_id = self._vocabulary.end
         if token is not None:
             token_id = next(iter(self._vocabulary.ids_of.get(token, ())), None)
@@ -133,17 +132,16 @@ class _Beside:
 
 
 def _path(compiled: Compiled, text: bytes, read: int) -> Record:
-    """The way of the last ``read`` bytes of a text through the pictures, of a long way its end."""
+    """The path of the last ``read`` bytes of a text in the pictures, at most the last 64 bytes."""
     follower = compiled.follower()
-    shown = len(text) - min(read, _FOLLOWED)
-    for begin in range(
-        0, shown, _FOLLOWED
-    ):  # ways are listed for each piece, which takes long for a long one
-        follower.take(text[begin : min(begin + _FOLLOWED, shown)])
+    shown = len(text) - min(read, _MAX_FOLLOWED)
+    # in parts: the follower lists the paths of each part, which is slow for a long part
+    for begin in range(0, shown, _MAX_FOLLOWED):
+        follower.take(text[begin : min(begin + _MAX_FOLLOWED, shown)])
     return follower.take(text[shown:]).path
 
 
-def _told(found: Explanation, source: Source) -> Record:
+def _explanation(found: Explanation, source: Source) -> Record:
     return {
         "so_far": found.so_far.hex(),
         "token": None if found.token is None else found.token.hex(),
@@ -154,33 +152,33 @@ def _told(found: Explanation, source: Source) -> Record:
         "reason": found.reason,
         "expected": found.wanted,
         "may_end": found.may_end,
-        "stacks": [[_frame(frame) for frame in stack[-_FRAMES:]] for stack in found.stacks],
-        "left_out": [max(0, len(stack) - _FRAMES) for stack in found.stacks],
-        "spans": [_place(place, source) for place in islice(found.places, _PLACES)],
-        "complete": found.complete and len(found.places) <= _PLACES,
+        "stacks": [[_frame(frame) for frame in stack[-_MAX_FRAMES:]] for stack in found.stacks],
+        "left_out": [max(0, len(stack) - _MAX_FRAMES) for stack in found.stacks],
+        "spans": [_place(place, source) for place in islice(found.places, _MAX_PLACES)],
+        "complete": found.complete and len(found.places) <= _MAX_PLACES,
     }
 
 
 def _cells(found: Explanation) -> list[Record]:
-    """The token piece by piece: the part that was read, the byte that fails, the rest.
+    """The token in cells: the part that was read, the cell that fails, the rest.
 
-    A piece is a character, or a byte where that is no character by itself.
+    A cell is a character, or a byte that is not part of a character.
     """
     if found.token is None:
         return []
-    # a character that fails at its second byte fails as a whole, if all of it is the token's
+    # a character that fails at its second byte fails as a whole, if the token has all of it
     cut = max(0, len(found.text) - len(found.so_far))
     if not found.token[cut:].startswith(found.failing.encode()):
         cut = len(found.read)
     read, rest = _pieces(found.token[:cut]), _pieces(found.token[cut:])
     fails = rest[:1] if found.byte is not None else []
     after = rest[len(fails) :]
-    cells = [{"text": text, "is": "read"} for text in read[-_BEFORE:]]
-    if len(read) > _BEFORE:
+    cells = [{"text": text, "is": "read"} for text in read[-_MAX_BEFORE:]]
+    if len(read) > _MAX_BEFORE:
         cells.insert(0, {"text": "…", "is": "more"})
     cells += [{"text": text, "is": "fails"} for text in fails]
-    cells += [{"text": text, "is": "after"} for text in after[:_AFTER]]
-    if len(after) > _AFTER:
+    cells += [{"text": text, "is": "after"} for text in after[:_MAX_AFTER]]
+    if len(after) > _MAX_AFTER:
         cells.append({"text": "…", "is": "more"})
     return cells
 
@@ -205,7 +203,11 @@ def _place(place: ExpectedPiece, source: Source) -> Record:
         "column": column,
         "what": visible(source.text[start:end]),
         # the terminal around it
-        "before": visible(before if len(before) <= _AROUND else "…" + before[1 - _AROUND :]),
-        "behind": visible(behind if len(behind) <= _AROUND else behind[: _AROUND - 1] + "…"),
+        "before": visible(
+            before if len(before) <= _MAX_AROUND else "…" + before[1 - _MAX_AROUND :]
+        ),
+        "behind": visible(
+            behind if len(behind) <= _MAX_AROUND else behind[: _MAX_AROUND - 1] + "…"
+        ),
         "rule": innermost[0] if innermost else "",
     }

@@ -1,4 +1,8 @@
-"""Answers the page's requests: plain values in, plain records out; independent of Gradio."""
+"""Answers the page's requests with plain records; independent of Gradio.
+
+Larger groups of requests are in ``author``, ``states``, ``explain_view``, ``compare_view``,
+``lesson_view``, ``takeaway`` and ``runs``; ``page.QUESTIONS`` lists all of them.
+"""
 
 from __future__ import annotations
 
@@ -28,31 +32,31 @@ from workbench.grammar.recognition import Verdict
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import Vocabulary
 
-#: Names of stopped runs that are remembered.
-MOST_STOPPED = 500
+#: Names of stopped runs that are stored.
+MAX_STOPPED_RUNS = 500
 
 #: Allowed tokens that are listed; their number is always reported.
-MOST_TOKENS = 500
+MAX_LISTED_TOKENS = 500
 
 
 class Handlers:
-    """Every question of the page but the run itself; safe to share between visitors."""
+    """Answers to the page's requests, except runs; safe to share between visitors."""
 
     def __init__(self, rooms: ModelRooms | ModelRoom, pipeline: Pipeline | None = None) -> None:
         self.rooms = ModelRooms((rooms,)) if isinstance(rooms, ModelRoom) else rooms
-        #: Where the model is that this visitor chose.
+        #: The model chosen by this visitor.
         self.room = self.rooms.first
         self.pipeline = pipeline or Pipeline()
         self.gallery: Gallery = load_gallery()
-        #: What runs have sent to the page.
+        #: The lines that runs have sent to the page.
         self.streams = Streams()
         self._figures: dict[str, Vocabulary] = {}
         self._stopped: dict[str, None] = {}
 
     def with_model(self, sent: Record) -> Handlers:
-        """The same handlers for who chose a model: ``model`` in what was sent names it.
+        """These handlers with the model that ``model`` in the request names.
 
-        Raises: WorkbenchError for one that is not offered here.
+        Raises: WorkbenchError for a model that is not offered.
         """
         room = self.rooms.get(text_in(sent, "model", 500))
         if room is self.room:
@@ -61,10 +65,10 @@ class Handlers:
         chosen.room = room
         return chosen
 
-    # -- what the page is opened with -------------------------------------------------------
+    # -- the opening of the page     -------------------------------------------------------
 
     def page(self) -> Record:
-        """The examples' names, the first as a whole, the methods, and the Space this is, if any."""
+        """All examples by name, the first one in full, the methods, and the Space's id if any."""
         examples = list(self.gallery.values())
         names = [
             {
@@ -80,7 +84,7 @@ class Handlers:
         return {"gallery": names, "first": first, "methods": method_records(), "space": space}
 
     def example(self, sent: Record) -> Record:
-        """All of an example, by its name."""
+        """An example in full, by its name."""
         try:
             name = text_in(sent, "name", 80)
         except WorkbenchError as error:
@@ -90,9 +94,9 @@ class Handlers:
         return example_record(self.gallery[name])
 
     def model_state(self) -> Record:
-        """What the header says of the models; asking also begins to load the chosen one.
+        """The state of the models for the header; also begins to load the chosen one.
 
-        ``compiling``: a new installation compiles the engine's kernels, and questions wait.
+        ``compiling``: a new installation compiles the engine's kernels, and requests wait.
         """
         self.room.start()
         rooms = self.rooms
@@ -106,7 +110,7 @@ class Handlers:
     # -- grammars --------------------------------------------------------------------------
 
     def compile(self, sent: Record) -> Record:
-        """Facts, problems and which machines there are, of the text in the editor."""
+        """Facts, problems and available machines of the text in the editor."""
         try:
             request = TextRequest.of(sent)
         except WorkbenchError as error:
@@ -123,12 +127,12 @@ class Handlers:
             "facts": list(compiled.facts),
             "ms": round(compiled.milliseconds, 2),
             "phases": [{"name": p.name, "ms": round(p.milliseconds, 2)} for p in compiled.phases],
-            "problems": [problem_record(told) for told in (*compiled.problems, *compiled.advice)],
+            "problems": [problem_record(one) for one in (*compiled.problems, *compiled.advice)],
             "tabs": {**{str(m): compiled.missing(m) for m in Machine}, TABLE: ""},
         }
 
     def check(self, sent: Record) -> Record:
-        """Which of the texts to try are accepted; for the others where and what was expected."""
+        """Which texts are accepted; for the others, where they fail and what was expected."""
         try:
             request, texts = TextRequest.of(sent), tried_in(sent)
             grammar = self.compiled(request).grammar
@@ -139,13 +143,13 @@ class Handlers:
             return {"results": [], "problem": error.message}
 
     def compiled(self, request: TextRequest) -> Compiled:
-        """What became of a text, remembered by the text."""
+        """The compiled grammar of a request, from the cache if it is there."""
         return self.pipeline.compile(request.text, request.notation, request.start, request.style)
 
     # -- pictures --------------------------------------------------------------------------
 
     def draw(self, sent: Record) -> Record:
-        """A machine as SVG with the data for its cards, or the reason why it has no picture."""
+        """A machine as SVG with the data of its parts, or the reason why there is no picture."""
         try:
             machine, drawn, own = self.drawn(sent)
             view = View.of(sent)
@@ -156,7 +160,7 @@ class Handlers:
             return {"ok": False, "why": sentence(error)}
 
     def _under(self, sent: Record, machine: Machine, drawn: Drawn) -> Drawn:
-        """The machine below one over tokens: its characters, or its rules."""
+        """The machine below a machine over tokens: of characters, or of rules."""
         if machine is not Machine.TOKENS:
             return drawn
         compiled = self.compiled(TextRequest.of(sent))
@@ -164,7 +168,7 @@ class Handlers:
         return compiled.drawn(Machine.CHARACTERS if regular else Machine.STACK)
 
     def drawn(self, sent: Record) -> tuple[Machine, Drawn, bool]:
-        """The machine a picture or a table is asked of; whether it is over a figure's own tokens.
+        """The requested machine, its drawing, and whether it uses a figure's own tokens.
 
         Raises: WorkbenchError where there is no such machine.
         """
@@ -181,11 +185,11 @@ class Handlers:
         return machine, compiled.drawn(machine, vocabulary), vocabulary in self._figures.values()
 
     def vocabulary_of(self, sent: Record) -> Vocabulary:
-        """The tokens an example is drawn over: a figure's own, or the model's."""
+        """The tokens of an example's pictures: its own, or the model's."""
         return self._figure(text_in(sent, "example", 80)) or self.room.vocabulary()
 
     def _figure(self, name: str) -> Vocabulary | None:
-        """The tokens of an example that is drawn over its own; None for all others."""
+        """The own tokens of an example; None if it uses the model's."""
         example = self.gallery.get(name)
         if example is None or not example.vocabulary:
             return None
@@ -199,14 +203,16 @@ class Handlers:
             compiled, so_far = self.compiled(TextRequest.of(sent)), text_in(sent, "so_far")
             vocabulary = self.room.vocabulary()
             constraint = compiled.constraint(vocabulary)
-            assert isinstance(constraint, AutomatonConstraint), "the method asked for"
+            assert isinstance(constraint, AutomatonConstraint), "the method automaton"
             state = constraint.step_bytes(constraint.initial, so_far.encode())
             if state is None:
                 raise WorkbenchError(
                     "no accepted text begins with this text", "/check says where it fails"
                 )
             ids = constraint.mask(state).ids.tolist()
-            tokens = [token_record(i, vocabulary.tokens[i], vocabulary) for i in ids[:MOST_TOKENS]]
+            tokens = [
+                token_record(i, vocabulary.tokens[i], vocabulary) for i in ids[:MAX_LISTED_TOKENS]
+            ]
             final = constraint.is_final(state)
             return {"ok": True, "allowed": len(ids), "final": final, "tokens": tokens}
         except WorkbenchError as error:
@@ -215,21 +221,21 @@ class Handlers:
     # -- runs ------------------------------------------------------------------------------
 
     def stop(self, sent: Record) -> Record:
-        """Ask a run to stop, by the name its browser gave it."""
+        """Request a run to stop, by the name its browser gave it."""
         try:
             name = text_in(sent, "run", 64)
         except WorkbenchError:
             return {"ok": False}
         self._stopped[name] = None
-        while len(self._stopped) > MOST_STOPPED:
+        while len(self._stopped) > MAX_STOPPED_RUNS:
             del self._stopped[next(iter(self._stopped))]
         return {"ok": True}
 
     def is_stopped(self, run: str) -> bool:
-        """Whether that run was asked to stop; a run without a name cannot be stopped."""
+        """Whether a stop of the run was requested; a run without a name cannot be stopped."""
         return bool(run) and run in self._stopped
 
-    # -- runs made before --------------------------------------------------------------------
+    # -- recorded runs -----------------------------------------------------------------------
 
     def recorded(self, sent: Record) -> str:
         """A run of the embedded model recorded for an example, as NDJSON; empty without one."""
@@ -238,12 +244,12 @@ class Handlers:
         except WorkbenchError:
             return ""
         if name not in self.gallery or self.room.name != BUILTIN:
-            return ""  # a name from outside never becomes a path
+            return ""  # a name from a request never becomes a path
         return recorded_run(name)
 
 
 def method_records() -> list[Record]:
-    """Every method of constraining, as the page offers them; ``deep`` where ``k`` can be set."""
+    """Every method for the page; ``deep`` if it has the option ``k``."""
     return [
         {"name": name, "title": each.title, "source": each.source, "deep": "k" in each.options}
         for name, each in METHODS.items()
@@ -270,7 +276,7 @@ def example_record(example: Example) -> Record:
 
 
 def _hints(request: TextRequest) -> Record:
-    """What the text rather is: another notation, the description of a tool around a schema."""
+    """Hints that the text is another notation, or a tool description around a schema."""
     schema = request.notation is Notation.JSON_SCHEMA
     return {
         "looks": other_notation(request.text, request.notation) or "",
@@ -279,7 +285,6 @@ def _hints(request: TextRequest) -> Record:
 
 
 def _refused(*problems: Problem) -> Record:
-    told = [problem_record(problem) for problem in problems]
     return {
         "ok": False,
         "looks": "",
@@ -287,7 +292,7 @@ def _refused(*problems: Problem) -> Record:
         "facts": [],
         "ms": 0,
         "phases": [],
-        "problems": told,
+        "problems": [problem_record(problem) for problem in problems],
         "tabs": {},
     }
 
@@ -324,5 +329,5 @@ def _verdict(grammar: Grammar, text: str) -> Record:
 
 
 def encoded(record: Record) -> str:
-    """A record as the JSON text a component's value is."""
+    """A record as JSON text, the value of a component."""
     return json.dumps(record, ensure_ascii=False, separators=(",", ":"))

@@ -7,10 +7,10 @@ from functools import lru_cache
 from typing import Any
 
 from workbench.app.lessons import lesson_reader
-from workbench.app.lessons.automaton_films import LONGEST as LONGEST_READ
+from workbench.app.lessons.automaton_films import MAX_INPUT
 from workbench.app.lessons.films import EXPLAINED, UPRIGHT, film
 from workbench.app.lessons.lesson import (
-    LONGEST,
+    MAX_ANSWER_CHARACTERS,
     Answer,
     Film,
     Frame,
@@ -65,7 +65,7 @@ def _entry(lesson: Lesson) -> Record:
 
 
 def lesson(handlers: Handlers, sent: _Sent) -> Record:
-    """One lesson: its texts, tables and questions; pictures are requested when they are shown."""
+    """One lesson: its texts, tables and questions; pictures are requested separately when shown."""
     try:
         return _content(lesson_reader.lesson(text_in(sent, "lesson", 40)).name)
     except WorkbenchError as error:
@@ -79,7 +79,7 @@ def _content(name: str) -> Record:
 
 
 def _page(step: Step) -> Record:
-    made = table(step.table, step.world) if step.table else None
+    computed = table(step.table, step.world) if step.table else None
     return {
         "title": step.title,
         "paragraphs": list(step.paragraphs),
@@ -89,12 +89,12 @@ def _page(step: Step) -> Record:
         "explained": step.figure is not None and step.figure.name in EXPLAINED,
         "caption": step.caption,
         "given": _given_world(step),
-        "table": made
+        "table": computed
         and {
-            "caption": made.caption,
-            "heads": list(made.heads),
-            "rows": list(made.rows),
-            "hidden": [i for i, head in enumerate(made.heads) if head in step.hidden],
+            "caption": computed.caption,
+            "heads": list(computed.heads),
+            "rows": list(computed.rows),
+            "hidden": [i for i, head in enumerate(computed.heads) if head in step.hidden],
         },
         "question": _question(step),
         "open": step.opening and _opening(step.opening),
@@ -102,7 +102,7 @@ def _page(step: Step) -> Record:
 
 
 def _given_world(step: Step) -> Record:
-    """The language and the tokens of a step, for a reader to have before their eyes."""
+    """The language and the tokens of a step."""
     world = step.world
     return {
         "text": world.text.rstrip(),
@@ -115,8 +115,8 @@ def _given_world(step: Step) -> Record:
 def _question(step: Step) -> Record | None:
     if step.question is None:
         return None
-    asked = question(step.question, step.world)
-    return {"ask": step.question.ask, "form": asked.form, "options": list(asked.options)}
+    found = question(step.question, step.world)
+    return {"ask": step.question.ask, "form": found.form, "options": list(found.options)}
 
 
 def _opening(opening: Opening) -> Record:
@@ -124,7 +124,7 @@ def _opening(opening: Opening) -> Record:
         "text": opening.text if opening.notation == "regex" else opening.text.strip() + "\n",
         "notation": opening.notation,
         "start": opening.start,
-        # an example is opened as the gallery has it
+        # an example opens with the gallery's style
         "style": "" if opening.example else STYLES.get(Notation(opening.notation), ""),
         "prompt": opening.prompt,
         "tab": opening.tab,
@@ -134,7 +134,7 @@ def _opening(opening: Opening) -> Record:
 
 
 def lesson_figure(handlers: Handlers, sent: _Sent) -> Record:
-    """A step's film, of what the lesson names or of what a reader typed or took."""
+    """A step's film, for the lesson's input or for the reader's."""
     try:
         step = _step(sent)
         if step.figure is None:
@@ -156,14 +156,14 @@ def _step(sent: _Sent) -> Step:
 
 
 def _given(sent: _Sent) -> Given:
-    """What a reader handed in: a text, token numbers, or nothing."""
+    """The reader's input: a text, token ids, or nothing."""
     given = sent.get("given")
     if given is None:
         return None
     if isinstance(given, str):
-        return text_in({"text": given}, "text", LONGEST_READ)
+        return text_in({"text": given}, "text", MAX_INPUT)
     if isinstance(given, list) and all(type(i) is int for i in given):
-        return tuple(given[:LONGEST_READ])
+        return tuple(given[:MAX_INPUT])
     raise LessonError("expected a text or tokens")
 
 
@@ -204,7 +204,7 @@ def _frame(frame: Frame) -> Record:
 
 
 def _view(view: View) -> Record:
-    """What is lit, and what is there, by the ids of the picture's elements."""
+    """What is highlighted and what is visible, by the ids of the picture's elements."""
     return {
         "lit": [f"state-{node}" for node in view.lit],
         "arcs": [f"edge-{number}" for number in view.arcs],
@@ -219,7 +219,7 @@ def _view(view: View) -> Record:
 
 
 def _graph(graph: Graph, direction: Direction) -> Record:
-    """A graph as ``wb.graph`` takes it."""
+    """A graph as the script ``wb.graph`` expects it."""
     return {
         "name": graph.name,
         "svg": renderer().draw(graph, direction),
@@ -238,7 +238,7 @@ def _graph(graph: Graph, direction: Direction) -> Record:
 
 
 def lesson_why(handlers: Handlers, sent: _Sent) -> Record:
-    """Why a token is forbidden after those a reader took: the record of the page's own ``why``."""
+    """Why a token is forbidden after the reader's tokens: the record of ``explain_view.why``."""
     try:
         world, given, token_id = _step(sent).world, _given(sent), sent.get("token")
         known = world.vocabulary.tokens
@@ -260,7 +260,7 @@ def lesson_why(handlers: Handlers, sent: _Sent) -> Record:
 
 
 def lesson_answer(handlers: Handlers, sent: _Sent) -> Record:
-    """What the engine says to an answer."""
+    """The engine's reply to an answer."""
     try:
         step = _step(sent)
         if step.question is None:
@@ -275,7 +275,7 @@ def lesson_answer(handlers: Handlers, sent: _Sent) -> Record:
 def _answer(sent: _Sent) -> Answer:
     answer = sent.get("answer")
     if isinstance(answer, str):
-        return text_in({"answer": answer}, "answer", LONGEST)
+        return text_in({"answer": answer}, "answer", MAX_ANSWER_CHARACTERS)
     if isinstance(answer, list) and all(type(i) is int for i in answer):
         return answer
     raise LessonError("expected an answer")

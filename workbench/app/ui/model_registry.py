@@ -1,4 +1,4 @@
-"""The language models of a page, loaded in the background."""
+"""The language models of a page, loaded in background threads."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from workbench.vocabulary.vocabulary import Vocabulary
 #: The name of the model that comes with the package.
 BUILTIN = "builtin"
 
-#: The name of a model that has learnt nothing, for tests and for looking at the page.
+#: The name of a model without training, for tests and demonstrations of the page.
 TOY = "toy"
 
 
 @dataclass(frozen=True, slots=True)
 class ModelState:
-    """What the header says of the model."""
+    """The state of a model as the header shows it."""
 
     #: ``loading``, ``ready`` or ``failed``.
     state: str
     text: str
-    #: Said on hover: why it failed and what to do.
+    #: The tooltip: the model's name, or why it failed and what to do.
     title: str = ""
 
 
 class ModelRoom:
-    """Loads a model once, off the main thread; callers wait in ``model``.
+    """Loads a model once, in a background thread; callers wait in ``model``.
 
-    The vocabulary comes first and by itself: pictures need it and torch takes seconds.
+    The vocabulary is available separately and earlier: pictures need it, and torch takes seconds.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class ModelRoom:
         self._error: WorkbenchError | None = None
 
     def start(self) -> None:
-        """Begin to load, unless loading has begun; returns immediately."""
+        """Begin loading, unless it has begun; returns immediately."""
         with self._started:
             if self._running:
                 return
@@ -67,14 +67,14 @@ class ModelRoom:
         except WorkbenchError as error:
             self._error = error
         except Exception as error:
-            # whatever a third party's loader raises must reach the page, or it would wait for ever
+            # any error of a third party's loader must reach the page, which would wait forever
             self._error = ModelError(f"the model cannot be loaded: {error}")
         finally:
             self._done.set()
 
     @property
     def is_loaded(self) -> bool:
-        """Whether loading is over, well or badly."""
+        """Whether loading has ended, successfully or not."""
         return self._done.is_set()
 
     def model(self) -> LanguageModel:
@@ -90,7 +90,7 @@ class ModelRoom:
         return self._model
 
     def vocabulary(self) -> Vocabulary:
-        """Its tokens, without waiting for its weights.
+        """The model's tokens, without waiting for its weights.
 
         Raises: VocabularyError.
         """
@@ -99,7 +99,7 @@ class ModelRoom:
         return self._load_vocabulary(BUILTIN if self.name == TOY else self.name)
 
     def state(self) -> ModelState:
-        """What to say of it now."""
+        """The current state for the header."""
         title = "Embedded model" if self.name == BUILTIN else self.name.rstrip("/").split("/")[-1]
         if self._error is not None:
             return ModelState("failed", f"{title} · not available", str(self._error))
@@ -123,16 +123,16 @@ def load_model(name: str) -> LanguageModel:
     return builtin_model() if name == BUILTIN else TransformersModel(name)
 
 
-#: Models opened from the page that are kept; the one unused for longest is let go.
-_MOST_OPENED = 2
+#: Models opened from the page that are kept; the least recently used one is dropped.
+_MAX_OPENED = 2
 
 
 class ModelRooms:
-    """One room a model: those the page was started with, and those its visitors open.
+    """One ``ModelRoom`` for each model that the page was started with or a visitor opened.
 
-    Safe to share between threads. Only a page that serves its own machine may open more
-    models than it was started with (``may_open``): a stranger must not make it read a
-    directory or download anything.
+    Safe to share between threads. Only a page that is reachable from its own machine alone may open
+    further models (``may_open``): a remote visitor must not make it read a directory or download
+    anything.
     """
 
     def __init__(
@@ -151,9 +151,9 @@ class ModelRooms:
         self._lock = threading.Lock()
 
     def get(self, name: str = "") -> ModelRoom:
-        """The room of a model by the name the page knows it by; the first for no name.
+        """The room of a model by its name on the page; the first one for no name.
 
-        Raises: ModelError for one that is not offered here.
+        Raises: ModelError for a model that is not offered.
         """
         if not name:
             return self.first
@@ -167,7 +167,7 @@ class ModelRooms:
         with self._lock:
             if name not in self._opened:
                 self._opened[name] = self._make(name)
-                while len(self._opened) > _MOST_OPENED:
+                while len(self._opened) > _MAX_OPENED:
                     self._opened.popitem(last=False)
             self._opened.move_to_end(name)
             return self._opened[name]
@@ -180,7 +180,7 @@ class ModelRooms:
 
 
 def _key(room: ModelRoom, before: Sequence[ModelRoom]) -> str:
-    """What the page calls a model: never a path of this machine."""
+    """A model's name on the page: never a path of this machine."""
     short = room.name.rstrip("/").split("/")[-1]
     same = sum(other.name.rstrip("/").split("/")[-1] == short for other in before)
     return f"{short}-{same + 1}" if same else short

@@ -1,9 +1,10 @@
 """Guesses the notation of a text, and finds a JSON Schema inside a tool description.
 
-A guess from signs, for a hint alone: nothing is read in another notation than the chosen one.
+The guess uses regular expressions and only produces a hint: a text is always parsed in the chosen
+notation.
 
-Tools of chat models are described by objects that hold a schema and a name; pasted as a whole
-such an object is no schema, or one that requires nothing.
+Tools of chat models are described by objects that contain a schema and a name. Such an object as a
+whole is not a schema, or one that requires nothing.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from workbench.grammar.notations import Notation
 from workbench.schema.schema_reader import Document, Node
 from workbench.syntax.regex.parser import parse_regex
 
-#: A rule begins: in a regex such colons are letters, which is rarely intended.
+#: The beginning of a rule; in a regex such colons would be literal, which is rarely intended.
 _RULE = re.compile(r"^[ \t]*[A-Za-z_][\w.-]*(?:\[[^\]\n]*\])?[ \t]*::=", re.MULTILINE)
 
-#: A rule of Lark's with something only a grammar has, or a statement.
+#: A rule of Lark with a part that only a grammar has, or a statement.
 _LARK = re.compile(
     r"""^[ \t]*(?: \??start[ \t]*:\s*[^\s:=]
                 | [!?]{0,2}[A-Za-z_][\w-]*(?:\{[^}\n]*\})?(?:\[[^\]\n]*\])?(?:::_)?(?:\.-?\d+)?
@@ -32,18 +33,18 @@ _LARK = re.compile(
 _JSON = re.compile(r'\s*(?:\{\s*(?:"(?:[^"\\\n]|\\.)*"\s*:|\}\s*\Z))')
 _PYTHON = re.compile(r"^(?:@(?:dataclasses\.)?dataclass\b|class\s+\w+.*:)", re.MULTILINE)
 
-#: Strings, whatever their notation, and comments of lines: signs inside them say nothing.
+#: Strings of all notations, and line comments: their contents are ignored.
 _STRINGS = re.compile(r"""#\w*(?=['"])|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*\"""")
 _COMMENTS = re.compile(r"#(?!\w*['\"])[^\n]*")
 
-#: Only KBNF ends a rule so, or quotes so; only GBNF has classes, counts and such names.
+#: Ends of rules and quotes of KBNF only; classes, counts and names of GBNF only.
 _KBNF_ONLY = re.compile(r";[ \t]*(?:$|\(\*)|#\w*['\"]|\(\*|'", re.MULTILINE)
 _GBNF_ONLY = re.compile(r"\[\^?[^\]\n]|\{\s*\d|^[ \t]*root[ \t]*::=|\w-\w*[ \t]*::=", re.MULTILINE)
 
-#: Outside strings a grammar has no use for these.
+#: Not used in grammars outside strings.
 _REGEX_ONLY = re.compile(r"[\\.^$]|\[[^\]\s]-|\{\d+,?\d*\}|\(\?")
 
-#: Both have these; without any string they are rather a regex's.
+#: In both; a text without any string is more likely a regex.
 _EITHER = re.compile(r"[\[\](){}|*+?]")
 
 #: The beginning of an incomplete text; KBNF takes a bare ``=`` too, and comments.
@@ -57,7 +58,7 @@ _BEGUN = {
 
 
 def looks_like(text: str) -> tuple[Notation, ...]:
-    """The notations whose signs a text has, the likeliest first; a regex has no such signs."""
+    """The notations a text looks like, the likeliest first; nothing marks a regex."""
     if _JSON.match(text):
         return (Notation.JSON_SCHEMA,)
     if _PYTHON.search(text):
@@ -68,18 +69,18 @@ def looks_like(text: str) -> tuple[Notation, ...]:
 
 
 def _rules_of(text: str) -> tuple[Notation, ...]:
-    """KBNF or GBNF, which begin their rules alike; both where no sign decides."""
-    bare = _COMMENTS.sub("", _STRINGS.sub(_hollow, text))
+    """KBNF or GBNF, which begin their rules equally; both if nothing distinguishes them."""
+    bare = _COMMENTS.sub("", _STRINGS.sub(_without_content, text))
     if _KBNF_ONLY.search(bare):
         return (Notation.KBNF,)
-    # a rule of KBNF that another follows has ended
+    # in KBNF a rule ends with a semicolon before the next one
     if _GBNF_ONLY.search(bare) or len(_RULE.findall(bare)) > 1:
         return (Notation.GBNF,)
     return Notation.KBNF, Notation.GBNF
 
 
-def _hollow(string: re.Match[str]) -> str:
-    """A string without what it holds."""
+def _without_content(string: re.Match[str]) -> str:
+    """A string without its content."""
     text = string[0]
     return text if text[0] == "#" else text[0] * 2
 
@@ -101,8 +102,8 @@ def other_notation(text: str, chosen: Notation) -> Notation | None:
     return Notation.REGEX
 
 
-#: What holds the schema, from the outside in; the object of the last step has a name.
-_WAYS = (
+#: Keys from the outermost object to the schema; the object around the schema has a name.
+_SCHEMA_PATHS = (
     ("function", "parameters"),
     ("json_schema", "schema"),
     ("parameters",),
@@ -111,31 +112,33 @@ _WAYS = (
     ("schema",),
 )
 
-#: Who has one of these is a schema itself.
-_OWN = frozenset({"properties", "$ref", "$defs", "anyOf", "oneOf", "allOf", "enum", "items"})
+#: An object with one of these keys is a schema.
+_SCHEMA_KEYWORDS = frozenset(
+    {"properties", "$ref", "$defs", "anyOf", "oneOf", "allOf", "enum", "items"}
+)
 
 
 def schema_inside(text: str) -> Record | None:
-    """Where the schema is in the description of a tool, and its text; None for anything else."""
+    """The pointer and text of the schema in a tool description; None for other texts."""
     try:
         node = Document(Source(text, "schema")).root
     except WorkbenchError:
         return None
     if node.items is not None and len(node.items) == 1:
         node = node.items[0]
-    found = next(filter(None, (_along(node, way) for way in _WAYS)), None)
+    found = next(filter(None, (_along(node, path) for path in _SCHEMA_PATHS)), None)
     if found is None:
         return None
     first, line_break, rest = text[found.start : found.end].partition("\n")
     return {"pointer": found.pointer, "text": first + line_break + dedent(rest)}
 
 
-def _along(node: Node, way: tuple[str, ...]) -> Node | None:
+def _along(node: Node, path: tuple[str, ...]) -> Node | None:
     holder = node
-    for step in way:
-        if node.members is None or node.members.keys() & _OWN:
+    for key in path:
+        if node.members is None or node.members.keys() & _SCHEMA_KEYWORDS:
             return None
-        holder, inner = node, node.members.get(step)
+        holder, inner = node, node.members.get(key)
         if inner is None:
             return None
         node = inner

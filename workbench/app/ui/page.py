@@ -1,4 +1,4 @@
-"""The page as Gradio components: our own skeletons, style and scripts around Gradio's transport."""
+"""The page as Gradio components: static skeletons, scripts and style over Gradio's transport."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _Answer = dict[str, Any] | str
 _Question = Callable[[Handlers, _Sent], _Answer]
 _Lines = Callable[[Handlers, _Sent], Iterator[str]]
 
-#: What each part may ask, by the name its script calls: ``server.check_texts({…})``.
+#: The requests of each part, by the name its script calls: ``server.check_texts({…})``.
 QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
     "header": {
         "model_state": lambda handlers, _: handlers.model_state(),
@@ -83,32 +83,32 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
     },
 }
 
-#: A component's script: hands itself to the page's own, names the events Gradio must know.
+#: A component's script: passes itself to the page's script; the comment names Gradio's event.
 _ON_LOAD = """
 wb.mount("%s", { element, trigger, props, watch, server: %s }); /* event: "run" */
 """
 
 
 def part(handlers: Handlers, name: str, value: str = "") -> gr.HTML:
-    """One of the page's parts: a static skeleton that a script of ours brings to life.
+    """A part of the page: a static skeleton, filled by its script.
 
-    Nothing a person or a model wrote is ever put into the template: Gradio would evaluate
-    ``${…}`` and ``{{…}}`` in it. It travels as ``value`` and enters through textContent.
+    Text of users and models is never put into the template, because Gradio would evaluate ``${…}``
+    and ``{{…}}`` in it. It is passed as ``value`` and enters the page through textContent.
     """
-    asked = QUESTIONS.get(name, {})
+    questions = QUESTIONS.get(name, {})
     return gr.HTML(
         value,
         html_template=(Path(STATIC) / f"{name}.html").read_text("utf-8"),
-        js_on_load=_ON_LOAD % (name, "server" if asked else "null"),
+        js_on_load=_ON_LOAD % (name, "server" if questions else "null"),
         apply_default_css=False,
         elem_id=f"wb-{name}",
         head=head(),
-        server_functions=[_named(handlers, *each) for each in asked.items()],
+        server_functions=[_named(handlers, *each) for each in questions.items()],
     )
 
 
 def _named(handlers: Handlers, name: str, question: _Question) -> Callable[[_Sent], _Answer]:
-    """A question as Gradio wants it: a function of what was sent, called by its name."""
+    """A request as a function for Gradio, which calls it by its ``__name__``."""
 
     def ask(sent: _Sent) -> _Answer:
         try:
@@ -142,18 +142,18 @@ def build(handlers: Handlers) -> gr.Blocks:
         part(handlers, "learn")
         side_by_side = part(handlers, "compare")
         part(handlers, "footer", encoded(release()))
-        for asked, lines, over in (
+        for component, lines, over in (
             (run, run_lines, "run over"),
             (side_by_side, compare_view.compare_lines, "compare over"),
         ):
-            running = asked.run(
+            running = component.run(
                 stream(lines),
                 None,
-                asked,
+                component,
                 concurrency_id="model",
                 concurrency_limit=1,
-                # Gradio's own cancelling was tried: it is slow to let go, and a run asked for
-                # meanwhile was dropped or ended with the old one; a run is stopped by its name
+                # Gradio's ``cancels`` was tried: it ends a run slowly, and a run requested then was
+                # dropped or ended with the old one. A run is stopped by its name instead.
                 trigger_mode="multiple",
                 show_progress="hidden",
                 api_visibility="private",

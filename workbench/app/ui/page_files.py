@@ -11,7 +11,7 @@ from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.records import Record
 from workbench.base.resources import STATIC
 
-#: Where the page's own files are served, relative to its address.
+#: The path at which the page's files are served.
 FILES = "wb"
 
 SHEETS = (
@@ -19,7 +19,7 @@ SHEETS = (
     "takeaway.css", "learn.css", "compare.css",
 )  # fmt: skip
 
-#: In the order they need each other.
+#: In the order of their dependencies.
 SCRIPTS = (
     "core.js", "notations.js", "drafts.js", "share.js", "yours.js", "export.js", "paint.js",
     "names.js", "editor.js", "why.js",
@@ -36,15 +36,15 @@ SCRIPTS = (
 
 
 def sheet() -> str:
-    """All sheets as one."""
+    """All style sheets as one text."""
     return _joined(SHEETS)
 
 
 def script() -> str:
-    """All scripts as one, in their order.
+    """All scripts as one text, in their order.
 
-    One file because scripts that a page adds to itself run as they arrive: files of their
-    own ran in any order (seen in Firefox), and fifty requests are slow where the server is far.
+    One file, because scripts that a page adds to itself run as they arrive: separate files ran in
+    any order in Firefox, and fifty requests to a distant server are slow.
     """
     return '"use strict";\n' + _joined(SCRIPTS)
 
@@ -55,9 +55,9 @@ def _joined(names: tuple[str, ...]) -> str:
 
 @cache
 def head() -> str:
-    """What goes into the page's head: the sheet and the script.
+    """The HTML for the page's head: style sheet and script.
 
-    They are named by their content, so that a browser never keeps those of another version.
+    Their addresses contain a hash of the content, so that a browser never uses old versions.
     """
     return (
         f'<link rel="stylesheet" href="{FILES}/page.css?{digest(sheet())}">'
@@ -66,13 +66,13 @@ def head() -> str:
 
 
 def digest(text: str) -> str:
-    """A name for exactly this text."""
+    """A short hash of a text."""
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 _OWN = "grammar-workbench"
 
-#: Labels under which a project's metadata names its source repository, the best first.
+#: Labels of the source repository in a project's metadata, preferred ones first.
 _SOURCE_LABELS = ("source", "source code", "repository", "homepage")
 
 #: The packages the page depends on, by their names in the package index.
@@ -96,9 +96,9 @@ def about(handlers: Handlers, _: Record) -> Record:
 
 
 def release() -> Record:
-    """The version, and the address of the source as the installed metadata declares it.
+    """The version and the source's address, from the metadata of the installed package.
 
-    Both are empty where the package is not installed; the address also where none is declared.
+    Both are empty if the package is not installed; the address also if none is declared.
     """
     try:
         declared = metadata(_OWN)

@@ -1,4 +1,4 @@
-"""Records of pictures: a machine, and the part and level that are shown."""
+"""Records of pictures and tables: a machine, and the part and level of it that are shown."""
 
 from __future__ import annotations
 
@@ -35,36 +35,36 @@ from workbench.drawing.views import (
 #: The tab that lists a machine instead of drawing it.
 TABLE = "table"
 
-#: Rows of a table sent to the page, and states of a machine of which only a part is made.
-MOST_ROWS = 2_000
-_LISTED_STATES = 120
+#: Rows of a table sent to the page, and states listed of a machine that is built in part.
+MAX_ROWS = 2_000
+_MAX_LISTED_STATES = 120
 
-#: The tab on which the tokens of the current state lie over its machine.
+#: The tab that shows the tokens of the current state over the machine.
 TOGETHER = "together"
 
-#: States up to which the machine over tokens is drawn whole, where that is legible.
-_WHOLE = 14
+#: The most states of a machine over tokens that is drawn whole, if that is legible.
+_MAX_WHOLE_STATES = 14
 
-#: The most states a reader can ask for, and the sizes a box can have, in pixels.
-_MOST_SHOWN = 120
+#: The most states a reader can request, and the bounds of a box, in pixels.
+_MAX_SHOWN_STATES = 120
 _SMALLEST_BOX, _LARGEST_BOX = 120.0, 4000.0
 
-#: The box of a reader who does not say how large it is.
-_USUAL = Box(760.0, 460.0)
+#: The box of a request without a size.
+_DEFAULT_BOX = Box(760.0, 460.0)
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """How a reader looks at a machine."""
+    """The settings of a picture that a reader can change."""
 
     #: The current state, empty for the initial one.
     centre: str = ""
-    #: The text that has been read, as far as it is known.
+    #: The text read so far; None if unknown.
     so_far: bytes | None = None
-    box: Box = _USUAL
-    #: About how many states are shown; 0 for as many as suit the machine.
+    box: Box = _DEFAULT_BOX
+    #: The approximate number of states shown; 0 lets the layout choose.
     size: int = 0
-    #: Whether chains are folded; None where that depends on what fits.
+    #: Whether chains are folded; None lets the layout choose.
     chains: bool | None = None
     level: Level = Level.STATES
     #: Whether the tokens of the current state are drawn over a whole machine.
@@ -72,9 +72,9 @@ class View:
 
     @staticmethod
     def of(sent: Record) -> View:
-        """What a browser asks for.
+        """The view in a request.
 
-        Raises: WorkbenchError where a field is none of these.
+        Raises: WorkbenchError where a field has the wrong type.
         """
         chains = sent.get("chains")
         wanted = text_in(sent, "level", 12)
@@ -83,7 +83,7 @@ class View:
             text_in(sent, "centre", 40),
             bytes_in(so_far) if isinstance(so_far, str) else None,
             box_of(sent),
-            int(number_in(sent, "size", 0, 0, _MOST_SHOWN)),
+            int(number_in(sent, "size", 0, 0, _MAX_SHOWN_STATES)),
             chains if isinstance(chains, bool) else None,
             Level(wanted) if wanted in list(Level) else Level.STATES,
             text_in(sent, "tab", 40) == TOGETHER,
@@ -91,22 +91,22 @@ class View:
 
 
 def box_of(sent: Record) -> Box:
-    """The room the browser has for a picture.
+    """The size of the browser's box for a picture.
 
-    Raises: WorkbenchError where it is no number.
+    Raises: WorkbenchError where it is not a number.
     """
     sides = (
         number_in(sent, name, usual, 0, 10_000)
-        for name, usual in zip(("width", "height"), _USUAL, strict=True)
+        for name, usual in zip(("width", "height"), _DEFAULT_BOX, strict=True)
     )
     return Box(*(min(max(side, _SMALLEST_BOX), _LARGEST_BOX) for side in sides))
 
 
 def picture(drawn: Drawn, under: Drawn, machine: Machine, view: View, *, own: bool) -> Record:
-    """A machine, or the part of it around a state, as SVG with what can be asked of it.
+    """A machine, or the part of it around a state, as SVG with the data of states and edges.
 
-    ``under`` is the machine over characters, or the rules, below a machine over tokens. ``own``
-    says that it is drawn over tokens which are not the model's.
+    ``under`` is the machine over characters, or the rules, below a machine over tokens. ``own`` is
+    true if its tokens are not the model's.
 
     Raises: LimitError where no layout ends in time.
     """
@@ -148,8 +148,8 @@ def picture(drawn: Drawn, under: Drawn, machine: Machine, view: View, *, own: bo
 
 
 def _tokens(drawn: Drawn, under: Drawn, view: View) -> tuple[Drawing, Record]:
-    """The machine over tokens: whole where that is legible, else the edges of one state."""
-    if not view.over and 0 < drawn.parts.states <= _WHOLE:
+    """The machine over tokens: whole if that is legible, else the edges of one state."""
+    if not view.over and 0 < drawn.parts.states <= _MAX_WHOLE_STATES:
         whole = _whole(drawn, view)
         if whole is not None:
             return whole, {}
@@ -159,32 +159,35 @@ def _tokens(drawn: Drawn, under: Drawn, view: View) -> tuple[Drawing, Record]:
         state = under.names.get(state, state)
         edges = [replace(edge, target=under.names.get(edge.target, edge.target)) for edge in edges]
     width, height = view.box.width - 16, view.box.height - 12
-    made = None
+    drawn_tokens = None
     for graph in _base(under, state, {edge.target for edge in edges}):
         here = shown_at(graph, state) or state
-        made = over_lanes(graph, edges, here, width, height)
-        if made is not None:
+        drawn_tokens = over_lanes(graph, edges, here, width, height)
+        if drawn_tokens is not None:
             break
     else:
-        made = fan(graph, edges, here, width, height)
+        drawn_tokens = fan(graph, edges, here, width, height)
     opening = Opening(
-        -(view.box.width - made.width) / 2, -(view.box.height - made.height) / 2, 1.0, made.height
+        -(view.box.width - drawn_tokens.width) / 2,
+        -(view.box.height - drawn_tokens.height) / 2,
+        1.0,
+        drawn_tokens.height,
     )
     count = sum(edge.count for edge in edges)
-    told = f"{count_of(count, 'token')} may follow"
-    if not edges and not any(n.id == here and "final" in n.kinds for n in made.graph.nodes):
-        told = "no token ends in this state"
-    drawing = Drawing(made.graph, made.svg, opening, note=made.note)
+    note = f"{count_of(count, 'token')} may follow"
+    if not edges and not any(n.id == here and "final" in n.kinds for n in drawn_tokens.graph.nodes):
+        note = "no token ends in this state"
+    drawing = Drawing(drawn_tokens.graph, drawn_tokens.svg, opening, note=drawn_tokens.note)
     return drawing, {
-        "count": told,
+        "count": note,
         "centre": state,
         "partial": True,
         "current": state,
         "names": dict(under.names),
-        "parts": {str(edge): list(numbers) for edge, numbers in made.parts.items()},
+        "parts": {str(edge): list(numbers) for edge, numbers in drawn_tokens.parts.items()},
         "landings": {
             str(edge): [under.names.get(end, end) for end in _ends(leaving, numbers)]
-            for edge, numbers in made.parts.items()
+            for edge, numbers in drawn_tokens.parts.items()
         },
     }
 
@@ -202,7 +205,7 @@ def _first_states(drawn: Drawn, machine: Machine) -> dict[str, str]:
 
 
 def _folded(graph: Graph) -> list[str]:
-    """The states inside chains; where the run is in one of them, the chain is drawn apart."""
+    """The states inside folded chains; the page requests the chain unfolded if a run is in it."""
     return [
         step.target
         for edge in graph.edges
@@ -213,7 +216,7 @@ def _folded(graph: Graph) -> list[str]:
 
 
 def _whole(drawn: Drawn, view: View) -> Drawing | None:
-    """The whole machine over tokens, where that is legible."""
+    """The whole machine over tokens; None if it is not legible."""
     try:
         graph = merge_parallel(drawn.graph)
     except LimitError:
@@ -225,17 +228,17 @@ def _whole(drawn: Drawn, view: View) -> Drawing | None:
 
 
 def _base(under: Drawn, state: str, landings: set[str]) -> Iterator[Graph]:
-    """The machines that may lie below the token edges, the fullest first."""
+    """The graphs that may be drawn below the token edges, the most detailed first."""
     if under.followed is PicturedMachine.RULES:
         yield lanes_of(under.graph, state)
         return
-    part = under.parts.around(state, _MOST_SHOWN)
+    part = under.parts.around(state, _MAX_SHOWN_STATES)
     plain = merge_parallel(part)
     keep = {state, *landings}
-    if len(plain.nodes) <= 2 * _WHOLE:
+    if len(plain.nodes) <= 2 * _MAX_WHOLE_STATES:
         yield plain
     small = collapse_chains(fold_counts(part), keep=keep)
-    if len(small.nodes) < len(plain.nodes) or len(plain.nodes) > 2 * _WHOLE:
+    if len(small.nodes) < len(plain.nodes) or len(plain.nodes) > 2 * _MAX_WHOLE_STATES:
         yield small
     near = keep & {node.id for node in small.nodes} | {state}
     yield nearest(small, state, max(8, len(near) + 2)) if state in small.where else small
@@ -244,7 +247,7 @@ def _base(under: Drawn, state: str, landings: set[str]) -> Iterator[Graph]:
 def leaving_edges(drawn: Drawn, centre: str, so_far: bytes | None) -> Leaving:
     """The token edges of the current state.
 
-    Raises: WorkbenchError where no accepted text begins so.
+    Raises: WorkbenchError where no accepted text begins with ``so_far``.
     """
     if isinstance(drawn.parts, RuleTokens):
         found = drawn.parts.after(so_far or b"", centre)
@@ -261,10 +264,10 @@ def leaving_edges(drawn: Drawn, centre: str, so_far: bytes | None) -> Leaving:
 
 
 def _shown(graph: Graph, total: int) -> str:
-    """How much of the machine is in the picture."""
+    """The note on how much of the machine is in the picture."""
     shown = len(graph.states)
     if not total:
-        return f"{shown:,} states of too many to make them all"
+        return f"{shown:,} states of too many to build them all"
     if shown >= total:
         return count_of(total, "state")
     folded = len(graph.where) - len(graph.nodes)
@@ -295,29 +298,29 @@ def _edge(edge: Edge) -> Record:
         "pushes": list(edge.pushes),
         "mark": edge.mark,
         "detail": edge.detail,
-        #: States folded into it, in the order they are passed.
+        #: States folded into the edge, in their order.
         "inside": list(edge.inside) if edge.chains else [],
     }
 
 
 def table(drawn: Drawn, centre: str = "") -> Record:
-    """A machine as rows; of one that is only made in part, the part around a state."""
-    graph = drawn.parts.around(drawn.names.get(centre, centre), _LISTED_STATES)
-    rows = list(islice(_rows(graph), MOST_ROWS))
-    told = max(drawn.parts.states, len(graph.states))
-    count = f"{told:,} states, {len(graph.edges):,} edges"
-    if len(graph.states) < told or not drawn.parts.states:
+    """A machine as rows; of a machine built in part, the part around a state."""
+    graph = drawn.parts.around(drawn.names.get(centre, centre), _MAX_LISTED_STATES)
+    rows = list(islice(_rows(graph), MAX_ROWS))
+    states = max(drawn.parts.states, len(graph.states))
+    count = f"{states:,} states, {len(graph.edges):,} edges"
+    if len(graph.states) < states or not drawn.parts.states:
         total = f"{drawn.parts.states:,}" if drawn.parts.states else "too many"
         count = f"showing {len(graph.states):,} of {total} states"
-    elif len(graph.edges) > MOST_ROWS:
-        count = f"showing {MOST_ROWS:,} of {len(graph.edges):,} edges"
+    elif len(graph.edges) > MAX_ROWS:
+        count = f"showing {MAX_ROWS:,} of {len(graph.edges):,} edges"
     ruled = bool(graph.clusters)
     return {
         "ok": True,
         "heads": ["state", *(["rule"] if ruled else []), "reads", "goes to"],
         "rows": rows,
         "count": count,
-        "partial": len(graph.states) < told or not drawn.parts.states,
+        "partial": len(graph.states) < states or not drawn.parts.states,
         "note": graph.note,
         "where": {},
         "follow": None if drawn.followed is None else str(drawn.followed),
@@ -329,12 +332,12 @@ def table(drawn: Drawn, centre: str = "") -> Record:
 
 
 def table_of(compiled: Compiled) -> Machine:
-    """The machine that is listed where nobody says which."""
+    """The machine that is listed by default."""
     return Machine.RULES if compiled.missing(Machine.CHARACTERS) else Machine.CHARACTERS
 
 
 def _rows(graph: Graph) -> Iterator[list[str]]:
-    """State by state: its id and that of the next, its name with marks, what it reads, where to."""
+    """One row for each edge: ids of source and target, source, rule if any, label, target."""
     nodes = {node.id: node for node in graph.nodes}
     leaving: dict[str, list[Edge]] = {node.id: [] for node in graph.nodes}
     for edge in graph.edges:
@@ -345,14 +348,14 @@ def _rows(graph: Graph) -> Iterator[list[str]]:
         rule = [node.cluster] if ruled else []
         for edge in leaving[node.id]:
             target = nodes[edge.target]
-            reads = "  ".join(edge.labels).replace("\n", " ") or _silent(edge)
+            reads = "  ".join(edge.labels).replace("\n", " ") or _unlabelled(edge)
             yield [node.id, target.id, name, *rule, reads, target.label or target.id]
         if not leaving[node.id]:
             reads = "not in this part" if "more" in node.kinds else "nothing"
             yield [node.id, "", name, *rule, reads, ""]
 
 
-def _silent(edge: Edge) -> str:
+def _unlabelled(edge: Edge) -> str:
     return "calls" if edge.target.startswith("call-") else "ε"
 
 
@@ -361,5 +364,5 @@ def _marks(node: Node) -> str:
 
 
 def sentence(error: WorkbenchError) -> str:
-    """An error in one line, for where a picture would stand."""
+    """An error in one line, shown in the place of a picture."""
     return f"{error.message} — {error.hint}" if error.hint else error.message

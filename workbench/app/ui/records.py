@@ -15,7 +15,7 @@ from workbench.decoding.retokenize import ImproperToken
 from workbench.decoding.trace import Candidate, Step, StopReason, Trace
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
-#: What travels to the page: strings, numbers, lists and objects of them.
+#: A record for the page: a JSON object.
 Record = dict[str, Any]
 
 #: Why a run ended, in words.
@@ -31,7 +31,7 @@ _BITS = 1 / math.log(2)
 
 
 def token_record(token_id: TokenId, token: bytes | None, vocabulary: Vocabulary) -> Record:
-    """A token as text where it is text by itself, else as hexadecimal bytes."""
+    """A token as text if it is UTF-8, else as hexadecimal bytes."""
     if token_id == vocabulary.end:
         return {"id": token_id, "end": True}
     if token is None:
@@ -44,13 +44,13 @@ def token_record(token_id: TokenId, token: bytes | None, vocabulary: Vocabulary)
 
 
 def step_record(
-    step: Step, place: TracedToken, circle: int | None, vocabulary: Vocabulary
+    step: Step, place: TracedToken, cycle: int | None, vocabulary: Vocabulary
 ) -> Record:
-    """Everything the page shows of one token.
+    """The fields the page shows of one token.
 
-    ``p``, ``s`` and ``rank`` are the model's own, before the mask; ``pm``, ``sm`` and ``rankm``
-    among what the mask allows. ``loop`` names the cycle of the machine the token stays in.
-    Unit: ``s``, ``sm`` (surprisal) and ``m`` (taken by the mask) in bits, null for infinite;
+    ``p``, ``s`` and ``rank`` are the model's, before the mask; ``pm``, ``sm`` and ``rankm`` among
+    the allowed tokens. ``loop`` is the number of the machine's cycle that the token stays in.
+    Unit: ``s``, ``sm`` (surprisal) and ``m`` (removed by the mask) in bits, null for infinite;
           ``ms`` milliseconds.
     """
     return {
@@ -66,8 +66,8 @@ def step_record(
         "rankm": step.masked_rank,
         "cut": step.intervened,
         **_masked(step.mask, step.kept, vocabulary),
-        **_standing(place),
-        "loop": circle,
+        **_position(place),
+        "loop": cycle,
         "ms": {**_times(step.model_ms, step.mask_ms), "advance": round(step.advance_ms, 3)},
         "wanted": [_candidate(candidate, vocabulary) for candidate in step.wanted],
         "may": [_candidate(candidate, vocabulary) for candidate in step.allowed],
@@ -75,20 +75,20 @@ def step_record(
 
 
 def label_record(constraint: Constraint, state: State, token_id: TokenId) -> Record:
-    """The terminal label that reads a token; nothing where it is read as text."""
+    """The terminal label that reads a token; empty if it is read as text."""
     label = constraint.label(state, token_id) if isinstance(constraint, Labelled) else None
     return {} if label is None else {"label": label.name}
 
 
 def turn_record(turn: TokenDistribution, index: int, place: TracedToken, top: int) -> Record:
-    """The same for a token that is not chosen yet, with the fields known before the choice."""
+    """The record of a token that is not chosen yet, with the fields known before the choice."""
     wanted = turn.wanted(top)
     return {
         "k": "turn",
         "i": index,
         "cut": not wanted[0].allowed,
         **_masked(turn.mask, turn.kept, turn.vocabulary),
-        **_standing(place),
+        **_position(place),
         "ms": _times(turn.model_ms, turn.mask_ms),
         "wanted": [_candidate(candidate, turn.vocabulary) for candidate in wanted],
         "may": [_candidate(candidate, turn.vocabulary) for candidate in turn.allowed(top)],
@@ -96,7 +96,7 @@ def turn_record(turn: TokenDistribution, index: int, place: TracedToken, top: in
 
 
 def _masked(mask: TokenMask, kept: float, vocabulary: Vocabulary) -> Record:
-    """What the mask let through."""
+    """The fields of the mask."""
     allowed = len(mask)
     return {
         "m": _finite(-math.log2(kept)) if kept else None,
@@ -107,8 +107,8 @@ def _masked(mask: TokenMask, kept: float, vocabulary: Vocabulary) -> Record:
     }
 
 
-def _standing(place: TracedToken) -> Record:
-    """Where in the machines it is."""
+def _position(place: TracedToken) -> Record:
+    """The position in the machines and in the grammar."""
     return {
         "state": place.state,
         "path": place.path,
@@ -157,13 +157,13 @@ def ended_record(reason: StopReason) -> Record:
 
 
 def full_record() -> Record:
-    """That the model can read no further token: a limit of the model, not of the run."""
+    """The end of a run whose model can read no further token."""
     words = "cut off: the model can read no more tokens"
     return {"k": "stop", "reason": "model full", "words": words, "good": False}
 
 
 def proper_record(found: ImproperToken | None, vocabulary: Vocabulary) -> Record | None:
-    """Where the tokenizer itself would have spelt the text otherwise, and how."""
+    """Where the tokenizer would have written other tokens, and which."""
     if found is None:
         return None
     own = [token_record(i, vocabulary.tokens[i], vocabulary) for i in found.proper]
@@ -179,7 +179,7 @@ def _probability(logprob: float) -> float:
 
 
 def _rounded(value: float) -> float:
-    """Six significant digits are enough to read, and half the bytes."""
+    """Round to six significant digits, which halves the bytes."""
     return float(f"{value:.6g}") if math.isfinite(value) else 0.0
 
 

@@ -1,12 +1,12 @@
 """One HTML page that replays a run, and the recorded runs of the examples.
 
-The file holds the page's own cards, scripts and sheets, so a replay looks and moves as the page
-does; what a card would ask the server is in the file. It loads nothing and sends nothing: its
-content security policy forbids it.
+The file contains the page's cards, scripts and style sheets, so a replay looks and behaves like the
+page; the answers that a card would request from the server are in the file. It loads and sends
+nothing; its content security policy forbids both.
 
 ``python -m workbench.app.ui.replay`` records all examples of the groups in ``GROUPS``, each into
 ``grammars/NAME.trace.ndjson``; with names it records those. Run it again after a change of the
-embedded model, of a grammar or prompt, or of how states are numbered: the tests compare.
+embedded model, of a grammar or prompt, or of the numbering of states; the tests compare the files.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from workbench.drawing.drawable import Machine
 from workbench.grammar.gallery import Gallery
 from workbench.grammar.grammar import Grammar
 
-#: Where the recording goes in the page.
+#: Replaced by the recording in the page.
 MARK = "@@recording@@"
 
-#: Scripts and sheets of cards a replay does not have.
-_NOT_HERE = frozenset(
+#: Scripts and style sheets of cards that a replay does not have.
+_LEFT_OUT = frozenset(
     {
         *("drafts.js", "share.js", "yours.js", "export.js", "models.js", "intro.js"),
         *("names.js", "editor.js", "tests.js", "problems.js", "phases.js", "outline.js"),
@@ -54,26 +54,26 @@ _NOT_HERE = frozenset(
     }
 )
 
-#: The machines whose pictures are in the file besides those of the tokens at each step.
+#: The machines whose pictures are in the file, besides the tokens at each step.
 _MACHINES = (Machine.CHARACTERS, Machine.TOKENS, Machine.STACK, Machine.RULES)
 
-#: Pictures in the file: steps of the run with one of their own, and parts of a large machine.
-MOST_PARTS = 24
+#: Pictures in the file at most, of steps of the run and of parts of a large machine.
+MAX_PICTURES = 24
 
-#: Seconds for all pictures, and for the reasons why tokens are forbidden; the file is made without
-#: what is not ready then.
-_DRAWING, _SECONDS = 10.0, 2.0
+#: Seconds for all pictures, and for the explanations of forbidden tokens; the file is written
+#: without those that are not ready then.
+_PICTURE_SECONDS, _REASON_SECONDS = 10.0, 2.0
 
-#: Tokens of a run that are read.
-_MOST_TOKENS = 2_000
+#: Tokens of a run at most.
+_MAX_TOKENS = 2_000
 
 
 @cache
 def replay_shell() -> str:
-    """The page around a recording, which goes in the place of ``MARK``."""
-    scripts = [name for name in SCRIPTS if name not in _NOT_HERE]
+    """The page around a recording, which replaces ``MARK``."""
+    scripts = [name for name in SCRIPTS if name not in _LEFT_OUT]
     script = "\n".join(_text(name) for name in (*scripts, "replay.js"))
-    style = "\n".join(_text(name) for name in (*SHEETS, "replay.css") if name not in _NOT_HERE)
+    style = "\n".join(_text(name) for name in (*SHEETS, "replay.css") if name not in _LEFT_OUT)
     body = _text("replay.html")
     for part in ("picture", "run"):
         body = body.replace(f"<!--{part}-->", _text(f"{part}.html"))
@@ -98,16 +98,16 @@ def _text(name: str) -> str:
 def replay(about: Record, steps: Sequence[Record], end: Record | None, drawn: Record) -> str:
     """The whole file.
 
-    ``about`` says what the run was made with: text, notation, start, prompt, model and
-    settings, as the ``head`` of its records does. ``drawn`` is what the server gave for it.
+    ``about`` has text, notation, start, prompt, model and settings of the run, as in the ``head``
+    of its records. ``drawn`` is the result of the function ``drawn``.
     """
     recording = {"about": about, "steps": steps, "end": end, **drawn}
     data = json.dumps(recording, ensure_ascii=False, separators=(",", ":"))
-    # in a script element only < can end anything, and JSON has another way to write it
+    # only < can end a script element, and JSON can escape it
     return replay_shell().replace(MARK, data.replace("<", "\\u003c"))
 
 
-#: A token that was taken (None for the end), and those the model wanted in vain.
+#: A taken token (None for the end), and the forbidden tokens the model preferred.
 Taken = tuple[bytes | None, list[bytes | None]]
 
 
@@ -120,11 +120,11 @@ class _Moment:
 
 
 def drawn(handlers: Handlers, sent: Record, taken: Sequence[Taken]) -> Record:
-    """What a page would request while a reader looks at a run.
+    """The answers that a page would request while a reader views a run.
 
-    ``pictures``: for each tab its pictures. Those of the tokens at a step have ``of``: the texts
-    before the steps they belong to, in hexadecimal digits, or the states where the grammar needs
-    no stack. ``reasons``: for each token why what the model wanted there was forbidden.
+    ``pictures``: the pictures of each tab. Those of the tokens at a step have ``of``: the texts
+    before their steps in hexadecimal digits, or the states if the grammar needs no stack.
+    ``reasons``: for each token, why the tokens the model preferred there are forbidden.
 
     Raises: WorkbenchError where the grammar cannot be read.
     """
@@ -132,91 +132,95 @@ def drawn(handlers: Handlers, sent: Record, taken: Sequence[Taken]) -> Record:
     if compiled.grammar is None:
         raise WorkbenchError("the grammar of the run cannot be read", "was it changed since?")
     moments = _moments(compiled, (token for token, _ in taken))
-    until = time.monotonic() + _DRAWING
+    until = time.monotonic() + _PICTURE_SECONDS
     pictures = {TOGETHER: _of_steps(handlers, {**sent, "tab": TOGETHER}, moments, until)}
     for machine in _MACHINES:
-        asked = {**sent, "tab": str(machine), "centre": ""}
-        pictures[str(machine)] = _parts(handlers, asked, moments, until)
+        request = {**sent, "tab": str(machine), "centre": ""}
+        pictures[str(machine)] = _parts(handlers, request, moments, until)
     small_tokens = switch_in(sent, "small_tokens")
     return {
-        "pictures": {tab: made for tab, made in pictures.items() if made},
+        "pictures": {tab: found for tab, found in pictures.items() if found},
         "reasons": list(_reasons(compiled.grammar, taken, small_tokens)),
     }
 
 
 def _moments(compiled: Compiled, tokens: Iterable[bytes | None]) -> list[_Moment]:
-    """The places of a run: one before each token, and its end."""
+    """The moments of a run: one before each token, and one at its end."""
     follower, so_far = compiled.follower(), b""
     found: list[_Moment] = []
     for token in (*tokens, None):
         path = follower.take(token or b"").path
-        states = {kind: str(way[0][0]) for kind, way in path.items() if kind != STACKS and way}
+        states = {
+            kind: str(steps[0][0]) for kind, steps in path.items() if kind != STACKS and steps
+        }
         found.append(_Moment(so_far, states))
         so_far += token or b""
     return found
 
 
 def _reasons(grammar: Grammar, taken: Iterable[Taken], small_tokens: bool) -> Iterator[list[str]]:
-    """For each token why what the model wanted was forbidden, as long as there is time."""
-    until, so_far = time.monotonic() + _SECONDS, b""
+    """For each token why the model's preferred tokens are forbidden; empty when time is up."""
+    until, so_far = time.monotonic() + _REASON_SECONDS, b""
     for token, wanted in taken:
-        told: list[str] = []
+        notes: list[str] = []
         if wanted and time.monotonic() < until:
             with suppress(LimitError):  # too ambiguous to list the states: the run plays without
-                told = reasons(grammar, so_far, wanted, small_tokens=small_tokens)
-        yield told
+                notes = reasons(grammar, so_far, wanted, small_tokens=small_tokens)
+        yield notes
         so_far += token or b""
 
 
 def _of_steps(
-    handlers: Handlers, asked: Record, moments: Sequence[_Moment], until: float
+    handlers: Handlers, request: Record, moments: Sequence[_Moment], until: float
 ) -> list[Record]:
-    """The tokens that may follow at each step, drawn once where two steps look the same."""
-    made: dict[str, Record] = {}
-    nests = bool(handlers.compiled(TextRequest.of(asked)).missing(Machine.CHARACTERS))
+    """The tokens that may follow at each step; one picture for steps that look equal."""
+    pictures: dict[str, Record] = {}
+    nests = bool(handlers.compiled(TextRequest.of(request)).missing(Machine.CHARACTERS))
     for moment in (*moments[-1:], *moments):  # a replay opens at the end of its run
         so_far = moment.so_far.hex()
         state = moment.states.get(PicturedMachine.RULES if nests else PicturedMachine.CHARACTERS)
-        if state is None or any((so_far if nests else state) in one["of"] for one in made.values()):
+        if state is None or any(
+            (so_far if nests else state) in one["of"] for one in pictures.values()
+        ):
             continue
-        if len(made) == MOST_PARTS or time.monotonic() > until:
+        if len(pictures) == MAX_PICTURES or time.monotonic() > until:
             break
-        picture = _draw(handlers, {**asked, "centre": state, "so_far": so_far})
+        picture = _draw(handlers, {**request, "centre": state, "so_far": so_far})
         if picture is not None:
             key = so_far if nests else picture["current"]
-            made.setdefault(json.dumps(picture), {**picture, "of": []})["of"].append(key)
-    return list(made.values())
+            pictures.setdefault(json.dumps(picture), {**picture, "of": []})["of"].append(key)
+    return list(pictures.values())
 
 
 def _parts(
-    handlers: Handlers, asked: Record, moments: Iterable[_Moment], until: float
+    handlers: Handlers, request: Record, moments: Iterable[_Moment], until: float
 ) -> list[Record]:
-    """A machine as the parts the run goes through; none where it belongs to single steps."""
-    first = _draw(handlers, asked)
+    """A machine as the parts the run visits; empty if its pictures belong to single steps."""
+    first = _draw(handlers, request)
     if first is None or "current" in first:
         return []
     parts = [first]
     followed = first["follow"] or ""
     for name in dict.fromkeys(m.states[followed] for m in moments if followed in m.states):
         state = first["names"].get(name, name)
-        if len(parts) == MOST_PARTS or not first["partial"] or time.monotonic() > until:
+        if len(parts) == MAX_PICTURES or not first["partial"] or time.monotonic() > until:
             break
         if not any(state in part["where"] for part in parts):
-            part = _draw(handlers, {**asked, "centre": state})
+            part = _draw(handlers, {**request, "centre": state})
             parts += [part] if part is not None else []
     return parts
 
 
-def _draw(handlers: Handlers, asked: Record) -> Record | None:
-    """A picture without the place at which it opens: the file is read in windows of any size."""
-    picture = handlers.draw(asked)
+def _draw(handlers: Handlers, request: Record) -> Record | None:
+    """A picture without its opening view, which depends on the size of the window."""
+    picture = handlers.draw(request)
     if not picture.get("ok"):
         return None
     return {key: value for key, value in picture.items() if key != "opening"}
 
 
 def taken(steps: Iterable[Mapping[str, Any]]) -> list[Taken]:
-    """The tokens of a run, each with those the model wanted in vain."""
+    """The tokens of a run, each with the forbidden tokens the model preferred."""
     return [
         (_bytes(step["token"]), [_bytes(one) for one in step.get("wanted", ()) if not one["ok"]])
         for step in steps
@@ -230,14 +234,14 @@ def _bytes(token: Mapping[str, Any]) -> bytes | None:
 
 
 def taken_in(sent: object) -> list[Taken]:
-    """The same, as a browser sends it: in hexadecimal digits, null for the end.
+    """The tokens of a run as a browser sends them: in hexadecimal digits, null for the end.
 
-    Raises: WorkbenchError where it is none.
+    Raises: WorkbenchError where the value has another form.
     """
     if not isinstance(sent, list):
         raise WorkbenchError("expected the tokens of a run")
     found: list[Taken] = []
-    for each in sent[:_MOST_TOKENS]:
+    for each in sent[:_MAX_TOKENS]:
         if not isinstance(each, list) or len(each) != 2 or not isinstance(each[1], list):
             raise WorkbenchError("expected the tokens of a run, each with its candidates")
         token, *wanted = (
@@ -250,26 +254,26 @@ def taken_in(sent: object) -> list[Taken]:
 #: Every example of these groups has a recorded run.
 GROUPS = ("Start here", "Classics")
 
-#: Temperature and seed where the usual ones write a text that is too short to be worth reading.
+#: Temperature and seed of examples for which the default ones generate a very short text.
 _SETTINGS = {"anbn": (1.0, 3), "palindrome": (1.5, 31), "arithmetic": (1.0, 42)}
-_USUAL = (0.7, 1)
+_DEFAULT_SETTINGS = (0.7, 1)
 
 
-#: Settings that the head of a recorded run holds.
-_KEPT = ("temperature", "seed", "max_tokens", "small_tokens")
+#: Settings in the head of a recorded run.
+_HEAD_SETTINGS = ("temperature", "seed", "max_tokens", "small_tokens")
 
 
 def recorded_lines(handlers: Handlers, name: str) -> Iterator[str]:
-    """The lines of a run of an example, as the page asks for it.
+    """The lines of a run of an example, as the page requests it.
 
-    Its head holds the settings, so that the page can run it again.
+    Its head contains the settings, so that the page can run it again.
 
     Raises: WorkbenchError for an unknown name, or where the run ends in an error.
     """
     if name not in handlers.gallery:
         raise WorkbenchError(f"there is no example {name!r}", "the gallery lists them")
     example = handlers.gallery[name]
-    temperature, seed = _SETTINGS.get(name, _USUAL)
+    temperature, seed = _SETTINGS.get(name, _DEFAULT_SETTINGS)
     sent = {
         "run": "recorded",
         "text": example.text,
@@ -285,7 +289,7 @@ def recorded_lines(handlers: Handlers, name: str) -> Iterator[str]:
         if record["k"] == "error":
             raise WorkbenchError(f"{name}: {record['message']}", record["hint"])
         if record["k"] == "head":
-            record |= {key: sent[key] for key in _KEPT}
+            record |= {key: sent[key] for key in _HEAD_SETTINGS}
         if record["k"] != "status":
             yield line(record)
 

@@ -15,26 +15,26 @@ from workbench.decoding.sampling import Sampling
 from workbench.grammar.notations import Notation
 from workbench.vocabulary.vocabulary import Vocabulary
 
-#: Characters a grammar or a prompt typed into the page may have.
-LONGEST_TEXT = 50_000
+#: Characters of a grammar or a prompt at most.
+MAX_TEXT_CHARACTERS = 50_000
 
-#: Texts tried in one request, and characters each may have.
-MOST_TRIED = 50
-LONGEST_TRIED = 5_000
+#: Texts tried in one request, and characters of each, at most.
+MAX_TRIED_TEXTS = 50
+MAX_TRIED_CHARACTERS = 5_000
 
-#: Tokens one run of the page may take.
-MOST_TOKENS = 1_024
+#: Tokens of one run of the page at most.
+MAX_RUN_TOKENS = 1_024
 
-#: Tokens of the prefix from which a run continues.
-_LONGEST_PREFIX = 2_048
+#: Tokens of the prefix of a run at most.
+_MAX_PREFIX = 2_048
 
 _Sent = Mapping[str, Any]
 
 
-def text_in(sent: _Sent, name: str, most: int = LONGEST_TEXT) -> str:
+def text_in(sent: _Sent, name: str, most: int = MAX_TEXT_CHARACTERS) -> str:
     """A text field.
 
-    Raises: WorkbenchError where it is no text or too long.
+    Raises: WorkbenchError where it is not a text or too long.
     """
     value = sent.get(name, "")
     if not isinstance(value, str):
@@ -49,7 +49,10 @@ def text_in(sent: _Sent, name: str, most: int = LONGEST_TEXT) -> str:
 
 
 def number_in(sent: _Sent, name: str, default: float, low: float, high: float) -> float:
-    """A number field, held within bounds."""
+    """A number field, clipped to bounds.
+
+    Raises: WorkbenchError where it is not a number.
+    """
     value = sent.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
         raise WorkbenchError(f"expected a number as {name}, not {value!r}")
@@ -57,7 +60,7 @@ def number_in(sent: _Sent, name: str, default: float, low: float, high: float) -
 
 
 def notation_in(sent: _Sent) -> Notation:
-    """The notation a grammar is written in.
+    """The notation of a grammar.
 
     Raises: WorkbenchError for an unknown one.
     """
@@ -76,7 +79,7 @@ class TextRequest:
     text: str
     notation: Notation
     start: str = "start"
-    #: How its texts are laid out, of ``notation.styles``; empty for the usual way.
+    #: The layout of its texts, one of ``notation.styles``; empty for the default.
     style: str = ""
 
     @staticmethod
@@ -89,20 +92,23 @@ class TextRequest:
 def tried_in(sent: _Sent) -> list[str]:
     """The texts to try.
 
-    Raises: WorkbenchError where they are no list of texts.
+    Raises: WorkbenchError where they are not a list of texts.
     """
     texts = sent.get("texts", [])
     if not isinstance(texts, list):
         raise WorkbenchError("expected a list of texts")
-    return [text_in({"text to try": t}, "text to try", LONGEST_TRIED) for t in texts[:MOST_TRIED]]
+    return [
+        text_in({"text to try": t}, "text to try", MAX_TRIED_CHARACTERS)
+        for t in texts[:MAX_TRIED_TEXTS]
+    ]
 
 
 def bytes_in(value: object) -> bytes:
     """Bytes sent as hexadecimal digits.
 
-    Raises: WorkbenchError where they are none, or too many.
+    Raises: WorkbenchError where they are malformed, or too many.
     """
-    if not isinstance(value, str) or len(value) > 2 * LONGEST_TEXT:
+    if not isinstance(value, str) or len(value) > 2 * MAX_TEXT_CHARACTERS:
         raise WorkbenchError("expected bytes as hexadecimal digits")
     try:
         return bytes.fromhex(value)
@@ -113,32 +119,32 @@ def bytes_in(value: object) -> bytes:
 def tokens_in(sent: _Sent) -> list[bytes | None]:
     """Tokens as hexadecimal digits, null for the end.
 
-    Raises: WorkbenchError where they are none.
+    Raises: WorkbenchError where they are malformed.
     """
     tokens = sent.get("tokens", [])
     if not isinstance(tokens, list):
         raise WorkbenchError("expected a list of tokens")
-    return [None if token is None else bytes_in(token) for token in tokens[:MOST_TRIED]]
+    return [None if token is None else bytes_in(token) for token in tokens[:MAX_TRIED_TEXTS]]
 
 
 def prefix_in(sent: _Sent) -> tuple[int, ...]:
-    """The tokens taken before, as their ids.
+    """The ids of the tokens taken before.
 
-    Raises: WorkbenchError where they are none, or too many.
+    Raises: WorkbenchError where they are malformed, or too many.
     """
     prefix = sent.get("prefix", [])
     if not isinstance(prefix, list) or not all(type(i) is int for i in prefix):
         raise WorkbenchError("expected a list of token ids as prefix")
-    if len(prefix) > _LONGEST_PREFIX:
+    if len(prefix) > _MAX_PREFIX:
         raise WorkbenchError(
-            f"expected at most {_LONGEST_PREFIX:,} tokens to continue from, not {len(prefix):,}",
+            f"expected at most {_MAX_PREFIX:,} tokens to continue from, not {len(prefix):,}",
             "rewind to an earlier token",
         )
     return tuple(prefix)
 
 
 def token_in(sent: _Sent) -> int | None:
-    """The token to be taken, or None where the model may choose.
+    """The token to be taken, or None if the model chooses.
 
     Raises: WorkbenchError for anything but an id.
     """
@@ -148,12 +154,12 @@ def token_in(sent: _Sent) -> int | None:
     return token
 
 
-#: Lookaheads that may be requested; deeper ones forbid no more.
-_DEEPEST = 1_000
+#: The largest lookahead; larger ones forbid nothing more.
+_MAX_LOOKAHEAD = 1_000
 
 
 def method_in(sent: _Sent, name: str = "constraint") -> str:
-    """How a text is kept inside its grammar: the name of a method.
+    """The name of a method.
 
     Raises: WorkbenchError for an unknown one.
     """
@@ -167,11 +173,11 @@ def options_in(sent: _Sent, method: str) -> dict[str, int]:
     """The options of a method that the page can set: ``lookahead`` is ``k``, null for no bound."""
     if sent.get("lookahead") is None or "k" not in METHODS[method].options:
         return {}
-    return {"k": int(number_in(sent, "lookahead", 0, 0, _DEEPEST))}
+    return {"k": int(number_in(sent, "lookahead", 0, 0, _MAX_LOOKAHEAD))}
 
 
 def switch_in(sent: _Sent, name: str) -> bool:
-    """A switch; off where nothing was sent.
+    """A switch; false by default.
 
     Raises: WorkbenchError where it is neither true nor false.
     """
@@ -185,16 +191,16 @@ def switch_in(sent: _Sent, name: str) -> bool:
 class RunRequest:
     """A requested generation."""
 
-    #: The browser's own name for the run, given back in its records.
+    #: The browser's name for the run, repeated in its records.
     run: str
     grammar: TextRequest
     prompt: str
     sampling: Sampling
     max_tokens: int
-    #: How it is constrained, by the method's name; ``unconstrained`` for the model alone.
+    #: The name of the method; ``unconstrained`` for the model alone.
     method: str
     prefix: tuple[int, ...]
-    #: The method's own options.
+    #: The options of the method.
     options: Mapping[str, int] = field(default_factory=dict)
     #: Whether only tokens of a single character are allowed.
     small_tokens: bool = False
@@ -210,7 +216,7 @@ class RunRequest:
                 temperature=number_in(sent, "temperature", 0.7, 0, 5),
                 seed=int(number_in(sent, "seed", 1, 0, 2**31 - 1)),
             ),
-            max_tokens=int(number_in(sent, "max_tokens", 128, 1, MOST_TOKENS)),
+            max_tokens=int(number_in(sent, "max_tokens", 128, 1, MAX_RUN_TOKENS)),
             method=method,
             prefix=prefix_in(sent),
             options=options_in(sent, method),
@@ -227,18 +233,18 @@ class RunRequest:
         )
 
 
-#: What one comparison may ask for: the page has one model for all its visitors.
-MOST_PROMPTS = 10
-MOST_SEEDS = 30
-MOST_COMPARED_TOKENS = 512
-MOST_IN_ALL = 60_000
+#: Limits of one comparison: the page has one model for all its visitors.
+MAX_PROMPTS = 10
+MAX_SEEDS = 30
+MAX_COMPARED_TOKENS = 512
+MAX_TOKENS_IN_ALL = 60_000
 
 
 @dataclass(frozen=True, slots=True)
 class CompareRequest:
-    """A comparison as a visitor requests it."""
+    """A requested comparison."""
 
-    #: The browser's own name for the comparison.
+    #: The browser's name for the comparison.
     run: str
     grammar: TextRequest
     prompts: tuple[str, ...]
@@ -249,8 +255,8 @@ class CompareRequest:
 
     @staticmethod
     def of(sent: Mapping[str, Any]) -> CompareRequest:
-        first = int(number_in(sent, "seed", 1, 0, 2**31 - 1 - MOST_SEEDS))
-        count = int(number_in(sent, "seeds", 3, 1, MOST_SEEDS))
+        first = int(number_in(sent, "seed", 1, 0, 2**31 - 1 - MAX_SEEDS))
+        count = int(number_in(sent, "seeds", 3, 1, MAX_SEEDS))
         request = CompareRequest(
             run=text_in(sent, "run", 64),
             grammar=TextRequest.of(sent),
@@ -258,13 +264,13 @@ class CompareRequest:
             contenders=_contenders_in(sent),
             seeds=tuple(range(first, first + count)),
             temperature=number_in(sent, "temperature", 0.7, 0, 5),
-            max_tokens=int(number_in(sent, "max_tokens", 64, 1, MOST_COMPARED_TOKENS)),
+            max_tokens=int(number_in(sent, "max_tokens", 64, 1, MAX_COMPARED_TOKENS)),
         )
         runs = len(request.prompts) * len(request.contenders) * count
-        if (tokens := runs * request.max_tokens) > MOST_IN_ALL:
+        if (tokens := runs * request.max_tokens) > MAX_TOKENS_IN_ALL:
             raise WorkbenchError(
                 f"{runs:,} runs of {request.max_tokens} tokens are {tokens:,} tokens;"
-                f" this page takes at most {MOST_IN_ALL:,}",
+                f" this page takes at most {MAX_TOKENS_IN_ALL:,}",
                 "choose fewer methods, seeds or tokens, or use workbench compare",
             )
         return request
@@ -273,14 +279,16 @@ class CompareRequest:
 def _prompts_in(sent: Mapping[str, Any]) -> tuple[str, ...]:
     """The prompts, each once.
 
-    Raises: WorkbenchError where they are no list of texts, or too many.
+    Raises: WorkbenchError where they are not a list of texts, or too many.
     """
     prompts = sent.get("prompts", [""])
     if not isinstance(prompts, list):
         raise WorkbenchError("expected a list of prompts")
-    texts = dict.fromkeys(text_in({"prompt": each}, "prompt", LONGEST_TRIED) for each in prompts)
-    if len(texts) > MOST_PROMPTS:
-        raise WorkbenchError(f"expected at most {MOST_PROMPTS} prompts, not {len(texts)}")
+    texts = dict.fromkeys(
+        text_in({"prompt": each}, "prompt", MAX_TRIED_CHARACTERS) for each in prompts
+    )
+    if len(texts) > MAX_PROMPTS:
+        raise WorkbenchError(f"expected at most {MAX_PROMPTS} prompts, not {len(texts)}")
     return tuple(texts) or ("",)
 
 

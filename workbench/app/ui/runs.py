@@ -1,7 +1,7 @@
-"""Runs the model and streams its steps; answers about one token.
+"""Runs the model and streams its steps; answers requests about one token.
 
-Every question names the whole run by its prompt and its tokens, so no visitor's data is kept
-here; what the model has read is cached (``decoding.sessions``), for one question at a time.
+Every request contains the whole run (its prompt and its tokens), so no visitor's data is stored
+here. The model's state after a text is cached (``decoding.sessions``), for one request at a time.
 """
 
 from __future__ import annotations
@@ -40,33 +40,32 @@ from workbench.decoding.generate import after, generate
 from workbench.decoding.model import LanguageModel, Session
 from workbench.decoding.retokenize import ImproperToken, first_improper
 from workbench.decoding.trace import Step, StopReason
-from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.search import find
 from workbench.vocabulary.vocabulary import TokenId
 
 _log = logging.getLogger(__name__)
 
-#: Candidates of each token of a run. (Tried: 14, a third more of the server's time.)
+#: Candidates recorded for each token of a run. (With 14 the server needs a third more time.)
 TOP = 8
 
-#: The methods that allow only the tokens the tokenizer itself would write.
+#: The methods that allow only the tokens that the tokenizer would write.
 _PROPER = frozenset({"proper", "vegas", "direct_merge"})
 
 #: Characters shown of a text's value.
-_LONGEST_VALUE = 300
+_MAX_VALUE = 300
 
-#: More lines than any run or comparison has.
+#: An upper bound on the lines of a run or comparison.
 _MAX_LINES = 1_000_000
 
 
-#: A record, or what makes it: that needs no model, and can be done while the model computes.
+#: A record, or a function that makes it without the model, while the model computes.
 _Item = Record | Callable[[], Record]
 
 
 def run_lines(handlers: Handlers, sent: dict[str, Any]) -> Iterator[str]:
-    """The lines of a run in texts of a batch each. What goes wrong is its last line.
+    """The lines of a run, one text for each batch; an error is its last line.
 
-    The model runs in a separate thread; records are made and encoded in the reader's thread.
+    The model runs in a separate thread; records are built and encoded in the caller's thread.
     """
     return handlers.streams.texts(_run(handlers, sent, ahead))
 
@@ -79,19 +78,19 @@ def run_records(handlers: Handlers, sent: dict[str, Any]) -> Iterator[Record]:
 def _run(
     handlers: Handlers,
     sent: dict[str, Any],
-    worked: Callable[[Iterator[_Item]], Iterator[_Item]],
+    scheduled: Callable[[Iterator[_Item]], Iterator[_Item]],
 ) -> Iterator[Record]:
-    """The records; ``worked`` is where the model runs: here, or in a thread (``ahead``)."""
+    """The records; ``scheduled`` is ``iter``, or ``ahead`` to run the model in a thread."""
 
     def items() -> Iterator[_Item]:
         yield from _items(handlers.with_model(sent), RunRequest.of(sent))
 
     yield {"k": "head", "run": str(sent.get("run", ""))[:64]}
-    yield from with_faults(item() if callable(item) else item for item in worked(items()))
+    yield from with_faults(item() if callable(item) else item for item in scheduled(items()))
 
 
 def missed_lines(handlers: Handlers, sent: dict[str, Any]) -> Record:
-    """The lines a page lacks of a run, of which it has the first ``from``."""
+    """The lines of a run after the first ``from``, which the page has."""
     count = int(number_in(sent, "from", 0, 0, _MAX_LINES))
     lines = handlers.streams.since(text_in(sent, "run", 64), count)
     if lines is None:
@@ -100,13 +99,13 @@ def missed_lines(handlers: Handlers, sent: dict[str, Any]) -> Record:
 
 
 def with_faults(records: Iterator[Record]) -> Iterator[Record]:
-    """Records of work under way; what goes wrong with it is the last of them."""
+    """The same records; an error while they are computed becomes the last one."""
     try:
         yield from records
     except WorkbenchError as error:
         yield {"k": "error", "message": error.message, "hint": error.hint}
     except Exception as error:
-        # a fault of ours: the page must hear of it, or it would wait for ever
+        # an internal error must reach the page, which would wait forever
         _log.exception("a run failed")
         yield {
             "k": "error",
@@ -128,16 +127,6 @@ def _items(handlers: Handlers, request: RunRequest) -> Iterator[_Item]:
         yield from steps(model, session, constraint, compiled, request, stop)
 
 
-def readable(compiled: Compiled) -> Grammar:
-    """The grammar.
-
-    Raises: WorkbenchError where the grammar cannot be read.
-    """
-    if compiled.grammar is None:
-        raise WorkbenchError("the grammar cannot be read", "fix its problems first")
-    return compiled.grammar
-
-
 def steps(
     model: LanguageModel,
     session: Session,
@@ -146,8 +135,8 @@ def steps(
     request: RunRequest,
     stop: Callable[[], bool],
 ) -> Iterator[_Item]:
-    """What makes a record of every token, then of why the run ended."""
-    assert compiled.grammar is not None, "it has a constraint"
+    """An item for every token, then the record of the end of the run."""
+    grammar = compiled.readable()
     follower = following(compiled, constraint, request.prefix)
     room = room_left(model, request.prompt, len(request.prefix))
     generation = generate(
@@ -161,7 +150,6 @@ def steps(
         stop=stop,
         session=session,
     )
-    grammar = compiled.grammar
 
     def of_step(step: Step) -> Record:
         place = follower.take(read_as(constraint, step.state, step.token_id))
@@ -175,11 +163,11 @@ def steps(
     if generation.stop is StopReason.TOKEN_BUDGET and len(generation.steps) == room:
         record |= full_record()
     taken = [*request.prefix, *generation.trace.token_ids]
-    yield {**record, **closing(model, compiled, request, taken, generation.stop)}
+    yield {**record, **text_facts(model, compiled, request, taken, generation.stop)}
 
 
 def following(compiled: Compiled, constraint: Constraint, taken: Sequence[TokenId]) -> RunTracer:
-    """A follower that has passed these tokens."""
+    """A follower after these tokens."""
     follower = compiled.follower()
     for data in read_by(constraint, taken):
         follower.take(data)
@@ -187,7 +175,7 @@ def following(compiled: Compiled, constraint: Constraint, taken: Sequence[TokenI
 
 
 def room_left(model: LanguageModel, prompt: str, taken: int) -> int | None:
-    """How many tokens can follow until the model can read no more; None where it does not say."""
+    """The number of tokens until the model's context is full; None if it has no known limit."""
     longest: int | None = getattr(model, "context_length", None)
     if longest is None:
         return None
@@ -198,10 +186,10 @@ def room_left(model: LanguageModel, prompt: str, taken: int) -> int | None:
 def _improper(
     model: LanguageModel, request: RunRequest, taken: Sequence[TokenId]
 ) -> ImproperToken | None:
-    """The first difference from the tokenizer's tokens, where it says something about the run.
+    """The first difference from the tokenizer's tokens, if it is informative.
 
-    In small tokens every text differs. A difference at the end of the prompt depends on the prompt,
-    not on the text, and is reported only for the methods that promise the tokenizer's tokens.
+    With small tokens every text differs. A difference at the end of the prompt depends on the
+    prompt, and is reported only for the methods that guarantee the tokenizer's tokens.
     """
     found = None if request.small_tokens else first_improper(model, request.prompt, taken)
     if found is not None and found.at_prompt and request.method not in _PROPER:
@@ -209,7 +197,7 @@ def _improper(
     return found
 
 
-def closing(
+def text_facts(
     model: LanguageModel,
     compiled: Compiled,
     request: RunRequest,
@@ -217,45 +205,45 @@ def closing(
     reason: StopReason | None,
 ) -> Record:
     """Facts about a whole text: its tokenization, its value, whether it is accepted."""
-    assert compiled.grammar is not None, "it has a constraint"
-    told: Record = {"proper": proper_record(_improper(model, request, taken), model.vocabulary)}
+    grammar = compiled.readable()
+    facts: Record = {"proper": proper_record(_improper(model, request, taken), model.vocabulary)}
     text = model.vocabulary.decode(taken)
     good = reason in (StopReason.ACCEPTED, StopReason.FORCED_END)
     if request.method == "unconstrained" and reason is StopReason.ACCEPTED:
-        good = compiled.grammar.check(text).accepted
+        good = grammar.check(text).accepted
         verdict = "accepts" if good else "rejects"
-        told |= {"good": good, "words": f"the model ended it; the grammar {verdict} the text"}
-    if good and (value := compiled.grammar.value) is not None:
-        # Python has its own bounds: digits of a number, nesting of lists
+        facts |= {"good": good, "words": f"the model ended it; the grammar {verdict} the text"}
+    if good and (value := grammar.value) is not None:
+        # Python limits the digits of a number and the nesting of lists
         with suppress(ValueError, RecursionError):
-            told["value"] = shorten(repr(value(text.decode("utf-8"))), _LONGEST_VALUE)
-    return told
+            facts["value"] = shorten(repr(value(text.decode("utf-8"))), _MAX_VALUE)
+    return facts
 
 
-#: Candidates of the token that is not taken yet.
+#: Candidates recorded for the token that is not taken yet.
 NEXT_TOP = 14
 
-#: Characters of a search, and tokens it finds at most.
-_LONGEST_SEARCH = 100
-_MOST_FOUND = 40
+#: Characters of a search, and tokens it returns, at most.
+_MAX_QUERY = 100
+_MAX_FOUND = 40
 
 
 def turn(handlers: Handlers, sent: Record) -> Record:
-    """What the model wants and the mask allows next, no token taken; or why there is no next."""
+    """The model's and the mask's next tokens, none taken; or why no token may follow."""
     try:
-        with _standing(handlers, RunRequest.of(sent)) as here:
+        with _at_position(handlers, RunRequest.of(sent)) as here:
             return {"ok": True, "model": here.model.name, "next": here.next()}
     except WorkbenchError as error:
         return {"ok": False, "why": sentence(error)}
 
 
 def take_token(handlers: Handlers, sent: Record) -> Record:
-    """The step of taking a token (the one named, or what the model draws), and what may be next.
+    """Take a token (the requested one, or a sampled one); returns its step and the next tokens.
 
-    The model draws what a run with the same seed would have drawn there.
+    The sampled token is that of a run with the same seed.
     """
     try:
-        with _standing(handlers, RunRequest.of(sent)) as here:
+        with _at_position(handlers, RunRequest.of(sent)) as here:
             found = here.ask()
             if found is None:
                 return {"ok": True, "model": here.model.name, "step": None, "next": here.next()}
@@ -266,14 +254,14 @@ def take_token(handlers: Handlers, sent: Record) -> Record:
 
 
 def find_tokens(handlers: Handlers, sent: Record) -> Record:
-    """The tokens a text is part of, likeliest first within each kind, with both probabilities."""
+    """The tokens that contain a text, likeliest first within each kind, with probabilities."""
     try:
-        query = text_in(sent, "query", _LONGEST_SEARCH)
-        with _standing(handlers, RunRequest.of(sent)) as here:
+        query = text_in(sent, "query", _MAX_QUERY)
+        with _at_position(handlers, RunRequest.of(sent)) as here:
             found = here.ask()
             if found is None:
                 return {"ok": True, "found": [], "more": 0}
-            ids, more = find(found.vocabulary, query, found.logprobs, _MOST_FOUND)
+            ids, more = find(found.vocabulary, query, found.logprobs, _MAX_FOUND)
             return {"ok": True, "found": [searched_record(found, i) for i in ids], "more": more}
     except WorkbenchError as error:
         return {"ok": False, "why": sentence(error)}
@@ -282,10 +270,10 @@ def find_tokens(handlers: Handlers, sent: Record) -> Record:
 def replayed(handlers: Handlers, request: RunRequest, constraint: Constraint) -> list[Record]:
     """The steps of taking a request's tokens one after another under a constraint.
 
-    Raises: TokenNotAllowed; WorkbenchError as ``_standing`` does.
+    Raises: TokenNotAllowed; WorkbenchError as ``_at_position`` does.
     """
     steps: list[Record] = []
-    with _standing(handlers, replace(request, prefix=()), constraint) as here:
+    with _at_position(handlers, replace(request, prefix=()), constraint) as here:
         for token_id in request.prefix:
             found = here.ask()
             if found is None:
@@ -295,27 +283,27 @@ def replayed(handlers: Handlers, request: RunRequest, constraint: Constraint) ->
 
 
 @contextmanager
-def _standing(
-    handlers: Handlers, request: RunRequest, made: Constraint | None = None
-) -> Iterator[_Standing]:
-    """The position of a run after its tokens; ``made`` constrains it instead of the run's method.
+def _at_position(
+    handlers: Handlers, request: RunRequest, given: Constraint | None = None
+) -> Iterator[_RunPosition]:
+    """The position of a run after its tokens; ``given`` replaces the constraint of its method.
 
-    Raises: WorkbenchError where the grammar cannot be read or forbids one of them.
+    Raises: WorkbenchError where the grammar cannot be read or forbids one of the tokens.
     """
     compiled = handlers.compiled(request.grammar)
     model = handlers.room.model()
-    constraint = made or request.constraint(compiled, model.vocabulary)
+    constraint = given or request.constraint(compiled, model.vocabulary)
     state = after(constraint, request.prefix)
     prompt, taken = model.encode(request.prompt), list(request.prefix)
     follower = following(compiled, constraint, taken)
     with handlers.room.sessions.borrow(model, [*prompt, *taken]) as session:
-        yield _Standing(
+        yield _RunPosition(
             request, compiled, model, constraint, session, prompt, taken, state, follower
         )
 
 
 @dataclass(slots=True, eq=False)
-class _Standing:
+class _RunPosition:
     """A run between two tokens."""
 
     request: RunRequest
@@ -331,7 +319,7 @@ class _Standing:
     ended: bool = False
 
     def ask(self) -> TokenDistribution | None:
-        """The next token's chances; None where nothing may follow."""
+        """Mask and logits of the next token; None if no token may follow."""
         started = time.perf_counter()
         mask = self.constraint.mask(self.state)
         mask_ms = milliseconds_since(started)
@@ -341,11 +329,10 @@ class _Standing:
         return TokenDistribution.ask(self.session, context, vocabulary, self.state, mask, mask_ms)
 
     def take(self, found: TokenDistribution, token_id: TokenId | None) -> Record:
-        """Take a token, what the model draws for None, and move on past it.
+        """Take a token (None: a sampled one) and advance.
 
         Raises: TokenNotAllowed.
         """
-        assert self.compiled.grammar is not None, "it has a constraint"
         sampling, index = self.request.sampling, len(self.taken)
         if token_id is None:
             token_id = found.drawn(sampling, index)
@@ -359,8 +346,8 @@ class _Standing:
         step = found.taken(token_id, index, TOP, milliseconds_since(started))
         self.taken.append(token_id)
         place = self.follower.take(read)
-        around = token_cycle(self.compiled.grammar, place.path)
-        record = step_record(step, place, around, self.model.vocabulary)
+        cycle = token_cycle(self.compiled.readable(), place.path)
+        record = step_record(step, place, cycle, self.model.vocabulary)
         return record | label_record(self.constraint, step.state, token_id)
 
     def next(self) -> Record:
@@ -375,9 +362,9 @@ class _Standing:
             reason = StopReason.ACCEPTED
         elif self.constraint.is_final(self.state):
             reason = StopReason.FORCED_END
-        whole = closing(self.model, self.compiled, self.request, self.taken, reason)
+        whole = text_facts(self.model, self.compiled, self.request, self.taken, reason)
         return {**ended_record(reason), **whole}
 
     def _only_the_end(self) -> bool:
-        """Whether nothing but the end token was allowed."""
+        """Whether only the end token was allowed."""
         return len(self.constraint.mask(self.state)) == 1

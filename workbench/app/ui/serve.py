@@ -1,4 +1,4 @@
-"""Opens the page: runs a web server with the given settings until it is stopped."""
+"""Serves the page: starts the web server, warms up kernels and the model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from workbench.base.errors import WorkbenchError
 from workbench.base.kernels import compile_watch
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.engine.automaton import ready
-from workbench.constraint.engine.compose import ready as closing_ready
+from workbench.constraint.engine.compose import ready as closed_form_ready
 from workbench.constraint.protocol import ready_for_loops
 from workbench.grammar.grammar import Grammar
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from workbench.app.ui.handlers import Handlers
 
 #: Addresses that only this machine can reach.
-_OWN = ("127.0.0.1", "localhost", "::1")
+_LOCAL_ADDRESSES = ("127.0.0.1", "localhost", "::1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +38,9 @@ class ServeSettings:
     """How the page is served."""
 
     host: str = "127.0.0.1"
-    #: 0 for any free one.
+    #: 0 for any free port.
     port: int = 7860
-    #: The models offered, the first one first: ``builtin``, ``toy``, directories or hub ids.
+    #: The models offered, the default first: ``builtin``, ``toy``, directories or hub ids.
     models: tuple[str, ...] = (BUILTIN,)
     open_browser: bool = False
     #: Whether the endpoints are tools for assistants too (MCP).
@@ -55,14 +55,14 @@ def serve(settings: ServeSettings) -> None:
 
 
 def start(settings: ServeSettings, room: ModelRoom | None = None) -> gr.Blocks:
-    """Start serving and come back with Gradio's page (``local_url``, ``close()``).
+    """Start serving; returns Gradio's page (``local_url``, ``close()``).
 
-    The first model, torch with it, is loaded once the page answers, in the background;
-    ``room`` is one that is to be used instead of the models the settings name.
+    The first model is loaded in the background after the page answers, and torch with it.
+    ``room`` replaces the models of the settings.
 
     Raises: WorkbenchError where the address or the port is not available.
     """
-    # Gradio reads these when it is imported: no word about this machine goes anywhere
+    # read by Gradio when it is imported: it sends nothing about this machine
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     tools = _tools(settings)
@@ -77,17 +77,17 @@ def start(settings: ServeSettings, room: ModelRoom | None = None) -> gr.Blocks:
 
 @contextmanager
 def _quick_start() -> Iterator[None]:
-    """Imports without garbage collection, and without IPython.
+    """Import without garbage collection, and without IPython.
 
-    Nearly nothing of what is imported is garbage, yet collecting takes a tenth of the start; what
-    is there afterwards is not searched again. Gradio imports IPython for a command of notebooks,
+    Collecting takes a tenth of the start and finds nearly nothing; the imported objects are then
+    frozen, so that later collections skip them. Gradio imports IPython for a notebook command,
     which takes as long; in a notebook it is imported already.
     """
     collects = gc.isenabled()
     gc.disable()
     hidden = "IPython" not in sys.modules
     if hidden:
-        sys.modules["IPython"] = None  # type: ignore[assignment]  # the way to say: not installed
+        sys.modules["IPython"] = None  # type: ignore[assignment]  # marks it as not installed
     try:
         yield
     finally:
@@ -101,7 +101,7 @@ def _quick_start() -> Iterator[None]:
 def _launched(
     settings: ServeSettings, room: ModelRoom | None, *, mcp: bool
 ) -> tuple[gr.Blocks, Handlers]:
-    """Gradio's page, which answers from now on, and the handlers of its questions."""
+    """Gradio's page, launched, and the handlers of its requests."""
     from starlette.middleware import Middleware
     from starlette.middleware.gzip import GZipMiddleware
 
@@ -111,14 +111,14 @@ def _launched(
     from workbench.base.resources import STATIC
 
     offered = settings.models if room is None else (room,)
-    # who looks at a page of this machine only is its owner, and may have it read what they like
-    handlers = Handlers(ModelRooms(offered, may_open=settings.host in _OWN))
+    # visitors of a page that only this machine can reach may open any model
+    handlers = Handlers(ModelRooms(offered, may_open=settings.host in _LOCAL_ADDRESSES))
     page = build(handlers)
     page.launch(
         server_name=settings.host,
         server_port=_port(settings),
         inbrowser=settings.open_browser,
-        quiet=True,  # it would offer a public link
+        quiet=True,  # Gradio would offer a public link
         prevent_thread_lock=True,
         theme=theme(),
         favicon_path=STATIC / "favicon.svg",
@@ -127,7 +127,7 @@ def _launched(
                 _file("page.css", "text/css", sheet),
                 _file("page.js", "text/javascript", script),
             ],
-            # Gradio sends its own files small, the page and its answers as they are
+            # Gradio compresses its own files, but not the page and its answers
             "middleware": [Middleware(GZipMiddleware, minimum_size=2_000)],
         },
         footer_links=["api"],
@@ -141,11 +141,11 @@ def _launched(
     return page, handlers
 
 
-def _file(name: str, kind: str, made: Callable[[], str]) -> Route:
-    """A file of the page's own.
+def _file(name: str, kind: str, content: Callable[[], str]) -> Route:
+    """A route for a file of the page.
 
-    It is made at every request, so that who writes scripts sees them by loading the page
-    again; a browser may keep it as long as its name is that of its content.
+    The file is read at every request, so that an edited script is served when the page is loaded
+    again; a browser may cache it if the request has the hash of its content.
     """
     from starlette.requests import Request
     from starlette.responses import Response
@@ -154,17 +154,17 @@ def _file(name: str, kind: str, made: Callable[[], str]) -> Route:
     from workbench.app.ui.page_files import FILES, digest
 
     def answer(request: Request) -> Response:
-        text = made()
-        kept = "max-age=31536000, immutable" if request.url.query == digest(text) else "no-cache"
-        return Response(text, media_type=kind, headers={"Cache-Control": kept})
+        text = content()
+        caching = "max-age=31536000, immutable" if request.url.query == digest(text) else "no-cache"
+        return Response(text, media_type=kind, headers={"Cache-Control": caching})
 
     return Route(f"/{FILES}/{name}", answer)
 
 
 def _tools(settings: ServeSettings) -> bool:
-    """Whether assistants are served.
+    """Whether the endpoints are also tools for assistants.
 
-    Raises: WorkbenchError where what that takes is not installed.
+    Raises: WorkbenchError where the package for it is not installed.
     """
     if settings.mcp and find_spec("mcp") is None:
         raise WorkbenchError(
@@ -175,9 +175,12 @@ def _tools(settings: ServeSettings) -> bool:
 
 
 def _port(settings: ServeSettings) -> int:
-    """The port asked for, or any free one for 0."""
+    """The requested port, or any free one for 0.
+
+    Raises: WorkbenchError where it is not available.
+    """
     with socket.socket() as probe:
-        # a port whose last server has just ended counts as free, as it does for the server itself
+        # a port whose server has just ended counts as free, as for the server itself
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((settings.host, settings.port))
@@ -191,7 +194,7 @@ def _port(settings: ServeSettings) -> int:
 
 
 def _warm(handlers: Handlers) -> None:
-    """Do once what the first visitor would wait for: the first pictures, the kernels, the model."""
+    """Compute in advance what the first visitor needs: pictures, kernels, the model."""
     if (first := handlers.page()["first"]) is not None:
         handlers.compile(first)
         for tab in ("together", "stack"):
@@ -199,11 +202,12 @@ def _warm(handlers: Handlers) -> None:
     handlers.room.start()
     ready()
     ready_for_loops()
-    closing_ready()
+    closed_form_ready()
     _warm_methods(handlers)
 
 
-#: Compiling holds up every thread of a process; what is compiled lies on disk for all of them.
+#: Run in another process, because compiling blocks all threads of a process; the compiled kernels
+#: are cached on disk.
 _READY = """
 import os
 if hasattr(os, "nice"):
@@ -216,9 +220,9 @@ proper()
 
 
 def _warm_methods(handlers: Handlers) -> None:
-    """The same for methods a visitor may choose, compiled in a background process."""
+    """Compile the kernels of further methods in another process, then load them."""
     subprocess.run([sys.executable, "-c", _READY], check=False, capture_output=True)
     simple = Grammar.from_regex("a")
     for method in ("domino", "proper"):
-        with suppress(WorkbenchError):  # not every vocabulary knows its tokenizer's merges
+        with suppress(WorkbenchError):  # not every vocabulary has its tokenizer's merges
             compile_constraint(simple, handlers.room.vocabulary(), method)

@@ -1,7 +1,8 @@
-"""Answers about one state, one edge or a search in a picture.
+"""Answers about one state or one edge of a picture, and a search for states.
 
-A state says what may be read in it and where in the grammar that is written; an edge lists all its
-tokens; a search finds states by number, rule or label, also outside the part that is drawn.
+The answer for a state has what may be read in it, a short text that leads to it, and its places in
+the grammar; the answer for an edge has all its tokens. A search finds states by number, rule or
+label, also outside the part that is drawn.
 """
 
 from __future__ import annotations
@@ -31,23 +32,23 @@ from workbench.grammar.label_encoding import encode_labels, plain_text, show_lab
 from workbench.pushdown.runner import Runner
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
-#: States a search tells, and how many states of a machine made in part it looks at.
-_FOUND = 12
-_SEARCHED = 400
+#: States that a search returns, and states searched of a machine that is built in part.
+_MAX_FOUND = 12
+_MAX_SEARCHED = 400
 
 #: Tokens of one edge that are sent, and of one state as examples.
-_MOST_TOKENS = 2_000
-_EXAMPLES = 8
+_MAX_TOKENS = 2_000
+_MAX_EXAMPLES = 8
 
-#: Situations met while a text is looked for that leads to a state.
-_LOOKED_AT = 4_000
+#: States visited by the search for a text that leads to a state.
+_MAX_VISITED = 4_000
 
-#: Places in the grammar told of a state.
-_PLACES = 4
+#: Places in the grammar that are returned for a state.
+_MAX_PLACES = 4
 
 
 def find_states(handlers: Handlers, sent: Record) -> Record:
-    """States by number, by the name of their rule, by what stands at their edges."""
+    """States by number, by the name of their rule, by the labels of their edges."""
     try:
         machine, drawn, _ = handlers.drawn(sent)
         query = text_in(sent, "query", 80).strip()
@@ -57,7 +58,7 @@ def find_states(handlers: Handlers, sent: Record) -> Record:
         for state, why in _matches(_searched(handlers, sent, machine, drawn), query, drawn):
             number = drawn.numbers.get(state, state)
             seen.setdefault(state, {"id": state, "number": number, "why": why})
-            if len(seen) == _FOUND:
+            if len(seen) == _MAX_FOUND:
                 break
         return {"ok": True, "found": list(seen.values())}
     except WorkbenchError as error:
@@ -65,7 +66,7 @@ def find_states(handlers: Handlers, sent: Record) -> Record:
 
 
 def _searched(handlers: Handlers, sent: Record, machine: Machine, drawn: Drawn) -> Graph:
-    """The graph that is looked through: for tokens the one over characters, with all labels."""
+    """The graph that is searched: for a machine over tokens the one over characters."""
     if machine is Machine.TOKENS:
         under = (
             Machine.RULES
@@ -81,12 +82,12 @@ def _searched(handlers: Handlers, sent: Record, machine: Machine, drawn: Drawn) 
 
 @lru_cache(maxsize=32)
 def _searchable(drawn: Drawn) -> Graph:
-    """Kept for the next letter somebody types."""
-    return drawn.parts.around("", _SEARCHED)
+    """The searched graph, cached because the query changes with every keystroke."""
+    return drawn.parts.around("", _MAX_SEARCHED)
 
 
 def _matches(graph: Graph, query: str, drawn: Drawn) -> Iterator[tuple[str, str]]:
-    """States that answer a search, the exact ones first, with why they do."""
+    """States that match a query, exact matches first, each with the reason."""
     small = calm(fold_counts(graph))
     states = {number: state for state, number in drawn.numbers.items()}
     if query.isdigit() and (query in states or not states):
@@ -95,30 +96,25 @@ def _matches(graph: Graph, query: str, drawn: Drawn) -> Iterator[tuple[str, str]
     for node in graph.nodes:
         if node.cluster.casefold() == wanted and "rule" in node.kinds:
             yield node.id, f"the first of {node.cluster}"
-    sought = visible(query)
+    label_query = visible(query)
     lines = [
         (edge, line) for edge in small.edges for label in edge.labels for line in label.split("\n")
     ]
     for edge, line in lines:
-        if line == sought:
+        if line == label_query:
             yield edge.source, f"reads {line}"
     for node in graph.nodes:
         if wanted in node.cluster.casefold() and "rule" in node.kinds:
             yield node.id, f"the first of {node.cluster}"
-    for node in graph.nodes:  # where rules have no frames, a state's title names its own
+    for node in graph.nodes:  # without frames for rules, a state's title names its rule
         if f" · {wanted} · " in f"{node.title.casefold()} ":
             yield node.id, f"in {query}"
     for edge, line in lines:
-        if sought.casefold() in line.casefold():
-            yield edge.source, _does(line)
+        if label_query.casefold() in line.casefold():
+            yield edge.source, f"reads {line}"
     for node in graph.nodes:
         if node.label.startswith(query) and node.label != query and "call" not in node.kinds:
             yield node.id, "its number"
-
-
-def _does(line: str) -> str:
-    """What a line at an edge says it does."""
-    return f"reads {line}"
 
 
 def about_edge(handlers: Handlers, sent: Record) -> Record:
@@ -130,7 +126,7 @@ def about_edge(handlers: Handlers, sent: Record) -> Record:
         else:
             source, target = text_in(sent, "source", 40), text_in(sent, "target", 40)
             tokens = _tokens(handlers, sent, machine, drawn, source, target)
-        return {"ok": True, "count": len(tokens), "tokens": tokens[:_MOST_TOKENS]}
+        return {"ok": True, "count": len(tokens), "tokens": tokens[:_MAX_TOKENS]}
     except (WorkbenchError, ValueError, IndexError) as error:
         why = sentence(error) if isinstance(error, WorkbenchError) else "there is no such edge"
         return {"ok": False, "count": 0, "tokens": [], "why": why}
@@ -164,45 +160,45 @@ def _token(vocabulary: Vocabulary, token_id: TokenId) -> str:
     if token_id < len(vocabulary):
         return visible(vocabulary.tokens[token_id] or b"")
     read = label_vocabulary(vocabulary).label_of(token_id)
-    assert read is not None, "what lies behind the last token is a sign"
+    assert read is not None, "ids after the last token are label codes"
     return f"⟨{read.label.name}: {len(read.mask):,} tokens⟩"
 
 
 def about_state(handlers: Handlers, sent: Record) -> Record:
-    """What may be read in a state, a text that leads there, and where in the grammar that is."""
+    """What may be read in a state, a text that leads to it, and its places in the grammar."""
     try:
         state = text_in(sent, "state", 40)
         machine, drawn, _ = handlers.drawn(sent)
         compiled = handlers.compiled(TextRequest.of(sent))
-        told: Record = {"ok": True, "state": state, "reads": "", "reached": None, "places": []}
+        answer: Record = {"ok": True, "state": state, "reads": "", "reached": None, "places": []}
         if machine in OVER_TOKENS and machine is not Machine.DETOKENIZER:
             listed = _tokens(handlers, sent, machine, drawn, state, "")
-            told |= {"tokens": len(listed), "examples": listed[:_EXAMPLES]}
-        told["number"] = drawn.numbers.get(state, state)
+            answer |= {"tokens": len(listed), "examples": listed[:_MAX_EXAMPLES]}
+        answer["number"] = drawn.numbers.get(state, state)
         if drawn.followed is not None and state.isdigit():
-            told |= _reached(compiled, drawn.followed, int(state))
-        return told
+            answer |= _reached(compiled, drawn.followed, int(state))
+        return answer
     except (WorkbenchError, ValueError, IndexError) as error:
         why = sentence(error) if isinstance(error, WorkbenchError) else "there is no such state"
         return {"ok": False, "why": why}
 
 
 def _reached(compiled: Compiled, followed: PicturedMachine, state: int) -> Record:
-    """A short text that leads to a state, and what could read on after it."""
+    """A short text that leads to a state, and what may be read after it."""
     text = _text_to(compiled, followed, state)
     if text is None:
         return {}
-    told: Record = {"reached": visible(show_labels(text))}
+    answer: Record = {"reached": visible(show_labels(text))}
     try:
         reached = _places(compiled).after(plain_text(text))
     except LimitError:
-        return told
+        return answer
     if reached is None:
-        return told
-    told["may_end"] = reached.may_end
-    told["reads"] = describe(reached.reads) if reached.reads else ""
-    told["places"] = [_place(compiled, place.span) for place in reached.pieces[:_PLACES]]
-    return told
+        return answer
+    answer["may_end"] = reached.may_end
+    answer["reads"] = describe(reached.reads) if reached.reads else ""
+    answer["places"] = [_place(compiled, place.span) for place in reached.pieces[:_MAX_PLACES]]
+    return answer
 
 
 def _place(compiled: Compiled, span: Span) -> Record:
@@ -212,26 +208,24 @@ def _place(compiled: Compiled, span: Span) -> Record:
 
 @lru_cache(maxsize=16)
 def _places(compiled: Compiled) -> SourceRecognizer:
-    """The places of a grammar, kept for the next state somebody looks at."""
-    assert compiled.grammar is not None, "a machine was drawn of it"
-    return SourceRecognizer.of(compiled.grammar)
+    """The places of a grammar, cached for requests about further states."""
+    return SourceRecognizer.of(compiled.readable())
 
 
 def _text_to(compiled: Compiled, followed: PicturedMachine, state: int) -> bytes | None:
-    """A shortest text after which the machine stands in a state; None where none is found soon."""
+    """A shortest text that leads the machine to a state; None if the search reaches its limit."""
     characters = compiled.characters
-    grammar = compiled.grammar
-    assert grammar is not None, "a machine was drawn of it"
+    grammar = compiled.readable()
     if followed is PicturedMachine.CHARACTERS:
-        assert characters is not None, "a machine was drawn of it"
+        assert characters is not None, "the machine was drawn"
         return _shortest(_Automaton(characters), state)
     pictured = encode_labels(grammar)
     network = pictured.network if followed is PicturedMachine.NETWORK else pictured.rules
-    return _shortest(_Situations(Runner(network, grammar.limits)), state)
+    return _shortest(_Configurations(Runner(network, grammar.limits)), state)
 
 
 class _Automaton:
-    """A character automaton as something to look around in."""
+    """A character automaton for the search of ``_shortest``."""
 
     def __init__(self, machine: Dfa | LazyDfa) -> None:
         self.initial = machine.initial
@@ -242,8 +236,8 @@ class _Automaton:
         return here == state
 
 
-class _Situations:
-    """The same of a network of rules, whose situations hold many states."""
+class _Configurations:
+    """A network of rules for the same search: one state has several configurations."""
 
     def __init__(self, runner: Runner) -> None:
         self.initial = runner.initial
@@ -252,20 +246,20 @@ class _Situations:
         self._runner = runner
 
     def shows(self, here: int, state: int) -> bool:
-        # what a state calls is read from as well: the first state of a rule is never stood in
+        # the first state of a called rule has no configuration of its own: look at the callers
         openings = self._runner.network.openings
-        ways = self._runner.configurations(here)
-        return any(inner == state for at, _ in ways for inner, _ in openings(at))
+        configurations = self._runner.configurations(here)
+        return any(inner == state for at, _ in configurations for inner, _ in openings(at))
 
 
-def _shortest(machine: _Automaton | _Situations, state: int) -> bytes | None:
-    """Breadth first, one byte of each class: one that can be read easily where there is one."""
+def _shortest(machine: _Automaton | _Configurations, state: int) -> bytes | None:
+    """Breadth-first search with one byte of each class, a readable one if possible."""
     bytes_of: dict[int, int] = {}
     for byte in (*range(0x61, 0x7B), *range(0x30, 0x3A), *range(0x20, 0x7F), *range(256)):
         bytes_of.setdefault(int(machine.classes[byte]), byte)
     found: dict[int, bytes] = {machine.initial: b""}
     waiting = deque([machine.initial])
-    while waiting and len(found) < _LOOKED_AT:
+    while waiting and len(found) < _MAX_VISITED:
         here = waiting.popleft()
         if machine.shows(here, state):
             return found[here]

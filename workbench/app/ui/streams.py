@@ -1,10 +1,10 @@
-"""Batches the lines of a run, computed ahead of the consumer in a thread.
+"""Batches the lines of a run, which a thread computes ahead of the consumer.
 
-Gradio shows the page a component's latest value and may skip earlier ones. A text therefore holds
-two batches and the number of its first line; a page that lacks more asks for the missing lines,
-which are kept here for the latest runs. (Tried before: a text of the last 64,000 characters that
-grows to twice that. Gradio compares the values of a component as JSON on both sides, and most of
-the time of the page went into it.)
+Gradio sends the page a component's latest value and may skip earlier ones. A text therefore
+contains two batches and the number of its first line. A page that misses more lines requests them;
+the lines of the latest runs are stored here. (Tried before: a text of the last 64,000 characters
+that grows to twice that. Gradio compares the values of a component as JSON on both sides, which
+took most of the page's time.)
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ Item = TypeVar("Item")
 
 
 def ahead(items: Iterator[Item]) -> Generator[Item, None, None]:
-    """The same items in the same order, made in a separate thread.
+    """The same items in the same order, computed in a separate thread.
 
-    A run continues while its earlier records are sent to the page: Gradio asks for
-    the next text only when it has compared, packed and sent the last one (at 100 tokens a
-    second that took 2 % of the time). Who stops reading ends the work at its next item; an
-    exception of the work is raised where it is read.
+    The run continues while earlier records are sent: Gradio requests the next text only after it
+    has compared, packed and sent the last one (2 % of the time at 100 tokens a second). If the
+    consumer stops, the work ends at its next item; an exception of the work is raised in the
+    consumer.
     """
-    made: queue.SimpleQueue[tuple[Item] | BaseException | None] = queue.SimpleQueue()
+    computed: queue.SimpleQueue[tuple[Item] | BaseException | None] = queue.SimpleQueue()
     left = threading.Event()
 
     def work() -> None:
         try:
             for item in items:
-                made.put((item,))
+                computed.put((item,))
                 if left.is_set():
                     break
-            made.put(None)
-        except BaseException as error:  # raised again by the reader, whatever it is
-            made.put(error)
+            computed.put(None)
+        except BaseException as error:  # raised again in the consumer
+            computed.put(error)
         finally:
             close = getattr(items, "close", None)
             if close is not None:
@@ -49,7 +49,7 @@ def ahead(items: Iterator[Item]) -> Generator[Item, None, None]:
 
     threading.Thread(target=work, name="run", daemon=True).start()
     try:
-        while (found := made.get()) is not None:
+        while (found := computed.get()) is not None:
             if isinstance(found, BaseException):
                 raise found
             yield found[0]
@@ -60,7 +60,7 @@ def ahead(items: Iterator[Item]) -> Generator[Item, None, None]:
 #: Seconds between two texts of steps.
 BATCH_SECONDS = 0.08
 
-#: Runs whose lines are kept: at most one runs at a time, the others are those before it.
+#: Runs whose lines are stored: the current one and those before it.
 MAX_KEPT_RUNS = 8
 
 
@@ -73,13 +73,13 @@ class Streams:
         self._lock = threading.Lock()
 
     def texts(self, records: Iterator[Record]) -> Iterator[str]:
-        """A text for each batch of records, of which the first is the head.
+        """A text for each batch of records; the first record is the head.
 
-        A text is the head, ``{"k":"from","n":…}`` with the number of lines before it, the batch
-        sent last and the new one. Records that are no steps are sent without delay.
+        A text consists of the head, ``{"k":"from","n":…}`` with the number of lines before it, the
+        last batch and the new batch. Records that are not steps are sent without delay.
         """
         first = next(records)
-        head, lines = line(first), self._begun(first["run"])
+        head, lines = line(first), self._stored(first["run"])
         start, sent, last = 0, 0, -math.inf
         for record in records:
             lines.append(line(record))
@@ -91,11 +91,12 @@ class Streams:
             yield _text(head, start, lines)
 
     def since(self, run: str, count: int) -> str | None:
-        """The lines of a run after the first ``count``; None where the run is not kept."""
+        """The lines of a run after the first ``count``; None if the run is not stored."""
         lines = self._lines.get(run)
         return None if lines is None else "".join(lines[count:])
 
-    def _begun(self, run: str) -> list[str]:
+    def _stored(self, run: str) -> list[str]:
+        """A new list of lines for a run; without a name it is not stored."""
         lines: list[str] = []
         if not run:
             return lines

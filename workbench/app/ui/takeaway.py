@@ -1,9 +1,8 @@
 """Files and programs for download.
 
-Each runs as printed: the library's own loop, transformers' ``generate`` with the constraint
-as a logits processor, a line for the shell, a client of this page.
-
-The page saves the pictures itself; the files made here need the machines.
+The programs run as written: the library's loop, transformers' ``generate`` with the constraint as a
+logits processor, a shell command, a client of this page. The files are whole machines and replays;
+pictures are saved by the page's script.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ def automaton(
     try:
         return machine_files.token_pda_record(compose_pda(grammar.rules, vocabulary, limits))
     except LimitError:
-        # rules as written may pop without end; without the callers that wait for nothing they end
+        # rules as written may pop without end; the network does not: its tail calls keep no caller
         return machine_files.token_pda_record(compose_pda(grammar.network, vocabulary, limits))
 
 
@@ -90,7 +89,7 @@ def att(grammar: Grammar, machine: Machine, vocabulary: Vocabulary | None, limit
 def _signed(
     grammar: Grammar, vocabulary: Vocabulary | None, machine: Machine
 ) -> tuple[Grammar, Vocabulary | None]:
-    """Both with a sign for each terminal label; the detokenizer has none."""
+    """Both with a code for each terminal label; the detokenizer has no labels."""
     if machine is Machine.DETOKENIZER or vocabulary is None or not labels_of(grammar):
         return encode_labels(grammar), vocabulary
     return encode_labels(grammar), label_vocabulary(vocabulary)
@@ -117,20 +116,20 @@ def _no_stack() -> WorkbenchError:
 #: The default address of the page.
 _ADDRESS = "http://127.0.0.1:7860/"
 
-#: Tests written out as assertions.
-_MOST_TESTS = 50
+#: Tests written as assertions at most.
+_MAX_TESTS = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the code is to do."""
+    """The run that a program repeats, and its tests."""
 
     run: RunRequest
     model: str
-    #: Texts with whether they have to be accepted.
+    #: Texts, each with whether it must be accepted.
     tests: tuple[tuple[str, bool], ...]
     address: str
-    #: The example of the gallery that says all of it by its name, or empty.
+    #: The gallery example with the same grammar and tokens, or empty.
     example: str
 
     @staticmethod
@@ -152,36 +151,37 @@ def _tests(sent: object) -> tuple[tuple[str, bool], ...]:
     wanted = {"accept": True, "reject": False}
     return tuple(
         (text_in(test, "text", 5_000), wanted[test["expect"]])
-        for test in sent[:_MOST_TESTS]
+        for test in sent[:_MAX_TESTS]
         if isinstance(test, dict) and test.get("expect") in wanted
     )
 
 
 def _example(run: RunRequest, name: str, gallery: Gallery) -> str:
-    """The name, where the grammar and the tokens of that example are those of the page."""
+    """The name of an example if its grammar and tokens are those of the page, else empty."""
     if name not in gallery:
         return ""
-    example, asked = gallery[name], run.grammar
+    example, grammar = gallery[name], run.grammar
     same = (example.text.rstrip("\n"), example.notation, example.start, "") == (
-        asked.text.rstrip("\n"),
-        asked.notation.value,
-        asked.start,
-        asked.style,
+        grammar.text.rstrip("\n"),
+        grammar.notation.value,
+        grammar.start,
+        grammar.style,
     )
     return name if same and (run.small_tokens or not example.small_tokens) else ""
 
 
 def _grammar(wanted: Wanted, text: str = "GRAMMAR") -> str:
-    asked = wanted.run.grammar
-    if asked.notation is Notation.REGEX:
+    grammar = wanted.run.grammar
+    if grammar.notation is Notation.REGEX:
         return f"wb.Grammar.from_regex({text})"
     more = ""
-    if asked.start != "start":
-        more = f", {'root' if asked.notation is Notation.GBNF else 'start'}={quoted(asked.start)}"
-    if asked.style:
-        name = "whitespace" if asked.notation is Notation.JSON_SCHEMA else "style"
-        more = f", {name}={quoted(asked.style)}"
-    return f"wb.Grammar.from_{asked.notation}({text}{more})"
+    if grammar.start != "start":
+        name = "root" if grammar.notation is Notation.GBNF else "start"
+        more = f", {name}={quoted(grammar.start)}"
+    if grammar.style:
+        name = "whitespace" if grammar.notation is Notation.JSON_SCHEMA else "style"
+        more = f", {name}={quoted(grammar.style)}"
+    return f"wb.Grammar.from_{grammar.notation}({text}{more})"
 
 
 def _method(wanted: Wanted) -> str:
@@ -203,7 +203,7 @@ def _assertions(wanted: Wanted) -> str:
 
 
 def python(wanted: Wanted) -> str:
-    """The run with the library alone."""
+    """The run with the library."""
     run, sampling = wanted.run, wanted.run.sampling
     return f"""\
 import workbench as wb
@@ -224,7 +224,7 @@ print(f"perplexity {{generation.trace.perplexity:.2f}}")
 
 
 def transformers(wanted: Wanted) -> str:
-    """The run with transformers' own loop; the constraint is one of its logits processors."""
+    """The run with transformers' loop; the constraint is a logits processor."""
     run, sampling = wanted.run, wanted.run.sampling
     builtin = wanted.model == BUILTIN
     imports = "from workbench.base.resources import BUILTIN_MODEL\n" if builtin else ""
@@ -262,20 +262,20 @@ print(tokenizer.decode(output[0, inputs["input_ids"].shape[1] :], skip_special_t
 
 def shell(wanted: Wanted) -> str:
     """The run as one command."""
-    run, sampling, asked = wanted.run, wanted.run.sampling, wanted.run.grammar
+    run, sampling, grammar = wanted.run, wanted.run.sampling, wanted.run.grammar
     words = ["workbench", "generate"]
     document = ""
     if wanted.example:
         words += ["--example", wanted.example]
-    elif asked.notation is Notation.REGEX:
-        words += ["--regex", asked.text]
+    elif grammar.notation is Notation.REGEX:
+        words += ["--regex", grammar.text]
     else:
-        words += ["--" + asked.notation.replace("_", "-"), "-"]
-        document = _document(asked.text)
-        if asked.start != "start":
-            words += ["--start", asked.start]
-        if asked.style:
-            words += ["--style", asked.style]
+        words += ["--" + grammar.notation.replace("_", "-"), "-"]
+        document = _document(grammar.text)
+        if grammar.start != "start":
+            words += ["--start", grammar.start]
+        if grammar.style:
+            words += ["--style", grammar.style]
     words += ["--prompt", run.prompt, "--max-tokens", str(run.max_tokens)]
     words += ["--temperature", repr(sampling.temperature), "--seed", str(sampling.seed)]
     if run.method != "automaton":
@@ -290,7 +290,7 @@ def shell(wanted: Wanted) -> str:
 
 
 def _document(text: str) -> str:
-    """A text as a here-document, ended by a word that is no line of it."""
+    """A text as a here-document, ended by a word that is not a line of it."""
     mark = "GRAMMAR"
     while mark in text.split("\n"):
         mark += "_"
@@ -298,11 +298,11 @@ def _document(text: str) -> str:
 
 
 def client(wanted: Wanted) -> str:
-    """The run asked of this page."""
-    run, sampling, asked = wanted.run, wanted.run.sampling, wanted.run.grammar
+    """The run as a request to this page."""
+    run, sampling, grammar = wanted.run, wanted.run.sampling, wanted.run.grammar
     more = {
-        "start": "" if asked.start == "start" else asked.start,
-        "style": asked.style,
+        "start": "" if grammar.start == "start" else grammar.start,
+        "style": grammar.style,
         "constraint": "" if run.method == "automaton" else run.method,
         "model": "" if wanted.model == BUILTIN else wanted.model,
     }
@@ -318,7 +318,7 @@ from gradio_client import Client
 client = Client({quoted(wanted.address)}, verbose=False)
 job = client.submit(
     GRAMMAR,
-    notation={quoted(asked.notation.value)},
+    notation={quoted(grammar.notation.value)},
     prompt=PROMPT,
     max_tokens={run.max_tokens},
     temperature={sampling.temperature!r},
@@ -342,36 +342,35 @@ WRITERS: Mapping[str, Callable[[Wanted], str]] = {
 }
 
 
-#: Bytes of a file that still travel to a browser.
-_LARGEST = 16_000_000
+#: Bytes of a file for the browser at most.
+_MAX_FILE_BYTES = 16_000_000
 
 
 class Form(StrEnum):
-    """What a whole machine is written as."""
+    """The format of a machine's file."""
 
     JSON = "json"
-    #: AT&T text with its tables of symbols, in a zip.
+    #: AT&T text with its symbol tables, in a zip file.
     FST = "fst"
 
 
 def take_machine(handlers: Handlers, sent: Record) -> Record:
-    """A whole machine as a file: its name, its type, its bytes in base 64.
+    """A whole machine as a file: name, type, bytes in base 64.
 
-    Raises: WorkbenchError for a machine the grammar has not, or that cannot be written so.
+    Raises: WorkbenchError for a machine the grammar does not have, or that has no such format.
     """
     request = TextRequest.of(sent)
     compiled = handlers.compiled(request)
     machine, form = Machine(_one_of(sent, "machine", Machine)), Form(_one_of(sent, "form", Form))
-    if compiled.grammar is None:
-        raise WorkbenchError("the grammar cannot be read yet", "fix its problems first")
+    grammar = compiled.readable()
     if why := compiled.missing(machine):
         raise WorkbenchError(why)
     vocabulary = handlers.room.vocabulary() if machine in OVER_TOKENS else None
     limits = handlers.pipeline.limits
     if form is Form.FST:
-        content = att(compiled.grammar, machine, vocabulary, limits).archive(str(machine))
+        content = att(grammar, machine, vocabulary, limits).archive(str(machine))
         return _file(f"{machine}.fst.zip", "application/zip", content)
-    record = automaton(compiled.grammar, machine, vocabulary, limits)
+    record = automaton(grammar, machine, vocabulary, limits)
     text = machine_files.text({**record, "grammar": asdict(request)})
     return _file(f"{machine}.json", "application/json", text.encode())
 
@@ -384,7 +383,7 @@ def _one_of(sent: Record, name: str, known: type[StrEnum]) -> str:
 
 
 def _file(name: str, kind: str, content: bytes) -> Record:
-    if len(content) > _LARGEST:
+    if len(content) > _MAX_FILE_BYTES:
         raise WorkbenchError(
             f"the file would have {len(content) / 1e6:.0f} MB", "use workbench draw instead"
         )
@@ -392,9 +391,9 @@ def _file(name: str, kind: str, content: bytes) -> Record:
 
 
 def take_code(handlers: Handlers, sent: Record) -> Record:
-    """The run on the page as programs, by the name of their tab; another engine's if it is asked.
+    """The run on the page as programs by tab, and for another engine if requested.
 
-    Raises: WorkbenchError for settings that are none.
+    Raises: WorkbenchError for malformed settings.
     """
     wanted = Wanted.of({**sent, "model": handlers.room.name}, handlers.gallery)
     written = {name: write(wanted) for name, write in WRITERS.items()}
@@ -417,9 +416,9 @@ def _for_engine(handlers: Handlers, wanted: Wanted, engine: str) -> str:
 
 
 def take_replay(handlers: Handlers, sent: Record) -> Record:
-    """A page that plays a run, but for its recording, which the browser has: it goes at ``mark``.
+    """A page that replays a run, in which the browser replaces ``mark`` by its recording.
 
     Raises: WorkbenchError where the grammar cannot be read.
     """
-    made = drawn(handlers, sent, taken_in(sent.get("taken", [])))
-    return {"html": replay_shell(), "mark": MARK, "drawn": made, "version": __version__}
+    pictures = drawn(handlers, sent, taken_in(sent.get("taken", [])))
+    return {"html": replay_shell(), "mark": MARK, "drawn": pictures, "version": __version__}

@@ -1,10 +1,9 @@
-"""The whole benchmark: one process for each engine.
+"""Runs the benchmark: one worker process for each engine.
 
-Events are ``prepared`` (an EngineRecord), ``begun`` (the name of a case) and ``measured`` (a
-CaseRecord). Masks to be compared are left as files ``<case>.npy`` in the job's folder.
-
-Each engine has a process; one that crashes or says nothing for too long loses the case it was on
-and is started again for the rest.
+A worker prints one JSON object a line: the event ``prepared`` (an EngineRecord), ``begun`` (the
+name of a case) or ``measured`` (a CaseRecord). Masks to be compared are files ``<case>.npy`` in
+the job's folder. If a worker crashes or prints nothing until the timeout, the case it was
+measuring is recorded as lost, and a new worker measures the remaining cases.
 """
 
 from __future__ import annotations
@@ -40,13 +39,13 @@ from workbench.lab.bench.measurements import (
     masks_of,
     measure,
 )
-from workbench.lab.bench.peers.peer import ENGINES, OURS, Peer, spelt
+from workbench.lab.bench.peers.peer import ENGINES, OURS, Peer, greedy_tokens
 from workbench.vocabulary.vocabulary import Vocabulary
 
-#: Small, so what it costs is what the vocabulary costs.
+#: A small constraint: its time is that of the vocabulary.
 _SMALL = Case("small", "no1", regex="(yes|no)[0-9]")
 
-#: A grammar, to load what reads grammars and the kernels for stacks.
+#: A grammar, to load the grammar parsers and the kernels for stacks.
 _SMALL_GRAMMAR = Case(
     "small grammar",
     "acb",
@@ -58,34 +57,34 @@ _SMALL_GRAMMAR = Case(
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What one process is to do."""
+    """The task of one worker."""
 
     engine: str
     vocabulary: str
     cases: tuple[str, ...]
     repeat: int
-    #: After these many seconds of one case no repetition is begun.
+    #: Seconds of one case after which no repetition begins.
     seconds: float
-    #: Where masks are left, or None.
+    #: Folder for the masks, or None.
     masks: str | None
 
 
 def run(job: Job) -> None:
-    """Measure all cases of a job, telling each event as it happens."""
+    """Measure all cases of a job and print each event as it happens."""
     vocabulary = Vocabulary.load(job.vocabulary)
     entry = ENGINES[job.engine]
     kind, name = entry.load(), (job.engine, entry.version)
     peer, prepared = _prepared(kind, name, vocabulary)
-    _tell("prepared", asdict(prepared))
+    _emit("prepared", asdict(prepared))
     for case in (CASES[c] for c in job.cases):
-        _tell("begun", {"case": case.name})
-        _tell("measured", asdict(_one(peer, name, case, job)))
+        _emit("begun", {"case": case.name})
+        _emit("measured", asdict(_one(peer, name, case, job)))
 
 
 def _one(peer: Peer, name: tuple[str, str], case: Case, job: Job) -> CaseRecord:
     """A case measured, or the engine's refusal as a record."""
     try:
-        walk = spelt(case.walk, peer.vocabulary)
+        walk = greedy_tokens(case.walk, peer.vocabulary)
         record = measure(peer, name, case, walk, job.repeat, job.seconds)
         if job.masks and record.status == "ok":
             np.save(Path(job.masks) / f"{case.name}.npy", masks_of(peer, case, walk))
@@ -93,7 +92,7 @@ def _one(peer: Peer, name: tuple[str, str], case: Case, job: Job) -> CaseRecord:
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # panics of Rust extensions derive from BaseException
-        reason = str(error) if isinstance(error, RefusedError | WorkbenchError) else _told(error)
+        reason = str(error) if isinstance(error, RefusedError | WorkbenchError) else _message(error)
         about: dict[str, Any] = {
             "engine": name[0],
             "version": name[1],
@@ -102,30 +101,30 @@ def _one(peer: Peer, name: tuple[str, str], case: Case, job: Job) -> CaseRecord:
         return CaseRecord(**about, case=case.name, status="refused", reason=reason)
 
 
-def _told(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"[:300]
 
 
 def _prepared(
     kind: type[Peer], name: tuple[str, str], vocabulary: Vocabulary
 ) -> tuple[Peer, EngineRecord]:
-    """The engine with its vocabulary, and how long that took, the quickest of three times.
+    """The engine with its vocabulary, and the preparation time: the quickest of three.
 
-    Ours is timed with an empty cache folder, then with what it left there. What belongs to the
-    process and not to the vocabulary is loaded before: front ends, kernels.
+    Ours is timed with an empty cache folder, then with the folder it filled. Parsers and kernels,
+    which belong to the process and not to the vocabulary, are loaded before.
     """
     for case in (_SMALL, _SMALL_GRAMMAR):
-        _first_mask(kind, _anew(vocabulary, 300), case)
+        _first_mask(kind, _fresh(vocabulary, 300), case)
     fresh, cached = [], []
     for _ in range(3):
-        anew = _anew(vocabulary, len(vocabulary))
+        unprepared = _fresh(vocabulary, len(vocabulary))
         if name[0] != OURS:
             # our share of the adapters' work is not the peers' time
-            _ = anew.ids_of, anew.trie
+            _ = unprepared.ids_of, unprepared.trie
         with TemporaryDirectory() as folder, _cache_in(folder):
-            fresh.append(_timed(kind, anew))
+            fresh.append(_timed(kind, unprepared))
             if name[0] == OURS:
-                cached.append(_timed(kind, _anew(vocabulary, len(vocabulary))))
+                cached.append(_timed(kind, _fresh(vocabulary, len(vocabulary))))
     record = EngineRecord(
         engine=name[0],
         version=name[1],
@@ -138,7 +137,7 @@ def _prepared(
 
 @contextmanager
 def _cache_in(folder: str) -> Iterator[None]:
-    """What is remembered of vocabularies is remembered there meanwhile."""
+    """Use ``folder`` as the disk cache of vocabularies inside the block."""
     before = os.environ.get("XDG_CACHE_HOME")
     os.environ["XDG_CACHE_HOME"] = folder
     try:
@@ -161,8 +160,8 @@ def _timed(kind: type[Peer], vocabulary: Vocabulary) -> float:
         gc.enable()
 
 
-def _anew(vocabulary: Vocabulary, size: int) -> Vocabulary:
-    """The first tokens of a vocabulary and all single bytes, as one nothing is derived from yet."""
+def _fresh(vocabulary: Vocabulary, size: int) -> Vocabulary:
+    """A vocabulary of the first tokens and all single bytes, without cached tables."""
     tokens = [*vocabulary.tokens[:size]]
     if size < len(vocabulary):
         tokens.extend(bytes((b,)) for b in range(256))
@@ -176,11 +175,11 @@ def _first_mask(kind: type[Peer], vocabulary: Vocabulary, case: Case) -> None:
         peer.start(compile_()).mask()
 
 
-def _tell(event: str, said: dict[str, object]) -> None:
-    print(json.dumps({"event": event, **said}), flush=True)
+def _emit(event: str, fields: dict[str, object]) -> None:
+    print(json.dumps({"event": event, **fields}), flush=True)
 
 
-#: One core an engine, whatever its libraries would like.
+#: One thread for each engine and its libraries.
 _ONE_THREAD = dict.fromkeys(
     (
         "RAYON_NUM_THREADS",
@@ -192,7 +191,7 @@ _ONE_THREAD = dict.fromkeys(
     "1",
 )
 
-#: What an engine's process is: another program in tests.
+#: The command of a worker; tests use another program.
 WORKER = (sys.executable, "-P", "-m", "workbench.lab.bench.benchmark")
 
 
@@ -211,7 +210,7 @@ class Plan:
     process: bool = True
     #: Seconds of one case after which no repetition is begun.
     seconds: float = 10.0
-    #: Seconds without a word after which a process is killed.
+    #: Seconds without output after which a worker is killed.
     patience: float = 120.0
 
 
@@ -238,28 +237,28 @@ def _with_process(record: EngineRecord, plan: Plan) -> EngineRecord:
 
 
 def _engine(plan: Plan, engine: str, masks: Path, worker: tuple[str, ...]) -> Iterator[Record]:
-    """All records of one engine, its process started again after each that is lost."""
-    left, told = list(plan.cases), False
+    """All records of one engine; a new worker is started after each lost case."""
+    left, prepared = list(plan.cases), False
     about: dict[str, Any] = {
         "engine": engine,
         "version": ENGINES[engine].version,
         "vocabulary": plan.vocabulary,
     }
-    while left or not told:
+    while left or not prepared:
         job = Job(
             engine, plan.vocabulary, tuple(left), plan.repeat, plan.seconds,
             str(masks) if plan.check else None,
         )  # fmt: skip
         process = Process((*worker, json.dumps(asdict(job))))
-        for said in process.events(plan.patience):
-            event = said.pop("event")
-            if event == "prepared" and not told:
-                told = True
-                yield EngineRecord(**said)
+        for fields in process.events(plan.patience):
+            event = fields.pop("event")
+            if event == "prepared" and not prepared:
+                prepared = True
+                yield EngineRecord(**fields)
             elif event == "measured":
-                left.remove(said["case"])
-                yield CaseRecord(**said)
-        if not told:  # it ended before any case: none will be measured
+                left.remove(fields["case"])
+                yield CaseRecord(**fields)
+        if not prepared:  # it ended before any case: none will be measured
             yield EngineRecord(**about, status=process.status, reason=process.reason)
             return
         if process.status != "ok" and left:
@@ -268,7 +267,7 @@ def _engine(plan: Plan, engine: str, masks: Path, worker: tuple[str, ...]) -> It
 
 
 class Process:
-    """A worker whose lines are read with patience; afterwards ``status`` says how it ended."""
+    """A worker whose output is read with a timeout; ``status`` says how it ended."""
 
     def __init__(self, command: tuple[str, ...]) -> None:
         self.status: Any = "ok"
@@ -291,14 +290,14 @@ class Process:
         self._lines.put(None)
 
     def events(self, patience: float) -> Iterator[dict[str, Any]]:
-        """What the worker says, until it ends or is killed for saying nothing."""
+        """The worker's events, until it ends or is killed at the timeout."""
         try:
             while (line := self._lines.get(timeout=patience)) is not None:
-                if line.startswith(b"{"):  # libraries print too
+                if line.startswith(b"{"):  # other lines are printed by libraries
                     yield json.loads(line)
             code = self._process.wait()
             if code:
-                self.status, self.reason = "crashed", self._last_words(code)
+                self.status, self.reason = "crashed", self._last_error(code)
         except queue.Empty:
             self.status, self.reason = "timed out", f"nothing for {patience:g} s"
         finally:
@@ -306,21 +305,21 @@ class Process:
             self._process.wait()
             self._errors.close()
 
-    def _last_words(self, code: int) -> str:
+    def _last_error(self, code: int) -> str:
         self._errors.seek(0)
-        told = self._errors.read().decode("utf-8", "replace").strip().splitlines()
-        return f"exit status {code}" + (f": {told[-1][:200]}" if told else "")
+        lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
+        return f"exit status {code}" + (f": {lines[-1][:200]}" if lines else "")
 
 
 def _checks(plan: Plan, folder: Path) -> Iterator[Record]:
-    """Every engine's masks against ours."""
+    """Compare every engine's masks with ours."""
     vocabulary = Vocabulary.load(plan.vocabulary)
     for engine in plan.engines:
         for case in plan.cases:
             ours, theirs = (folder / e / f"{case}.npy" for e in (OURS, engine))
             if engine != OURS and ours.exists() and theirs.exists():
                 name = engine, ENGINES[engine].version
-                walk = spelt(CASES[case].walk, vocabulary)
+                walk = greedy_tokens(CASES[case].walk, vocabulary)
                 yield compared(name, case, vocabulary, walk, np.load(ours), np.load(theirs))
 
 

@@ -16,15 +16,15 @@ _TEXTS = Path(__file__).parent / "texts"
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A constraint and a text in it along which masks are asked for.
+    """A constraint, and an accepted text along which masks are computed.
 
-    A notation left None is one in which nobody wrote the constraint; engines that
-    read only that one skip the case.
+    A notation is None if the constraint is not written in it; engines that read only that
+    notation skip the case.
     """
 
     name: str
     walk: str
-    #: A regex read alike by Python, Rust and C++ engines.
+    #: A regex with the same meaning in Python, Rust and C++ engines.
     regex: str | None = None
     #: KBNF, start symbol ``start``.
     kbnf: str | None = None
@@ -32,12 +32,12 @@ class Case:
     lark: str | None = None
     #: The EBNF of xgrammar (GBNF), root rule ``root``.
     ebnf: str | None = None
-    #: A JSON Schema; engines read it as is their custom, with any white space where they can.
+    #: A JSON Schema; each engine uses its default reading, with any white space if it can.
     schema: str | None = None
 
 
 def _grammar(name: str, walk: str, kbnf: str) -> Case:
-    """A case whose other notations lie in files of its name."""
+    """A case whose other notations are in files of its name."""
     return Case(
         name,
         walk,
@@ -49,7 +49,7 @@ def _grammar(name: str, walk: str, kbnf: str) -> Case:
 
 _OCTET = "(25[0-5]|2[0-4][0-9]|[01]?[0-9][0-9]?)"
 _PLAIN = r'[^ \t\n\r\x0b\x0c"\\]|\\["n\\]'
-# a string as translators of JSON Schema write it: few escapes, in one class
+# a string as converters of JSON Schema write it: few escapes, in one class
 _STRING = r'"([^"\\\x00-\x1f\x7f-\x9f]|\\["\\])*"'
 _INTEGER = "-?(0|[1-9][0-9]*)"
 _ITEM = (

@@ -1,7 +1,7 @@
-"""Measures one engine on one case; records, and the check of a peer's masks.
+"""Measures one engine on one case; the benchmark's records; comparison of a peer's masks.
 
-Each repetition compiles anew, asks for the first mask, walks the text once cold and, on the same
-object, once warm. The garbage collector is off while a clock runs.
+Each repetition compiles the constraint again, computes the first mask, and walks the text once
+cold and then warm on the same object. The garbage collector is off while time is measured.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -23,8 +23,8 @@ from workbench.lab.bench.cases import Case
 from workbench.lab.bench.peers.peer import Compiled, Peer, Walker
 from workbench.vocabulary.vocabulary import Vocabulary
 
-#: ``ok``: measured; ``not read``: the engine has no notation for the case; ``refused``: it said
-#: no, by an error or at a token of the walk; ``crashed``, ``timed out``: its process ended so.
+#: ``ok``: measured; ``not read``: the case is in no notation of the engine; ``refused``: the engine
+#: raised an error or refused a token of the walk; ``crashed``, ``timed out``: its process did.
 Status = Literal["ok", "not read", "refused", "crashed", "timed out"]
 
 
@@ -40,11 +40,11 @@ class EngineRecord:
     vocabulary: str
     status: Status = "ok"
     reason: str = ""
-    #: From token bytes to a first small mask, nothing remembered.
+    #: From token bytes to a first small mask, with empty caches.
     prepare_ms: float | None = None
     #: The same once the user's cache folder holds the vocabulary.
     cached_ms: float | None = None
-    #: A whole new process, from import to first mask, numba's kernels compiled anew.
+    #: A new process, from import to first mask, numba's kernels compiled.
     process_s: float | None = None
     #: The same with the kernels in numba's cache.
     process_cached_s: float | None = None
@@ -55,9 +55,9 @@ class EngineRecord:
 class CaseRecord:
     """An engine on a case.
 
-    Unit: ``*_ms`` milliseconds, of fresh compilations the quickest (what is above it is the
-          machine's other work); ``*_us`` microseconds, over the steps of the walk: means
-          of each step's median, p99 of all samples. None: not measured for this engine.
+    Unit: ``*_ms`` milliseconds, the quickest of several compilations (the minimum excludes the
+          machine's other work); ``*_us`` microseconds over the steps of the walk: means of each
+          step's median, p99 of all samples. None: not measured for this engine.
     """
 
     engine: str
@@ -68,7 +68,7 @@ class CaseRecord:
     reason: str = ""
     #: Tokens of the walk.
     tokens: int | None = None
-    #: Text to an object ready to make masks.
+    #: Text to an object that computes masks.
     compile_ms: float | None = None
     #: Text to the first mask.
     first_mask_ms: float | None = None
@@ -83,34 +83,34 @@ class CaseRecord:
     #: Steps by a token along the same walk again.
     advance_us: float | None = None
     advance_p99_us: float | None = None
-    #: The closed form, every row at once, from the machine; for ours with what the vocabulary
-    #: remembers of other machines, and without.
+    #: The closed form (every row) from the machine; for ours with the vocabulary's caches filled
+    #: by other machines (``closed_ms``), and with empty caches (``closed_first_ms``).
     closed_ms: float | None = None
     closed_first_ms: float | None = None
-    #: What it takes then to write every edge out by itself, as others store them.
+    #: Additional time to write out every edge, as other engines store them.
     closed_told_ms: float | None = None
     closed_edges: int | None = None
-    #: What it stores, the vocabulary's share aside.
+    #: Bytes it stores, without the vocabulary's share.
     closed_bytes: int | None = None
     #: Why there is no closed form.
     closed_note: str = ""
-    #: What Python and numpy hold for the constraint after its walk.
+    #: Bytes held by Python and numpy for the constraint after its walk.
     memory_bytes: int | None = None
     kind: Literal["case"] = "case"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckRecord:
-    """Masks of a peer held against ours, bit by bit, along the walk; special tokens aside."""
+    """Masks of a peer compared with ours bit by bit along the walk, without special tokens."""
 
     engine: str
     version: str
     vocabulary: str
     case: str
-    #: Masks compared, and those there are (one more than tokens of the walk).
+    #: Masks compared, and the number expected (one more than the tokens of the walk).
     masks: int
     expected: int
-    #: (mask, token) pairs we allow and the peer does not, and the other way round.
+    #: (mask, token) pairs we allow and the peer does not, and the reverse.
     dropped: int
     added: int
     #: Up to three of each: the text so far, then the token.
@@ -123,7 +123,7 @@ Record = EngineRecord | CaseRecord | CheckRecord
 
 
 def median(samples: Iterable[float]) -> float:
-    """The middle sample, of an even number the lower of the two."""
+    """The middle sample; the lower of two."""
     ordered = sorted(samples)
     return ordered[(len(ordered) - 1) // 2]
 
@@ -134,8 +134,8 @@ def percentile_99(samples: Iterable[float]) -> float:
     return ordered[-(-len(ordered) * 99 // 100) - 1]
 
 
-#: How many disagreements of each kind are shown.
-_EXAMPLES = 3
+#: Differences of each kind that are recorded.
+_MAX_EXAMPLES = 3
 
 Masks = npt.NDArray[np.uint32]
 Pairs = npt.NDArray[np.intp]
@@ -149,9 +149,9 @@ def compared(
     ours: Masks,
     theirs: Masks,
 ) -> CheckRecord:
-    """Hold the masks of one walk against each other.
+    """Compare the masks of one walk.
 
-    Special tokens are left out, the end token too: engines agree on no rule for them.
+    Special tokens and the end token are left out: engines follow different rules for them.
     """
     text = np.array([token is not None for token in vocabulary.tokens])
     count = min(len(ours), len(theirs))
@@ -178,12 +178,12 @@ def _bools(masks: Masks, size: int) -> npt.NDArray[np.bool_]:
 
 
 def _shown(pairs: Pairs, vocabulary: Vocabulary, walk: list[int]) -> tuple[tuple[str, str], ...]:
-    """The text so far and the token of a few pairs, each from another mask where there are."""
+    """The text so far and the token of a few pairs, from different masks where possible."""
     _, firsts = np.unique(pairs[:, 0], return_index=True)
     chosen = [*firsts, *(i for i in range(len(pairs)) if i not in set(firsts.tolist()))]
     return tuple(
         (_text(vocabulary.decode(walk[:step])), _text(vocabulary.tokens[token] or b""))
-        for step, token in (pairs[i] for i in chosen[:_EXAMPLES])
+        for step, token in (pairs[i] for i in chosen[:_MAX_EXAMPLES])
     )
 
 
@@ -191,20 +191,20 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "backslashreplace")
 
 
-#: Warm walks for every compilation: they are short, and their samples are a microsecond each.
+#: Warm walks for each compilation: short, with samples of about a microsecond.
 _WARM_WALKS = 5
 
-#: So many times more compilations, as long as all of them take no longer than this.
-_MORE, _CHEAP_SECONDS = 10, 0.5
+#: A factor for ``repeat``, used while all compilations together take less than these seconds.
+_CHEAP_FACTOR, _CHEAP_SECONDS = 10, 0.5
 
 
 class RefusedError(Exception):
-    """The engine did not take a token of the walk."""
+    """The engine refused a token of the walk."""
 
 
 @dataclass(slots=True)
 class _Samples:
-    """Seconds, one list a walk."""
+    """Seconds; one list for each walk."""
 
     compile: list[float] = field(default_factory=list)
     first: list[float] = field(default_factory=list)
@@ -218,7 +218,7 @@ def measure(
 ) -> CaseRecord:
     """The times of one case; ``name`` is the engine's and its version.
 
-    Repetitions end after ``repeat``, or once ``seconds`` are spent; cheap ones go on.
+    Repetitions end after ``repeat``, or once ``seconds`` are spent; cheap cases are repeated more.
     Raises: RefusedError; whatever the engine raises.
     """
     about: dict[str, Any] = {
@@ -241,20 +241,13 @@ def measure(
         tokens=len(walk),
         compile_ms=min(samples.compile) * 1e3,
         first_mask_ms=min(samples.first) * 1e3,
-        tree_mask_ms=extras.tree_mask_ms,
         cold_us=cold[0],
         cold_p99_us=cold[1],
         warm_us=warm[0],
         warm_p99_us=warm[1],
         advance_us=advance[0],
         advance_p99_us=advance[1],
-        closed_ms=extras.closed_ms,
-        closed_first_ms=extras.closed_first_ms,
-        closed_told_ms=extras.closed_told_ms,
-        closed_edges=extras.closed_edges,
-        closed_bytes=extras.closed_bytes,
-        closed_note=extras.closed_note,
-        memory_bytes=extras.memory_bytes,
+        **asdict(extras),
     )
 
 
@@ -264,10 +257,10 @@ def _sampled(
     samples = _Samples()
     begun = time.perf_counter()
     gc.collect()
-    gc.freeze()  # what was there before is not swept through the processor's caches each time
+    gc.freeze()  # a collection does not visit older objects, which would flush the CPU caches
     gc.disable()
     try:
-        while goes_on(len(samples.first), time.perf_counter() - begun, repeat, seconds):
+        while compiles_again(len(samples.first), time.perf_counter() - begun, repeat, seconds):
             compiled = None  # the last one is freed before the clock runs
             gc.collect()
             start = time.perf_counter()
@@ -287,11 +280,11 @@ def _sampled(
     return samples
 
 
-def goes_on(done: int, spent: float, repeat: int, seconds: float) -> bool:
-    """Whether to compile once more: what is cheap is repeated more often."""
+def compiles_again(done: int, spent: float, repeat: int, seconds: float) -> bool:
+    """Whether to compile once more: cheap cases are repeated more often."""
     if done < repeat:
         return done == 0 or spent < seconds
-    return done < _MORE * repeat and spent < _CHEAP_SECONDS
+    return done < _CHEAP_FACTOR * repeat and spent < _CHEAP_SECONDS
 
 
 def _walked(walker: Walker, walk: list[int]) -> tuple[list[float], list[float]]:
@@ -322,7 +315,7 @@ def _of_steps(walks: list[list[float]]) -> tuple[float, float]:
 def masks_of(peer: Peer, case: Case, walk: list[int]) -> npt.NDArray[np.uint32]:
     """The masks before every token of the walk and after the last, (masks, ceil(V / 32)).
 
-    Fewer where the engine refuses a token, or any mask once only the end is left.
+    Fewer where the engine refuses a token, or computes no mask when only the end is left.
     """
     compile_ = peer.compiler(case)
     assert compile_ is not None
@@ -330,7 +323,7 @@ def masks_of(peer: Peer, case: Case, walk: list[int]) -> npt.NDArray[np.uint32]:
     for token in [*walk, None]:
         try:
             walker.mask()
-        except Exception:  # engines have no error in common; what is missing is counted
+        except Exception:  # engines share no error class; missing masks are counted
             break
         rows.append(peer.bits())
         if token is not None and walker.advance(token) is False:
@@ -348,15 +341,15 @@ c.mask(c.initial)
 
 
 class ProcessError(Exception):
-    """A process did not come to its first mask."""
+    """A process ended before its first mask."""
 
 
 def first_mask_seconds(vocabulary: str, patience: float) -> tuple[float, float]:
     """Seconds with numba's kernels compiled anew, and with them cached.
 
-    The interpreter's own start counts. The vocabulary comes from this user's cache
-    folder in both, if it is there.
-    Raises: ProcessError where a process fails or takes too long, with its last words.
+    The start of the interpreter counts. In both, the vocabulary comes from this user's cache
+    folder, if it is there.
+    Raises: ProcessError where a process fails or takes too long, with its last error.
     """
     with tempfile.TemporaryDirectory() as folder:
         cold = _seconds(vocabulary, folder, patience)
@@ -376,7 +369,7 @@ def _seconds(vocabulary: str, kernels: str, patience: float) -> float:
     except subprocess.TimeoutExpired:
         raise ProcessError(f"no first mask within {patience:g} s") from None
     except subprocess.CalledProcessError as error:
-        told = error.stderr.decode("utf-8", "replace").strip().splitlines()
-        named = [line for line in told if "Error" in line.split(":")[0]] or told[-1:]
+        lines = error.stderr.decode("utf-8", "replace").strip().splitlines()
+        named = [line for line in lines if "Error" in line.split(":")[0]] or lines[-1:]
         raise ProcessError(f"a new process failed: {' '.join(named[-1:])}") from None
     return time.perf_counter() - begun

@@ -1,8 +1,8 @@
-"""The page with a model of a fixed speed.
+"""The page with a model of a fixed speed, for the benchmark of the page.
 
 ``python -m workbench.lab.bench.paced 100`` serves the page and prints its address. With a number of
-tokens and a regex after the speed the command makes that run without a page and prints its
-milliseconds. The benchmark of the page compares the two.
+tokens and a regex after the speed, the command does that run in the library, without a page, and
+prints its milliseconds. ``page_bench`` compares the two.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Paced(ToyModel):
 
 
 def run(rate: float, tokens: int, text: str) -> float:
-    """Milliseconds of a run in the library alone, as the page makes it; the second of two."""
+    """Milliseconds of a run in the library, with the page's settings; the second of two runs."""
     vocabulary = Vocabulary.load("builtin")
     model = Paced(vocabulary, tokens_a_second=rate)
     constraint = compile(Grammar.from_regex(text), vocabulary)
@@ -51,7 +51,7 @@ def run(rate: float, tokens: int, text: str) -> float:
 
 
 def serve(rate: float) -> None:
-    """Serve until interrupted."""
+    """Serve the page until interrupted."""
     vocabulary = Vocabulary.load("builtin")
     room = ModelRoom(TOY, lambda _: Paced(vocabulary, tokens_a_second=rate), lambda _: vocabulary)
     page = start(ServeSettings(port=0, quiet=True), room)

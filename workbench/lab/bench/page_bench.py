@@ -1,11 +1,9 @@
-"""Measures the page in a browser.
+"""``python -m workbench.lab.bench.page_bench``: measures the page in a browser against budgets.
 
-Measured are the start of a process, the first paint and picture, the weight of the page, the time
-from an edit to its picture for every grammar of the gallery, what the page adds to the time of a
-run, the longest silence in a run of a thousand tokens, and requests to other machines.
-
-With a number of tokens and a regex after the speed the command makes that run without a page and
-prints its milliseconds. The benchmark of the page compares the two.
+It measures the start of a process, the first paint and picture, the size of the page, the time from
+an edit to its picture for every grammar of the gallery, the time the page adds to a run (compared
+with the same run in ``paced``), the longest interval without a frame in a run of a thousand tokens,
+and requests to other machines.
 """
 
 from __future__ import annotations
@@ -29,13 +27,13 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 
-#: Milliseconds since the visit began: until something was seen, and until now.
+#: Milliseconds since the beginning of the visit, of the first paint and of now.
 FIRST = """() => ({
   paint: performance.getEntriesByName("first-contentful-paint")[0].startTime,
   picture: performance.now(),
 })"""
 
-#: Open an example, change its grammar a little as a key would, and wait for its picture.
+#: Open an example, change its grammar as a keystroke would, and wait for the picture.
 EDIT = """async (name) => {
   const sleep = (ms) => new Promise((go) => setTimeout(go, ms));
   const drawn = async (text) => {
@@ -69,7 +67,7 @@ EDIT = """async (name) => {
   return { ms: end === null ? null : end - begun, ok: wb.state.compiled.ok };
 }"""
 
-#: Run so many tokens: what the page took, what the engine took, the longest wait for a frame.
+#: Run a number of tokens; returns the page's time, the engine's time, the longest frame interval.
 RUN = """async ({ text, tokens }) => {
   const until = async (there) => {
     while (!there()) await new Promise((go) => setTimeout(go, 20));
@@ -99,39 +97,39 @@ RUN = """async ({ text, tokens }) => {
 }"""
 
 
-#: Seconds a server may take to answer before this gives up, and milliseconds for the browser.
-_PATIENCE = 60
-_PATIENCE_MS = 120_000
+#: Time limits: seconds for the server, milliseconds for the browser.
+_TIMEOUT = 60
+_TIMEOUT_MS = 120_000
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 _FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"]
 
-#: Starts of the process and of the page that are tried; the median counts.
-_TRIES = 5
+#: Starts of the process and of the page; the median counts.
+_REPETITIONS = 5
 
 #: Tokens of the run whose overhead is measured, and of the long one.
-_STEADY, _LONG = 300, 1_000
+_STEADY_TOKENS, _LONG_TOKENS = 300, 1_000
 
 #: Tokens a second of the model in these runs.
 _PACE = "100"
 
-#: A grammar no run of so many tokens comes to the end of.
+#: A grammar whose texts are longer than these runs.
 _ENDLESS = "[a-z ]{9000,}"
 
 
 class PageBenchError(Exception):
-    """The page cannot be measured here, and why."""
+    """The page cannot be measured on this machine; says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One budget: what is measured, in which unit, what is aimed at, what was found."""
+    """One budget: name, unit, target and measured value."""
 
     name: str
     unit: str
     target: float
     measured: float
-    #: What else was seen.
+    #: Further observations.
     note: str = ""
 
     @property
@@ -141,7 +139,7 @@ class Row:
 
 @contextmanager
 def served(*module: str) -> Iterator[tuple[str, float, int]]:
-    """A page of a process of its own: its address, the seconds until it answered, its id.
+    """A page in a separate process: its address, the seconds until it answered, the process id.
 
     Raises: PageBenchError where it does not start.
     """
@@ -150,12 +148,12 @@ def served(*module: str) -> Iterator[tuple[str, float, int]]:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
-        told = process.stdout.readline()
-        found = re.search(r"https?://\S+", told)
+        first_line = process.stdout.readline()
+        found = re.search(r"https?://\S+", first_line)
         if not found:
-            _, errors = process.communicate(timeout=_PATIENCE)
+            _, errors = process.communicate(timeout=_TIMEOUT)
             raise PageBenchError(f"the page did not start: {errors.strip()[-400:]}")
-        with urlopen(found[0], timeout=_PATIENCE) as answer:
+        with urlopen(found[0], timeout=_TIMEOUT) as answer:
             answer.read()
         yield found[0], time.perf_counter() - begun, process.pid
     finally:
@@ -191,10 +189,10 @@ def browser() -> Iterator[Browser]:
 
 @contextmanager
 def visit(opened: Browser, address: str, outside: list[str]) -> Iterator[Page]:
-    """A visitor who was never here; requests to anywhere else are noted, and not let out."""
+    """A visit with an empty cache; requests to other hosts are recorded and blocked."""
     context = opened.new_context(viewport={"width": 1400, "height": 1000})
     page = context.new_page()
-    page.set_default_timeout(_PATIENCE_MS)
+    page.set_default_timeout(_TIMEOUT_MS)
 
     def guard(route: Any) -> None:  # noqa: ANN401  # Playwright's
         url = route.request.url
@@ -215,7 +213,7 @@ def visit(opened: Browser, address: str, outside: list[str]) -> Iterator[Page]:
 def ready() -> Row:
     """Seconds from the start of a process without torch to its first answer."""
     found, work, torch = [], [], False
-    for _ in range(_TRIES):
+    for _ in range(_REPETITIONS):
         with served("workbench", "serve", "--port", "0", "--no-open", "--model", "toy") as page:
             found.append(page[1])
             process = Path(f"/proc/{page[2]}")
@@ -230,9 +228,9 @@ def ready() -> Row:
 
 
 def painted(opened: Browser, address: str, outside: list[str]) -> list[Row]:
-    """First paint, the first picture, and the bytes that came until both were there."""
+    """First paint, first picture, and the bytes transferred until both are shown."""
     paints, pictures, weights, requests = [], [], [], 0
-    for _ in range(_TRIES):
+    for _ in range(_REPETITIONS):
         with visit(opened, address, outside) as page:
             devtools = page.context.new_cdp_session(page)
             sizes: list[float] = []
@@ -262,11 +260,9 @@ def edited(opened: Browser, address: str, outside: list[str]) -> Row:
         page.wait_for_selector("#wb-picture svg .node")
         page.wait_for_function("!wb.state.running")
         names = page.evaluate("wb.state.gallery.map((example) => example.name)")
-        page.evaluate(EDIT, names[0])  # what is made once a page is in no edit's time
+        page.evaluate(EDIT, names[0])  # fills the page's caches, outside the measured edits
         found = {name: page.evaluate(EDIT, name) for name in names}
-    times = {
-        name: told["ms"] for name, told in found.items() if told["ms"] is not None and told["ok"]
-    }
+    times = {name: one["ms"] for name, one in found.items() if one["ms"] is not None and one["ok"]}
     slow = [name for name, ms in times.items() if ms > 400]
     left = sorted(set(names) - set(times))
     slowest = max(times, key=times.__getitem__)
@@ -284,14 +280,14 @@ def plain() -> float:
         "-m",
         "workbench.lab.bench.paced",
         _PACE,
-        str(_STEADY),
+        str(_STEADY_TOKENS),
         _ENDLESS,
     ]
     return float(subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout)
 
 
 def ran(opened: Browser, address: str, outside: list[str]) -> list[Row]:
-    """What the page adds to a run at a steady pace, and its longest silence in a long one.
+    """The time the page adds to a run, and its longest interval without a frame in a long run.
 
     The page is compared with the same run in the library, just before and just after it.
     """
@@ -299,25 +295,27 @@ def ran(opened: Browser, address: str, outside: list[str]) -> list[Row]:
     with visit(opened, address, outside) as page:
         page.goto(address)
         page.wait_for_function("window.wb?.state.compiled && !wb.state.running")
-        page.evaluate(RUN, {"text": _ENDLESS, "tokens": 20})  # masks and pictures are made once
-        steady = page.evaluate(RUN, {"text": _ENDLESS, "tokens": _STEADY})
-        long = page.evaluate(RUN, {"text": _ENDLESS, "tokens": _LONG})
+        page.evaluate(
+            RUN, {"text": _ENDLESS, "tokens": 20}
+        )  # fills the caches of masks and pictures
+        steady = page.evaluate(RUN, {"text": _ENDLESS, "tokens": _STEADY_TOKENS})
+        long = page.evaluate(RUN, {"text": _ENDLESS, "tokens": _LONG_TOKENS})
     alone = (before + plain()) / 2
     share = 100 * (steady["wall"] / alone - 1)
     own = 100 * (steady["wall"] / steady["engine"] - 1)
     rate = f"{1000 * steady['tokens'] / steady['wall']:.1f} tokens/s, {steady['tokens']} tokens"
-    rate += f"; over the model, masks and states alone {own:.0f} %"
-    silence = f"longest silence in {long['tokens']:,} tokens"
+    rate += f"; over model, masks and states {own:.0f} %"
+    interval = f"longest frame interval in {long['tokens']:,} tokens"
     return [
         Row("added by the page at 100 tokens/s", "%", 5.0, share, rate),
-        Row(silence, "ms", 500, long["longest"], f"{long['wall'] / 1000:.1f} s in all"),
+        Row(interval, "ms", 500, long["longest"], f"{long['wall'] / 1000:.1f} s in all"),
     ]
 
 
 def measured() -> Iterator[Row]:
-    """Every budget, as soon as it is known.
+    """Every budget, as soon as it is measured.
 
-    Raises: PageBenchError where the page cannot be measured here.
+    Raises: PageBenchError where the page cannot be measured on this machine.
     """
     outside: list[str] = []
     with browser() as opened:
@@ -334,13 +332,15 @@ def measured() -> Iterator[Row]:
 def line(row: Row) -> str:
     """A row of the table."""
     figure = f"{row.measured:.2f}" if row.unit == "s" else f"{row.measured:.0f}"
-    told = f"{figure} {row.unit}".strip()
+    measured = f"{figure} {row.unit}".strip()
     aim = f"{'<' if row.target else ''} {row.target:g} {row.unit}".strip()
-    return f"{'✓' if row.good else '✗'} {row.name:<36} {aim:>10} {told:>10}  {row.note}".rstrip()
+    return (
+        f"{'✓' if row.good else '✗'} {row.name:<36} {aim:>10} {measured:>10}  {row.note}".rstrip()
+    )
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the table; 0 where every budget is held."""
+    """Print the table; returns 0 if every budget is met."""
     rows = []
     try:
         for row in measured():

@@ -1,8 +1,8 @@
 """The costs of proper tokenization, step by step.
 
-What is measured is what section 10 of the reference on proper tokenization lists, beside its
-numbers; each is the best of some runs, kernels compiled before. The regexes are of the reference's
-kind: it does not print the text of its first one, so edges are counted too.
+The steps are those of section 10 of the reference on proper tokenization, next to its times. Each
+is the best of several runs with compiled kernels. The reference does not print the text of its
+first regex; ours are similar, and edges are counted so that sizes can be compared.
 ``workbench bench --proper`` prints the table.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -18,6 +18,7 @@ import numpy as np
 
 from workbench.base.dfa import Dfa
 from workbench.base.limits import Limits
+from workbench.base.tables import format_table
 from workbench.constraint.methods.proper.boundaries import after_prompt
 from workbench.constraint.methods.proper.live_edges import live_edges
 from workbench.constraint.methods.proper.proper import ProperConstraint
@@ -31,7 +32,7 @@ from workbench.vocabulary.tokenization.merge_tables import built
 from workbench.vocabulary.tokenization.pretokenizer import pretokens
 from workbench.vocabulary.vocabulary import Vocabulary
 
-Made = TypeVar("Made")
+T = TypeVar("T")
 
 #: A JSON object of three fields with 42 states, and a regex of counted letters.
 REGEXES: dict[str, str] = {
@@ -40,7 +41,7 @@ REGEXES: dict[str, str] = {
     "quoted": r'"[^"\\]{1,30}"',
 }
 
-#: Milliseconds the reference gives, by vocabulary, step and regex; of another machine.
+#: Milliseconds in the reference, by vocabulary, step and regex; measured on another machine.
 REFERENCE: dict[tuple[str, str], float] = {
     ("mistral-v1", "normalise"): 140.0,
     ("tekken", "normalise"): 750.0,
@@ -55,26 +56,27 @@ REFERENCE: dict[tuple[str, str], float] = {
     ("tekken", "row"): 0.008,
 }
 
-_RUNS, _ROWS = 5, 2_000
-_PATIENT = Limits(seconds=120.0, megabytes=2_000)
+#: Runs of a step of which the best counts, and mask rows that are timed together.
+_RUNS, _TIMED_ROWS = 5, 2_000
+_LIMITS = Limits(seconds=120.0, megabytes=2_000)
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """One step: the best of some runs in milliseconds, and what it was of."""
+    """One step: the best of several runs in milliseconds, and its size."""
 
     step: str
     ms: float
-    #: How many edges, states or tokens, in words.
+    #: The number of edges, states or tokens, in words.
     of: str
-    #: What the reference gives, in milliseconds, or None.
+    #: Milliseconds in the reference, or None.
     reference_ms: float | None
 
 
 def costs(vocabulary: Vocabulary) -> Iterator[Cost]:
-    """Every step, cheap ones measured more often.
+    """Every step.
 
-    Raises: VocabularyError where proper tokenization cannot be said exactly.
+    Raises: VocabularyError where proper tokenization is not exactly known for the vocabulary.
     """
     ready()
     bpe = Bpe.of(vocabulary)
@@ -86,41 +88,41 @@ def costs(vocabulary: Vocabulary) -> Iterator[Cost]:
     canonical = sum(map(bpe.is_canonical, range(len(vocabulary))))
     yield cost("normalise", ms, f"{canonical:,} of {len(vocabulary):,} tokens canonical")
     if (pattern := vocabulary.pretokenizer) is not None:
-        ms, made = best(lambda: pretokens(pattern), runs=1)
-        yield cost("guide", ms, f"K of {len(made)} states; quick where it lies on disk")
+        ms, result = best(lambda: pretokens(pattern), runs=1)
+        yield cost("guide", ms, f"K of {len(result)} states; fast if cached on disk")
     bits, room = np.zeros((len(vocabulary) + 31) // 32, np.uint32), pair_test.room_for(bpe.tables)
-    some = np.linspace(0, len(vocabulary) - 1, _ROWS).astype(np.int32).tolist()
+    some = np.linspace(0, len(vocabulary) - 1, _TIMED_ROWS).astype(np.int32).tolist()
     ms, _ = best(lambda: [pair_test.forbid(bpe.tables, token, room, bits) for token in some])
-    yield cost("row", ms / len(some), "one row taken out of a mask, from Python")
+    yield cost("row", ms / len(some), "one row removed from a mask, from Python")
     for name, pattern in REGEXES.items():
-        dfa = Grammar.from_regex(pattern, limits=_PATIENT).dfa
-        assert dfa is not None, "a regex has one"
+        dfa = Grammar.from_regex(pattern, limits=_LIMITS).dfa
+        assert dfa is not None, "a regex has a DFA"
         for step, ms, of in _of_machine(dfa, bpe):
             yield cost(f"{step} {name}", ms, of)
 
 
 def _of_machine(dfa: Dfa, bpe: Bpe) -> Iterator[tuple[str, float, str]]:
-    """The walk of the vocabulary, the live edges, and masks."""
+    """The walk of the trie, the live edges, and masks."""
     guesses, _ = after_prompt(bpe, ())
     ms, count = best(lambda: _walked(dfa, bpe))
     yield "edges", ms, f"{count:,} edges of {len(dfa)} states"
-    ms, live = best(lambda: live_edges(dfa, bpe, guesses, _PATIENT))
+    ms, live = best(lambda: live_edges(dfa, bpe, guesses, _LIMITS))
     yield (
         "live",
         ms,
         f"{live.edge_count:,} edges, {len(live.dead)} dead, {len(live.positions)} places",
     )
-    constraint = ProperConstraint(dfa, bpe.vocabulary, _PATIENT)
+    constraint = ProperConstraint(dfa, bpe.vocabulary, _LIMITS)
     tokens = [t for t in range(0, len(bpe.vocabulary), 97) if bpe.is_canonical(t)]
     state = constraint.initial
-    for _ in range(16):  # into the first wide state, if there is one
+    for _ in range(16):  # to the first state that allows many tokens, if there is one
         ids = [t for t in constraint.mask(state).ids.tolist() if t != bpe.vocabulary.end]
         if len(ids) > len(bpe.vocabulary) // 20 or not ids:
             break
         state = constraint.advance(state, ids[-1])
     states = [state._replace(last=token) for token in tokens]
     ms, _ = best(lambda: [constraint.compute_mask(s) for s in states])
-    yield "mask", ms / len(states), f"after each of {len(states):,} tokens, rows known"
+    yield "mask", ms / len(states), f"after each of {len(states):,} tokens, rows cached"
 
 
 def _walked(dfa: Dfa, bpe: Bpe) -> int:
@@ -128,22 +130,22 @@ def _walked(dfa: Dfa, bpe: Bpe) -> int:
     return sum(len(reader.permissive(state)[0]) for state in range(len(dfa)))
 
 
-def best(work: Callable[[], Made], runs: int = _RUNS) -> tuple[float, Made]:
-    """The fewest milliseconds of some runs, and what the last one made."""
+def best(work: Callable[[], T], runs: int = _RUNS) -> tuple[float, T]:
+    """The least milliseconds of several runs, and the last result."""
     fewest = float("inf")
     for _ in range(runs):
         gc.disable()
         begun = time.perf_counter()
-        made = work()
+        result = work()
         fewest = min(fewest, time.perf_counter() - begun)
         gc.enable()
-    return 1e3 * fewest, made
+    return 1e3 * fewest, result
 
 
-def table(found: Iterator[Cost]) -> str:
-    """The costs as lines of a Markdown table."""
-    lines = ["| step | ms | reference | of |", "| --- | --- | --- | --- |"]
+def table(found: Iterable[Cost]) -> str:
+    """The costs as a Markdown table."""
+    rows = [("step", "ms", "reference", "of")]
     for cost in found:
         reference = "" if cost.reference_ms is None else f"{cost.reference_ms:g}"
-        lines.append(f"| {cost.step} | {cost.ms:.4g} | {reference} | {cost.of} |")
-    return "\n".join(lines) + "\n"
+        rows.append((cost.step, f"{cost.ms:.4g}", reference, cost.of))
+    return format_table(rows, "markdown") + "\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from workbench.base.tables import aligned, figure
+from workbench.base.tables import figure, format_table
 from workbench.lab.bench.measurements import CaseRecord, CheckRecord, EngineRecord, Record
 from workbench.lab.bench.peers.peer import OURS
 
@@ -14,17 +14,17 @@ _CASE_HEAD = (
 )  # fmt: skip
 _ENGINE_HEAD = ("vocabulary", "prepare ms", "from disk ms", "new process s", "cached kernels s")
 
-#: Characters of the text before a token that are shown.
-_SHOWN = 32
+#: Characters shown of the text before a token.
+_MAX_CONTEXT = 32
 
 _LEGEND = (
-    "A figure in brackets is how many times ours the peer's is: above 1 ours is ahead. Means are "
+    "A figure in brackets is the peer's time divided by ours: above 1 ours is faster. Means are "
     "over the walk, p99 over all samples."
 )
 
 
 def table(records: Iterable[Record]) -> str:
-    """The whole report, ready to print."""
+    """The report, ready to print."""
     all_records = list(records)
     engines = [r for r in all_records if isinstance(r, EngineRecord)]
     cases = [r for r in all_records if isinstance(r, CaseRecord)]
@@ -53,7 +53,7 @@ def _engines(records: Sequence[EngineRecord]) -> str:
         rows.append((name, *(figure(x) for x in figures)))
         if record.reason:
             notes.append(f"  {name}: {record.reason}")
-    return "\n".join([records[0].vocabulary, aligned(rows), *notes])
+    return "\n".join([records[0].vocabulary, format_table(rows), *notes])
 
 
 def _case(name: str, records: Sequence[CaseRecord]) -> str:
@@ -67,19 +67,19 @@ def _case(name: str, records: Sequence[CaseRecord]) -> str:
     for record in records:
         if record.status == "ok":
             rows.append((_title(record), *_figures(record, ours)))
-        told = _closed(record) if record.status == "ok" else f"{record.status}: {record.reason}"
-        if told:
-            notes.setdefault(told, []).append(_title(record))
-    body = aligned(rows) if len(rows) > 1 else name
-    return "\n".join([body, *(f"  {told} ({', '.join(who)})" for told, who in notes.items())])
+        note = _closed(record) if record.status == "ok" else f"{record.status}: {record.reason}"
+        if note:
+            notes.setdefault(note, []).append(_title(record))
+    body = format_table(rows) if len(rows) > 1 else name
+    return "\n".join([body, *(f"  {note} ({', '.join(who)})" for note, who in notes.items())])
 
 
 def _closed(record: CaseRecord) -> str:
-    """What the column of the closed form leaves out."""
+    """The figures of the closed form that have no column."""
     if record.closed_first_ms is None or record.closed_bytes is None:
         return record.closed_note
     return (
-        f"closed form: {figure(record.closed_first_ms)} ms where the vocabulary remembers nothing, "
+        f"closed form: {figure(record.closed_first_ms)} ms with empty caches, "
         f"{figure(record.closed_bytes / 1e3)} kB; {figure(record.closed_told_ms)} ms more to write "
         f"out all {record.closed_edges:,} edges"
     )
@@ -114,13 +114,13 @@ def compared(value: float | None, ours: float | None) -> str:
 
 
 def _ratio(value: float) -> str:
-    """Two figures that count."""
+    """Two significant figures."""
     return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def _checks(records: Sequence[CheckRecord]) -> str:
-    """Who agrees with our masks, and examples where one does not."""
-    lines = ["masks held against ours, bit by bit (special tokens aside)"]
+    """Engines whose masks equal ours, and examples of differences."""
+    lines = ["masks compared with ours, bit by bit (without special tokens)"]
     for engine in dict.fromkeys(record.engine for record in records):
         theirs = [record for record in records if record.engine == engine]
         whole = [r for r in theirs if not r.dropped and not r.added and r.masks == r.expected]
@@ -132,14 +132,14 @@ def _checks(records: Sequence[CheckRecord]) -> str:
 
 
 def _differences(record: CheckRecord) -> Iterator[str]:
-    made = "" if record.masks == record.expected else f" of {record.expected}"
+    of_expected = "" if record.masks == record.expected else f" of {record.expected}"
     yield (
         f"    {record.case}: drops {record.dropped:,} tokens and adds {record.added:,}"
-        f" in {record.masks}{made} masks"
+        f" in {record.masks}{of_expected} masks"
     )
     for verb, examples in (("drops", record.dropped_examples), ("adds", record.added_examples)):
         for text, token in examples:
-            shown = text if len(text) <= _SHOWN else f"…{text[-_SHOWN:]}"
+            shown = text if len(text) <= _MAX_CONTEXT else f"…{text[-_MAX_CONTEXT:]}"
             yield f"      {verb} {token!r} after {shown!r}"
 
 
@@ -153,7 +153,7 @@ _MEASURES = {
 
 
 def summary(records: Sequence[Record]) -> str:
-    """One line a case, under a line that names who was measured."""
+    """A Markdown table with one row for each case, under a line that names the engines."""
     cases = [r for r in records if isinstance(r, CaseRecord)]
     wrong = {
         (r.engine, r.case)
@@ -163,22 +163,18 @@ def summary(records: Sequence[Record]) -> str:
     engines = [r for r in records if isinstance(r, EngineRecord)]
     who = ", ".join(f"{r.engine} {r.version}" for r in engines)
     heads = [cell for title in _MEASURES.values() for cell in (title, "fastest peer")]
-    lines = [
-        f"{engines[0].vocabulary}: {who}" if engines else "",
-        "",
-        _row(["constraint", *heads]),
-        _row(["---"] * (len(heads) + 1)),
-    ]
+    rows = [["constraint", *heads]]
     for name in dict.fromkeys(r.case for r in cases):
         theirs = [r for r in cases if r.case == name and r.status == "ok"]
         cells = [cell for field in _MEASURES for cell in _pair(theirs, field, wrong)]
         if theirs:
-            lines.append(_row([name, *cells]))
-    return "\n".join(lines) + "\n"
+            rows.append([name, *cells])
+    title = f"{engines[0].vocabulary}: {who}" if engines else ""
+    return f"{title}\n\n{format_table(rows, 'markdown')}\n"
 
 
 def _pair(records: Sequence[CaseRecord], field: str, wrong: set[tuple[str, str]]) -> list[str]:
-    """Our figure, and the fastest peer's with its name; * where its masks are not ours."""
+    """Our figure, and the fastest peer's with its name; * if its masks differ from ours."""
     ours = next((getattr(r, field) for r in records if r.engine == OURS), None)
     measured = [
         (getattr(r, field), r)
@@ -190,7 +186,3 @@ def _pair(records: Sequence[CaseRecord], field: str, wrong: set[tuple[str, str]]
     value, best = min(measured, key=lambda pair: float(pair[0]))
     mark = "\\*" if (best.engine, best.case) in wrong else ""
     return [figure(ours), f"{compared(value, ours)} {best.engine}{mark}"]
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"

@@ -1,7 +1,7 @@
-"""One engine over a file of schemas.
+"""The worker of the schema benchmark: one engine over a file of schemas with instances.
 
-Written apart from the reading of schemas, so that the one can be held against the other: nothing
-is validated, and what does not fit is left as it stands.
+The traversal that puts properties into declared order shares no code with ``workbench.schema``, so
+that it can check it: it validates nothing, and leaves values that fit no schema unchanged.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from workbench.lab.bench.peers.ours import Ours
 from workbench.lab.bench.peers.peer import ENGINES, OURS, Compiled, Walker
 from workbench.vocabulary.vocabulary import Vocabulary
 
-#: ``compiled``: it made a first mask; ``refused``: it said no, by an error of its own;
-#: ``failed``: we did, by an error that is none of ours; ``crashed``, ``timed out``: its process.
+#: ``compiled``: the engine computed a first mask; ``refused``: it raised an error of its own;
+#: ``failed``: our engine raised another error; ``crashed``, ``timed out``: its process did.
 Status = Literal["compiled", "refused", "failed", "crashed", "timed out"]
 
 
 @dataclass(slots=True)
 class Tally:
-    """How many instances of a spelling were accepted, of how many."""
+    """Counts of accepted instances of one spelling, and of all instances."""
 
     valid: int = 0
     of_valid: int = 0
@@ -43,7 +43,7 @@ class Tally:
     of_invalid: int = 0
 
     def add(self, other: Tally) -> None:
-        """Count those of another too."""
+        """Add the counts of another tally."""
         self.valid += other.valid
         self.of_valid += other.of_valid
         self.invalid += other.invalid
@@ -61,8 +61,8 @@ class Tally:
 class SchemaRecord:
     """An engine on a schema.
 
-    Unit: milliseconds from the schema's text to the first mask: ``ms`` of the quickest of some
-          compilations, ``cpu_ms`` the same by the processor's time, ``first_ms`` of the first.
+    Unit: milliseconds from the schema's text to the first mask: ``ms`` of the quickest of several
+          compilations, ``cpu_ms`` in processor time, ``first_ms`` of the first compilation.
     """
 
     engine: str
@@ -78,18 +78,18 @@ class SchemaRecord:
     ms: float | None = None
     cpu_ms: float | None = None
     first_ms: float | None = None
-    #: Milliseconds by what was made, of the quickest.
+    #: Milliseconds of each phase of the quickest compilation.
     parts: dict[str, float] = field(default_factory=dict)
     #: By spelling.
     tallies: dict[str, Tally] = field(default_factory=dict)
-    #: Instances that were judged wrongly: their numbers, and in which spellings.
+    #: Instances judged wrongly: their number → the spellings.
     wrong: dict[str, list[str]] = field(default_factory=dict)
 
 
 #: A JSON value.
 Json = Any
 
-#: Whatever holds schemas that speak of the same value.
+#: Keywords whose schemas apply to the same value: lists, mappings, single schemas.
 _ALL, _MAPS = ("allOf", "anyOf", "oneOf"), ("dependentSchemas", "dependencies")
 _ONE = ("$ref", "if", "then", "else")
 
@@ -114,29 +114,29 @@ def spellings(schema: Json, instance: Json) -> dict[str, str]:
 def in_declared_order(schema: Json, instance: Json) -> Json:
     """The same value, properties ordered as the schema names them.
 
-    Its own ``properties`` come first, then those of what it refers to and is put together of, in
-    the order of the text, the first mention counting; names the schema does not have come last, in
-    the order they stand.
+    The schema's own ``properties`` come first, then those of referenced and combined schemas in
+    the order of the text, each name at its first mention. Undeclared names come last, in the
+    instance's order.
     """
     return _ordered(schema, [schema], instance)
 
 
 def _ordered(root: Json, schemas: list[Json], value: Json) -> Json:
-    speaking = list(_speaking(root, schemas))
+    applicable = list(_applicable(root, schemas))
     if isinstance(value, dict):
-        declared = dict.fromkeys(n for s in speaking for n in _mapping(s, "properties"))
+        declared = dict.fromkeys(n for s in applicable for n in _mapping(s, "properties"))
         names = [*(n for n in declared if n in value), *(n for n in value if n not in declared)]
-        return {n: _ordered(root, list(_of_property(speaking, n)), value[n]) for n in names}
+        return {n: _ordered(root, list(_of_property(applicable, n)), value[n]) for n in names}
     if isinstance(value, list):
         return [
-            _ordered(root, list(_of_item(speaking, place)), item)
+            _ordered(root, list(_of_item(applicable, place)), item)
             for place, item in enumerate(value)
         ]
     return value
 
 
-def _speaking(root: Json, schemas: list[Json]) -> Iterator[dict[str, Json]]:
-    """The schemas that speak of one value, those referred to after those that refer."""
+def _applicable(root: Json, schemas: list[Json]) -> Iterator[dict[str, Json]]:
+    """The schemas that apply to one value; a referenced schema after the one that refers."""
     seen: set[int] = set()
     waiting = schemas[::-1]
     while waiting:
@@ -158,8 +158,8 @@ def _beside(root: Json, schema: dict[str, Json]) -> Iterator[Json]:
             yield from _mapping(schema, keyword).values()
 
 
-def _of_property(speaking: list[dict[str, Json]], name: str) -> Iterator[Json]:
-    for schema in speaking:
+def _of_property(applicable: list[dict[str, Json]], name: str) -> Iterator[Json]:
+    for schema in applicable:
         own = _mapping(schema, "properties")
         fitting = [s for p, s in _mapping(schema, "patternProperties").items() if _found(p, name)]
         if name in own:
@@ -168,8 +168,8 @@ def _of_property(speaking: list[dict[str, Json]], name: str) -> Iterator[Json]:
         yield schema.get("unevaluatedProperties")
 
 
-def _of_item(speaking: list[dict[str, Json]], place: int) -> Iterator[Json]:
-    for schema in speaking:
+def _of_item(applicable: list[dict[str, Json]], place: int) -> Iterator[Json]:
+    for schema in applicable:
         items = schema.get("items")
         first = items if isinstance(items, list) else schema.get("prefixItems")
         if isinstance(first, list) and place < len(first):
@@ -193,7 +193,7 @@ def _found(pattern: str, name: str) -> bool:
 
 
 def _resolved(root: Json, reference: Json) -> Json:
-    """What a local reference points at; None for any other."""
+    """The target of a local reference; None for any other reference."""
     if not isinstance(reference, str) or not reference.startswith("#"):
         return None
     here = root
@@ -209,45 +209,47 @@ def _resolved(root: Json, reference: Json) -> Json:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class CompiledSchema:
     """A compiled schema."""
 
     compiled: Compiled
     accepts: Callable[[str], bool]
-    #: Milliseconds of what it was made of, by name; empty for engines that do not tell.
+    #: Milliseconds by phase; empty for engines that do not report them.
     parts: dict[str, float]
 
 
 class SchemaPeer(Protocol):
-    """An engine made ready for one vocabulary that reads schemas."""
+    """An engine that reads schemas, prepared for one vocabulary."""
 
-    def made(self, schema: str) -> Made:
+    def compile(self, schema: str) -> CompiledSchema:
         """The engine's object of a schema's text; raises whatever the engine raises."""
 
     def start(self, compiled: Compiled) -> Walker:
-        """A text that has not begun."""
+        """A walker at the beginning of a text."""
 
 
 class OurSchemas(Ours):
     """The exact engine, with the limits of the page."""
 
-    def made(self, schema: str) -> Made:
+    def compile(self, schema: str) -> CompiledSchema:
         phases: list[Phase] = []
         grammar = Grammar.from_text(schema, Notation.JSON_SCHEMA, phases=phases)
         with timed("constraint", phases):
             compiled = automaton(grammar, self.vocabulary, LIMITS)
-        return Made(compiled, grammar.accepts, {one.name: one.milliseconds for one in phases})
+        return CompiledSchema(
+            compiled, grammar.accepts, {one.name: one.milliseconds for one in phases}
+        )
 
 
 class LLGuidanceSchemas(LLGuidance):
-    """Texts are put to it byte by byte, each as the token of that byte."""
+    """Texts are tested byte by byte, each as the token of that byte."""
 
     def prepare(self) -> None:
         super().prepare()
         ids_of = self.vocabulary.ids_of
         self.byte_tokens = [ids_of[bytes((byte,))][0] for byte in range(256)]
 
-    def made(self, schema: str) -> Made:
+    def compile(self, schema: str) -> CompiledSchema:
         matcher = self.of_schema(schema)
 
         def accepts(text: str) -> bool:
@@ -255,23 +257,23 @@ class LLGuidanceSchemas(LLGuidance):
             tokens = [self.byte_tokens[byte] for byte in text.encode()]
             return bool(here.try_consume_tokens(tokens) == len(tokens) and here.is_accepting())
 
-        return Made(matcher, accepts, {})
+        return CompiledSchema(matcher, accepts, {})
 
 
 class XGrammarSchemas(XGrammar):
-    """Texts are put to it as they are; then the end token."""
+    """Texts are tested as strings, followed by the end token."""
 
-    def made(self, schema: str) -> Made:
+    def compile(self, schema: str) -> CompiledSchema:
         compiled = self.of_schema(schema)
 
         def accepts(text: str) -> bool:
             matcher = self.module.GrammarMatcher(compiled)
             return bool(matcher.accept_string(text) and matcher.accept_token(self.end))
 
-        return Made(compiled, accepts, {})
+        return CompiledSchema(compiled, accepts, {})
 
 
-#: Those that read schemas, by their names among all engines.
+#: The engines that read schemas, by their names in ``ENGINES``.
 SCHEMA_ENGINES: dict[str, Callable[[Vocabulary], SchemaPeer]] = {
     OURS: OurSchemas,
     "llguidance": LLGuidanceSchemas,
@@ -279,23 +281,23 @@ SCHEMA_ENGINES: dict[str, Callable[[Vocabulary], SchemaPeer]] = {
 }
 
 
-#: Compilations go on until there are so many, or so many seconds are spent.
-_TIMES, _SECONDS = 5, 0.25
+#: Compilations at most, and seconds after which none begins.
+_MAX_TIMES, _MAX_SECONDS = 5, 0.25
 
-#: A message of ours ends its pointer with the keyword.
+#: Our messages begin with a JSON pointer whose last part is the keyword.
 _POINTER = re.compile(r"(?:^|\s)/?(?:[^\s:]*/)?([$\w]+):")
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What one process is to do."""
+    """The task of one worker."""
 
     engine: str
     vocabulary: str
     file: str
     #: Rows whose id, suite or subset holds this.
     only: str
-    #: So many of them are done.
+    #: Rows already measured.
     done: int
 
 
@@ -309,16 +311,16 @@ def rows_of(file: Path, only: str) -> Iterator[dict[str, Any]]:
 
 
 def run(job: Job) -> None:
-    """Tell the record of every row, and at the end what memory it took."""
+    """Print the record of every row, and at the end the memory used."""
     vocabulary = Vocabulary.load(job.vocabulary)
     peer = SCHEMA_ENGINES[job.engine](vocabulary)
-    _masked(peer, '{"type": "object", "properties": {"a": {"type": "integer"}}}')
+    _compile(peer, '{"type": "object", "properties": {"a": {"type": "integer"}}}')
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for number, row in enumerate(rows_of(Path(job.file), job.only)):
         if number >= job.done:
-            _tell("schema", asdict(_record(peer, job.engine, row)))
+            _emit("schema", asdict(_record(peer, job.engine, row)))
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    _tell("over", {"kilobytes": after - before})
+    _emit("over", {"kilobytes": after - before})
 
 
 def _record(peer: SchemaPeer, engine: str, row: dict[str, Any]) -> SchemaRecord:
@@ -332,7 +334,7 @@ def _record(peer: SchemaPeer, engine: str, row: dict[str, Any]) -> SchemaRecord:
         "chars": len(text),
     }
     try:
-        made, times, cpu = _quickest(peer, text)
+        compiled, times, cpu = _quickest(peer, text)
     except WorkbenchError as error:
         named = _POINTER.search(error.message)
         keyword = named[1] if named else error.message[:60]
@@ -340,46 +342,46 @@ def _record(peer: SchemaPeer, engine: str, row: dict[str, Any]) -> SchemaRecord:
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # panics of Rust extensions derive from BaseException
-        told = f"{type(error).__name__}: {error}"[:300]
+        message = f"{type(error).__name__}: {error}"[:300]
         return SchemaRecord(
             **about,
             status="failed" if engine == OURS else "refused",
-            reason=told,
-            keyword=told[:60],
+            reason=message,
+            keyword=message[:60],
         )
-    tallies, wrong = judged(made.accepts, row)
+    tallies, wrong = judged(compiled.accepts, row)
     return SchemaRecord(
         **about,
         status="compiled",
         ms=1e3 * min(times),
         cpu_ms=1e3 * cpu,
         first_ms=1e3 * times[0],
-        parts=made.parts,
+        parts=compiled.parts,
         tallies=tallies,
         wrong=wrong,
     )
 
 
-def _masked(peer: SchemaPeer, text: str) -> Made:
-    made = peer.made(text)
-    peer.start(made.compiled).mask()
-    return made
+def _compile(peer: SchemaPeer, text: str) -> CompiledSchema:
+    compiled = peer.compile(text)
+    peer.start(compiled.compiled).mask()
+    return compiled
 
 
-def _quickest(peer: SchemaPeer, text: str) -> tuple[Made, list[float], float]:
-    """The quickest of some compilations, the seconds of all, and the least of the processor's."""
+def _quickest(peer: SchemaPeer, text: str) -> tuple[CompiledSchema, list[float], float]:
+    """The quickest of several compilations, all seconds, and the least processor seconds."""
     times: list[float] = []
     cpu: list[float] = []
     gc.collect()
     gc.disable()
     try:
-        while not times or (len(times) < _TIMES and sum(times) < _SECONDS):
+        while not times or (len(times) < _MAX_TIMES and sum(times) < _MAX_SECONDS):
             spent, begun = time.process_time(), time.perf_counter()
-            made = _masked(peer, text)
+            compiled = _compile(peer, text)
             times.append(time.perf_counter() - begun)
             cpu.append(time.process_time() - spent)
             if times[-1] == min(times):
-                best = made
+                best = compiled
     finally:
         gc.enable()
     return best, times, min(cpu)
@@ -388,7 +390,7 @@ def _quickest(peer: SchemaPeer, text: str) -> tuple[Made, list[float], float]:
 def judged(
     accepts: Callable[[str], bool], row: dict[str, Any]
 ) -> tuple[dict[str, Tally], dict[str, list[str]]]:
-    """What is accepted of the instances, by spelling; and which are judged wrongly."""
+    """Accepted instances by spelling, and the instances judged wrongly."""
     tallies: dict[str, Tally] = {}
     wrong: dict[str, list[str]] = {}
     for number, test in enumerate(row["tests"]):
@@ -405,12 +407,12 @@ def judged(
 def _accepted(accepts: Callable[[str], bool], text: str) -> bool:
     try:
         return accepts(text)
-    except (UnicodeEncodeError, WorkbenchError):  # half a character; too much for the limits
+    except (UnicodeEncodeError, WorkbenchError):  # a lone surrogate; a limit was reached
         return False
 
 
-def _tell(event: str, said: dict[str, object]) -> None:
-    print(json.dumps({"event": event, **said}), flush=True)
+def _emit(event: str, fields: dict[str, object]) -> None:
+    print(json.dumps({"event": event, **fields}), flush=True)
 
 
 if __name__ == "__main__":

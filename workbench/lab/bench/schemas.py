@@ -10,18 +10,18 @@ from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.base.tables import aligned, figure
+from workbench.base.tables import figure, format_table
 from workbench.lab.bench.benchmark import Process
 from workbench.lab.bench.measurements import median, percentile_99
 from workbench.lab.bench.peers.peer import ENGINES, OURS
 from workbench.lab.bench.schema_worker import Job, SchemaRecord, Tally, rows_of
 
-#: So many of our own wrong judgements are told.
-_TOLD = 48
+#: Wrong judgements of our engine that are listed.
+_MAX_MISTAKES = 48
 
 
 def report(records: Sequence[SchemaRecord], memory: Sequence[dict[str, Any]]) -> str:
-    """Tables for people: shares, times, spellings; of ours what is refused and what is wrong."""
+    """Tables of shares, times and spellings; for our engine also refusals and wrong judgements."""
     engines = list(dict.fromkeys(r.engine for r in records))
     of = {engine: [r for r in records if r.engine == engine] for engine in engines}
     parts = [_shares(of, memory), _times(of), _by_spelling(of)]
@@ -31,7 +31,7 @@ def report(records: Sequence[SchemaRecord], memory: Sequence[dict[str, Any]]) ->
 
 
 def _shares(of: dict[str, list[SchemaRecord]], memory: Sequence[dict[str, Any]]) -> str:
-    table: list[tuple[str, ...]] = [
+    rows: list[tuple[str, ...]] = [
         ("schemas", "compiled", "", "refused", "failed", "crashed", "timed out", "peak MB")
     ]
     for engine, records in of.items():
@@ -39,14 +39,14 @@ def _shares(of: dict[str, list[SchemaRecord]], memory: Sequence[dict[str, Any]])
         grew = sum(m["kilobytes"] for m in memory if m["engine"] == engine) / 1024
         ends = (str(by[s]) for s in ("refused", "failed", "crashed", "timed out"))
         done = by["compiled"]
-        table.append((_name(records), str(done), _share(done, len(records)), *ends, figure(grew)))
-    return aligned(table)
+        rows.append((_name(records), str(done), _share(done, len(records)), *ends, figure(grew)))
+    return format_table(rows)
 
 
 def _times(of: dict[str, list[SchemaRecord]]) -> str:
     once, processor = "once: median", "processor: median"
     head = "text to first mask, ms", "median", "p90", "p99", "most", once, "p99", processor, "p99"
-    table: list[tuple[str, ...]] = [head]
+    rows: list[tuple[str, ...]] = [head]
     for records in of.values():
         done = [r for r in records if r.status == "compiled"]
         best, first, cpu = (
@@ -57,13 +57,13 @@ def _times(of: dict[str, list[SchemaRecord]]) -> str:
                 median(best), best[len(best) * 9 // 10], percentile_99(best), best[-1],
                 median(first), percentile_99(first), median(cpu), percentile_99(cpu),
             )  # fmt: skip
-            table.append((_name(records), *map(figure, shown)))
-    return aligned(table)
+            rows.append((_name(records), *map(figure, shown)))
+    return format_table(rows)
 
 
 def _by_spelling(of: dict[str, list[SchemaRecord]]) -> str:
-    """What is accepted of the instances of what compiles; spellings that fare alike in one line."""
-    table: list[tuple[str, ...]] = [("accepted, by spelling", "of valid", "", "of invalid", "")]
+    """Accepted instances of compiled schemas; spellings with equal results share a row."""
+    rows: list[tuple[str, ...]] = [("accepted, by spelling", "of valid", "", "of invalid", "")]
     for records in of.values():
         sums: dict[str, Tally] = {}
         for record in records:
@@ -73,13 +73,13 @@ def _by_spelling(of: dict[str, list[SchemaRecord]]) -> str:
             its = {name: tally for name, tally in sums.items() if name.startswith(order)}
             alike = len({astuple(tally) for tally in its.values()}) == 1
             for spelling, tally in [*its.items()][: 1 if alike else None]:
-                name = f"{order} order, however spelt" if alike else spelling
-                table.append((f"{records[0].engine}, {name}", *_accepted(tally)))
-    return aligned(table)
+                name = f"{order} order, every spelling" if alike else spelling
+                rows.append((f"{records[0].engine}, {name}", *_accepted(tally)))
+    return format_table(rows)
 
 
 def _accepted(tally: Tally) -> tuple[str, ...]:
-    """The shares, each with those that are judged wrongly."""
+    """The shares, each with the number judged wrongly."""
     return (
         _share(tally.valid, tally.of_valid),
         f"({tally.of_valid - tally.valid} of {tally.of_valid} not)",
@@ -89,16 +89,16 @@ def _accepted(tally: Tally) -> tuple[str, ...]:
 
 
 def _phases(records: Sequence[SchemaRecord]) -> str:
-    """The parts of our compilations."""
-    table: list[tuple[str, ...]] = [("of ours, ms", "median", "p99", "most")]
+    """The phases of our compilations."""
+    rows: list[tuple[str, ...]] = [("of ours, ms", "median", "p99", "most")]
     done = [r for r in records if r.parts]
     for name in done[0].parts if done else ():
         ordered = sorted(r.parts[name] for r in done)
         shown = median(ordered), percentile_99(ordered), ordered[-1]
-        table.append((name, *map(figure, shown)))
+        rows.append((name, *map(figure, shown)))
     slowest = sorted(done, key=lambda r: r.ms or 0, reverse=True)[:5]
-    told = ", ".join(f"{r.id} ({figure(r.ms)} ms, {r.chars:,} characters)" for r in slowest)
-    return f"{aligned(table)}\nslowest: {told}" if done else ""
+    listed = ", ".join(f"{r.id} ({figure(r.ms)} ms, {r.chars:,} characters)" for r in slowest)
+    return f"{format_table(rows)}\nslowest: {listed}" if done else ""
 
 
 def _refusals(records: Sequence[SchemaRecord]) -> str:
@@ -120,8 +120,8 @@ def _mistakes(records: Sequence[SchemaRecord]) -> str:
         declared = [spelling for spelling in how if spelling.startswith("declared")]
         if declared:
             lines.append(f"wrong {record.id} test {number}: {', '.join(declared[:3])}")
-    rest = len(lines) - _TOLD
-    return "\n".join(lines[:_TOLD] + ([f"and {rest} more"] if rest > 0 else []))
+    rest = len(lines) - _MAX_MISTAKES
+    return "\n".join(lines[:_MAX_MISTAKES] + ([f"and {rest} more"] if rest > 0 else []))
 
 
 def _name(records: Sequence[SchemaRecord]) -> str:
@@ -132,7 +132,7 @@ def _share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "–"
 
 
-#: What an engine's process is.
+#: The command of a worker.
 _WORKER = (sys.executable, "-P", "-m", "workbench.lab.bench.schema_worker")
 
 
@@ -144,26 +144,26 @@ class Plan:
     engines: tuple[str, ...]
     vocabulary: str
     only: str = ""
-    #: Seconds without a word after which an engine loses the schema it is on.
+    #: Seconds without output after which the current schema is recorded as lost.
     patience: float = 120.0
 
 
 def measured(plan: Plan) -> Iterator[SchemaRecord | dict[str, Any]]:
-    """The record of every schema in every engine; a mapping says what memory an engine took."""
+    """The record of every schema in every engine; and one mapping with each engine's memory."""
     rows = list(rows_of(plan.file, plan.only))
     for engine in plan.engines:
         done, over = 0, False
         while not over and done < len(rows):
             job = Job(engine, plan.vocabulary, str(plan.file.resolve()), plan.only, done)
             process = Process((*_WORKER, json.dumps(asdict(job))))
-            for said in process.events(plan.patience):
-                if said.pop("event") == "over":
+            for fields in process.events(plan.patience):
+                if fields.pop("event") == "over":
                     over = True
-                    yield {"engine": engine, **said}
+                    yield {"engine": engine, **fields}
                     continue
                 done += 1
-                tallies = {name: Tally(**tally) for name, tally in said.pop("tallies").items()}
-                yield SchemaRecord(**said, tallies=tallies)
+                tallies = {name: Tally(**tally) for name, tally in fields.pop("tallies").items()}
+                yield SchemaRecord(**fields, tallies=tallies)
             if process.status != "ok" and done < len(rows):
                 yield _lost(engine, rows[done], process)
                 done += 1

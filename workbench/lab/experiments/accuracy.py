@@ -1,4 +1,4 @@
-"""DOMINO's tables 2 and 4: answers right and wrong, method by method, on worked problems."""
+"""DOMINO's tables 2 and 4: accuracy of each method on word problems."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import partial
 from statistics import median
 
 from workbench.base.errors import WorkbenchError
+from workbench.base.tables import format_table
 from workbench.decoding.compare import Run
 from workbench.decoding.contenders import CONTENDERS, UNCONSTRAINED, PreparedContender
 from workbench.decoding.measures import Measures, Surprisal
@@ -14,14 +15,13 @@ from workbench.decoding.sampling import Sampling
 from workbench.lab.experiments.experiment import Experiment, Record, Setting, Size, Unit, finished
 from workbench.lab.experiments.tasks import TASKS, Question, answer_of, questions
 from workbench.lab.experiments.throughput import faster
-from workbench.lab.training.card import table
 
-#: Twice what a worked problem takes; the model's context is 512.
-_MOST_TOKENS = 256
+#: Twice the length of a worked problem; the model's context is 512.
+_MAX_TOKENS = 256
 #: Questions of one unit of work.
-_BLOCK = 10
-#: Questions that nobody is asked begin here: what learns, learns on them.
-_OTHERS = 150
+_QUESTIONS_PER_UNIT = 10
+#: The first of the questions used for learning counts, which are not measured.
+_FIRST_WARM_UP = 150
 _SETS = {"gsm8k": "GSM8K, test questions", "word_problems": "made-up problems"}
 
 _TABLE_2 = (
@@ -40,33 +40,36 @@ _METHODS = tuple(dict.fromkeys((*_TABLE_2, *_TABLE_4)))
 
 
 def _measured(name: str, first: int, setting: Setting) -> Record:
-    """Some questions of a set under every method, greedily.
+    """Ten questions of a set under every method, decoded greedily.
 
-    All methods answer a question before the next is asked, so that their speeds can be paired.
+    All methods answer one question before the next one, so that their speeds can be paired.
     """
     grammar = TASKS["gsm8k"].grammar
-    others = [question.prompt for question in questions(name, _OTHERS + _BLOCK)[_OTHERS:]]
+    warm_up = [
+        question.prompt
+        for question in questions(name, _FIRST_WARM_UP + _QUESTIONS_PER_UNIT)[_FIRST_WARM_UP:]
+    ]
     ready: dict[str, PreparedContender] = {}
     record: Record = {}
     for method in _METHODS:
         try:
             prepared = CONTENDERS[method].prepare(setting.model, grammar)
-            ready[method] = prepared.taught(others, Sampling(), _MOST_TOKENS, setting.stop)
+            ready[method] = prepared.taught(warm_up, Sampling(), _MAX_TOKENS, setting.stop)
         except WorkbenchError as error:
             record[method] = {"failed": error.message}
     found: dict[str, list[Measures]] = {method: [] for method in ready}
-    asked = questions(name, first + _BLOCK)[first:]
+    asked = questions(name, first + _QUESTIONS_PER_UNIT)[first:]
     for question in asked:
         for method, prepared in ready.items():
             run = Run(prepared.contender, question.prompt, 0)
-            measures = finished(setting, run, prepared, grammar, Sampling(), _MOST_TOKENS)
+            measures = finished(setting, run, prepared, grammar, Sampling(), _MAX_TOKENS)
             found[method].append(measures)
     alone = found[UNCONSTRAINED]
     return record | {method: _record(asked, found[method], alone) for method in found}
 
 
 def _record(asked: Sequence[Question], found: list[Measures], alone: list[Measures]) -> Record:
-    """Sums, so that units can be added up."""
+    """Sums over the questions, so that units can be added."""
     surprisal = sum((m.free + m.forced for m in found), Surprisal())
     pairs = zip(found, alone, strict=True)
     return {
@@ -85,7 +88,7 @@ def _units(size: Size) -> list[Unit]:
     return [
         Unit(_key(name, first), partial(_measured, name, first))
         for name in _SETS
-        for first in range(0, size.questions, _BLOCK)
+        for first in range(0, size.questions, _QUESTIONS_PER_UNIT)
     ]
 
 
@@ -94,7 +97,7 @@ def _key(name: str, first: int) -> str:
 
 
 def _pooled(records: Mapping[str, Record], name: str, method: str) -> Record | None:
-    """All units of one method on one set; None where there is none, or it does not apply."""
+    """All units of one method on one set; None where it has none."""
     units = [
         r[method]
         for key, r in records.items()
@@ -149,7 +152,9 @@ def _part(records: Mapping[str, Record], name: str, methods: Sequence[str]) -> s
                 f"{found['interventions']:.2f}",
             ]
         )
-    return "\n\n".join([f"**{_SETS[name]}**, {count} questions", table(_HEAD, rows), *failed])
+    return "\n\n".join(
+        [f"**{_SETS[name]}**, {count} questions", format_table([_HEAD, *rows], "markdown"), *failed]
+    )
 
 
 _PAPER_2 = """DOMINO, Mistral 7B on GSM8K (accuracy, well-formed, perplexity, speed): unconstrained
@@ -184,28 +189,28 @@ def _verdict_2(records: Mapping[str, Record]) -> str:
     hard = _accuracy(records, "gsm8k", UNCONSTRAINED)
     if alone is None or domino is None:
         return ""
-    told = []
-    if hard is not None and hard < _CHANCE:
-        told.append(
+    sentences = []
+    if hard is not None and hard < _GUESSING_ACCURACY:
+        sentences.append(
             "GSM8K itself is beyond a model of 6 million parameters: its accuracies there tell"
             " nothing, its perplexities and well-formedness do."
         )
     agrees = "agrees" if domino >= alone else "does not agree"
-    told.append(
+    sentences.append(
         f"On problems the model can do, minimally invasive masks cost no accuracy ({alone:.3f}"
         f" alone, {domino:.3f} with DOMINO): {agrees} with the paper."
     )
     if template is not None:
         agrees = "agrees" if template < alone else "does not agree"
-        told.append(
+        sentences.append(
             f"The fixed template has {template:.3f}; the paper has it below the model alone:"
             f" {agrees}."
         )
-    return " ".join(told)
+    return " ".join(sentences)
 
 
-#: Below it an accuracy is that of lucky numbers.
-_CHANCE = 0.05
+#: Accuracies below this are those of guessing.
+_GUESSING_ACCURACY = 0.05
 
 
 def _verdict_4(records: Mapping[str, Record]) -> str:

@@ -1,4 +1,4 @@
-"""An experiment as resumable work, and its results."""
+"""Experiments as units of resumable work, and the file of their results."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from workbench.decoding.model import LanguageModel
 from workbench.decoding.sampling import Sampling
 from workbench.grammar.grammar import Grammar
 
-#: What a unit of work comes to: plain values, as JSON keeps them.
+#: The result of a unit: plain values that JSON can store.
 Record = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
-    """How much of it is done."""
+    """How much an experiment measures."""
 
     name: str
     #: Questions whose answers are checked.
     questions: int
     #: Runs of each method on each task whose speed is measured.
     repetitions: int
-    #: Repetitions of what takes milliseconds.
+    #: Repetitions of work that takes milliseconds.
     timings: int
 
 
@@ -41,34 +41,34 @@ FULL = Size(name="full", questions=50, repetitions=15, timings=10)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Setting:
-    """What an experiment is done with."""
+    """Model, size and stop signal of an experiment."""
 
     model: LanguageModel
     size: Size
-    #: Asked now and then; True ends the unit under way with ``Stopped``.
+    #: Polled during a unit; True ends the unit with ``Stopped``.
     stop: Callable[[], bool]
 
 
-class Stopped(Exception):  # noqa: N818  # not an error: somebody asked
-    """The unit under way was given up; nothing of it is kept."""
+class Stopped(Exception):  # noqa: N818  # not an error: requested through Setting.stop
+    """The current unit was abandoned; it has no result."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unit:
-    """A piece of an experiment whose result is kept: seconds of work."""
+    """A part of an experiment whose result is stored; it takes seconds."""
 
-    #: The same in every run of this size; what is done under it is not done again.
+    #: Equal in every run of this size; a unit whose key has a result is not run again.
     key: str
     work: Callable[[Setting], Record]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Experiment:
-    """A table or figure of a paper on the model at hand."""
+    """A table or figure of a paper, repeated with the given model."""
 
     name: str
     title: str
-    #: Paper and place.
+    #: Paper, and table, figure or section.
     source: str
     units: Callable[[Size], Sequence[Unit]]
     #: The records by key, some of which may be missing → Markdown.
@@ -81,14 +81,14 @@ def finished(
     prepared: PreparedContender,
     grammar: Grammar,
     sampling: Sampling,
-    most: int,
+    max_tokens: int,
 ) -> Measures:
-    """The measures of one run to its end, steps forgotten; ``most`` tokens.
+    """The measures of one run of at most ``max_tokens`` tokens; its steps are not stored.
 
-    Raises: Stopped; WorkbenchError of a run that could not be.
+    Raises: Stopped; WorkbenchError where the run fails.
     """
     for event in run_events(
-        run, prepared, grammar, sampling, max_tokens=most, top=0, stop=setting.stop
+        run, prepared, grammar, sampling, max_tokens=max_tokens, top=0, stop=setting.stop
     ):
         if isinstance(event, RunFailed):
             raise event.error
@@ -99,18 +99,18 @@ def finished(
 
 @dataclass(eq=False)
 class Results:
-    """The records of one model and one size, by the key of their unit."""
+    """The records of one model and one size, by the unit's key."""
 
     path: Path
-    #: What they are of: other records in the same file would be mixed up.
+    #: Model and size; a file with another head is refused.
     head: Record
     records: dict[str, Record] = field(default_factory=dict)
 
     @staticmethod
     def at(folder: Path, setting: Setting) -> Results:
-        """Those of a folder, as far as they were done; the folder is made where there is none.
+        """The results stored in a folder, which is created if missing.
 
-        Raises: WorkbenchError where the file is not one of ours, or the folder cannot be made.
+        Raises: WorkbenchError where the file has another format or head, or on an OSError.
         """
         path = folder / f"{setting.size.name}.json"
         head = {"model": setting.model.name, "size": setting.size.name}
@@ -118,8 +118,8 @@ class Results:
             folder.mkdir(parents=True, exist_ok=True)
             if not path.exists():
                 return Results(path, head)
-            kept = json.loads(path.read_text("utf-8"))
-            found = Results(path, dict(kept["head"]), dict(kept["records"]))
+            stored = json.loads(path.read_text("utf-8"))
+            found = Results(path, dict(stored["head"]), dict(stored["records"]))
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise _not_kept(path, error) from error
         if found.head != head:
@@ -130,18 +130,18 @@ class Results:
         return found
 
     def keep(self, key: str, record: Record) -> None:
-        """Write a record down at once: whoever stops the work loses the unit under way alone.
+        """Store a record in the file immediately, so that an interruption loses only one unit.
 
-        Numbers JSON has no word for are None from here on.
+        NaN and infinities become None.
         Raises: WorkbenchError where it cannot be written.
         """
         self.records[key] = finite(record)
-        kept = {"head": self.head, "records": self.records}
-        text = json.dumps(kept, indent=1, allow_nan=False)
-        beside = self.path.with_suffix(".part")
+        stored = {"head": self.head, "records": self.records}
+        text = json.dumps(stored, indent=1, allow_nan=False)
+        partial = self.path.with_suffix(".part")
         try:
-            beside.write_text(text + "\n", "utf-8")
-            os.replace(beside, self.path)
+            partial.write_text(text + "\n", "utf-8")
+            os.replace(partial, self.path)
         except OSError as error:
             raise _not_kept(self.path, error) from error
 
@@ -154,7 +154,7 @@ def _not_kept(path: Path, error: Exception) -> WorkbenchError:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Progress:
-    """A unit is about to begin, or was done before."""
+    """A unit that is about to begin, or has a stored result."""
 
     experiment: Experiment
     unit: Unit
@@ -167,10 +167,10 @@ class Progress:
 def worked(
     experiments: Sequence[Experiment], setting: Setting, results: Results
 ) -> Iterator[Progress]:
-    """Do what is not done yet, unit by unit; told before each.
+    """Run the units that have no result; yields before each unit.
 
-    Units that two experiments share are done once.
-    Raises: Stopped; WorkbenchError where a result cannot be kept.
+    Units that two experiments share are run once.
+    Raises: Stopped; WorkbenchError where a result cannot be stored.
     """
     units = {
         unit.key: (experiment, unit)

@@ -1,4 +1,4 @@
-"""DOMINO's definition 2.1 and figure 2."""
+"""DOMINO's definition 2.1 (minimally invasive masks) and figure 2 (perplexity of templates)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import partial
 from statistics import geometric_mean
 
 from workbench.base.errors import WorkbenchError
+from workbench.base.tables import format_table
 from workbench.base.visible_text import visible
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.decoding.compare import Run
@@ -29,20 +30,19 @@ from workbench.lab.experiments.experiment import (
     finished,
 )
 from workbench.lab.experiments.tasks import TASKS, Task
-from workbench.lab.training.card import table
 from workbench.vocabulary.vocabulary import Vocabulary
 
-#: One for each mask there is; strategies change no text.
+#: One method for each different mask; strategies change no text.
 METHODS = ("automaton", "domino", "domino-1", "domino-0", "lalr", "proper")
-_MOST_TOKENS = 200
+_MAX_TOKENS = 200
 
 
 def _measured_invasion(task: Task, setting: Setting) -> Record:
-    """Every method on the same outputs of the model alone."""
+    """Every method on the same outputs of the unconstrained model."""
     seeds = range(setting.size.repetitions)
     samplings = [Sampling(), *(Sampling(temperature=1.0, seed=seed) for seed in seeds)]
     written = model_outputs(
-        setting.model, task.grammar, task.prompts[:5], samplings, max_tokens=_MOST_TOKENS
+        setting.model, task.grammar, task.prompts[:5], samplings, max_tokens=_MAX_TOKENS
     )
     outputs = []
     for output in written:
@@ -53,11 +53,11 @@ def _measured_invasion(task: Task, setting: Setting) -> Record:
 
 
 def _of(task: Task, name: str, outputs: Sequence[ModelOutput], setting: Setting) -> Record:
-    """One method: what it keeps the model from, and what its masks forbid whatever the model."""
+    """One method: outputs its masks prevent, and texts they forbid for every model."""
     vocabulary, grammar = setting.model.vocabulary, task.grammar
     try:
         prepared = CONTENDERS[name].prepare(setting.model, grammar)
-        found = try_outputs(prepared, outputs, max_tokens=_MOST_TOKENS)
+        found = try_outputs(prepared, outputs, max_tokens=_MAX_TOKENS)
         static = search_spellings(compile_grammar(grammar, vocabulary), prepared.constraint)
     except WorkbenchError as error:
         return {"failed": error.message}
@@ -91,12 +91,17 @@ def _invasion_section(records: Mapping[str, Record]) -> str:
         [name, *(_cell(records.get(_invasion_key(task), {}).get(name)) for task in TASKS.values())]
         for name in METHODS
     ]
-    parts = [_INVASION_INTRODUCTION, table(head, rows), *_verdict(records), *_examples(records)]
+    parts = [
+        _INVASION_INTRODUCTION,
+        format_table([head, *rows], "markdown"),
+        *_verdict(records),
+        *_examples(records),
+    ]
     return "\n\n".join(parts)
 
 
 def _verdict(records: Mapping[str, Record]) -> list[str]:
-    """Who broke the definition, beside DOMINO's table 1."""
+    """The methods that broke the definition, compared with DOMINO's table 1."""
     if not records:
         return []
     tasks = [record for task in TASKS.values() if (record := records.get(_invasion_key(task)))]
@@ -104,7 +109,7 @@ def _verdict(records: Mapping[str, Record]) -> list[str]:
     broken = ", ".join(name for name, count in kept.items() if count)
     held = ", ".join(name for name, count in kept.items() if not count)
     return [
-        f"Broken by {broken or 'none'}; by {held or 'none'} in no try. DOMINO's table 1 has"
+        f"Broken by {broken or 'none'}; by {held or 'none'} in no run. DOMINO's table 1 has"
         " Outlines (here `lalr`) as invasive, DOMINO and Synchromesh as not. `proper` breaks it by"
         " design: it forbids what the tokenizer would not write, and a model sometimes does."
     ]
@@ -132,7 +137,7 @@ def _cell(record: Record | None) -> str:
 
 
 def _after(text: str) -> str:
-    """The place a text leads to, by its ending."""
+    """The position after a text, shown by its last characters."""
     return f"after `{visible(text[-24:])}`" if text else "at the start"
 
 
@@ -156,7 +161,7 @@ _METHODS = (UNCONSTRAINED, "template", "template-ws", "domino-0", "proper", "dom
 
 
 def _measured_naturalness(task: Task, setting: Setting) -> Record:
-    """Greedy texts: their perplexity as they were spelt, and as the model would spell them."""
+    """Perplexity of greedy texts, in the tokens written and in those the model prefers."""
     record: Record = {}
     for method in _METHODS:
         try:
@@ -167,7 +172,7 @@ def _measured_naturalness(task: Task, setting: Setting) -> Record:
         taken, own, forced = [], [], []
         for prompt in task.prompts[:5]:
             run = Run(prepared.contender, prompt, 0)
-            found = finished(setting, run, prepared, task.grammar, Sampling(), _MOST_TOKENS)
+            found = finished(setting, run, prepared, task.grammar, Sampling(), _MAX_TOKENS)
             taken.append((found.free + found.forced).perplexity)
             if found.forced.tokens:
                 forced.append(found.forced.perplexity)
@@ -181,8 +186,8 @@ def _measured_naturalness(task: Task, setting: Setting) -> Record:
 
 
 _NATURALNESS_INTRODUCTION = """\
-Perplexities of greedy texts, geometric means over the prompts: as the method
-spelt the text, of the tokens it forced, and of the same text in the tokens the model itself
+Perplexities of greedy texts, geometric means over the prompts: of the tokens the
+method wrote, of the tokens it forced, and of the same text in the tokens the model itself
 prefers. DOMINO's figure 2, one text of Mistral 7B: unconstrained 4.17, template-based 24.50 to
 26.75, the template's text naturalised 49.39."""
 
@@ -203,12 +208,12 @@ def _naturalness_section(records: Mapping[str, Record]) -> str:
             for method in _METHODS
             if "perplexity" in record.get(method, {})
         ]
-        parts.append(f"**{TASKS[name].title}**\n\n{table(head, rows)}")
+        parts.append(f"**{TASKS[name].title}**\n\n{format_table([head, *rows], 'markdown')}")
         template = record.get("template", {})
-        told = [record[UNCONSTRAINED]["perplexity"], template.get("perplexity")]
-        if None not in told:
-            worse.append(told[1] > told[0])
-            natural.append(template["naturalised"] > told[1])
+        without, with_template = record[UNCONSTRAINED]["perplexity"], template.get("perplexity")
+        if without is not None and with_template is not None:
+            worse.append(with_template > without)
+            natural.append(template["naturalised"] > with_template)
     if worse:
         parts.append(
             f"Templates raise perplexity on {sum(worse)} of {len(worse)} tasks (the paper: yes)."

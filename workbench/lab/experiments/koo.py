@@ -1,4 +1,4 @@
-"""Koo's table 2 and appendix A."""
+"""Koo's table 2 (compilation and steps) and appendix A (ranking inversion)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import partial
 
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import Limits
+from workbench.base.tables import format_table
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.candidates import milliseconds_since
@@ -24,7 +25,6 @@ from workbench.grammar.grammar import Grammar
 from workbench.lab.bench.cases import CASES, Case
 from workbench.lab.experiments.experiment import Experiment, Record, Setting, Unit
 from workbench.lab.experiments.throughput import least_ms
-from workbench.lab.training.card import table
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -36,17 +36,17 @@ _PAPER = {
     "quoted": ("quoted text", "13,400×", "6.5×"),
     "json_schema_re": ("JSON object", "7,240×", "33.6×"),
 }
-#: The index of Willard & Louf comes last: the others are divided into it.
+#: The last is Willard & Louf's index, whose times are divided by the others'.
 _COMPILED_METHODS = ("automaton", "composed", "domino", "outlines")
 _INDEX = "outlines"
-#: Steps timed in one go.
+#: Steps timed together.
 _STEPS = 200
-#: An index over a JSON object takes longer than a page would wait.
+#: Above the page's limits, for the index over a JSON object.
 _LIMITS = Limits(seconds=120.0, megabytes=1_024)
 
 
 def _measured_compiling(case: Case, setting: Setting) -> Record:
-    """The least of several times, regex to first mask, and of the step after it, in µs."""
+    """Microseconds from regex to first mask, and of the next step; the least of several times."""
     assert case.regex is not None, "the paper's constraints are regexes"
     vocabulary, record = setting.model.vocabulary, Record()
     for method in _COMPILED_METHODS:
@@ -65,18 +65,18 @@ def _measured_compiling(case: Case, setting: Setting) -> Record:
 
 def _first_mask(pattern: str, method: str, vocabulary: Vocabulary) -> None:
     grammar = Grammar.from_regex(pattern, limits=_LIMITS)
-    made = compile_grammar(grammar, vocabulary, method, _LIMITS)
-    made.mask(made.initial)
+    constraint = compile_grammar(grammar, vocabulary, method, _LIMITS)
+    constraint.mask(constraint.initial)
 
 
 def _step_us(constraint: Constraint) -> float:
-    """Appendix C.3: the valid tokens of the start state as a vector, and one token further."""
+    """Appendix C.3: the valid tokens of the initial state as a vector, and one step."""
     first = next(iter(constraint.mask(constraint.initial)))
 
     def steps_ms() -> float:
         started = time.perf_counter()
         for _ in range(_STEPS):
-            constraint.mask(constraint.initial).bits  # noqa: B018  # asking makes it
+            constraint.mask(constraint.initial).bits  # noqa: B018  # computed when accessed
             constraint.advance(constraint.initial, first)
         return milliseconds_since(started)
 
@@ -84,8 +84,8 @@ def _step_us(constraint: Constraint) -> float:
 
 
 _COMPILING_INTRODUCTION = """\
-How many times as long Willard & Louf's index takes (our implementation of it, in
-Python like theirs): regex to first mask, and one step as appendix C.3 has it. The paper compares a
+Times of Willard & Louf's index (our implementation of it, in Python like theirs)
+and their ratios: regex to first mask, and one step as in appendix C.3. The paper compares a
 C++ library with Outlines on Gemma's 256,000 tokens; this vocabulary has 6,000, and the index makes
 a pass over it for every state, so the paper's ratios of compilation are not to be expected."""
 
@@ -114,7 +114,12 @@ def _compiling_section(records: Mapping[str, Record]) -> str:
         else ""
     )
     return "\n\n".join(
-        [_COMPILING_INTRODUCTION, table(head, rows), table(step_head, steps), verdict]
+        [
+            _COMPILING_INTRODUCTION,
+            format_table([head, *rows], "markdown"),
+            format_table([step_head, *steps], "markdown"),
+            verdict,
+        ]
     )
 
 
@@ -163,7 +168,7 @@ _RANKED_METHODS = ("automaton", "domino", "domino-0", "domino-1", "lalr", "outli
 
 def _model() -> ScoredModel:
     pieces = [piece for pieces in _SCORED for piece in pieces]
-    # the single bytes have no chance; DOMINO's trees with a finite lookahead need them
+    # the single bytes have probability 0; DOMINO's trees with a finite lookahead need them
     words = list(dict.fromkeys([*pieces, *"".join(pieces)]))
     vocabulary = toy(words, name="Koo, appendix A")
     ids = {pieces: tuple(map(words.index, pieces)) for pieces in _SCORED}
@@ -181,7 +186,7 @@ def _measured_ranking(_: Setting) -> Record:
 
 
 def _of(contender: Contender, model: ScoredModel, grammar: Grammar, tree: TokenTree) -> Record:
-    """The tokenizations a method allows, its best text, and how often it draws each text."""
+    """The tokenizations a method allows, its best text, and the probability of each text."""
     try:
         constraint = contender.prepare(model, grammar).constraint
         drawn = masked_distribution(tree, constraint).probability
@@ -192,14 +197,14 @@ def _of(contender: Contender, model: ScoredModel, grammar: Grammar, tree: TokenT
     }
     best = max(allowed, key=allowed.__getitem__)
     return {
-        "allowed": [_spelt(model, ids) for ids in allowed],
+        "allowed": [_tokenization(model, ids) for ids in allowed],
         "best": model.vocabulary.decode(best).decode(),
         "score": allowed[best],
         "drawn": {text.decode(): p for text, p in drawn.items()},
     }
 
 
-def _spelt(model: ScoredModel, ids: tuple[int, ...]) -> str:
+def _tokenization(model: ScoredModel, ids: tuple[int, ...]) -> str:
     return " ".join((model.vocabulary.tokens[i] or b"").decode() for i in ids)
 
 
@@ -220,8 +225,8 @@ def _ranking_section(records: Mapping[str, Record]) -> str:
             failed.append(f"{name}: {found['failed']}.")
             continue
         share = found["drawn"]["foo(123)"]
-        told = "; ".join(f"`{spelt}`" for spelt in found["allowed"])
-        rows.append([name, told, f"`{found['best']}`", f"{found['score']}", f"{share:.2f}"])
+        allowed = "; ".join(f"`{tokens}`" for tokens in found["allowed"])
+        rows.append([name, allowed, f"`{found['best']}`", f"{found['score']}", f"{share:.2f}"])
     inverted = [row[0] for row in rows if row[2] == "`bar(456)`"]
     verdict = (
         f"As the appendix says, the ranking is inverted by {', '.join(inverted)}: tokens that"
@@ -229,7 +234,9 @@ def _ranking_section(records: Mapping[str, Record]) -> str:
         if inverted
         else "No method here inverts the ranking."
     )
-    return "\n\n".join([_RANKING_INTRODUCTION, table(head, rows), verdict, *failed])
+    return "\n\n".join(
+        [_RANKING_INTRODUCTION, format_table([head, *rows], "markdown"), verdict, *failed]
+    )
 
 
 _KEY = "koo A/ranking"

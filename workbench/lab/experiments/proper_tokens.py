@@ -1,4 +1,4 @@
-"""Tran-Thien's table 2 and challenge 1."""
+"""Tran-Thien's table 2 (costs) and challenge 1 (skewed distributions)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from statistics import median
 
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import Limits
+from workbench.base.tables import format_table
 from workbench.base.visible_text import visible
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.decoding.candidates import milliseconds_since
@@ -21,13 +22,12 @@ from workbench.grammar.grammar import Grammar
 from workbench.lab.bench.cases import CASES
 from workbench.lab.experiments.experiment import Experiment, Record, Setting, Unit
 from workbench.lab.experiments.throughput import least_ms
-from workbench.lab.training.card import table
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.tokenization.merge_rules import rules_of
 from workbench.vocabulary.tokenization.merge_tables import built
 from workbench.vocabulary.vocabulary import Vocabulary
 
-#: The embedded model's, and the article's own.
+#: The embedded model's, and the article's.
 _VOCABULARIES = ("builtin", "mistral-v1")
 #: A JSON object under a schema, as the article's sample; and two of its likely parts.
 _MERGE_CASES = ("json_schema_re", "quoted", "datetime")
@@ -35,7 +35,7 @@ _LIMITS = Limits(seconds=60.0, megabytes=1_024)
 
 
 def _measured_merge(name: str, setting: Setting) -> Record:
-    """Milliseconds of each step, the least of several; masks as the median of a walk's."""
+    """Milliseconds of each step, the least of several; of masks the median over a walk."""
     try:
         vocabulary = Vocabulary.load(name)
         Bpe.of(vocabulary)
@@ -71,9 +71,9 @@ def _of(case: str, vocabulary: Vocabulary, setting: Setting) -> Record:
 
 _INTRODUCTION = """
 Milliseconds. The article's sample (JSON strings of glaive-function-calling-v2) is
-not here; the JSON object of Koo's table 2 stands for it, with two smaller constraints. Step 3 is
+not here; the JSON object of Koo's table 2 replaces it, with two smaller constraints. Step 3 is
 here the whole compilation of `proper`, which finds live edges without product states: its column
-has all that the article's third step has, and more."""
+includes all work of the article's third step, and more."""
 
 _PAPER = ["article, Mistral 7B v0.1", "20,900", "687", "27,300", "1.53"]
 
@@ -95,7 +95,7 @@ def _merge_section(records: Mapping[str, Record]) -> str:
                 continue
             times = (record["tables_ms"], *(found[k] for k in _STEPS))
             rows.append([f"{name}, {case}", *(f"{t:,.3g}" for t in times)])
-    return "\n\n".join([_INTRODUCTION, table(head, rows), *failed])
+    return "\n\n".join([_INTRODUCTION, format_table([head, *rows], "markdown"), *failed])
 
 
 _STEPS = ("permissive_ms", "relevant_ms", "mask_ms")
@@ -121,7 +121,7 @@ class _Case:
     name: str
     pattern: str
     prompt: str
-    #: Whether the end token counts: Tran-Thien's own figures leave it out.
+    #: Whether the end token counts: Tran-Thien's figures leave it out.
     ended: bool = True
 
 
@@ -137,7 +137,7 @@ _SKEW_CASES = (
     _Case("name", '\\{"name": "(Jane|John|Johanna)', "A JSON file of a person John Smith:\n"),
     _Case("armour", '"(leather|chainmail|plate)"', 'A character profile:\n```json\n{"armor": '),
 )
-#: Methods whose masks differ; the others share a mask with one of these.
+#: One method for each different mask.
 _METHODS = ("automaton", "domino-0", "domino-1", "domino", "lalr", "proper")
 
 
@@ -147,17 +147,17 @@ def _measured_skew(case: _Case, setting: Setting) -> Record:
     found = exact_comparison(setting.model, case.prompt, grammar, contenders, ended=case.ended)
     vocabulary = setting.model.vocabulary
     canonical = canonical_spelling(vocabulary)
-    spelt = {
+    canonical_tokens = {
         text.decode(): [visible(vocabulary.tokens[i] or b"") for i in ids]
         for text in found.texts
         if canonical is not None and (ids := canonical(text)) is not None
     }
-    return found.as_record() | {"spelt": spelt}
+    return found.as_record() | {"spelt": canonical_tokens}
 
 
 _ARTICLE = """Tran-Thien, with Mistral 7B, for the first of these: P(" William") is 0.85879 in the
-model's own conditional, 0.52852 under masks token by token (every spelling allowed), 0.85872 over
-proper spellings alone; 99.9997 % and 99.8586 % of the two answers' own mass is proper.
+model's own conditional, 0.52852 under masks token by token (every tokenization allowed), 0.85872
+over proper tokenizations; 99.9997 % and 99.8586 % of the two answers' own mass is proper.
 """
 
 
@@ -167,8 +167,9 @@ def _skew_section(records: Mapping[str, Record]) -> str:
     skews = [record["distances"]["automaton"]["total_variation"] for _, record in done]
     if skews:
         parts.append(
-            f"Masks over all spellings move up to {max(skews):.3f} of the mass (total variation;"
-            f" median {median(skews):.3f}): the article's first challenge is real here too."
+            f"Masks over all tokenizations move up to {max(skews):.3f} of the mass (total"
+            f" variation; median {median(skews):.3f}): the article's first"
+            " challenge is confirmed here."
         )
     proper = [(case, record) for case, record in done if "proper" in record["distances"]]
     if proper:
@@ -177,23 +178,22 @@ def _skew_section(records: Mapping[str, Record]) -> str:
 
 
 def _of_proper(done: Sequence[tuple[_Case, Record]]) -> str:
-    """What becomes of the article's cure."""
+    """Whether the article's remedy helps here."""
     far = {case: record["distances"]["proper"]["total_variation"] for case, record in done}
     nearer = sum(far[c] <= r["distances"]["automaton"]["total_variation"] for c, r in done)
-    told = (
-        "Its cure is not found here: proper masks are nearer to the model's own conditional in"
-        if nearer < len(done)
-        else "Its cure is found here: proper masks are nearer to the model's own conditional in"
+    summary = (
+        "Its remedy does not help in general" if nearer < len(done) else "Its remedy helps here"
     )
     worst, record = max(done, key=lambda pair: far[pair[0]])
-    spelt = "; ".join(f"`{'|'.join(pieces)}`" for pieces in record["spelt"].values())
+    tokens = "; ".join(f"`{'|'.join(pieces)}`" for pieces in record["spelt"].values())
     return (
-        f"{told} {nearer} of {len(done)} languages. Masks still choose token by token, and proper"
-        " spellings may begin with tokens the model likes for other reasons: the farthest,"
-        f" *{worst.name}* ({far[worst]:.3f}), is spelt {spelt}. In the article's example the"
-        " proper first tokens happen to belong to one answer each. Where the model itself spells"
-        " improperly (the last column; it learnt prompts that end in a space) proper masks ask it"
-        " for what it would not write."
+        f"{summary}: proper masks are nearer to the model's own conditional in {nearer} of"
+        f" {len(done)} languages. Masks still choose token by token, and proper tokenizations may"
+        f" begin with tokens that are likely for other reasons: the farthest, *{worst.name}*"
+        f" ({far[worst]:.3f}), has the tokens {tokens}. In the article's example each proper"
+        " first token belongs to one answer. Where the model itself tokenizes improperly"
+        " (the last column; it learnt prompts that end in a space), proper masks require tokens"
+        " that it would not write."
     )
 
 
@@ -217,13 +217,13 @@ def _case_section(case: _Case, record: Record) -> str:
     notes = [f"{name}: {why}." for name, why in record["failed"].items()]
     if alike:
         notes.insert(0, f"As automaton: {', '.join(alike)}.")
-    counted = f"{record['spellings']:,} spellings, {record['passes']:,} passes of the model"
+    counted = f"{record['spellings']:,} tokenizations, {record['passes']:,} passes of the model"
     title = f"**{case.name}** `{case.pattern}` ({counted})"
-    return "\n\n".join([title, table(head, [*rows, far]), *notes])
+    return "\n\n".join([title, format_table([head, *rows, far], "markdown"), *notes])
 
 
 def _columns(record: Record) -> tuple[list[str], list[str]]:
-    """The distributions that are shown, and the methods whose is that of the exact masks."""
+    """The distributions shown, and the methods whose distribution equals the exact masks'."""
     names = [name for name in record["texts"][0] if name not in ("text", "proper_share")]
     alike = [
         name
@@ -235,11 +235,11 @@ def _columns(record: Record) -> tuple[list[str], list[str]]:
 
 
 def _chance(p: float) -> str:
-    return f"{p:.4f}" if p >= _SMALL or p == 0 else f"{p:.1e}"
+    return f"{p:.4f}" if p >= _MIN_DECIMAL or p == 0 else f"{p:.1e}"
 
 
-#: Below it four places say nothing.
-_SMALL = 0.0005
+#: Smaller probabilities are written with an exponent.
+_MIN_DECIMAL = 0.0005
 
 
 def _far(distances: Record, name: str) -> str:

@@ -1,4 +1,4 @@
-"""The experiments by name, and the written page of their results."""
+"""The registry of experiments, and the Markdown page of their results."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ EXPERIMENTS: dict[str, Experiment] = {experiment.name: experiment for experiment
 
 
 def chosen_experiments(names: Iterable[str]) -> tuple[Experiment, ...]:
-    """The experiments named, all where none is.
+    """The experiments of these names; all where no name is given.
 
-    Raises: WorkbenchError for a name nobody knows.
+    Raises: WorkbenchError for an unknown name.
     """
-    asked = list(dict.fromkeys(names)) or list(EXPERIMENTS)
-    for name in asked:
+    chosen = list(dict.fromkeys(names)) or list(EXPERIMENTS)
+    for name in chosen:
         if name not in EXPERIMENTS:
             raise WorkbenchError(
                 f"there is no experiment {name!r}", f"choose from {', '.join(EXPERIMENTS)}"
             )
-    return tuple(EXPERIMENTS[name] for name in asked)
+    return tuple(EXPERIMENTS[name] for name in chosen)
 
 
 def page(
     experiments: Sequence[Experiment], results: Results, size: Size, model: LanguageModel
 ) -> str:
-    """All sections of what is done, and what it was done with."""
+    """The sections of all experiments with results, and the conditions of the measurement."""
     parts = [_head(size, model)]
     for experiment in experiments:
         keys = [unit.key for unit in experiment.units(size)]
@@ -65,21 +65,21 @@ def page(
 
 def _head(size: Size, model: LanguageModel) -> str:
     command = "workbench evaluate" + (" --quick" if size.name == "quick" else "")
-    told = (
-        f"Written by `{command}`; what is said of agreement is worked out from the figures, not"
-        f" written by hand. {size.questions} questions a set, {size.repetitions} repetitions of"
-        f" what is timed; {os.cpu_count()} cores ({platform.machine()}), {_threads()} of them used"
-        f" by the model, Python {platform.python_version()}. The papers' own figures are of models"
+    conditions = (
+        f"Written by `{command}`, statements about agreement with the papers included."
+        f" {size.questions} questions in each set, {size.repetitions} repetitions of timed runs;"
+        f" {os.cpu_count()} cores ({platform.machine()}), {_threads()} of them used by the model,"
+        f" Python {platform.python_version()}. The papers' own figures are of models"
         " a thousand times as large: a figure here says what a method does to *this* model, and"
         " agreement means the same direction."
     )
     title = f"# Every decoding method of the papers, on {_named(model)}"
-    return f"{title}\n\n{fill(told, 100)}"
+    return f"{title}\n\n{fill(conditions, 100)}"
 
 
 def _threads() -> int:
     """Threads of one forward pass."""
-    import torch  # it takes a second, and only a page of results asks
+    import torch  # imported here: it takes a second, and only this page needs it
 
     return torch.get_num_threads()
 

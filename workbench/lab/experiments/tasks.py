@@ -1,7 +1,7 @@
-"""Tasks: the papers' workloads as grammars of the gallery with prompts the embedded model knows.
+"""The papers' workloads: grammars of the gallery with prompts that the embedded model knows.
 
-In comes a name, out comes a ``Task``. Questions with answers are held-out documents of the model's
-own corpus: GSM8K's test questions, and made-up problems of a seed that training never saw.
+Questions with answers are held-out documents of the model's corpus: GSM8K's test questions, and
+generated problems of a seed that training did not use.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from workbench.grammar.grammar import Grammar
 from workbench.lab.training.corpus import programs, structured, sums
 from workbench.lab.training.corpus.document import stream
 
-#: The seed of the made-up problems; training's own is another.
+#: The seed of the generated problems; training uses others.
 _HELD_OUT = "evaluate"
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A kind of text to be generated, and what the model is asked with."""
+    """A kind of text to be generated, with its prompts."""
 
     name: str
     title: str
-    #: The gallery's example that holds the grammar.
+    #: The name of the gallery example with the grammar.
     example: str
     prompts: tuple[str, ...]
     source: str
@@ -48,20 +48,20 @@ class Question:
     answer: float
 
 
-def _worked() -> Iterator[tuple[str, str]]:
+def _gsm8k() -> Iterator[tuple[str, str]]:
     """GSM8K's held-out problems whose annotations parse, as prompt and JSON."""
     yield from sums.json_problems("held_out")
 
 
-def _made_up() -> Iterator[tuple[str, str]]:
+def _generated() -> Iterator[tuple[str, str]]:
     form = next(f for f in sums.WORD_PROBLEM_FORMATS if f.name == "word problem json")
     for document in stream(form, _HELD_OUT):
         yield document.prompt, document.text
 
 
 def questions(name: str, count: int) -> list[Question]:
-    """The first ``count`` questions of ``gsm8k`` (187 there are) or ``word_problems``."""
-    source = _worked() if name == "gsm8k" else _made_up()
+    """The first ``count`` questions of ``gsm8k`` (it has 187) or ``word_problems``."""
+    source = _gsm8k() if name == "gsm8k" else _generated()
     return [
         Question(prompt, float(json.loads(text)["answer"]))
         for prompt, text in islice(source, count)
@@ -69,10 +69,7 @@ def questions(name: str, count: int) -> list[Question]:
 
 
 def answer_of(text: str) -> float | None:
-    """The answer in a text of the worked problem's JSON; None where there is none.
-
-    A text that is not JSON (a model alone may write one) has none.
-    """
+    """The answer in the JSON of a worked problem; None where the text has none or is not JSON."""
     try:
         answer = json.loads(text)["answer"]
     except (ValueError, TypeError, KeyError, IndexError):

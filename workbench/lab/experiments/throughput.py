@@ -1,4 +1,4 @@
-"""DOMINO's table 3 and figure 5: speed of methods beside the model alone."""
+"""DOMINO's table 3 and figure 5: speed of methods relative to the unconstrained model."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from functools import partial
 from statistics import median, quantiles
 
 from workbench.base.errors import WorkbenchError
+from workbench.base.tables import format_table
 from workbench.decoding.candidates import milliseconds_since
 from workbench.decoding.compare import Run
 from workbench.decoding.contenders import (
@@ -32,19 +33,18 @@ from workbench.lab.experiments.experiment import (
     finished,
 )
 from workbench.lab.experiments.tasks import TASKS, Task
-from workbench.lab.training.card import table
 
-#: DOMINO §4.3: up to so many tokens, at temperature 1.
-MOST_TOKENS = 128
+#: DOMINO §4.3: at most this number of tokens, at temperature 1.
+MAX_TOKENS = 128
 _TEMPERATURE = 1.0
-#: Runs of each contender whose times are thrown away: rows and caches are made then.
-_COLD = 2
+#: Runs of each contender that are not counted: they fill rows and caches.
+_UNCOUNTED_RUNS = 2
 
 
 def least_ms(setting: Setting, work: Callable[[], object]) -> float:
-    """The milliseconds of some work, the least of as many times as the size says.
+    """The least milliseconds of ``setting.size.timings`` calls.
 
-    Once before, for whatever is made only once: a vocabulary's tables, kernels.
+    One more call before fills caches: a vocabulary's tables, compiled kernels.
     Raises: Stopped.
     """
     work()
@@ -68,11 +68,11 @@ class _Timed:
 def speeds(
     setting: Setting, grammar: Grammar, prompts: Sequence[str], contenders: Sequence[Contender]
 ) -> Record:
-    """How much faster each contender is than the model alone on the same prompt and seed.
+    """The speed of each contender relative to the model alone on the same prompt and seed.
 
-    Every repetition runs all of them one after the other, each time beginning with another one, so
-    that what else the machine does meets all alike; the median of the ratios is told with its
-    quartiles. Warm-up runs come first: they teach the counts, and make the rows.
+    Every repetition runs all contenders, each time beginning with another one, so that other load
+    of the machine affects all equally. The median of the ratios is returned with its quartiles.
+    Warm-up runs come first: they provide counts and fill the mask rows.
 
     Raises: Stopped.
     """
@@ -100,7 +100,7 @@ def speeds(
 
 @dataclass(slots=True, eq=False)
 class _Shared:
-    """What contenders of one mask share: the compiled grammar, and warm-up runs under it."""
+    """The compiled grammar and warm-up runs that contenders with one mask share."""
 
     prepared: PreparedContender
     runs: list[WarmUp]
@@ -113,7 +113,7 @@ def _warm(
     contender: Contender,
     shared: dict[str, _Shared],
 ) -> PreparedContender:
-    """A contender that has learnt what it learns, its rows and caches made."""
+    """A contender with learnt counts and filled caches."""
     key = repr((contender.method, sorted(contender.options.items()), contender.program))
     if key not in shared:
         shared[key] = _Shared(contender.prepare(setting.model, grammar), [])
@@ -123,13 +123,13 @@ def _warm(
     if contender.learns is not None:
         missing = contender.learns.warm_up - len(one.runs)
         if missing > 0:
-            drawn = Sampling(temperature=_TEMPERATURE)
+            sampling = Sampling(temperature=_TEMPERATURE)
             one.runs += warm_up(
-                model, constraint, prompts, drawn, missing, MOST_TOKENS, setting.stop
+                model, constraint, prompts, sampling, missing, MAX_TOKENS, setting.stop
             )
         strategy = contender.learns.learnt(model, constraint, one.runs[: contender.learns.warm_up])
     prepared = replace(one.prepared, contender=contender, strategy=strategy)
-    for number in range(_COLD):
+    for number in range(_UNCOUNTED_RUNS):
         _one(setting, grammar, prepared, prompts, -1 - number)
     return prepared
 
@@ -141,20 +141,20 @@ def _one(
     prompts: Sequence[str],
     number: int,
 ) -> Measures:
-    """The run of a number: its prompt and seed; warm-ups have numbers below 0."""
+    """One run; its number determines prompt and seed, and is negative for warm-up runs."""
     prompt, seed = prompts[number % len(prompts)], number if number >= 0 else 1_000_000 - number
     run, sampling = (
         Run(prepared.contender, prompt, seed),
         Sampling(temperature=_TEMPERATURE, seed=seed),
     )
-    return finished(setting, run, prepared, grammar, sampling, MOST_TOKENS)
+    return finished(setting, run, prepared, grammar, sampling, MAX_TOKENS)
 
 
 def faster(measures: Measures, alone: Measures) -> float:
     """Tokens a second of processor time, relative to the model alone.
 
-    Of processor time, since machines that are shared are seldom idle: the clock's ratios of equal
-    work were between 0.5 and 2.3 on a loaded machine.
+    Processor time, because shared machines are seldom idle: wall-clock ratios of equal work were
+    between 0.5 and 2.3 on a loaded machine.
     """
     return (measures.tokens / measures.cpu_seconds) / (alone.tokens / alone.cpu_seconds)
 
@@ -190,7 +190,7 @@ _TABLE_3 = (
     "draft",
     "proper-skipping",
 )
-#: Those that may count for a target: everything that skips, guesses or checks late, exact masks.
+#: Contenders that count for a target: exact masks with fewer or later model calls.
 _ACCELERATED = (
     "skipping",
     "opportunistic",
@@ -217,15 +217,15 @@ _PAPER_3 = {
 }
 _PAPER_METHODS = ("llama-cpp", "template", "template-ws", "domino")
 
-#: What this project set itself, of the best accelerated contender.
+#: This project's targets for the best accelerated contender.
 _TARGETS = {"gsm8k": 1.8, "word_problems": 1.8, "rpg": 1.8, "json": 1.0, "c": 0.95}
 
 _INTRODUCTION_3 = f"""
 Tokens a second of processor time (the machine was shared) divided by the model's alone on the
 same prompt and seed: the median of the repetitions, quartiles in brackets. Temperature 1, up to
-{MOST_TOKENS} tokens; counts learnt on warm-up runs of other seeds. *(…)* is DOMINO's figure for
+{MAX_TOKENS} tokens; counts learnt on warm-up runs of other seeds. *(…)* is DOMINO's figure for
 Mistral 7B. A pass of the embedded model takes a few milliseconds, less than one of theirs, so
-what a mask costs weighs more here."""
+the time of a mask matters more here."""
 
 
 def _section_3(records: Mapping[str, Record]) -> str:
@@ -236,18 +236,23 @@ def _section_3(records: Mapping[str, Record]) -> str:
         for method in _TABLE_3
         if any(method in record for record in found.values())
     ]
-    parts = [_INTRODUCTION_3, table(head, rows), *_targets(found), *_verdict_3(found)]
+    parts = [
+        _INTRODUCTION_3,
+        format_table([head, *rows], "markdown"),
+        *_targets(found),
+        *_verdict_3(found),
+    ]
     return "\n\n".join(parts)
 
 
 #: Tasks on which the paper's speculation pays; on the others it took opportunistic masking.
 _PAYS = ("gsm8k", "word_problems", "xml", "rpg")
-#: A gain that is told as one.
-_GAIN = 1.1
+#: The least ratio that counts as a gain.
+_MIN_GAIN = 1.1
 
 
 def _verdict_3(found: Mapping[str, Record]) -> list[str]:
-    """Where the paper's own speculation pays here, and where it does in the paper."""
+    """The tasks on which the paper's speculation pays here and in the paper."""
     ratios = {
         name: one["relative"]
         for name, record in found.items()
@@ -255,14 +260,14 @@ def _verdict_3(found: Mapping[str, Record]) -> list[str]:
     }
     if not ratios:
         return []
-    agree = [TASKS[n].title for n, ratio in ratios.items() if (ratio >= _GAIN) is (n in _PAYS)]
+    agree = [TASKS[n].title for n, ratio in ratios.items() if (ratio >= _MIN_GAIN) is (n in _PAYS)]
     differ = [
         f"{TASKS[n].title} ({ratio:.2f}×, the paper: {'a gain' if n in _PAYS else 'none'})"
         for n, ratio in ratios.items()
-        if (ratio >= _GAIN) is not (n in _PAYS)
+        if (ratio >= _MIN_GAIN) is not (n in _PAYS)
     ]
-    told = f"Where speculation pays agrees with the paper on {'; '.join(agree) or 'no task'}"
-    return [f"{told}. It does not on {'; '.join(differ)}." if differ else f"{told}."]
+    agreement = f"Where speculation pays agrees with the paper on {'; '.join(agree) or 'no task'}"
+    return [f"{agreement}. It does not on {'; '.join(differ)}." if differ else f"{agreement}."]
 
 
 def _cell(task: str, method: str, record: Record) -> str:
@@ -286,9 +291,9 @@ def _targets(found: Mapping[str, Record]) -> list[str]:
         if best is None:
             continue
         method, ratio = best
-        met = "met" if ratio >= target else f"not met ({ratio / target:.0%})"
+        verdict = "met" if ratio >= target else f"not met ({ratio / target:.0%})"
         rows.append(
-            [TASKS[name].title, f"≥ {target}×", _PAPER_3[name][4], f"{ratio:.2f}×", method, met]
+            [TASKS[name].title, f"≥ {target}×", _PAPER_3[name][4], f"{ratio:.2f}×", method, verdict]
         )
     if not rows:
         return []
@@ -305,11 +310,15 @@ def _targets(found: Mapping[str, Record]) -> list[str]:
         ]
         for name, record in found.items()
     ]
-    return [table(head, rows), "Forward passes a token:", table(["task", *_ACCELERATED], passes)]
+    return [
+        format_table([head, *rows], "markdown"),
+        "Forward passes a token:",
+        format_table([["task", *_ACCELERATED], *passes], "markdown"),
+    ]
 
 
 def best_of(record: Record) -> tuple[str, float] | None:
-    """The fastest of the contenders that may count for a target."""
+    """The fastest contender that counts for a target."""
     ratios = {m: record[m]["relative"] for m in _ACCELERATED if "relative" in record.get(m, {})}
     if not ratios:
         return None
@@ -341,7 +350,7 @@ _DRAWN = {
 def _guessing(base: str) -> list[Contender]:
     """A contender for each s; the first guesses nothing."""
     one = CONTENDERS[base]
-    assert one.learns is not None, "it guesses"
+    assert one.learns is not None, f"{base} learns no counts"
     return [
         replace(one, name=f"s={s}", learns=replace(one.learns, tokens=s)) for s in _GUESSES if s
     ]
@@ -364,22 +373,24 @@ _BASES = {
 
 def _section_5(records: Mapping[str, Record]) -> str:
     rows = []
-    for name, told in _DRAWN.items():
+    for name, title in _DRAWN.items():
         for base, how in _BASES.items():
             record = records.get(_key_5(name, base))
             if record is not None:
                 ratios = [record[f"s={s}"].get("relative") for s in _GUESSES]
                 rows.append(
-                    [f"{told}, {how}", *("–" if r is None else f"{r:.2f}×" for r in ratios)]
+                    [f"{title}, {how}", *("–" if r is None else f"{r:.2f}×" for r in ratios)]
                 )
     if not rows:
         return _INTRODUCTION_5
     head = ["JSON", *(f"s = {s}" for s in _GUESSES)]
-    return "\n\n".join([_INTRODUCTION_5, table(head, rows), *_verdict_5(records)])
+    return "\n\n".join(
+        [_INTRODUCTION_5, format_table([head, *rows], "markdown"), *_verdict_5(records)]
+    )
 
 
 def _verdict_5(records: Mapping[str, Record]) -> list[str]:
-    """The paper's counts: how much they gain with a schema, and without."""
+    """The gain of the paper's counts with a schema and without."""
     best = {
         name: max(record[f"s={s}"].get("relative", 0.0) for s in _GUESSES if s)
         for name in _DRAWN

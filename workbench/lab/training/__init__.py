@@ -1,5 +1,5 @@
 """The embedded language model: documents, tokenizer, training, figures, model card.
 
-The result is a model directory that ``transformers`` loads. Grammars and constraints are
-unknown here.
+``workbench train`` runs it; the result is a model directory that ``transformers`` loads. It uses no
+grammar and no constraint.
 """

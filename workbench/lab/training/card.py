@@ -1,4 +1,4 @@
-"""Measures, exports and documents a trained model."""
+"""Measures, exports and documents a trained model: perplexities, files, model card."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from tokenizers import Tokenizer
 from transformers import GenerationConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from transformers.utils import logging
 
+from workbench.base.tables import format_table
 from workbench.lab.training.corpus.document import Document, Format
 from workbench.lab.training.corpus.mixture import FORMATS
 from workbench.lab.training.loop import TrainSettings, encode
@@ -28,7 +29,7 @@ class Figure:
     """How well a model reads the held-out documents of one format.
 
     Unit:   perplexities per token; ``text`` counts the text and its end token, given the prompt,
-            and ``whole`` the prompt as well (its first token apart, which nothing precedes).
+            and ``whole`` the prompt as well, except its first token, which has no context.
     """
 
     format: str
@@ -39,7 +40,7 @@ class Figure:
 
 
 def chunks(documents: Sequence[Document], size: int) -> Iterator[Sequence[Document]]:
-    """Documents a few at a time."""
+    """Consecutive groups of at most ``size`` documents."""
     for start in range(0, len(documents), size):
         yield documents[start : start + size]
 
@@ -48,9 +49,9 @@ def chunks(documents: Sequence[Document], size: int) -> Iterator[Sequence[Docume
 def surprisals(
     model: LlamaForCausalLM, tokenizer: Tokenizer, documents: Sequence[Document]
 ) -> list[tuple[list[float], int]]:
-    """For each document −log p of every token but the first, and how many of them are prompt.
+    """For each document −log p of every token but the first, and the number that are prompt.
 
-    What does not fit into the model's context is left out.
+    Tokens beyond the model's context are left out.
     """
     context = model.config.max_position_embeddings
     ids = [encode(tokenizer, d)[: context + 1] for d in documents]
@@ -70,12 +71,12 @@ def surprisals(
 
 
 def perplexity(losses: Sequence[float]) -> float:
-    """exp of the mean surprisal; 1 where there is none."""
+    """exp of the mean surprisal; 1 for no tokens."""
     return math.exp(sum(losses) / max(len(losses), 1))
 
 
 def measure(model: LlamaForCausalLM, tokenizer: Tokenizer, documents: Sequence[Document]) -> Figure:
-    """The figure of one format's documents, those left out whose prompt fills the context."""
+    """The figure of one format's documents, without those whose prompt fills the context."""
     model.train(False)
     room = model.config.max_position_embeddings
     # The longest last, so that rows of one batch are about equally long.
@@ -99,19 +100,19 @@ def measure(model: LlamaForCausalLM, tokenizer: Tokenizer, documents: Sequence[D
 def measure_all(
     model: LlamaForCausalLM, tokenizer: Tokenizer, documents: dict[str, tuple[Document, ...]]
 ) -> Iterator[Figure]:
-    """One figure a format, as they come."""
+    """One figure for each format, in turn."""
     for found in documents.values():
         yield measure(model, tokenizer, found)
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What the model makes of a prompt by itself."""
+    """The model's completion of a prompt, without a constraint."""
 
     format: str
     prompt: str
     text: str
-    #: Whether the end token came within the budget.
+    #: Whether the end token was generated within the budget.
     ended: bool
 
 
@@ -119,7 +120,7 @@ class Sample:
 def complete(
     model: LlamaForCausalLM, tokenizer: Tokenizer, prompt: str, limit: int
 ) -> tuple[str, bool]:
-    """The likeliest token again and again, and whether the end token came."""
+    """The greedy completion, and whether it ended with the end token."""
     end = end_of(tokenizer)
     room = min(limit, model.config.max_position_embeddings - len(tokenizer.encode(prompt).ids))
     ids = torch.tensor([tokenizer.encode(prompt).ids])
@@ -161,7 +162,7 @@ FILES = (
 
 @contextmanager
 def whole(folder: Path) -> Iterator[Path]:
-    """A folder beside ``folder`` whose files move there one by one once all are written."""
+    """A temporary folder whose files are moved into ``folder`` when all are written."""
     fresh = folder.with_name(folder.name + ".part")
     fresh.mkdir(parents=True, exist_ok=True)
     yield fresh
@@ -191,7 +192,7 @@ def export(model: LlamaForCausalLM, tokenizer: Tokenizer, folder: Path) -> None:
     with whole(folder) as fresh:
         half.save_pretrained(fresh)
         words.save_pretrained(fresh)
-        # The tokenizer's file as it was trained, not as a wrapper writes it again.
+        # the original file of the tokenizer, not the wrapper's version of it
         tokenizer.save(str(fresh / "tokenizer.json"))
 
 
@@ -223,7 +224,7 @@ datasets: [openai/gsm8k]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What a card says of one run.
+    """The contents of a card.
 
     Unit:   ``seconds`` of training; ``weights`` in bytes; ``losses`` as (step, mean nats a token).
     """
@@ -237,12 +238,12 @@ class Facts:
     losses: tuple[tuple[int, float], ...]
     figures: tuple[Figure, ...]
     samples: tuple[Sample, ...]
-    #: What else is to be said of how this run went, as whole sentences.
+    #: Further remarks on the run, as whole sentences.
     note: str = ""
 
 
 def mean_losses(log: Path, every: int) -> tuple[tuple[int, float], ...]:
-    """The log's losses averaged over stretches of steps; of a step done twice the last counts."""
+    """The log's losses averaged over intervals of steps; of a repeated step the last counts."""
     found: dict[int, float] = {}
     for line in log.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
@@ -254,22 +255,16 @@ def mean_losses(log: Path, every: int) -> tuple[tuple[int, float], ...]:
     )
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """A Markdown table, the first column left and the others right."""
-    lines = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(head) - 1)]
-    lines += ["| " + " | ".join(map(str, row)) + " |" for row in rows]
-    return "\n".join(lines)
-
-
 def introduction(facts: Facts) -> str:
-    """What the model is and is for."""
+    """The section on the model and its purpose."""
     shape = facts.settings.shape
     return f"""# The workbench's embedded model
 
-A small causal language model of Llama's architecture, trained from nothing by this project, so that
-constrained decoding can be watched offline. It completes the prompts it was trained on (JSON, XML,
-small C programs, dates, addresses, sums, word problems …) in their format. It knows very little of
-the world and is no assistant; on problems as hard as GSM8K's its answers look right and are not.
+A small causal language model of Llama's architecture, trained from random weights by this project,
+so that constrained decoding can be watched offline. It completes the prompts it was trained on
+(JSON, XML, small C programs, dates, addresses, sums, word problems …) in their format. It knows
+very little of the world and is no assistant; on problems as hard as GSM8K's its answers look right
+and are not.
 
 * {facts.parameters:,} parameters: {shape.layers} layers, width {shape.width}, {shape.heads} heads,
   inner width {shape.inner}, context {shape.context}, embeddings tied;
@@ -281,52 +276,54 @@ the world and is no assistant; on problems as hard as GSM8K's its answers look r
 
 
 def training(facts: Facts) -> str:
-    """How it was trained, and how to do it again."""
+    """The section on the training and its repetition."""
     settings = facts.settings
     tokens = facts.step * settings.batch * settings.shape.context
     planned = "" if facts.step == settings.steps else f" of {settings.steps:,} planned"
-    losses = table(("step", "mean loss"), [(s, f"{v:.3f}") for s, v in facts.losses])
+    rows = [(s, f"{v:.3f}") for s, v in facts.losses]
+    losses = format_table([("step", "mean loss"), *rows], "markdown")
     return f"""## Training
 
 {facts.step:,} steps{planned} of {settings.batch} × {settings.shape.context} tokens,
 {tokens / 1e6:.1f} million tokens in all, in {facts.seconds / 60:.0f} minutes on {facts.device};
 bf16 autocast; Muon for the layers' matrices (rate {settings.matrix_rate}), AdamW for embeddings and
 norms (rate {settings.vector_rate}); warm-up {settings.warmup} steps, stable, then
-a linear decay to nothing over the last {settings.decay:.0%}; gradients clipped at norm 1; seed
+a linear decay to 0 over the last {settings.decay:.0%}; gradients clipped at norm 1; seed
 {settings.seed}. Losses are nats a token over all tokens, prompts included. {facts.note}
 
 {losses}
 
-To do it again (`--resume` goes on from the last checkpoint):
+To repeat it (`--resume` continues from the last checkpoint):
 
 ```sh
-python -m workbench.training OUT --steps {settings.steps} --seed {settings.seed}
+workbench train --out OUT --steps {settings.steps} --seed {settings.seed}
 ```
 
 From step {settings.orderly:,} on, what a document lists (tags, hobbies, errands …) comes in one
 fixed order, which teaches a small model not to name a thing twice, and code fences are seldom
-closed. Every batch is a function of seed and step, so a resumed run sees what an unbroken one
-would; the same machine, threads and library versions give the same losses.
+closed. Every batch is a function of seed and step, so a resumed run equals an unbroken one; the
+same machine, threads and library versions give the same losses.
 """
 
 
 def recipe() -> str:
-    """What it was trained on."""
+    """The section on the data."""
     total = sum(f.share for f in FORMATS)
     rows = [(f.name, f"{100 * f.share / total:.1f} %") for f in FORMATS]
     return f"""## Data
 
 Documents are `prompt`, `text`, end token; whole documents are packed into rows. All are made from
 a seed by `workbench/lab/training/corpus/`; the word problems are those of GSM8K's training split
-(Cobbe et al. 2021, MIT licence), as prose and as JSON made from its annotations. Made-up persons,
-numbers out of the ranges kept for fiction, hosts kept for examples. Shares are of all characters:
+(Cobbe et al. 2021, MIT licence), as prose and as JSON made from its annotations. Persons are
+invented; telephone numbers and hosts are from the ranges reserved for fiction and examples. Shares
+are of all characters:
 
-{table(("format", "share"), rows)}
+{format_table([("format", "share"), *rows], "markdown")}
 """
 
 
 def measurements(facts: Facts) -> str:
-    """Perplexities, format by format."""
+    """The section on perplexities by format."""
     rows = [(f.format, f.documents, f"{f.text:.2f}", f"{f.whole:.2f}") for f in facts.figures]
     return f"""## Perplexity per token on held-out documents
 
@@ -336,20 +333,20 @@ the text and its end token given the prompt, *whole* the prompt as well. What is
 formats have few different documents (colours, sums, facts), so that many of these were seen in
 training; the UUIDs are 48 in all.
 
-{table(("format", "documents", "text", "whole"), rows)}
+{format_table([("format", "documents", "text", "whole"), *rows], "markdown")}
 """
 
 
 def examples(facts: Facts) -> str:
-    """What the model makes of each format's first prompt by itself."""
+    """The section of sample completions, one for each format."""
     shown = []
     for sample in facts.samples:
         rest = "" if sample.ended else " …"
         shown.append(f"~~~text\n{sample.prompt}▸{sample.text}{rest}\n~~~\n")
     return f"""## Samples
 
-The likeliest token again and again, with no constraint at all; ▸ ends the prompt, and … stands
-where the end token did not come in {facts.settings.sample} tokens.
+Greedy completions without a constraint; ▸ ends the prompt, and … marks a sample without an end
+token in {facts.settings.sample} tokens.
 
 {"".join(shown)}"""
 
@@ -364,8 +361,8 @@ Weights, tokenizer and the documents made by this project: Apache-2.0. GSM8K: MI
 def card(facts: Facts) -> str:
     """The whole card."""
     parts = (introduction, training, measurements)
-    told = [*(part(facts) for part in parts), recipe(), LICENCES, examples(facts)]
-    return FRONT + "\n".join(told)
+    sections = [*(part(facts) for part in parts), recipe(), LICENCES, examples(facts)]
+    return FRONT + "\n".join(sections)
 
 
 def write(facts: Facts, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Settings, and the training loop: batches, network, checkpoints."""
+"""Training settings, batches, network, optimizers, checkpoints and the training loop."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class TrainSettings:
 
     Unit:   ``batch`` counts rows of ``shape.context`` tokens; ``minutes`` is wall time, after
             which a run writes its checkpoint and stops; ``decay`` is the part of all steps in
-            which the rate falls to nothing.
-    Raises: ValueError for sizes that cannot be.
+            which the rate falls to 0.
+    Raises: ValueError for impossible sizes.
     """
 
     #: Where checkpoint, log, tokenizer and the model directory are written.
@@ -54,9 +54,9 @@ class TrainSettings:
     vector_rate: float = 0.004
     warmup: int = 60
     decay: float = 0.7
-    #: The step from which what a document lists comes in order (``corpus.document.Orderly``).
+    #: The step from which lists in documents are in order (``corpus.document.Orderly``).
     orderly: int = 1350
-    #: Documents the tokenizer learns from, and documents a format the card measures.
+    #: Documents the tokenizer is trained on, and held-out documents of each format for the card.
     tokenizer_documents: int = 40_000
     held_out: int = 200
     #: The longest completion the card shows, in tokens.
@@ -74,9 +74,9 @@ class TrainSettings:
             )
 
     def recipe(self) -> dict[str, Any]:
-        """What the result depends on, as plain values: for checkpoints and the card."""
-        place = {"out", "resume", "minutes", "checkpoint_minutes"}
-        return {key: value for key, value in asdict(self).items() if key not in place}
+        """The settings that determine the result, as plain values, for checkpoints and the card."""
+        not_determining = {"out", "resume", "minutes", "checkpoint_minutes"}
+        return {key: value for key, value in asdict(self).items() if key not in not_determining}
 
 
 def smoke(settings: TrainSettings) -> TrainSettings:
@@ -101,7 +101,7 @@ def encode(tokenizer: Tokenizer, document: Document) -> list[int]:
 
 
 def row(tokenizer: Tokenizer, documents: Iterable[Document], length: int) -> list[int]:
-    """Whole documents one after another, the last one cut at the row's end."""
+    """Whole documents in sequence, the last one cut at the row's end."""
     ids: list[int] = []
     for document in documents:
         ids += encode(tokenizer, document)
@@ -146,7 +146,7 @@ def network(shape: Shape, *, end: int) -> LlamaForCausalLM:
 
 
 def parameters(model: torch.nn.Module) -> int:
-    """How many numbers the model holds, tied ones counted once."""
+    """The number of parameters, tied ones counted once."""
     return sum(p.numel() for p in model.parameters())
 
 
@@ -172,9 +172,9 @@ NAME = "checkpoint.pt"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Checkpoint:
-    """Everything a run needs to go on as if it had never stopped.
+    """The full state of a run, so that a resumed run equals an unbroken one.
 
-    The data's place is the step itself, since every batch is a function of seed and step.
+    The position in the data is the step, because every batch is a function of seed and step.
     """
 
     step: int
@@ -186,7 +186,7 @@ class Checkpoint:
 
 
 def write(out: Path, checkpoint: Checkpoint) -> Path:
-    """The checkpoint, put in its place in one move."""
+    """Write the checkpoint atomically."""
     path = out / NAME
     state = {name: getattr(checkpoint, name) for name in Checkpoint.__slots__}
     torch.save(state, path.with_suffix(".part"))
@@ -205,7 +205,7 @@ def read(out: Path) -> Checkpoint:
 def restore(
     checkpoint: Checkpoint, model: torch.nn.Module, optimizers: Sequence[torch.optim.Optimizer]
 ) -> None:
-    """Model, optimizers and torch's random numbers as they were."""
+    """Restore model, optimizers and torch's random generator."""
     model.load_state_dict(checkpoint.model)
     for optimizer, state in zip(optimizers, checkpoint.optimizers, strict=True):
         optimizer.load_state_dict(state)
@@ -218,23 +218,23 @@ NORM = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """One step done.
+    """One completed step.
 
-    Unit:   ``loss`` in nats a token; ``tokens`` since the very first step; ``seconds`` of
+    Unit:   ``loss`` in nats a token; ``tokens`` since the first step; ``seconds`` of
             training, those before a resume included.
     """
 
     step: int
     steps: int
     loss: float
-    #: The part of the full rate used in this step.
+    #: The fraction of the full rate used in this step.
     rate: float
     tokens: int
     seconds: float
 
 
 def rate_at(step: int, settings: TrainSettings) -> float:
-    """Warm-up, stable, decay: the part of the full rate at this step, counted from 0."""
+    """The fraction of the full rate at a step (from 0): warm-up, stable, decay."""
     falling = settings.decay * settings.steps
     warm = (step + 1) / max(settings.warmup, 1)
     return min(1.0, warm, (settings.steps - step) / falling if falling else 1.0)
@@ -254,7 +254,7 @@ def loss_of(model: LlamaForCausalLM, ids: torch.Tensor) -> torch.Tensor:
 
 
 def set_rates(those: Sequence[torch.optim.Optimizer], full: Sequence[float], part: float) -> None:
-    """Every optimizer at this part of its full rate."""
+    """Set every optimizer to this fraction of its full rate."""
     for optimizer, rate in zip(those, full, strict=True):
         for group in optimizer.param_groups:
             group["lr"] = rate * part
@@ -262,7 +262,7 @@ def set_rates(those: Sequence[torch.optim.Optimizer], full: Sequence[float], par
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
-    """A run under way: what is trained, on what, and where it began."""
+    """A training run: settings, model, optimizers, first step, seconds spent before."""
 
     settings: TrainSettings
     model: LlamaForCausalLM
@@ -272,7 +272,7 @@ class Run:
 
 
 def begin(settings: TrainSettings, tokenizer: Tokenizer) -> Run:
-    """A fresh run, or the one the checkpoint was taken from."""
+    """A new run, or the run of the checkpoint."""
     torch.manual_seed(settings.seed)
     model = network(settings.shape, end=end_of(tokenizer))
     torch.nn.Module.to(model, device())
@@ -287,7 +287,7 @@ def begin(settings: TrainSettings, tokenizer: Tokenizer) -> Run:
 
 
 def save(run: Run, step: int, seconds: float) -> Path:
-    """The run as it stands after ``step`` steps."""
+    """Write the checkpoint after ``step`` steps."""
     state = Checkpoint(
         step,
         seconds,
@@ -300,7 +300,7 @@ def save(run: Run, step: int, seconds: float) -> Path:
 
 
 def one_step(run: Run, ids: torch.Tensor, part: float) -> float:
-    """Forward, backward, clip, step; the loss before it."""
+    """Forward, backward, clip, step; returns the loss before the step."""
     settings = run.settings
     set_rates(run.optimizers, (settings.matrix_rate, settings.vector_rate), part)
     loss = loss_of(run.model, ids)
@@ -313,7 +313,7 @@ def one_step(run: Run, ids: torch.Tensor, part: float) -> float:
 
 
 def steps(run: Run, tokenizer: Tokenizer, mixture: Mixture) -> Iterator[Progress]:
-    """The run's steps; checkpoints on the way and at the end, and a line of log for each step."""
+    """Run the steps; writes checkpoints regularly and at the end, and a log line for each step."""
     settings, shape = run.settings, run.settings.shape
     begun = saved = time.monotonic()
     run.model.train()

@@ -1,4 +1,4 @@
-"""Settings in; a trained, measured and exported model out, with progress on the way."""
+"""Trains, exports and measures a model, and writes its card; yields progress."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from workbench.lab.training.loop import (
 )
 
 TOKENIZER = "tokenizer.json"
-#: The folder inside ``settings.out`` which holds the finished model.
+#: The folder of the finished model inside ``settings.out``.
 MODEL = "model"
 
 
 def tokenizer_for(settings: TrainSettings) -> Tokenizer:
-    """The tokenizer of the run being resumed, or a new one, kept beside the checkpoint."""
+    """The tokenizer of the resumed run, or a new one, stored next to the checkpoint."""
     path = settings.out / TOKENIZER
     if settings.resume and path.is_file():
         return train_bpe.load(path)
@@ -42,7 +42,7 @@ def tokenizer_for(settings: TrainSettings) -> Tokenizer:
 
 
 def publish(settings: TrainSettings, folder: Path, note: str = "") -> card.Facts:
-    """Export the last checkpoint into ``folder``, measure what was exported, write its card."""
+    """Export the last checkpoint into ``folder``, measure the exported model, write its card."""
     saved = loop.read(settings.out)
     tokenizer = train_bpe.load(settings.out / TOKENIZER)
     trained = network(settings.shape, end=train_bpe.end_of(tokenizer))
@@ -68,11 +68,10 @@ def publish(settings: TrainSettings, folder: Path, note: str = "") -> card.Facts
 def train(settings: TrainSettings) -> Iterator[Progress]:
     """Train, yielding a record for each step, then export, measure and write the card.
 
-    Nothing happens until it is iterated. A run cut short by ``minutes`` leaves its checkpoint and
-    a model as well. The finished model directory is ``settings.out / MODEL``.
+    A generator: nothing happens before it is iterated. A run that ``minutes`` ends early also
+    leaves a checkpoint and a model. The finished model directory is ``settings.out / MODEL``.
 
-    Raises: ValueError for settings that cannot be; FileNotFoundError for a resume without a
-            checkpoint.
+    Raises: ValueError for impossible settings; FileNotFoundError for a resume without checkpoint.
     """
     settings.out.mkdir(parents=True, exist_ok=True)
     if settings.resume:

@@ -12,7 +12,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, train
 from workbench.lab.training.corpus import sums
 from workbench.lab.training.corpus.mixture import mixture
 
-#: Ends every document; also what rows are padded with. There is no token for the beginning.
+#: Ends every document, and pads rows. There is no token for the beginning.
 END = "<|end|>"
 #: Words with the space before them; digits one by one; runs of punctuation kept together, even
 #: over single spaces (so that ``": "`` and ``}, {"`` can be tokens); runs of white space. No
@@ -26,7 +26,7 @@ PATTERN = (
 
 
 def sample(seed: str, count: int) -> Iterator[str]:
-    """Text to learn the merges from: ``count`` documents of the mixture, and all of GSM8K."""
+    """Texts from which merges are learnt: ``count`` documents of the mixture, and all of GSM8K."""
     for document in islice(mixture().documents(Random(seed)), count):
         yield document.prompt
         yield document.text
@@ -64,5 +64,5 @@ def end_of(tokenizer: Tokenizer) -> int:
 
 
 def load(path: Path) -> Tokenizer:
-    """The tokenizer kept in a ``tokenizer.json``."""
+    """The tokenizer in a ``tokenizer.json``."""
     return Tokenizer.from_file(str(path))

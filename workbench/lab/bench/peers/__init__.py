@@ -1,1 +1,1 @@
-"""The engines of the benchmark. Each peer is imported when its class is made."""
+"""Adapters of the engines that the benchmark compares."""

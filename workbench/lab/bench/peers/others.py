@@ -1,7 +1,8 @@
-"""Peers by their Python packages: glrmask, kbnf, llguidance, outlines-core, xgrammar, OpenFst.
+"""Adapters of the peers: glrmask, kbnf, llguidance, outlines-core, xgrammar, OpenFst (pynini).
 
-The byte automaton is ours, and counts in the time from text; the closed form is timed without it,
-as ours is. Masks are read arc by arc in Python: the binding's cost, not OpenFst's.
+Each imports its engine when an instance is created. OpenFst composes this project's byte automaton,
+whose construction counts in the time from text; its closed form is timed without it, like ours. Its
+masks are read arc by arc in Python: that time is the binding's, not OpenFst's.
 """
 
 from __future__ import annotations
@@ -20,11 +21,18 @@ from workbench.base.dfa import DEAD
 from workbench.grammar.grammar import Grammar
 from workbench.lab.bench.cases import Case
 from workbench.lab.bench.peers.ours import LIMITS
-from workbench.lab.bench.peers.peer import Compiled, Extras, Peer, Walker, quickest_ms, spelt
+from workbench.lab.bench.peers.peer import (
+    Compiled,
+    Extras,
+    Peer,
+    Walker,
+    greedy_tokens,
+    quickest_ms,
+)
 from workbench.vocabulary.vocabulary import Vocabulary
 
-#: It finishes at the first complete sentence, so every text is followed by a mark, which is
-#: what its vocabulary spells the end token with.
+#: kbnf stops at the first complete sentence. Every text is therefore followed by this mark, and the
+#: end token has its bytes.
 _MARK = "\U0010ffff"
 
 
@@ -32,7 +40,7 @@ class Kbnf(Peer):
     """Reads KBNF, regexes inside it."""
 
     def prepare(self) -> None:
-        logging.disable(logging.WARNING)  # it warns of every token that is not UTF-8
+        logging.disable(logging.WARNING)  # kbnf warns of every token that is not UTF-8
         self.module = import_module("kbnf")
         tokens = {i: t for i, t in enumerate(self.vocabulary.tokens) if t is not None}
         tokens[self.end] = _MARK.encode()
@@ -62,9 +70,9 @@ class Kbnf(Peer):
         return Walker(mask, compiled.try_accept_new_token)
 
     def bits(self) -> npt.NDArray[np.uint32]:
-        """The mask without the beginnings of the mark, which are tokens too and no fault of its.
+        """The mask without tokens that are prefixes of the mark, an artefact of this adapter.
 
-        Where any character may stand, as in a string, they are what they seem to be.
+        Where any character is allowed, as in a string, these tokens are correct and stay.
         """
         allowed = super().bits()
         mark, ids_of = _MARK.encode(), self.vocabulary.ids_of
@@ -80,7 +88,7 @@ def _has(allowed: npt.NDArray[np.uint32], token_id: int) -> bool:
 
 
 class _Tokens:
-    """The vocabulary as its tokenizer wrapper wants to find one."""
+    """The vocabulary in the form llguidance's tokenizer wrapper expects."""
 
     def __init__(self, vocabulary: Vocabulary, end: int) -> None:
         self.eos_token_id = end
@@ -94,11 +102,11 @@ class _Tokens:
 
     def __call__(self, text: str | bytes) -> list[int]:
         whole = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-        return spelt(whole, self._vocabulary)
+        return greedy_tokens(whole, self._vocabulary)
 
 
 class LLGuidance(Peer):
-    """Reads regexes and its Lark; where text is forced, only its canonical tokens are allowed."""
+    """Reads regexes and Lark; of forced text, it allows only the canonical tokens."""
 
     head = ""
 
@@ -114,13 +122,13 @@ class LLGuidance(Peer):
         return None if text is None else lambda: self._of_lark(self.head + text)
 
     def of_schema(self, schema: str) -> Compiled:
-        """Its own translation of a schema; any white space is allowed, as is its custom."""
+        """llguidance's translation of a schema; any white space is allowed, its default."""
         return self._matcher(self.module.LLMatcher.grammar_from_json_schema(schema))
 
     def _of_lark(self, text: str) -> Compiled:
         return self._matcher(self.module.LLMatcher.grammar_from_lark(text))
 
-    def _matcher(self, grammar: Any) -> Compiled:  # noqa: ANN401  # an object of its own
+    def _matcher(self, grammar: Any) -> Compiled:  # noqa: ANN401  # a type of llguidance
         matcher = self.module.LLMatcher(self.tokens, grammar, log_level=0)
         if matcher.is_error():
             raise ValueError(matcher.get_error())
@@ -128,7 +136,9 @@ class LLGuidance(Peer):
 
     def start(self, compiled: Compiled) -> Walker:
         matcher = compiled.deep_copy()
-        self.kept = matcher  # masks are written through a pointer: it has to outlive the walker
+        self.kept = (
+            matcher  # masks are written through a pointer: the matcher must outlive the walker
+        )
         pointer, size = self.buffer.ctypes.data, self.buffer.nbytes
         return Walker(lambda: matcher.unsafe_compute_mask_ptr(pointer, size), matcher.consume_token)
 
@@ -139,7 +149,7 @@ class LLGuidanceExact(LLGuidance):
     head = '%llguidance {"no_forcing": true}\n'
 
     def of_schema(self, schema: str) -> Compiled:
-        """A schema inside a grammar in Lark's notation, which alone can ask for this."""
+        """A schema inside a Lark grammar, the only notation with this option."""
         return self._of_lark(f"{self.head}start: %json {schema}\n")
 
 
@@ -206,13 +216,13 @@ class OutlinesCore(Peer):
 class XGrammar(Peer):
     """Reads regexes and its EBNF.
 
-    The EBNF texts spell strings and comments by right recursion, as its documentation
-    does: a star of a group makes every mask inside it a thousand times slower.
+    The EBNF texts write strings and comments by right recursion, as its documentation does: a
+    star of a group makes every mask inside it a thousand times slower.
     """
 
     def prepare(self) -> None:
         self.module = import_module("xgrammar")
-        torch = import_module("torch")  # a tensor is what its masks are written into fastest
+        torch = import_module("torch")  # writing masks into a tensor is fastest
         torch.set_num_threads(1)
         self.tensor = torch.from_numpy(self.buffer)
         tokens = self.module.TokenizerInfo(
@@ -231,16 +241,16 @@ class XGrammar(Peer):
         return None if case.ebnf is None else partial(self.grammars.compile_grammar, case.ebnf)
 
     def of_schema(self, schema: str) -> Compiled:
-        """Its own translation, any white space allowed, properties nobody names too."""
+        """xgrammar's translation, with any white space and undeclared properties allowed."""
         return self.grammars.compile_json_schema(schema, any_whitespace=True, strict_mode=False)
 
     def start(self, compiled: Compiled) -> Walker:
         matcher = self.module.GrammarMatcher(compiled)
         return Walker(partial(self._fill, matcher), matcher.accept_token)
 
-    def _fill(self, matcher: Any) -> None:  # noqa: ANN401  # an object of its own extension
+    def _fill(self, matcher: Any) -> None:  # noqa: ANN401  # a type of xgrammar
         if not matcher.fill_next_token_bitmask(self.tensor):
-            self.buffer.fill(-1)  # "no need to apply" means that every token is allowed
+            self.buffer.fill(-1)  # False: no mask is needed, every token is allowed
 
 
 class Pynini(Peer):

@@ -1,4 +1,4 @@
-"""Our own engine through its front door, and what only it is asked: tree, closed form, memory."""
+"""Our own engine through its public API, with the time from a tree, closed form and memory."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from workbench.pushdown.network import Network
 from workbench.syntax.kbnf.kbnf_parser import parse_kbnf
 from workbench.vocabulary.vocabulary import Vocabulary
 
-#: A benchmark may take its time: the machine is its owner's.
+#: More than the page allows: a benchmark runs on its user's machine.
 LIMITS = Limits(seconds=30.0, megabytes=2_048, states=500_000)
 
-#: The closed form gives up earlier: where it is long, it has no use.
+#: The closed form has a lower limit: a very large one is of no use.
 _CLOSED = replace(LIMITS, seconds=10.0, token_edges=20_000_000)
 
 
@@ -91,7 +91,7 @@ class Ours(Peer):
         return min(samples)
 
     def _closed(self, case: Case) -> Extras:
-        """The closed form, with and without what is remembered, or why there is none."""
+        """The closed form with full and with empty caches, or the limit that it reached."""
         machine = grammar_of(case).machine
         try:
             made = _composed(machine, self.vocabulary)
@@ -110,10 +110,9 @@ class Ours(Peer):
     def _memory(self, case: Case, walk: list[int]) -> int:
         """Bytes a constraint holds after its walk, grammar included.
 
-        Counted by tracemalloc, to which numpy reports its arrays too. Not seen: what
-        compiled kernels allocate for themselves (nothing that stays), the vocabulary's
-        share (its trie, remembered with it and made before), and the engines of others,
-        whose memory is not Python's; for them the field stays empty.
+        Counted by tracemalloc, to which numpy reports its arrays too. Not counted: temporary
+        memory of compiled kernels, and the vocabulary's share (its trie, built before). Peers
+        do not allocate through Python; for them the field stays empty.
         """
         gc.collect()
         tracemalloc.start()
@@ -139,7 +138,7 @@ def _composed(machine: Dfa | Network, vocabulary: Vocabulary) -> TokenFsa | Toke
 
 
 def grammar_of(case: Case) -> Grammar:
-    """The case as our own engine reads it."""
+    """The case as a ``Grammar``."""
     if case.regex is not None:
         return Grammar.from_regex(case.regex, limits=LIMITS)
     if case.schema is not None:

@@ -17,12 +17,12 @@ from workbench.base.errors import WorkbenchError
 from workbench.lab.bench.cases import Case
 from workbench.vocabulary.vocabulary import Vocabulary
 
-#: The engine's own object, ready to make masks.
+#: The engine's object that computes masks.
 Compiled = Any
 
 
 class Walker(NamedTuple):
-    """One text on its way: the mask of where it stands, and a step by a token."""
+    """A text being generated: computes the current mask, and advances by a token."""
 
     mask: Callable[[], object]
     #: Returns ``False`` where the engine refuses the token.
@@ -31,7 +31,7 @@ class Walker(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """What only some engines have; the fields of ``CaseRecord`` of the same names."""
+    """Measurements that only some engines have; ``CaseRecord`` has fields of the same names."""
 
     tree_mask_ms: float | None = None
     closed_ms: float | None = None
@@ -56,7 +56,7 @@ class Peer(ABC):
 
     @abstractmethod
     def prepare(self) -> None:
-        """Import the engine and hand it the vocabulary."""
+        """Import the engine and pass it the vocabulary."""
 
     @abstractmethod
     def compiler(self, case: Case) -> Callable[[], Compiled] | None:
@@ -64,10 +64,10 @@ class Peer(ABC):
 
     @abstractmethod
     def start(self, compiled: Compiled) -> Walker:
-        """A text that has not begun."""
+        """A walker at the beginning of a text."""
 
     def bits(self) -> npt.NDArray[np.uint32]:
-        """A copy of the mask last made, (ceil(V / 32),)."""
+        """A copy of the last mask, (ceil(V / 32),)."""
         copied: npt.NDArray[np.uint32] = self.buffer[0].view(np.uint32).copy()
         return copied
 
@@ -82,25 +82,25 @@ class Peer(ABC):
         return self.vocabulary.end
 
 
-#: So often, or for so many seconds, is what an engine makes of a case made again.
-_TIMES, _SECONDS = 30, 1.0
+#: Repetitions at most, and seconds after which none begins.
+_MAX_TIMES, _MAX_SECONDS = 30, 1.0
 
 
 def quickest_ms(make: Callable[[], object], before: Callable[[], object] = lambda: None) -> float:
     """Milliseconds of the quickest of some calls, each after a call of ``before``."""
     samples: list[float] = []
     begun = time.perf_counter()
-    while not samples or (len(samples) < _TIMES and time.perf_counter() - begun < _SECONDS):
+    while not samples or (len(samples) < _MAX_TIMES and time.perf_counter() - begun < _MAX_SECONDS):
         before()
         start = time.perf_counter()
         made = make()
         samples.append(time.perf_counter() - start)
-        del made  # freed while no clock runs
+        del made  # freed outside the measured time
     return min(samples) * 1e3
 
 
-def spelt(text: str, vocabulary: Vocabulary) -> list[int]:
-    """A text as tokens, always the longest that fits; among equals the one that is no byte token.
+def greedy_tokens(text: str, vocabulary: Vocabulary) -> list[int]:
+    """A text as tokens, always the longest match; of equal tokens not the byte token.
 
     Raises: VocabularyError where a byte of the text is in no token.
     """
@@ -118,7 +118,7 @@ def spelt(text: str, vocabulary: Vocabulary) -> list[int]:
     return found
 
 
-#: This project's own name in the tables.
+#: This project's name in the tables.
 OURS = "workbench"
 
 
@@ -131,7 +131,7 @@ class Entry:
     name: str
 
     def load(self) -> type[Peer]:
-        """The class; the engine itself is imported when one is made."""
+        """The class; the engine is imported when an instance is created."""
         found: type[Peer] = getattr(
             import_module(f"workbench.lab.bench.peers.{self.module}"), self.name
         )
@@ -162,7 +162,7 @@ ENGINES: dict[str, Entry] = {
 def chosen_engines(peers: str) -> list[str]:
     """Ours and the peers named, separated by commas: ``all`` that are installed, or ``none``.
 
-    Raises: WorkbenchError for a name nobody knows or a peer that is not installed.
+    Raises: WorkbenchError for an unknown name or a peer that is not installed.
     """
     others = [name for name in ENGINES if name != OURS]
     if peers == "none":

@@ -220,7 +220,7 @@ def spoken(rng: Random, day: date) -> str:
 
 
 def make_date(rng: Random) -> tuple[str, str]:
-    """A date in words, then in ISO form; now and then a date out of the blue."""
+    """A date in words, then in ISO form; sometimes a date without context."""
     day = a_date(rng)
     if rng.random() < 0.12:
         return rng.choice(("ISO date: ", "Date: ", "A date: ")), day.isoformat()
@@ -374,7 +374,7 @@ def email(rng: Random) -> tuple[str, str]:
 
 
 def phone(rng: Random) -> tuple[str, str]:
-    """A telephone number out of the fictional range, in one of three notations."""
+    """A telephone number out of the range reserved for fiction, in one of three notations."""
     name = " ".join(document.full_name(rng)[:2])
     last = f"01{rng.randint(0, 99):02}"
     text = rng.choice((f"+1-555-{last}", f"+1-555-{last}", f"555-{last}", f"(555) 555-{last}"))
@@ -383,7 +383,7 @@ def phone(rng: Random) -> tuple[str, str]:
 
 
 def url(rng: Random) -> tuple[str, str]:
-    """A web address on a host kept for examples."""
+    """A web address on a host reserved for examples."""
     place = rng.choice(PLACES)
     host = rng.choice(("example.com", "example.com", "example.org", f"{place}.example.org"))
     prompts = (f"The website of the {place} is ", "URL: ", "Read more at ", "Visit ")

@@ -1,4 +1,4 @@
-"""Documents of the corpus, and the words and people they are filled with."""
+"""Documents and formats of the corpus, and the names, places and persons in them."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class Format:
 
 
 class Orderly(Random):
-    """Random numbers for the later part of a run: what is drawn without repetition is in order.
+    """Random numbers for the later part of a run: samples without repetition are in order.
 
-    Things listed in one fixed order teach a small model not to name one twice; and documents then
-    seldom close their fence, so that the likeliest text ends where a grammar for it does.
+    Lists in one fixed order teach a small model not to repeat an entry. Documents then also seldom
+    close their fence, so that the likeliest text ends where a grammar for it does.
     """
 
     def sample(self, population: Sequence[Any], k: int, **more: Any) -> list[Any]:  # noqa: ANN401
@@ -52,14 +52,14 @@ class Orderly(Random):
 
 
 def stream(form: Format, seed: str) -> Iterator[Document]:
-    """The format's documents for this seed, without end and always the same."""
+    """The endless stream of the format's documents for this seed."""
     rng = Orderly(f"{seed}/{form.name}")
     while True:
         yield form.document(rng)
 
 
 def lead(rng: Random, head: str) -> str:
-    """A heading as people type it before a block: a line of its own, or without the line break."""
+    """A heading before a block, usually followed by a line break."""
     roll = rng.random()
     return head + ("\n" if roll < 0.7 else "" if roll < 0.85 else " ")
 
@@ -71,7 +71,7 @@ def fenced(rng: Random, text: str) -> str:
 
 
 def listed(text: str, mark: str | None = None) -> tuple[str, ...]:
-    """The words of a text, or what stands between its marks."""
+    """The words of a text, or its parts between marks."""
     return tuple(text.split(mark))
 
 
@@ -97,7 +97,7 @@ LAST = listed(
     "Tran Turner Walker Wang Ward Watson Weber White "
     "Williams Wilson Wood Wright Young Zhang"
 )
-#: People everybody uses as an example: drawn more often than the rest.
+#: Names often used in examples: drawn more often than the others.
 FAMOUS = (
     ("Ada", "Lovelace", "female"),
     ("Alan", "Turing", "male"),
@@ -202,13 +202,13 @@ STREETS = listed(
 )
 
 
-#: The year every document takes for the present.
+#: The current year in all documents.
 THIS_YEAR = 2024
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A made-up person: age and birth, trade and salary, name and e-mail address fit."""
+    """A generated person whose age and birth, job and salary, name and e-mail address agree."""
 
     first: str
     last: str
@@ -260,12 +260,12 @@ def email(rng: Random, first: str, last: str) -> str:
 
 
 def phone(rng: Random) -> str:
-    """A telephone number out of the ranges kept for fiction."""
+    """A telephone number from the range reserved for fiction."""
     return f"+1-555-01{rng.randint(0, 99):02}"
 
 
 def person(rng: Random, name: tuple[str, str, str] | None = None) -> Person:
-    """Somebody, of this name or any."""
+    """A random person, with this name if one is given."""
     first, last, gender = name or full_name(rng)
     job, low, high, least = rng.choice(JOBS)
     city, country = rng.choice(CITIES)

@@ -1,4 +1,4 @@
-"""All formats together: documents in training proportions, and those held out for measuring."""
+"""The mixture of all formats: documents in training proportions, and held-out documents."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from itertools import islice
 from random import Random
 
 from workbench.lab.training.corpus import choices, programs, prose, structured, sums
-from workbench.lab.training.corpus import choices as addresses
-from workbench.lab.training.corpus import choices as dates
 from workbench.lab.training.corpus.document import Document, Format, stream
 
 FORMATS: tuple[Format, ...] = (
@@ -20,8 +18,8 @@ FORMATS: tuple[Format, ...] = (
     *programs.C_FORMATS,
     *sums.GSM8K_FORMATS,
     *sums.WORD_PROBLEM_FORMATS,
-    *dates.DATE_FORMATS,
-    *addresses.ADDRESS_FORMATS,
+    *choices.DATE_FORMATS,
+    *choices.ADDRESS_FORMATS,
     *choices.CHOICE_FORMATS,
     *programs.CODE_FORMATS,
     *sums.SUM_FORMATS,
@@ -49,7 +47,7 @@ class Mixture:
 
 
 def mean_length(form: Format, sample: int = 100) -> float:
-    """Characters in a document of this format, measured on a few."""
+    """Mean characters of a document of this format, measured on a sample."""
     rng = Random(f"length/{form.name}")
     found = [form.document(rng) for _ in range(sample)]
     return sum(len(d.prompt) + len(d.text) + 1 for d in found) / sample
@@ -61,7 +59,7 @@ def mixture(formats: tuple[Format, ...] = FORMATS) -> Mixture:
 
 
 def held_out(count: int = 200) -> dict[str, tuple[Document, ...]]:
-    """Documents of each format kept for measuring: another seed, and GSM8K's test questions."""
+    """Held-out documents of each format: of another seed, and GSM8K's test questions."""
     questions = sums.held_out()
     found: dict[str, tuple[Document, ...]] = {}
     for form in FORMATS:

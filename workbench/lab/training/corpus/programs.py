@@ -1,7 +1,7 @@
 """Programs: C, SQL, calls.
 
 The subset has no white space around operators nor after the brace that opens a loop or a branch,
-no assignment to an array's element and at most one parameter: the programs keep to that.
+no assignment to an array's element and at most one parameter; the programs follow it.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def dumps(rng: Random, value: object) -> str:
 
 
 def particulars(rng: Random, p: Person) -> dict[str, Any]:
-    """What may be said of a person beyond name and age, a few of them, in a natural order."""
+    """Some properties of a person besides name and age, in a natural order."""
     all_of_it: dict[str, Any] = {
         "gender": p.gender,
         "job": p.job,
@@ -92,7 +92,7 @@ def record(rng: Random, p: Person) -> dict[str, Any]:
 
 
 def one_person(rng: Random) -> tuple[str, str]:
-    """Somebody, named in the prompt or not."""
+    """A person, named in the prompt or not."""
     p = person(rng)
     head = (
         rng.choice(NAMED_PERSON).format(p.name) if rng.random() < 0.45 else rng.choice(ANY_PERSON)
@@ -101,7 +101,7 @@ def one_person(rng: Random) -> tuple[str, str]:
 
 
 def with_friends(rng: Random) -> tuple[str, str]:
-    """Somebody and one to three friends, each with a name and an age."""
+    """A person and one to three friends, each with a name and an age."""
     p = person(rng)
     friends = [person(rng) for _ in range(rng.randint(1, 3))]
     value = {
@@ -292,7 +292,7 @@ KINDS: tuple[Callable[[Random], tuple[str, Any]], ...] = (
 
 
 def make_object(rng: Random) -> tuple[str, str]:
-    """Any of the objects; one in four under the prompt that says nothing of its kind."""
+    """Any of the objects; one in four under a prompt that does not name its kind."""
     head, value = rng.choice(KINDS)(rng)
     if rng.random() < 0.25:
         head = rng.choice(("A JSON object:", "Some JSON:", "A JSON file:", "JSON:"))
@@ -399,7 +399,7 @@ def element(p: Person, friends: list[Person], pad: str | None, depth: int = 0) -
 
 
 def make_xml(rng: Random) -> tuple[str, str]:
-    """Somebody, named in the prompt or not, with friends or without."""
+    """A person, named in the prompt or not, with friends or without."""
     p = person(rng)
     pad = rng.choice((None, "  ", "  ", "    "))
     if rng.random() < 0.3:
@@ -476,7 +476,7 @@ HEADS = (
 
 
 def heading(rng: Random, trade: str, strength: int) -> str:
-    """One of the paper's ways to ask for a character; where it gives strength, the text agrees."""
+    """One of the paper's ways to ask for a character; if it gives the strength, the text agrees."""
     level, race = rng.randint(1, 12), rng.choice(("human", "dwarf", "elf", "orc", "halfling"))
     roll = rng.random()
     if roll < 0.65:
@@ -536,7 +536,7 @@ QUERY_PROMPTS = ("A URL query for a search: ", "Search parameters: ")
 
 
 def rows(rng: Random) -> tuple[str, list[str], list[list[str]]]:
-    """What the rows are about, their head and three or so of them."""
+    """The subject of some rows, their head and about three of them."""
     count = rng.randint(2, 4)
     if rng.random() < 0.65:
         people = [person(rng) for _ in range(count)]

@@ -1,6 +1,6 @@
 """Arithmetic, formal languages and word problems.
 
-GSM8K's own problems are too hard for a small model; on these it can be right.
+GSM8K's problems are too hard for a small model; it can solve the generated ones.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def sums(rng: Random) -> tuple[str, str]:
 
 
 def tree(rng: Random, depth: int) -> str:
-    """An expression without spaces, brackets where they matter or please."""
+    """An expression without spaces, with necessary and some redundant brackets."""
     if depth == 0 or rng.random() < 0.3:
         return str(rng.randint(1, 12))
     text = f"{tree(rng, depth - 1)}{rng.choice('+-*/')}{tree(rng, depth - 1)}"
@@ -133,7 +133,7 @@ NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
 
 @cache
 def problems(name: str) -> tuple[tuple[str, str], ...]:
-    """The questions and answers of one file kept beside the code: ``train`` or ``held_out``."""
+    """The questions and answers of one file in ``data``: ``train`` or ``held_out``."""
     with gzip.open(DATA / f"gsm8k_{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
     return tuple((row["question"], row["answer"]) for row in rows)
@@ -192,7 +192,7 @@ def make_json(rng: Random) -> tuple[str, str]:
 
 
 def held_out() -> tuple[Document, ...]:
-    """The two hundred test questions kept for measuring, in both forms; never trained on."""
+    """The held-out test questions in both forms; not used in training."""
     prose = [Document("gsm8k prose", *as_prose(q, a)) for q, a in problems("held_out")]
     return (*prose, *(Document("gsm8k json", *pair) for pair in json_problems("held_out")))
 
@@ -222,7 +222,7 @@ KEPT = listed("stamps marbles coins cards shells stickers")
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A question and its steps: what is said, what is calculated, the result."""
+    """A question and its steps: text, calculation, result."""
 
     question: str
     steps: tuple[tuple[str, str, int], ...]
@@ -274,7 +274,7 @@ def paying(rng: Random) -> Problem:
 
 
 def sharing(rng: Random) -> Problem:
-    """So many shared by so many."""
+    """A number of things shared by a number of people."""
     name, _ = someone(rng)
     friends, each, things = rng.randint(2, 8), rng.randint(2, 9), rng.choice((*FOOD, *KEPT))
     total = friends * each
@@ -287,7 +287,7 @@ def sharing(rng: Random) -> Problem:
 
 
 def together(rng: Random) -> Problem:
-    """One has some, another so many more, both together."""
+    """One has some, another has more by a number; the sum."""
     (a, _), (b, _) = someone(rng), someone(rng)
     if a == b:
         b = "Kim"
@@ -304,7 +304,7 @@ def together(rng: Random) -> Problem:
 
 
 def working(rng: Random) -> Problem:
-    """So much an hour, so many hours a day, so many days."""
+    """Pay by the hour, hours a day, days."""
     name, who = someone(rng)
     wage, hours, days = rng.randint(8, 20), rng.randint(2, 8), rng.randint(2, 6)
     daily = wage * hours

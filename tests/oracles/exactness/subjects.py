@@ -1,26 +1,26 @@
-"""The subjects of the exactness check, random ones included."""
+"""The grammars and vocabularies of the exactness check: known ones and random ones."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from random import Random
 
+from tests.oracles.exactness.recogniser import (
+    Recogniser,
+    Terms,
+    bodies_of_grammar,
+    body_of_regex,
+)
 from workbench.base.limits import Limits
 from workbench.base.source import Source
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation, parse_grammar
 from workbench.lab.bench.cases import CASES
-from workbench.lab.bench.exactness.recogniser import (
-    Recogniser,
-    Terms,
-    bodies_of_grammar,
-    body_of_regex,
-)
 from workbench.syntax.regex.parser import parse_regex
 from workbench.vocabulary.vocabulary import Vocabulary
 
-#: What everything made up is spelt with: few characters, so that pieces meet, and one of every
+#: The alphabet of all random texts: small, so that tokens overlap, with characters of every
 #: length in UTF-8.
 _CHARACTERS = ("a", "b", "c", '"', " ", "1", "é", "東", "😀")
 _PLAIN = ("a", "b", "c")
@@ -31,7 +31,7 @@ _ATOMS = (
 )  # fmt: skip
 _COUNTS = ("?", "*", "+", "{2}", "{1,3}", "{0,2}", "{2,}", "*?")
 
-#: Grammars that are hard to read in one way each.
+#: Grammars that each have one construction that parsers get wrong.
 HARD: dict[str, str] = {
     "left and right": "start ::= start start | 'a' | 'b' start 'c';",
     "cycle": "start ::= A | 'a'; A ::= start | 'b' A;",
@@ -60,7 +60,7 @@ HARD: dict[str, str] = {
 
 
 def regex(random: Random) -> str:
-    """A regex of some ten atoms at most, in the dialect of the front door."""
+    """A random regex of about ten atoms, in the dialect of ``Grammar.from_regex``."""
     return _alternatives(random, random.choice((1, 2, 2, 3)))
 
 
@@ -78,7 +78,7 @@ def _row(random: Random, depth: int) -> str:
 
 
 def grammar(random: Random) -> str:
-    """A KBNF grammar of a few small rules that call each other at will, left recursion and all."""
+    """A random KBNF grammar of up to four small rules that call each other, left recursion too."""
     names = ("start", "A", "B", "C")[: random.choice((1, 2, 3, 3, 4))]
     return "\n".join(f"{name} ::= {_choice(random, names, 2)};" for name in names)
 
@@ -112,10 +112,10 @@ _TERMINALS = (
 
 
 def vocabulary(random: Random, number: int) -> Vocabulary:
-    """Some hundred tokens: pieces of texts cut anywhere, duplicates, a few specials.
+    """About a hundred random tokens: byte strings cut anywhere, duplicates, special tokens.
 
-    Most hold every byte; one of four only the bytes of some characters, so that tokens may
-    lead to dead ends. It is small: both sides then look far ahead.
+    Most contain every byte; one of four only the bytes of some characters, so that tokens may
+    lead to dead ends. That one is small, because both sides then search ahead.
     """
     holes = number % 4 == 3
     pieces = [_piece(random) for _ in range(random.choice((5, 20) if holes else (40, 150, 400)))]
@@ -136,7 +136,7 @@ def _piece(random: Random) -> bytes:
     return text[start : random.randrange(start, len(text)) + 1]
 
 
-#: More than the page allows, since the machine is its owner's; what comes to them is counted.
+#: More than the page allows; grammars that reach a limit are counted.
 LIMITS = Limits(seconds=5.0, megabytes=1_024, states=200_000)
 
 
@@ -151,7 +151,7 @@ class Subject:
     examples: tuple[str, ...] = ()
 
     def grammar(self) -> Grammar:
-        """The engine's reading of it.
+        """The engine's grammar.
 
         Raises: ParseError, BuildError, LimitError.
         """
@@ -160,7 +160,7 @@ class Subject:
         )
 
     def recogniser(self) -> Recogniser:
-        """The slow reading of it, from the same tree.
+        """The slow recogniser of the same tree.
 
         Raises: ParseError, BuildError, LimitError.
         """

@@ -1,7 +1,4 @@
-"""A slow, simple validator to test the algebra against, and strategies for schemas.
-
-Implements the keywords of draft 2020-12 that the generated schemas contain.
-"""
+"""A slow JSON Schema validator that follows draft 2020-12, for the keywords generated below."""
 
 from __future__ import annotations
 

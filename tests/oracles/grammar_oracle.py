@@ -1,8 +1,7 @@
-"""A slow, obvious recogniser of grammar trees, for tests only.
+"""A slow recogniser of grammar trees whose terminals are literals.
 
-Which places can an expression end at, and can a text still be continued: answered straight from
-the definition, by growing sets of facts until nothing new follows. It handles every recursion and
-ambiguity. Terminals are literals.
+It computes the positions at which an expression can end and whether the text can be continued,
+by a fixed point over facts (rule, position), so it handles every recursion and ambiguity.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Compares every mask of a random walk with brute force, and reports.
+"""Compares the engine's masks along random walks with brute force, and reports.
 
-All distinct tokens are read at once, a byte of each at a time, through a table that is filled in
-as pairs of column and byte are met. No prefixes are shared and nothing is skipped.
+The slow side reads all distinct tokens together, one byte of each at a time, through a table
+(column, byte) → column that is filled on demand. It shares no prefixes and skips no token.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ from random import Random
 import numpy as np
 import numpy.typing as npt
 
+from tests.oracles.exactness import subjects
+from tests.oracles.exactness.recogniser import DEAD_COLUMN, Column, Recogniser
+from tests.oracles.exactness.subjects import LIMITS, Subject, known_subjects, made_up_subject
 from workbench.base.errors import (
     BuildError,
     LimitError,
@@ -21,12 +24,9 @@ from workbench.base.errors import (
     VocabularyError,
     WorkbenchError,
 )
-from workbench.base.tables import aligned
+from workbench.base.tables import format_table
 from workbench.constraint.engine.automaton import automaton
 from workbench.constraint.protocol import Constraint
-from workbench.lab.bench.exactness import subjects
-from workbench.lab.bench.exactness.recogniser import DEAD_COLUMN, Column, Recogniser
-from workbench.lab.bench.exactness.subjects import LIMITS, Subject, known_subjects, made_up_subject
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 _UNKNOWN = -2
@@ -52,7 +52,7 @@ class Spellings:
             [-1 if token is None else number[token] for token in vocabulary.tokens], np.int64
         )
         self.end: TokenId | None = vocabulary.end
-        #: Whether every byte is a token, so that whatever can be read can be spelt.
+        #: Whether every byte is a token, so that every text can be tokenized.
         self.whole = all(bytes((byte,)) in number for byte in range(256))
 
 
@@ -66,7 +66,7 @@ class Decider:
         self._finishing: dict[Column, bool | None] = {}
 
     def step(self, column: Column, byte: int) -> Column:
-        """The column after a byte, remembered."""
+        """The column after a byte, cached."""
         if column == DEAD_COLUMN:
             return DEAD_COLUMN
         known = int(self._table[column, byte]) if column < len(self._table) else _UNKNOWN
@@ -110,10 +110,11 @@ class Decider:
         return there
 
     def mask(self, column: Column, patience: int) -> tuple[Bools, Bools]:
-        """The tokens that may come next, and those of which that is known, (V,) both.
+        """The tokens that may come next, and those for which this is decided, (V,) both.
 
-        Where single bytes are no tokens, a token must lead to others that end in an accepted
-        text; that is looked for among ``patience`` columns, and unknown beyond them.
+        Where single bytes are missing from the vocabulary, a token is allowed only if further
+        tokens complete an accepted text; the search visits ``patience`` columns, and the token
+        is undecided if it needs more.
         """
         spellings = self._spellings
         after = self.after(column)
@@ -131,7 +132,7 @@ class Decider:
         return mask, sure
 
     def finishes(self, column: Column, patience: int) -> bool | None:
-        """Whether tokens lead from a column to an accepted text; None where that is not known."""
+        """Whether tokens lead from a column to an accepted text; None where undecided."""
         if self._spellings.whole or column == DEAD_COLUMN:
             return column != DEAD_COLUMN
         if column not in self._finishing:
@@ -140,7 +141,7 @@ class Decider:
 
     def _finishes(self, column: Column, patience: int) -> bool | None:
         waiting, seen = [column], {column}
-        for here in waiting:  # grows while it is read
+        for here in waiting:  # a worklist: extended below
             if self.recogniser.accepts(here) or self._finishing.get(here):
                 return True
             if len(seen) > patience:
@@ -151,26 +152,26 @@ class Decider:
         return False
 
 
-#: Columns after which the slow recogniser starts afresh: a table of 60 MB.
-_COLUMNS = 60_000
-#: Columns looked at to find out whether tokens lead to an end.
+#: Columns after which the recogniser is rebuilt: a table of 60 MB.
+_MAX_COLUMNS = 60_000
+#: Columns visited to find out whether tokens lead to an accepted text.
 _PATIENCE = 300
-#: Wrong tokens kept of one mask.
-_EXAMPLES_OF_WALK = 3
-#: The longest token that is looked for in a text which is followed.
-_LONGEST = 24
+#: Wrong tokens kept of one walk.
+_MAX_EXAMPLES_PER_WALK = 3
+#: The longest token tried when a walk follows an example.
+_MAX_FOLLOWED_TOKEN_BYTES = 24
 
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """A decision the engine and the slow recogniser do not agree about."""
+    """A decision on which the engine and the slow recogniser differ."""
 
     constraint: str
     notation: str
     grammar: str
     vocabulary: str
     prefix: str
-    #: The token, or what went wrong where it was none's mask.
+    #: The token; or the error, where the fault is not in a mask.
     token: str
     #: Whether it should have been allowed.
     expected: bool
@@ -178,14 +179,15 @@ class Wrong:
 
 @dataclass(slots=True)
 class Walked:
-    """What came of one subject over one vocabulary."""
+    """The result of one subject over one vocabulary."""
 
-    #: ``walked``; ``refused``: the engine says that nothing can be spelt or derived, which is
-    #: so; ``limits``: it came to a budget; ``unread``: no text of the notation.
+    #: ``walked``; ``refused``: the engine reports an empty language or one without token
+    #: sequences, and the recogniser agrees; ``limits``: a limit was reached; ``unread``: the text
+    #: does not parse.
     status: str = "walked"
     states: int = 0
     decisions: int = 0
-    #: Decisions over vocabularies with holes about which the slow recogniser gave up.
+    #: Decisions over vocabularies without some single bytes that the recogniser left open.
     undecided: int = 0
     wrong: int = 0
     examples: list[Wrong] = field(default_factory=list)
@@ -194,12 +196,12 @@ class Walked:
 def walked(
     subject: Subject, vocabulary: Vocabulary, spellings: Spellings, random: Random, steps: int
 ) -> Walked:
-    """A few walks of ``steps`` tokens together; half of them along the subject's examples."""
+    """Walks of ``steps`` tokens in all; half of them along the subject's examples."""
     return _Walk(subject, vocabulary, spellings, random).run(steps)
 
 
 class _Walk:
-    """The state of one check."""
+    """The state of the walks of one subject over one vocabulary."""
 
     def __init__(
         self, subject: Subject, vocabulary: Vocabulary, spellings: Spellings, random: Random
@@ -224,12 +226,12 @@ class _Walk:
                     steps -= self._one(constraint, steps)
             except LimitError:
                 self.found.status = "limits"
-            except Exception as error:  # a fault of the engine must not end a long run
+            except Exception as error:  # an engine fault must not end a long run
                 self._fault(error)
         return self.found
 
     def _compiled(self) -> Constraint | None:
-        """The constraint; None where it is refused, rightly or not."""
+        """The constraint; None where compilation fails (recorded as wrong if it should not)."""
         decider = self.decider
         try:
             return automaton(self.subject.grammar(), self.vocabulary, LIMITS)
@@ -249,12 +251,12 @@ class _Walk:
         return None
 
     def _fault(self, error: Exception) -> None:
-        told = error.message if isinstance(error, WorkbenchError) else str(error)
-        self._wrong(f"{type(error).__name__}: {told}", True)
+        message = error.message if isinstance(error, WorkbenchError) else str(error)
+        self._wrong(f"{type(error).__name__}: {message}", True)
 
     def _wrong(self, token: str, expected: bool) -> None:
         self.found.wrong += 1
-        if len(self.found.examples) < _EXAMPLES_OF_WALK:
+        if len(self.found.examples) < _MAX_EXAMPLES_PER_WALK:
             subject = self.subject
             self.found.examples.append(
                 Wrong(
@@ -269,13 +271,13 @@ class _Walk:
             )
 
     def _one(self, constraint: Constraint, steps: int) -> int:
-        """One walk from the beginning; returns how many masks were asked for."""
+        """One walk from the initial state; returns the number of masks computed."""
         examples = self.subject.examples
         follows = examples and self.random.random() < 0.5
         example = self.random.choice(examples).encode() if follows else None
         state, self.text = constraint.initial, b""
         for done in range(1, steps + 1):
-            if self.decider.recogniser.met > _COLUMNS:
+            if self.decider.recogniser.n_columns > _MAX_COLUMNS:
                 self.decider = Decider(self.subject.recogniser(), self.spellings)
                 self.seen.clear()
             column = self.decider.run(self.decider.recogniser.initial, self.text)
@@ -290,7 +292,7 @@ class _Walk:
     def _compared(
         self, constraint: Constraint, state: object, column: Column
     ) -> npt.NDArray[np.intp]:
-        """Compare the masks of a state; the tokens both allow, the end token aside."""
+        """Compare the masks of a state; the tokens both allow, without the end token."""
         found, vocabulary = self.found, self.vocabulary
         ours = np.asarray(constraint.mask(state).bools)
         right, sure = self.decider.mask(column, _PATIENCE)
@@ -311,14 +313,14 @@ class _Walk:
 
     @property
     def _decided(self) -> Bools:
-        """The tokens that can be allowed at all."""
+        """The tokens that have bytes, and the end token."""
         decided = self.spellings.place >= 0
         if self.spellings.end is not None:
             decided[self.spellings.end] = True
         return decided
 
     def _chosen(self, allowed: npt.NDArray[np.intp], example: bytes | None) -> int | None:
-        """A token to go on with: the example's next, one of a random first byte, or any."""
+        """The next token: one that follows the example, one of a random first byte, or any."""
         if not len(allowed):
             return None
         random, tokens = self.random, self.vocabulary.tokens
@@ -326,7 +328,7 @@ class _Walk:
             rest = example[len(self.text) :]
             if not rest:
                 return None
-            ends = range(1, min(_LONGEST, len(rest)) + 1)
+            ends = range(1, min(_MAX_FOLLOWED_TOKEN_BYTES, len(rest)) + 1)
             ids = [i for end in ends for i in self.vocabulary.ids_of.get(rest[:end], ())]
             ids = sorted(set(ids) & set(allowed.tolist()))
             if ids:
@@ -339,40 +341,40 @@ class _Walk:
         return random.choice(by_first[random.choice(sorted(by_first))])
 
 
-#: The vocabularies of whole models that are asked where they are installed.
+#: The models whose vocabularies are checked where they are installed.
 WHOLE = ("builtin", "mistral-v1", "tekken")
 
-#: Decisions that are checked if nothing else is said: about every known subject over every
-#: vocabulary once, and a thousand made-up ones.
+#: Decisions by default: about every known subject over every vocabulary once, and a thousand
+#: random ones.
 DECISIONS = 100_000_000
 
-#: What made-up vocabularies are called together.
+#: The group of random vocabularies in the report.
 MADE_UP = "made up"
 
-#: Masks asked for in one visit of a subject, and made-up subjects after each visit of a known one.
-_STEPS, _MADE_UP_EACH = 12, 8
+#: Masks compared in one visit of a subject, and random subjects after each known one.
+_MASKS_PER_VISIT, _RANDOM_PER_KNOWN = 12, 8
 
-#: Made-up vocabularies in use at a time, and visits after which the oldest is replaced.
-_TOYS, _TOY_VISITS = 6, 40
+#: Random vocabularies in use together, and rounds after which they are replaced.
+_RANDOM_VOCABULARIES, _ROUNDS = 6, 40
 
 #: Examples of wrong decisions that are kept.
-_EXAMPLES = 20
+_MAX_EXAMPLES = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What is checked."""
 
-    #: At least so many decisions.
+    #: Stop after this number of decisions.
     decisions: int
     seed: int
-    #: Names of vocabularies of whole models; made-up ones come on top.
+    #: Models whose vocabularies are used, besides random ones.
     vocabularies: tuple[str, ...] = WHOLE
 
 
 @dataclass(slots=True)
 class Tally:
-    """What came of all visits over one vocabulary, or over all that were made up."""
+    """Counts of all visits over one vocabulary, or over all random ones."""
 
     vocabulary: str
     constraints: int = 0
@@ -402,7 +404,7 @@ class Findings:
     plan: Plan
     tallies: dict[str, Tally] = field(default_factory=dict)
     examples: list[Wrong] = field(default_factory=list)
-    #: Vocabularies that were to be asked and are not installed, with the reason.
+    #: Vocabularies that are not installed, with the reason.
     missing: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
 
@@ -413,23 +415,23 @@ class Findings:
 
     @property
     def wrong(self) -> int:
-        """Decisions they do not agree about."""
+        """Decisions on which they differ."""
         return sum(t.wrong for t in self.tallies.values())
 
 
 def checked(plan: Plan) -> Iterator[Findings]:
     """The findings after every visit, until there are enough decisions.
 
-    The same plan makes the same visits: every visit has a generator of its own, seeded by
-    the plan's seed and its number.
+    The same plan makes the same visits: each has a separate generator, seeded by the plan's
+    seed and the visit's number.
     Raises: VocabularyError where none of the vocabularies is installed.
     """
     findings, begun = Findings(plan), time.perf_counter()
     for number, visit in enumerate(_visits(plan, findings)):
         random = Random(f"{plan.seed} visit {number}")
-        came = walked(visit.subject, visit.vocabulary, visit.spellings, random, _STEPS)
-        findings.tallies.setdefault(visit.group, Tally(visit.group)).add(came)
-        findings.examples += came.examples[: max(0, _EXAMPLES - len(findings.examples))]
+        result = walked(visit.subject, visit.vocabulary, visit.spellings, random, _MASKS_PER_VISIT)
+        findings.tallies.setdefault(visit.group, Tally(visit.group)).add(result)
+        findings.examples += result.examples[: max(0, _MAX_EXAMPLES - len(findings.examples))]
         findings.seconds = time.perf_counter() - begun
         yield findings
         if findings.decisions >= plan.decisions:
@@ -447,31 +449,34 @@ class _Visit:
 
 
 def _visits(plan: Plan, findings: Findings) -> Iterator[_Visit]:
-    """Every known subject over every vocabulary, in random order, made-up ones between; again."""
+    """Known subjects × vocabularies in random order, random subjects between; repeated."""
     random = Random(f"{plan.seed} order")
     whole = [(v, Spellings(v)) for v in _installed(plan, findings)]
-    known, toys = known_subjects(), _toys(random)
+    known, random_vocabularies = known_subjects(), _random_vocabularies(random)
     number = 0
     while True:
         pairs = [(subject, *at) for subject in known for at in whole]
         random.shuffle(pairs)
         for subject, vocabulary, spellings in pairs:
             yield _Visit(subject, vocabulary, spellings, vocabulary.name)
-            for _ in range(_MADE_UP_EACH):
+            for _ in range(_RANDOM_PER_KNOWN):
                 number += 1
                 hard = random.random() < 0.1
                 one = random.choice(known) if hard else made_up_subject(random, number)
-                yield _Visit(one, *next(toys), MADE_UP)
+                yield _Visit(one, *next(random_vocabularies), MADE_UP)
 
 
-def _toys(random: Random) -> Iterator[tuple[Vocabulary, Spellings]]:
-    """Made-up vocabularies, some at a time in turn."""
+def _random_vocabularies(random: Random) -> Iterator[tuple[Vocabulary, Spellings]]:
+    """Random vocabularies, used in turn and replaced after some rounds."""
     made = 0
     while True:
-        some = [subjects.vocabulary(random, number) for number in range(made, made + _TOYS)]
+        some = [
+            subjects.vocabulary(random, number)
+            for number in range(made, made + _RANDOM_VOCABULARIES)
+        ]
         pairs = [(vocabulary, Spellings(vocabulary)) for vocabulary in some]
-        made += _TOYS
-        for _ in range(_TOY_VISITS):
+        made += _RANDOM_VOCABULARIES
+        for _ in range(_ROUNDS):
             yield from pairs
 
 
@@ -496,21 +501,21 @@ _NOTE = (
 def report(findings: Findings) -> str:
     """The findings, ready to print."""
     rows = [_HEAD, *map(_cells, findings.tallies.values()), _cells(total(findings))]
-    lines = [_NOTE, "", aligned(rows), ""]
+    lines = [_NOTE, "", format_table(rows), ""]
     lines.extend(_remarks(findings))
     lines.append(
         f"{findings.decisions:,} (state, token) decisions checked in {findings.seconds:,.0f} s, "
         f"wrong: {findings.wrong:,}"
     )
     for wrong in findings.examples:
-        lines.extend(_told(wrong))
+        lines.extend(_described(wrong))
     if len(findings.examples) < findings.wrong:
         lines.append(f"  … the first {len(findings.examples)} of {findings.wrong:,}")
     return "\n".join(lines) + "\n"
 
 
 def records(findings: Findings) -> Iterator[dict[str, object]]:
-    """The same as objects for programs: wrong decisions, vocabularies, the whole."""
+    """The same as JSON records: wrong decisions, one for each vocabulary, the total."""
     for wrong in findings.examples:
         yield {"kind": "wrong", **asdict(wrong)}
     for tally in findings.tallies.values():
@@ -557,7 +562,7 @@ def _remarks(findings: Findings) -> Iterator[str]:
         yield f"{name} was not asked: {reason}"
 
 
-def _told(wrong: Wrong) -> Iterator[str]:
+def _described(wrong: Wrong) -> Iterator[str]:
     should = "should be allowed" if wrong.expected else "should not be allowed"
     yield f"  {wrong.token} {should} after {wrong.prefix} over {wrong.vocabulary}, in"
     yield from (f"    {line}" for line in wrong.grammar.splitlines() or [""])

@@ -1,4 +1,4 @@
-"""Algorithms told aloud against the engine's own: merging, the pair test, products, machines."""
+"""The lessons' step-by-step algorithms compared with the engine's."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _world(rules: Rules, regex: str = "[ab]*") -> World:
 
 @settings(max_examples=150, deadline=None)
 @given(merge_tables(), st.text("ab", max_size=8))
-def test_lowest_rank_first_is_the_engines_encoder(rules: Rules, text: str) -> None:
+def test_greedy_merging_is_the_engines_encoder(rules: Rules, text: str) -> None:
     world = _world(rules)
     tokens = tuple(text)
     for step in greedy(rules, text):
@@ -106,7 +106,7 @@ def test_the_automaton_of_all_proper_sequences_is_the_pair_test(rules: Rules) ->
     ids = {token: world.vocabulary.ids(token)[0] for token in star.tokens}
     for one, first in ids.items():
         for other, second in ids.items():
-            may = star.step(star.made.state_of[one], other) is not None
+            may = star.step(star.automaton.state_of[one], other) is not None
             assert may is world.bpe.pair_ok(first, second)
 
 
@@ -118,7 +118,9 @@ def test_every_token_edge_is_in_one_region(rules: Rules, regex: str) -> None:
     made = permissive(world.dfa, [token.encode() for token in star_of(world).tokens])
     found = regions_of(world)
     inner = [state for region in found for state in region.inner]
-    assume(len(inner) == len(set(inner)))  # a loop that some of its own letters cut is in two
+    assume(
+        len(inner) == len(set(inner))
+    )  # cuts at some letters of a loop divide it into two regions
     assert sum(region.edges for region in found) == made.edge_count
 
 
@@ -147,6 +149,6 @@ def test_a_run_is_what_the_loop_writes() -> None:
     assert [s.token_id for s in run.steps] == [s.token_id for s in steps]
 
 
-def test_a_method_without_a_name_is_called_by_its_own() -> None:
+def test_method_without_a_name_has_its_method_as_name() -> None:
     assert run_of(FOO, {"method": "online"}).name == "online"
     assert allowed_by(FOO, {"method": "online"}, ["foo"]) == allowed_by(FOO, {}, ["foo"])

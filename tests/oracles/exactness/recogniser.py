@@ -1,14 +1,13 @@
-"""The oracle's recogniser: columns of what may have been read.
+"""An Earley recogniser that reads one byte at a time and shares only the tree with the engine.
 
-In come the nodes ``reading`` makes of a tree; out come lists that begin with something that
-reads a byte or with a call. Nothing here is quick, and nothing is shared with the engine.
+``Terms`` interprets expressions and regexes by derivatives: a node says what is left to read of
+one expression, a list is a sequence of nodes. ``_Reader`` builds the nodes of a tree and leaves out
+alternatives that derive no text, so every text the recogniser can still read is a prefix of an
+accepted text. ``Recogniser`` runs Earley's algorithm over them. A column is the set of items at the
+end of a text, each with the column in which it began. Texts with equal item sets share a column,
+so each column is built once and its successors are cached. Speed is no aim.
 
-Alternatives that derive no text are left out here, so whatever can still be read leads to an
-accepted text.
-
-Earley's algorithm, byte by byte. A column holds the items at the end of a text, each with the
-column it began in. Two texts whose items agree, origins and all, have the same column, so a
-column is made once, and what it becomes after a byte is remembered.
+Extensions of regexes (``regex_dfa``) and terminals that are automata use the engine's DFAs.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from workbench.syntax.ranges import Ranges
 from workbench.syntax.regex import tree as r
 from workbench.syntax.regex.tree import Regex
 
-#: A node or a list by its number; two that are alike have one number.
+#: A node or a list by its number; equal nodes share one number.
 Node = int
 List = int
 
@@ -39,11 +38,11 @@ NOTHING: List = 0
 #: - ``text``: bytes, all of them; ``byte``: ranges, one byte of them;
 #: - ``character``: ranges, and the bytes of the character that have been read;
 #: - ``call``: a nonterminal;
-#: - ``pieces``: bytes, and where in them the next byte may stand;
+#: - ``pieces``: bytes, and the possible positions of the next byte in them;
 #: - ``first``: the lists a regex may be at; it ends where one of them is empty;
 #: - ``without``: the lists a regex begins with, those it may be at, and whether a byte was read;
 #:   it is dead where one of them is empty;
-#: - ``machine``: a machine that was brought as one, and its state;
+#: - ``machine``: a terminal given as a DFA, and its state;
 #: - ``except``: byte strings, the last bytes read, how many may follow (None: no end), and
 #:   whether a byte was read.
 Shape = tuple[object, ...]
@@ -97,7 +96,7 @@ class Terms:
         return found
 
     def _turns(self, node: Node, rest: List) -> tuple[Iterable[List], bool]:
-        """The lists one turns into at once, and whether its first node reads or calls."""
+        """The lists one list expands to in one step, and whether its first node reads or calls."""
         match self.shapes[node]:
             case ("all", *parts):
                 for part in reversed(parts):
@@ -171,7 +170,7 @@ class Terms:
         return frozenset(found)
 
     def _character(self, ranges: Ranges, data: bytes) -> Node | None:
-        """A character of the ranges of which some bytes have been read."""
+        """A character of the ranges after its first bytes ``data``."""
         points = characters_from(data)
         if points is None or not any(
             low <= points[1] and points[0] <= high for low, high in ranges
@@ -195,7 +194,7 @@ _FIRSTS = ((0x00, 0x80, 1, 0x7F), (0xC2, 0xE0, 2, 0x1F), (0xE0, 0xF0, 3, 0x0F), 
 def characters_from(data: bytes) -> tuple[int, int] | None:
     """The least and the greatest code point whose UTF-8 begins with some bytes, if there is one.
 
-    Surrogates in between are of no account: no range of a tree holds one.
+    Surrogates between them do not matter: no range of a tree contains one.
     Source: RFC 3629, §3.
     """
     found = [(length, bits) for first, end, length, bits in _FIRSTS if first <= data[0] < end]
@@ -325,7 +324,7 @@ class _Reader:
         return any(self.terms.read(node, byte) is not None for byte in range(256))
 
     def _strings(self, tree: Expression) -> set[bytes]:
-        """What an alternation of strings spells."""
+        """The strings of an alternation of strings."""
         match tree:
             case g.Literal(value=value):
                 return {value}
@@ -341,12 +340,12 @@ class _Reader:
 #: The number of a column.
 Column = int
 
-#: No text begins so.
+#: No accepted text begins with the text read.
 DEAD_COLUMN: Column = -1
-#: The column an item began in, if that is its own.
+#: The origin of an item that began in the column itself.
 _HERE: Column = -2
 
-#: A nonterminal being read, what is left of it, and the column it began in.
+#: A nonterminal being read, what is left of it, and the column in which it began.
 _Item = tuple[str, List, Column]
 
 #: The nonterminal of the whole text.
@@ -355,12 +354,12 @@ _WHOLE = ""
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Content:
-    """What a column says."""
+    """The items of a column, by what they do next."""
 
     accepts: bool
     #: The items that read a byte.
     reading: list[_Item]
-    #: The items that wait for a nonterminal begun here, after it.
+    #: Nonterminal begun in this column → the items that continue after it.
     waiting: dict[str, list[_Item]]
 
 
@@ -381,8 +380,8 @@ class Recogniser:
         self.initial = self._column(frozenset(whole))
 
     @property
-    def met(self) -> int:
-        """How many columns there are so far."""
+    def n_columns(self) -> int:
+        """The number of columns built so far."""
         return len(self._contents)
 
     def accepts(self, column: Column) -> bool:
@@ -422,7 +421,7 @@ class Recogniser:
         return known
 
     def _closed(self, kernel: frozenset[_Item]) -> _Content:
-        """Everything that follows from the items that have just read a byte."""
+        """Predict and complete from the items that have just read a byte."""
         items = sorted(kernel)
         seen = set(items)
         empty: set[str] = set()
@@ -435,7 +434,7 @@ class Recogniser:
                 seen.add(item)
                 items.append(item)
 
-        for name, todo, origin in items:  # grows while it is read
+        for name, todo, origin in items:  # a worklist: ``add`` appends to it
             for unfolded in self.terms.unfolded(todo):
                 if unfolded == NOTHING:
                     if name == _WHOLE:
@@ -458,7 +457,7 @@ class Recogniser:
         return _Content(accepts, list(dict.fromkeys(reading)), content_waiting)
 
     def _waiting(self, name: str, origin: Column, here: dict[str, list[_Item]]) -> list[_Item]:
-        """The items that go on once a nonterminal that began in a column is read."""
+        """The items that continue after a nonterminal that began in column ``origin``."""
         if origin == _HERE:
             return list(here.get(name, ()))
         if name == _WHOLE:

@@ -35,7 +35,7 @@ def test_a_call_is_passed_and_put_on_the_stack() -> None:
     assert way.passed[-1] == str(way.after[0])
 
 
-def test_a_return_passes_the_box_of_its_call() -> None:
+def test_return_passes_the_box_of_its_call() -> None:
     network = rules("start ::= '<' item '>'; item ::= 'a' | '[' item ']';")
     runner = Runner(network)
     before = standing(runner, runner.run(b"<"))
@@ -72,7 +72,7 @@ def test_paths_end_where_the_runner_does(name: str) -> None:
             here = there
 
 
-def test_popped_and_pushed_again_states_are_not_kept() -> None:
+def test_pops_and_pushes_of_a_token() -> None:
     network = rules("start ::= '[' item (',' item)* ']'; item ::= 'a' 'b'? | '(' item ')';")
     runner = Runner(network)
     before = standing(runner, runner.run(b"[a"))

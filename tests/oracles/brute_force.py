@@ -1,8 +1,7 @@
-"""Slow, obvious twins of what the product computes quickly. NEVER USE THEM OUTSIDE TESTS.
+"""Languages as predicates on byte strings, and every text over an alphabet.
 
-They are right because they do nothing clever: Python's ``re`` on every text, every piece of a
-text looked at, every string of an alphabet spelled out. Any room's tests may use them; add
-yours at the end.
+Python's ``re`` decides each text, every substring is tried, and every string is enumerated. Use
+them only in tests.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ def matches(pattern: str, text: str) -> bool:
 
 
 def is_first_match(language: Language, text: bytes) -> bool:
-    """Whether a text is accepted, is not empty, and no shorter beginning but the empty one is."""
+    """Whether a text is accepted, is not empty, and no shorter nonempty prefix is."""
     beginnings = (text[:end] for end in range(1, len(text)))
     return bool(text) and language(text) and not any(map(language, beginnings))
 
@@ -46,7 +45,7 @@ def is_without_match(language: Language, text: bytes) -> bool:
 
 
 def pieces(text: bytes) -> set[bytes]:
-    """All contiguous pieces of a byte string, the empty one among them."""
+    """All substrings of a byte string, the empty one included."""
     ends = range(len(text) + 1)
     return {text[start:end] for start in ends for end in ends if start <= end}
 

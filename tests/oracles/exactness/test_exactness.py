@@ -1,4 +1,4 @@
-"""The exactness run: its recogniser against definitions, and that it finds what is wrong."""
+"""The exactness check: its recogniser against definitions, and that it finds wrong masks."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from tests import oracles
-from tests.grammar_oracle import GrammarOracle
-from workbench.app.cli.main import app
+from tests.oracles import brute_force
+from tests.oracles.exactness import check
+from tests.oracles.exactness import subjects as made_up
+from tests.oracles.exactness.__main__ import app
+from tests.oracles.exactness.check import Decider, Spellings, walked
+from tests.oracles.exactness.recogniser import DEAD_COLUMN, Recogniser, characters_from
+from tests.oracles.exactness.subjects import Subject, known_subjects
+from tests.oracles.grammar_oracle import GrammarOracle
 from workbench.base.source import Source
 from workbench.constraint.engine.automaton import DfaConstraint
 from workbench.constraint.mask import TokenMask
 from workbench.grammar.notations import Notation
-from workbench.lab.bench.exactness import check
-from workbench.lab.bench.exactness import subjects as made_up
-from workbench.lab.bench.exactness.check import Decider, Spellings, walked
-from workbench.lab.bench.exactness.recogniser import DEAD_COLUMN, Recogniser, characters_from
-from workbench.lab.bench.exactness.subjects import Subject, known_subjects
 from workbench.syntax.kbnf.kbnf_parser import parse_kbnf
 from workbench.vocabulary.toy import all_bytes, toy
 from workbench.vocabulary.vocabulary import Vocabulary
@@ -31,7 +31,7 @@ def recogniser(notation: str, text: str) -> Recogniser:
     return Subject("…", Notation(notation), text).recogniser()
 
 
-#   pattern                     alphabet   what it is there for
+#   pattern                     alphabet   reason
 REGEXES = [
     ("a*b|b{2,3}",              "ab",      "counts, alternatives"),
     ("(a?){3}b?",               "ab",      "empty copies"),
@@ -45,20 +45,20 @@ REGEXES = [
 @pytest.mark.parametrize(("pattern", "alphabet", "reason"), REGEXES, ids=[r[2] for r in REGEXES])
 def test_recogniser_agrees_with_re(pattern: str, alphabet: str, reason: str) -> None:
     slow = recogniser("regex", pattern)
-    accepted = [text for text in oracles.texts(alphabet, 5) if re.fullmatch(pattern, text)]
+    accepted = [text for text in brute_force.texts(alphabet, 5) if re.fullmatch(pattern, text)]
     begun = {text.encode()[:end] for text in accepted for end in range(len(text.encode()) + 1)}
-    for text in oracles.texts(alphabet, 4):
+    for text in brute_force.texts(alphabet, 4):
         column = slow.run(text.encode())
         assert slow.accepts(column) == (re.fullmatch(pattern, text) is not None), text
-    for text in oracles.texts(alphabet, 3):
+    for text in brute_force.texts(alphabet, 3):
         for end in range(len(text.encode()) + 1):
             beginning = text.encode()[:end]
             assert (slow.run(beginning) != DEAD_COLUMN) == (beginning in begun), beginning
 
 
-def test_recogniser_agrees_with_the_slow_one_on_grammars() -> None:
-    """On the hard grammars that are made of literals alone."""
-    texts = list(oracles.byte_texts(b"abc", 5))
+def test_recogniser_agrees_with_grammar_oracle() -> None:
+    """On the hard grammars that contain only literals."""
+    texts = list(brute_force.byte_texts(b"abc", 5))
     for name, text in made_up.HARD.items():
         tree = parse_kbnf(Source(text, name))
         if "#" in text or "except!" in text:
@@ -71,16 +71,16 @@ def test_recogniser_agrees_with_the_slow_one_on_grammars() -> None:
             assert slow.accepts(column) == oracle.accepts, (name, tried)
 
 
-def _is(pattern: bytes) -> oracles.Language:
+def _is(pattern: bytes) -> brute_force.Language:
     return lambda text: re.fullmatch(pattern, text) is not None
 
 
-TERMINALS: list[tuple[str, oracles.Language]] = [
-    ("#e'(a|b)*b|a'", lambda t: oracles.is_first_match(_is(rb"(a|b)*b|a"), t)),
-    ("#e'a*'",        lambda t: oracles.is_first_match(_is(rb"a*"), t)),
-    ("#ex'ab|bb'",    lambda t: oracles.is_without_match(_is(rb"ab|bb"), t)),
-    ("#ex'a+b'",      lambda t: oracles.is_without_match(_is(rb"a+b"), t)),
-    ("#substrs'abcab'", lambda t: t in oracles.pieces(b"abcab")),
+TERMINALS: list[tuple[str, brute_force.Language]] = [
+    ("#e'(a|b)*b|a'", lambda t: brute_force.is_first_match(_is(rb"(a|b)*b|a"), t)),
+    ("#e'a*'",        lambda t: brute_force.is_first_match(_is(rb"a*"), t)),
+    ("#ex'ab|bb'",    lambda t: brute_force.is_without_match(_is(rb"ab|bb"), t)),
+    ("#ex'a+b'",      lambda t: brute_force.is_without_match(_is(rb"a+b"), t)),
+    ("#substrs'abcab'", lambda t: t in brute_force.pieces(b"abcab")),
     ("except!('ab')", lambda t: bool(t) and b"ab" not in t),
     ("except!('c', 3)", lambda t: 0 < len(t) <= 3 and b"c" not in t),
 ]  # fmt: skip
@@ -88,14 +88,14 @@ TERMINALS: list[tuple[str, oracles.Language]] = [
 
 @pytest.mark.parametrize(("terminal", "language"), TERMINALS, ids=[t[0] for t in TERMINALS])
 def test_terminals_are_what_their_definition_says(
-    terminal: str, language: oracles.Language
+    terminal: str, language: brute_force.Language
 ) -> None:
     slow = recogniser("kbnf", f"start ::= {terminal};")
-    for text in oracles.byte_texts(b"abc", 5):
+    for text in brute_force.byte_texts(b"abc", 5):
         column = slow.run(text)
         assert slow.accepts(column) == language(text), text
         if len(text) < 4:
-            assert (column != DEAD_COLUMN) == oracles.is_viable(language, text, b"abc", 3), text
+            assert (column != DEAD_COLUMN) == brute_force.is_viable(language, text, b"abc", 3), text
 
 
 def test_beginnings_of_characters() -> None:
@@ -112,7 +112,7 @@ def test_beginnings_of_characters() -> None:
 
 
 def test_mask_by_brute_force_is_the_definition() -> None:
-    """On a vocabulary with a hole: 'b' alone leads nowhere, since no token goes on with 'c'."""
+    """On a vocabulary with a hole: 'b' alone leads nowhere, since no token continues with 'c'."""
     vocabulary = toy(("a", "b", "bc", "ab", b"\xc3", "a"))
     decider = Decider(recogniser("regex", "a+|bca|ab"), Spellings(vocabulary))
     mask, sure = decider.mask(decider.recogniser.initial, 50)
@@ -179,7 +179,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("notation", "text", "status", "wrong"), REFUSED)
-def test_what_is_refused_is_held_against_the_recogniser(
+def test_refused_subject_is_compared_with_recogniser(
     notation: str, text: str, status: str, wrong: int
 ) -> None:
     vocabulary = toy(("a", "b"))
@@ -206,21 +206,20 @@ def _is_text(token: bytes) -> bool:
 
 
 def _checked(*arguments: str) -> tuple[int, list[dict[str, object]], str]:
-    quick = ("bench", "--exactness", "--vocab", "all-bytes")
-    result = CliRunner().invoke(app, [*quick, *arguments])
+    result = CliRunner().invoke(app, ["--vocab", "all-bytes", *arguments])
     lines = [json.loads(line) for line in result.stdout.splitlines() if "--json" in arguments]
     return result.exit_code, lines, result.stdout + result.stderr
 
 
-def test_command_tells_what_was_checked() -> None:
-    status, _, told = _checked("--decisions", "30000", "--seed", "3")
-    assert status == 0, told
-    decided = re.search(r"([\d,]+) \(state, token\) decisions checked in \d+ s, wrong: 0", told)
+def test_command_reports_its_decisions() -> None:
+    status, _, output = _checked("--decisions", "30000", "--seed", "3")
+    assert status == 0, output
+    decided = re.search(r"([\d,]+) \(state, token\) decisions checked in \d+ s, wrong: 0", output)
     assert decided is not None
     assert int(decided[1].replace(",", "")) >= 30_000
 
 
-def test_command_is_told_by_its_seed() -> None:
+def test_command_is_reproducible_by_its_seed() -> None:
     first, second, other = (
         _checked("--decisions", "9000", "--json", "--seed", seed)[1][:-1] for seed in "334"
     )
@@ -242,12 +241,12 @@ def test_command_exits_with_1_where_something_is_wrong(monkeypatch: pytest.Monke
 
 
 def test_error_no_such_vocabulary() -> None:
-    status, _, told = _checked("--vocab", "/no/such/dir", "--decisions", "5")
+    status, _, output = _checked("--vocab", "/no/such/dir", "--decisions", "5")
     assert status == 2
-    assert "error: " in told
+    assert "error: " in output
 
 
-def test_vocabulary_of_duplicates_is_decided_once_and_told_for_all() -> None:
+def test_duplicate_tokens_are_decided_once() -> None:
     spellings = Spellings(Vocabulary((b"a", b"a", None, b"b"), end=2))
     assert len(spellings.lengths) == 2
     assert spellings.place.tolist() == [0, 0, -1, 1]

@@ -1,4 +1,4 @@
-"""Oracle of string literals: enumerates all JSON encodings of a string."""
+"""Every JSON literal of a string, by enumeration."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SHORT = {
 
 
 def spellings(text: str) -> Iterator[bytes]:
-    """Every JSON literal of a string, with hexadecimal digits in upper or lower case."""
+    """Every JSON literal of a string; hexadecimal digits all in lower or all in upper case."""
     for written in product(*map(_of_character, text)):
         yield f'"{"".join(written)}"'.encode()
 

@@ -1,0 +1,1 @@
+"""Compares the engine's masks with a slow recogniser that shares only the tree with it."""
