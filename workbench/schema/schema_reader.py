@@ -62,7 +62,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 class Node:
     """One JSON value of a schema text with its span; ``parent`` and ``step`` give its path."""
 
-    __slots__ = ("document", "end", "named", "parent", "start", "step", "value")
+    __slots__ = ("document", "end", "name_start", "parent", "start", "step", "value")
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class Node:
         end: int,
         parent: Node | None,
         step: str | int,
-        named: int,
+        name_start: int,
     ) -> None:
         self.document = document
         #: The members of an object and the items of an array are nodes.
@@ -83,7 +83,7 @@ class Node:
         #: Its name or index in its parent.
         self.step = step
         #: The start of the name before it; ``start`` if there is no name.
-        self.named = named
+        self.name_start = name_start
 
     @property
     def members(self) -> dict[str, Node] | None:
@@ -102,11 +102,11 @@ class Node:
     @property
     def name_span(self) -> Span:
         """The span of the name before it, which is the keyword."""
-        if self.named == self.start:
+        if self.name_start == self.start:
             return self.span
-        name = _MEMBER_NAME.match(self.document.source.text, self.named)
+        name = _MEMBER_NAME.match(self.document.source.text, self.name_start)
         assert name is not None
-        return Span(self.named, name.end(1) + 1)
+        return Span(self.name_start, name.end(1) + 1)
 
     @property
     def pointer(self) -> str:
@@ -180,7 +180,7 @@ class _Reader:
             self.fail(position, "expected the end of the schema")
         return root
 
-    def value(self, position: int, parent: Node | None, step: str | int, named: int) -> Node:
+    def value(self, position: int, parent: Node | None, step: str | int, name_start: int) -> Node:
         """The value at a position, after whitespace."""
         match = _VALUE.match(self.text, position)
         if match is None:
@@ -195,7 +195,9 @@ class _Reader:
         else:
             start = match.start(kind)  # type: ignore[arg-type]  # one group always matches
             value = self.other(kind, match[kind], start)  # type: ignore[arg-type,index]
-        node = Node(self.document, value, start, end, parent, step, start if named < 0 else named)
+        if name_start < 0:
+            name_start = start
+        node = Node(self.document, value, start, end, parent, step, name_start)
         if kind == 5:
             self.depth += 1
             if self.depth > _MAX_DEPTH:

@@ -161,7 +161,7 @@ _MAX_NAME_SETS = 64
 def objects_of(
     subschemas: SubschemaSets, members: dict[str, Node], tracked: bool
 ) -> tuple[Objects, ...]:
-    """The shape of the keywords for objects; empty if no object obviously meets them."""
+    """The shape of the keywords for objects; empty if obviously no object meets them."""
     words = subschemas.keywords
     patterns = _patterns(subschemas, members)
     properties = _properties(subschemas, members, patterns)
@@ -299,7 +299,7 @@ def _with_required(
 def arrays_of(
     subschemas: SubschemaSets, members: dict[str, Node], tracked: bool
 ) -> tuple[Arrays, ...]:
-    """The shape of the keywords for arrays; empty if no array obviously meets them."""
+    """The shape of the keywords for arrays; empty if obviously no array meets them."""
     algebra = subschemas.algebra
     prefix, rest, closed = _items(subschemas, members)
     low = count_of(members.get("minItems")) or 0

@@ -33,7 +33,7 @@ from workbench.schema.string_sets import StringSet
 
 
 def meet(algebra: SetAlgebra, left: Values, right: Values) -> Values:
-    """The values in both sets: each shape of one set is met with each shape of the other.
+    """The values in both sets: the conjunctions of each shape of one with each shape of the other.
 
     Raises: TooManyCases
     """

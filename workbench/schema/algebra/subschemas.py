@@ -1,7 +1,7 @@
 """Subschemas as sets of JSON values.
 
 ``keywords`` computes the set of the keywords for one type. Keywords that combine subschemas
-(``allOf`` and others, in ``combining``) are met with it in the order of the text, because that is
+(``allOf`` and others, in ``combining``) are combined with it in the order of the text, which is
 the order in which names are declared.
 
 Every set is a ``LazySet`` with a key, the literals of a conjunction: the number of an atom, or its
