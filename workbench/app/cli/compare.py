@@ -21,6 +21,7 @@ from workbench.app.cli.options import (
 from workbench.base.errors import WorkbenchError
 from workbench.base.visible_text import visible
 from workbench.decoding.compare import (
+    RunBegan,
     RunEnded,
     RunFailed,
     divergence,
