@@ -21,7 +21,7 @@ class Dfa:
     Every state is accessible and co-accessible, so a state other than ``DEAD`` means that
     the text read is a prefix of an accepted text. The exception is the empty language: a single
     state, not final, without edges. Machines compare by identity; languages are compared by
-    ``equivalence.equivalent``.
+    ``operations.equivalent``.
 
     Shape: ``classes`` (S,) uint16, the class of each symbol (S is 256 for bytes; automata inside
            a grammar network have one more symbol per call); ``table`` (Q, C) int32, the next

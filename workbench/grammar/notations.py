@@ -24,7 +24,7 @@ from workbench.syntax.grammar_tree import GrammarTree, Sequence
 
 
 class Importing(Combining):
-    """Implements ``syntax.cursor.Beyond`` for one text, JSON Schemas included."""
+    """``LanguageOperations`` for one text, embedded JSON Schemas included."""
 
     __slots__ = ()
 

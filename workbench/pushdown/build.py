@@ -188,7 +188,7 @@ _WHOLE = "·"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Combining:
-    """Operations on the texts of expressions of one grammar; see ``syntax.beyond``."""
+    """Operations on the languages of expressions, as ``LanguageOperations`` requires them."""
 
     source: Source
     limits: Limits

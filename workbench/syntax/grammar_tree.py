@@ -19,7 +19,7 @@ from workbench.syntax.regex.tree import (
     Alternate,
     Concat,
     Group,
-    Leaf,
+    LeafNode,
     Regex,
     Repeat,
     same_nodes,
@@ -42,7 +42,7 @@ class Stop(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Literal(Leaf):
+class Literal(LeafNode):
     """Exactly these bytes."""
 
     value: bytes
@@ -50,7 +50,7 @@ class Literal(Leaf):
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern(Leaf):
+class Pattern(LeafNode):
     """A regex terminal; ``text`` is the pattern after unescaping."""
 
     regex: Regex
@@ -60,7 +60,7 @@ class Pattern(Leaf):
 
 
 @dataclass(frozen=True, slots=True)
-class Substrings(Leaf):
+class Substrings(LeafNode):
     """All substrings of a byte string, the empty one included."""
 
     value: bytes
@@ -68,7 +68,7 @@ class Substrings(Leaf):
 
 
 @dataclass(frozen=True, slots=True)
-class Except(Leaf):
+class Except(LeafNode):
     """A non-empty text of at most ``limit`` bytes without any of the excepted strings.
 
     ``excepted`` is a literal, or a nonterminal that expands to an alternation of non-empty
@@ -81,7 +81,7 @@ class Except(Leaf):
 
 
 @dataclass(frozen=True, slots=True)
-class Automaton(Leaf):
+class Automaton(LeafNode):
     """The texts of a byte automaton, from a translator; no notation has syntax for it.
 
     Leaves with the same ``machine`` object share its data.
@@ -94,7 +94,7 @@ class Automaton(Leaf):
 
 
 @dataclass(frozen=True, slots=True)
-class Nonterminal(Leaf):
+class Nonterminal(LeafNode):
     """A call of the rules of that name."""
 
     name: str
@@ -237,7 +237,7 @@ def holds(node: Expression | Regex, of_leaf: Callable[[Any], bool]) -> bool:
     properties; ``of_leaf`` decides them for literals, calls, terminals and character sets.
     """
     match node:
-        case Leaf():
+        case LeafNode():
             return of_leaf(node)
         case Sequence() | Concat():
             return all(holds(part, of_leaf) for part in node.children)

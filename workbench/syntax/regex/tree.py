@@ -29,7 +29,7 @@ class Node(Protocol):
         ...
 
 
-class Leaf:
+class LeafNode:
     """A node without children."""
 
     __slots__ = ()
@@ -65,7 +65,7 @@ def same_nodes(old: tuple[object, ...], new: tuple[object, ...]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Characters(Leaf):
+class Characters(LeafNode):
     """One code point of a set, never a surrogate. The empty set matches nothing."""
 
     ranges: Ranges
@@ -73,7 +73,7 @@ class Characters(Leaf):
 
 
 @dataclass(frozen=True, slots=True)
-class Bytes(Leaf):
+class Bytes(LeafNode):
     """One byte of a set (patterns in byte mode)."""
 
     ranges: Ranges
@@ -167,7 +167,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Extension(Leaf):
+class Extension(LeafNode):
     """A language with a small automaton and no small regex; a leaf of the tree.
 
     ``parts`` are the letters of the text or phrase: sets of one character, or of all its cases.
