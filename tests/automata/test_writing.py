@@ -13,11 +13,11 @@ from workbench.automata.program_nfa import program_nfa, rule_nfa
 from workbench.automata.regex_program import (
     CALL,
     CHOICE,
-    EMPTY,
-    LONGER,
+    HAS_EMPTY,
+    HAS_NONEMPTY,
+    HAS_TEXT,
     REPEAT,
     SEQUENCE,
-    SOME,
     Program,
 )
 
@@ -32,7 +32,7 @@ def program(*instructions: int | str | bytes) -> Program:
             made.literal(one)
         else:
             made.code += (0, 0, 0)
-            made.put_machine(len(made.code) // 3 - 1, machine(one))
+            made.set_machine(len(made.code) // 3 - 1, machine(one))
     return made
 
 
@@ -67,7 +67,7 @@ def test_what_is_written(
 
 
 def rules_of(symbol: int, jumps: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:
-    return np.array([[0, SOME | LONGER, symbol, jumps]], np.int32)
+    return np.array([[0, HAS_TEXT | HAS_NONEMPTY, symbol, jumps]], np.int32)
 
 
 def test_calls_at_the_end_of_a_rule_that_is_written_in_close_a_circle() -> None:
@@ -96,6 +96,6 @@ def test_what_has_no_texts_is_left_out() -> None:
 
 def test_none_past_the_states() -> None:
     code, data = program(REPEAT, 50, 50, b"abc").arrays()
-    texts = np.full(len(code), SOME | EMPTY, np.int32)
+    texts = np.full(len(code), HAS_TEXT | HAS_EMPTY, np.int32)
     assert rule_nfa(code, data, texts, rules_of(-1, 0), 0, BYTES, 100) is None
     assert rule_nfa(code, data, texts, rules_of(-1, 0), 0, BYTES, 200) is not None

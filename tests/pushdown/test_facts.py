@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.automata.regex_program import EMPTY, LONGER, SOME
+from workbench.automata.regex_program import HAS_EMPTY, HAS_NONEMPTY, HAS_TEXT
 from workbench.base.limits import LIMITS
 from workbench.base.source import Source
 from workbench.pushdown.cfg import RuleProgram, gathered, rule_program
@@ -16,22 +16,22 @@ def rules(text: str) -> RuleProgram:
     return rule_program(tree, gathered(tree), LIMITS)
 
 
-BOTH = SOME | EMPTY | LONGER
+BOTH = HAS_TEXT | HAS_EMPTY | HAS_NONEMPTY
 
 #   grammar                                      texts of a      because
 TEXTS = [
-    ("a ::= 'x';",                               SOME | LONGER,  "one text"),
-    ("a ::= '';",                                SOME | EMPTY,   "the empty one"),
+    ("a ::= 'x';",                               HAS_TEXT | HAS_NONEMPTY,  "one text"),
+    ("a ::= '';",                                HAS_TEXT | HAS_EMPTY,   "the empty one"),
     ("a ::= 'x'?;",                              BOTH,           "both"),
     ("a ::= a;",                                 0,              "never ends"),
     ("a ::= 'x' a;",                             0,              "never ends, though it reads"),
-    ("a ::= a | 'x';",                           SOME | LONGER,  "ends besides"),
+    ("a ::= a | 'x';",                           HAS_TEXT | HAS_NONEMPTY,  "ends besides"),
     ("a ::= 'x'? b; b ::= b;",                   0,              "waits for what never ends"),
     ("a ::= 'x'? b*; b ::= b;",                  BOTH,           "may leave out what never ends"),
-    ("a ::= b c; b ::= '' | c; c ::= b? d; d ::= '' | '';", SOME | EMPTY, "nothing, by many ways"),
-    ("a ::= b; b ::= c; c ::= d; d ::= 'x';",    SOME | LONGER,  "called before they are written"),
-    ("a ::= #'[^\\\\s\\\\S]y' | '';",            SOME | EMPTY,   "a regex without texts"),
-    ("a ::= #ex'x';",                            SOME | LONGER,  "a machine of its own"),
+    ("a ::= b c; b ::= '' | c; c ::= b? d; d ::= '' | '';", HAS_TEXT | HAS_EMPTY, "nothing, by many ways"),
+    ("a ::= b; b ::= c; c ::= d; d ::= 'x';",    HAS_TEXT | HAS_NONEMPTY,  "called before they are written"),
+    ("a ::= #'[^\\\\s\\\\S]y' | '';",            HAS_TEXT | HAS_EMPTY,   "a regex without texts"),
+    ("a ::= #ex'x';",                            HAS_TEXT | HAS_NONEMPTY,  "a machine of its own"),
 ]  # fmt: skip
 
 

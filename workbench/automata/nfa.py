@@ -71,16 +71,18 @@ def group(rows: Ints, count: int, first: Ints, by_source: Ints) -> None:
 
 
 @njit(cache=True, nogil=True)
-def alive_of(edges: Ints, first: Ints, epsilons: Ints, first_epsilon: Ints, finals: Flags) -> Flags:
+def coaccessible(
+    edges: Ints, first: Ints, epsilons: Ints, first_epsilon: Ints, finals: Flags
+) -> Flags:
     """The states from which a final state is reached."""
     alive = np.empty(len(finals), np.bool_)
     space = np.empty((4, len(finals) + len(edges) + len(epsilons)), np.int32)
-    find_alive(edges, first, epsilons, first_epsilon, finals, alive, space)
+    find_coaccessible(edges, first, epsilons, first_epsilon, finals, alive, space)
     return alive
 
 
 @inner
-def find_alive(
+def find_coaccessible(
     edges: Ints, first: Ints, epsilons: Ints, first_epsilon: Ints, finals: Flags, alive: Flags,
     space: Ints,
 ) -> None:  # fmt: skip

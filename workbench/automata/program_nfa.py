@@ -17,14 +17,14 @@ from workbench.automata.nfa import BYTES, Flags, Flat, Ints, Nfa, group
 from workbench.automata.regex_program import (
     CALL,
     CHOICE,
-    EMPTY,
+    HAS_EMPTY,
     HEADER,
     LITERAL,
     MACHINE,
     RANGE,
     REPEAT,
     SEQUENCE,
-    find_after,
+    find_subtree_ends,
 )
 from workbench.base.kernels import inner, int64, njit
 
@@ -147,7 +147,7 @@ def _written(
 ) -> tuple[bool, Ints, Ints, Ints, Ints, Flags]:
     """Whether it is done; then the parts of the Nfa. Where there is no room all begins anew."""
     after, counts, room = np.empty(len(code), np.int32), np.empty(5, np.int64), 64 + len(code)
-    find_after(code, after)
+    find_subtree_ends(code, after)
     while True:
         room *= 4
         work = Work(
@@ -329,7 +329,7 @@ def _write_call(work: Work, rule: int, start: int, end: int, last: int) -> None:
     rules, symbol = work.rules, int64(work.rules[rule, SYMBOL])
     if symbol >= 0 and not (rules[rule, JUMPS] != 0 and end == last and last == _END):
         edge(work, start, symbol, symbol, end)
-        if rules[rule, TEXTS] & EMPTY:
+        if rules[rule, TEXTS] & HAS_EMPTY:
             epsilon(work, start, end)
         return
     entry = found(work, end, int64(CALL), rule, int64(0))

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.code_points import character_machine
-from workbench.automata.nfa import Ints, Nfa, alive_of, class_runs
+from workbench.automata.nfa import Ints, Nfa, class_runs, coaccessible
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import LimitError
 from workbench.base.kernels import inner, int64, njit
@@ -26,7 +26,7 @@ from workbench.syntax.regex.tree import Group, Regex, Repeat
 RANGE = 0
 #: Bytes one after the other: where they stand in ``data``, and how many.
 LITERAL = 1
-#: A machine: where it stands in ``data``, and what texts it has (``SOME`` and so on). There come
+#: A machine: where it stands in ``data``, and what texts it has (``HAS_TEXT`` and so on). There come
 #: the numbers of its states and edges, the bytes of its shortest and longest text (−1: no end),
 #: and for each edge source, low, high, target; an edge that reads nothing has low −1. It
 #: begins in state 1, which is not entered again, and ends in state 0, which reads nothing.
@@ -41,7 +41,7 @@ REPEAT = 5
 CALL = 6
 
 #: What texts there are, as bits: some at all, the empty one, some that are not empty.
-SOME, EMPTY, LONGER = 1, 2, 4
+HAS_TEXT, HAS_EMPTY, HAS_NONEMPTY = 1, 2, 4
 
 #: So many numbers an instruction, and before the edges of a machine.
 WIDTH, HEADER = 3, 4
@@ -90,7 +90,7 @@ class Program:
         if known is None:
             known = self._sets[ranges] = len(self.data)
             self.data += _of_characters(ranges)
-        self.code += (MACHINE, known, SOME | LONGER if ranges else 0)
+        self.code += (MACHINE, known, HAS_TEXT | HAS_NONEMPTY if ranges else 0)
 
     def one_byte(self, ranges: Ranges) -> None:
         """Add one byte out of a set."""
@@ -98,12 +98,12 @@ class Program:
         for low, high in ranges:
             self.code += (RANGE, low, high)
 
-    def name_machine(self, machine: Dfa) -> None:
+    def add_placeholder(self, machine: Dfa) -> None:
         """Add a machine that is never written in: its size stands there and none of its edges."""
         self.code += (MACHINE, len(self.data), _texts_of(machine))
         self.data += (len(machine) + 2, 0, 0, -1)
 
-    def put_machine(self, at: int, machine: Dfa) -> None:
+    def set_machine(self, at: int, machine: Dfa) -> None:
         """Say what machine is meant by an instruction."""
         known = self._machines.get(machine)
         if known is None:
@@ -147,15 +147,15 @@ def _size(code: int) -> int:
 
 def _texts_of(machine: Dfa) -> int:
     """What texts a machine has, as bits."""
-    longer = LONGER if (machine.table != DEAD).any() else 0
-    empty = EMPTY if machine.finals[machine.initial] else 0
-    return longer | empty | (SOME if longer | empty else 0)
+    longer = HAS_NONEMPTY if (machine.table != DEAD).any() else 0
+    empty = HAS_EMPTY if machine.finals[machine.initial] else 0
+    return longer | empty | (HAS_TEXT if longer | empty else 0)
 
 
 def _texts_of_nfa(nfa: Nfa) -> int:
     """What texts a machine has, as bits."""
     flat = nfa.flat
-    alive = alive_of(flat.edges, flat.first, flat.epsilons, flat.first_epsilon, flat.finals)
+    alive = coaccessible(flat.edges, flat.first, flat.epsilons, flat.first_epsilon, flat.finals)
     if not alive[nfa.initial]:
         return 0
     reached, waiting = {nfa.initial}, [nfa.initial]
@@ -165,8 +165,8 @@ def _texts_of_nfa(nfa: Nfa) -> int:
             if target not in reached:
                 reached.add(int(target))
                 waiting.append(int(target))
-    empty = EMPTY if any(flat.finals[state] for state in reached) else 0
-    return SOME | empty | (LONGER if alive[flat.edges[:, 2]].any() else 0)
+    empty = HAS_EMPTY if any(flat.finals[state] for state in reached) else 0
+    return HAS_TEXT | empty | (HAS_NONEMPTY if alive[flat.edges[:, 2]].any() else 0)
 
 
 def _of_machine(machine: Dfa) -> list[int]:
@@ -183,15 +183,15 @@ def _of_machine(machine: Dfa) -> list[int]:
 
 
 @njit(cache=True, nogil=True)
-def after_of(code: Ints) -> Ints:
+def subtree_ends(code: Ints) -> Ints:
     """For each instruction the one after all it holds, (instructions,)."""
     after = np.empty(len(code), np.int32)
-    find_after(code, after)
+    find_subtree_ends(code, after)
     return after
 
 
 @inner
-def find_after(code: Ints, after: Ints) -> None:
+def find_subtree_ends(code: Ints, after: Ints) -> None:
     """Write for each instruction the one after all it holds."""
     for at in range(len(code) - 1, -1, -1):
         held = 0

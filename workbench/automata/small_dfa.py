@@ -23,10 +23,10 @@ from workbench.automata.nfa import (
     Flags,
     Ints,
     Nfa,
-    alive_of,
     classes_of,
-    find_alive,
+    coaccessible,
     find_classes,
+    find_coaccessible,
 )
 from workbench.automata.program_nfa import program_nfa
 from workbench.automata.regex_program import Program, check_size
@@ -42,7 +42,7 @@ _MIXED = np.uint64(0x9E3779B97F4A7C15)
 
 
 @cache
-def ready() -> None:
+def compile_kernels() -> None:
     """Have the kernels compiled; work with a clock asks for this first, once a process.
 
     In a new installation that takes seconds, which are nobody's grammar's.
@@ -88,7 +88,7 @@ def _smallest_subsets(
     size, words = len(finals), (len(finals) + 63) // 64
     alive, classes = np.empty(size, np.bool_), np.empty(symbols + 1, np.uint16)
     space = np.empty((4, size + len(edges) + len(epsilons)), np.int32)
-    find_alive(edges, first, epsilons, first_epsilon, finals, alive, space)
+    find_coaccessible(edges, first, epsilons, first_epsilon, finals, alive, space)
     count = find_classes(edges, alive, classes)
     table, ends = np.empty((most, count), np.int32), np.empty(most, np.bool_)
     if not alive[initial]:
@@ -193,7 +193,7 @@ def direct_dfa(nfa: Nfa, limits: Limits = LIMITS) -> Dfa | None:
           takes 0.07 s; sets in Python and rounds of numpy took 80 times as long in the same run.
     """
     flat = nfa.flat
-    alive = alive_of(flat.edges, flat.first, flat.epsilons, flat.first_epsilon, flat.finals)
+    alive = coaccessible(flat.edges, flat.first, flat.epsilons, flat.first_epsilon, flat.finals)
     classes, columns = classes_of(flat.edges, alive, nfa.symbols)
     size = len(nfa)
     if not alive[nfa.initial] or 4 * size * columns > min(_MOST, limits.megabytes << 20):

@@ -19,10 +19,10 @@ from workbench.syntax.regex.extensions import label_of
 from workbench.syntax.regex.printer import pattern
 from workbench.syntax.regex.tree import Alternate, Bytes, Characters, Concat, Group, Regex, Repeat
 
-NOWHERE = Span(0, 0)
+NO_SPAN = Span(0, 0)
 #: The language of the empty text, and the language without texts.
-EMPTY = Concat((), NOWHERE)
-NOTHING = Characters((), NOWHERE)
+EMPTY = Concat((), NO_SPAN)
+NOTHING = Characters((), NO_SPAN)
 
 #: The most parts of a row that is looked for repeated beside itself.
 _ROW = 16
@@ -30,13 +30,13 @@ _ROW = 16
 
 def one_of(ranges: Ranges) -> Regex:
     """One character of a set."""
-    return Characters(ranges, NOWHERE)
+    return Characters(ranges, NO_SPAN)
 
 
 def text(characters: str) -> Regex:
     """Exactly this text."""
     parts = [one_of(((ord(c), ord(c)),)) for c in characters]
-    return parts[0] if len(parts) == 1 else Concat(tuple(parts), NOWHERE)
+    return parts[0] if len(parts) == 1 else Concat(tuple(parts), NO_SPAN)
 
 
 def plain(regex: Regex) -> Regex | None:
@@ -58,7 +58,7 @@ def plain(regex: Regex) -> Regex | None:
             return None if made is None else repeat(made, low, high)
         case Group(part, name):
             label = label_of(regex)
-            return plain(part) if label is None else Group(label.spelt(NOWHERE), name, NOWHERE)
+            return plain(part) if label is None else Group(label.spelt(NO_SPAN), name, NO_SPAN)
         case _:
             return None
 
@@ -76,7 +76,7 @@ def concat(*parts: Regex, rows: bool = True) -> Regex:
                 flat.append(piece)
     if rows:
         flat = _rows_counted(flat)
-    return flat[0] if len(flat) == 1 else Concat(tuple(flat), NOWHERE)
+    return flat[0] if len(flat) == 1 else Concat(tuple(flat), NO_SPAN)
 
 
 def either(*options: Regex) -> Regex:
@@ -97,7 +97,7 @@ def either(*options: Regex) -> Regex:
     kept = [one for one in kept if one != NOTHING]
     if not kept:
         return EMPTY if optional else NOTHING
-    made = kept[0] if len(kept) == 1 else Alternate(tuple(kept), NOWHERE)
+    made = kept[0] if len(kept) == 1 else Alternate(tuple(kept), NO_SPAN)
     return repeat(made, 0, 1) if optional else made
 
 
@@ -150,12 +150,12 @@ def repeat(part: Regex, low: int, high: int | None) -> Regex:
     if isinstance(part, Repeat):
         inner, least, most = part.part, part.low, part.high
         if most is None and least <= 1 and (high is None or least == 0 or high == 1):
-            return Repeat(inner, min(least, low), None, NOWHERE)
+            return Repeat(inner, min(least, low), None, NO_SPAN)
         if (least, most) == (0, 1) and low == 0:
-            return Repeat(inner, 0, high, NOWHERE)
+            return Repeat(inner, 0, high, NO_SPAN)
         if (low, high) == (0, 1) and least <= 1:
-            return Repeat(inner, 0, most, NOWHERE)
-    return Repeat(part, low, high, NOWHERE)
+            return Repeat(inner, 0, most, NO_SPAN)
+    return Repeat(part, low, high, NO_SPAN)
 
 
 def _joined(left: Regex, right: Regex) -> Regex | None:
@@ -204,7 +204,7 @@ def _rows(parts: list[Regex], at: int) -> Iterator[tuple[Regex, ...]]:
 
 def _beside(parts: list[Regex], at: int, row: tuple[Regex, ...]) -> tuple[Regex | None, int]:
     """All copies of a row that stand beside each other as one count, and where they end."""
-    whole, width = Concat(row, NOWHERE), len(row)
+    whole, width = Concat(row, NO_SPAN), len(row)
     low, high, found, end = 0, 0, 0, at
     endless = False
     while end < len(parts):
@@ -232,7 +232,7 @@ class TooLongError(Exception):
     """The regex would be longer than it may be."""
 
 
-class Paths(Generic[State]):
+class StateElimination(Generic[State]):
     """The paths between states that are left.
 
     Source: Brzozowski & McCluskey 1963 (state elimination); the order by weights is that of

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NamedTuple
 
-from workbench.automata.components import circles
+from workbench.automata.graphs import cyclic_components
 from workbench.base.errors import LimitError
 from workbench.drawing.connectors import CHAR
 from workbench.drawing.dot import Direction
@@ -459,7 +459,7 @@ def _call_graph(
     for caller, called in drawn:
         after[caller].append(called)
     frames: dict[str, str] = {}
-    for number, group in enumerate(group for group in circles(after) if len(group) > 1):
+    for number, group in enumerate(group for group in cyclic_components(after) if len(group) > 1):
         # two frames with one name would be one frame
         frames |= dict.fromkeys(group, _RECURSIVE + " " * number)
     nodes = tuple(

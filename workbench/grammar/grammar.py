@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from workbench.automata.build import machine_of
+from workbench.automata.build import nfa_machine
 from workbench.automata.lazy_dfa import LazyDfa
-from workbench.automata.small_dfa import ready
+from workbench.automata.small_dfa import compile_kernels
 from workbench.automata.thompson import thompson
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import LimitError, WorkbenchError
@@ -77,14 +77,14 @@ class Grammar(Language):
 
         Raises: ParseError, LimitError.
         """
-        ready()
+        compile_kernels()
         source, work = Source(pattern, name), limits.begun()
         with timed("read", phases):
             regex = parse_regex(source, clock=work.clock())
         with timed("NFA", phases):
             nfa = thompson(regex, work)
         with timed("minimal DFA", phases):
-            machine = machine_of(nfa, work)
+            machine = nfa_machine(nfa, work)
         if phases is not None and isinstance(machine, LazyDfa):  # the rest is made while it is read
             phases[-1] = replace(phases[-1], name="first states")
         return Grammar(source, Notation.REGEX, machine, regex=regex, limits=limits)

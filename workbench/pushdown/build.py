@@ -23,7 +23,7 @@ import numpy as np
 
 from workbench.automata.build import regex_dfa, smallest
 from workbench.automata.operations import difference, first_match, intersection
-from workbench.automata.small_dfa import ready as ready_for_regexes
+from workbench.automata.small_dfa import compile_kernels as ready_for_regexes
 from workbench.automata.small_dfa import small_dfa
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import BuildError, LimitError

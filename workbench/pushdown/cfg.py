@@ -20,14 +20,14 @@ from workbench.automata.operations import excluding, substrings
 from workbench.automata.regex_program import (
     CALL,
     CHOICE,
-    EMPTY,
+    HAS_EMPTY,
     MACHINE,
     REPEAT,
     SEQUENCE,
     WIDTH,
     Program,
-    after_of,
     check_size,
+    subtree_ends,
 )
 from workbench.automata.thompson import add as add_regex
 from workbench.base.dfa import Dfa
@@ -195,13 +195,13 @@ def _made(
     for machine in emitter.apart:
         at = len(program.code) // WIDTH
         first.append(at)
-        program.name_machine(machine)
+        program.add_placeholder(machine)
     first.append(len(program.code) // WIDTH)
     for at, terminal in emitter.terminals:
-        program.put_machine(at, terminal_machine(terminal, rules, tree.source, limits))
+        program.set_machine(at, terminal_machine(terminal, rules, tree.source, limits))
     code, data = program.arrays()
     check_size(code, data, emitter.patterns, limits)
-    firsts, after = np.array(first, np.int32), after_of(code)
+    firsts, after = np.array(first, np.int32), subtree_ends(code)
     texts = texts_of(code, after, firsts)
     names = (*rules, *(label for _, label in emitter.apart.values()))
     machines = {number: machine for machine, (number, _) in emitter.apart.items()}
@@ -318,7 +318,7 @@ class Cfg:
             case Literal(value=value):
                 return not value
             case Nonterminal(name=name):
-                return bool(self._texts[name] & EMPTY)
+                return bool(self._texts[name] & HAS_EMPTY)
             case Sequence(items=items):
                 return all(map(self.is_nullable, items))
             case Choice(options=options):

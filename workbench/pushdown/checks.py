@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from workbench.automata.regex_program import LONGER
+from workbench.automata.regex_program import HAS_NONEMPTY
 from workbench.base.dfa import DEAD
 from workbench.base.errors import BuildError
 from workbench.base.source import Span
@@ -81,7 +81,7 @@ def check_something_left(cfg: Cfg, tree: GrammarTree) -> None:
     Raises: BuildError of kind ``unproductive`` or ``empty_grammar``.
     """
     texts = cfg.program.texts_of(cfg.program.names.index(cfg.start))
-    if texts & LONGER:
+    if texts & HAS_NONEMPTY:
         return
     place = next(rule.name_span for rule in tree.rules if rule.name == cfg.start)
     if not texts and _spells_something(cfg):

@@ -21,9 +21,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 import numpy as np
 
 from workbench.automata.build import smallest
-from workbench.automata.components import circles
+from workbench.automata.graphs import cyclic_components
 from workbench.automata.nfa import Edge, Nfa, NfaBuilder, class_runs
-from workbench.automata.regex_program import after_of
+from workbench.automata.regex_program import subtree_ends
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.limits import LIMITS, Limits
 from workbench.pushdown.cfg import RuleProgram
@@ -87,7 +87,7 @@ def rules_apart(program: RuleProgram, order: Sequence[int], limits: Limits = LIM
     is_kept[list(kept)] = True
     callees_first = np.array(_callees_first(program, order)[:-1], np.int32)
     keep_apart(
-        program.code, program.data, after_of(program.code), program.first, program.texts,
+        program.code, program.data, subtree_ends(program.code), program.first, program.texts,
         callees_first, is_kept, copied, _LARGE, _COPIED,
     )  # fmt: skip
     return set(np.flatnonzero(is_kept).tolist())
@@ -124,13 +124,15 @@ def _circles(program: RuleProgram, order: Sequence[int], without: Set[int]) -> l
     """The sets of rules that call each other in circles, some rules left out."""
     # who calls nobody is in no circle: half of the rules, and those most often called
     ends = {rule for rule in order if not program.calls[rule]} | without
-    return circles({rule: set(program.calls[rule]) - ends for rule in order if rule not in ends})
+    return cyclic_components(
+        {rule: set(program.calls[rule]) - ends for rule in order if rule not in ends}
+    )
 
 
 def left_recursive(program: RuleProgram, order: Sequence[int]) -> frozenset[int]:
     """The rules that can call themselves before reading anything, also behind nullables."""
     first = {rule: set(program.first_calls[rule]) for rule in order if program.first_calls[rule]}
-    return frozenset(rule for circle in circles(first) for rule in circle)
+    return frozenset(rule for circle in cyclic_components(first) for rule in circle)
 
 
 def _sizes(program: RuleProgram, callees_first: Sequence[int], kept: Collection[int]) -> list[int]:
@@ -140,7 +142,7 @@ def _sizes(program: RuleProgram, callees_first: Sequence[int], kept: Collection[
     sizes: list[int] = sizes_of(
         program.code,
         program.data,
-        after_of(program.code),
+        subtree_ends(program.code),
         program.first,
         program.texts,
         np.array(callees_first, np.int32),
@@ -176,7 +178,7 @@ def without_left_recursion(rules: Mapping[int, Dfa], limits: Limits) -> dict[int
     """
     first = {rule: _first_calls(machine) for rule, machine in rules.items()}
     rewritten = dict(rules)
-    for circle in circles(first):
+    for circle in cyclic_components(first):
         for goal in circle:
             nfa = _left_corner(goal, {rule: rules[rule] for rule in sorted(circle)})
             rewritten[goal] = smallest(nfa, limits)

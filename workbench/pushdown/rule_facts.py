@@ -12,18 +12,18 @@ from workbench.automata.nfa import Flags, Ints
 from workbench.automata.regex_program import (
     CALL,
     CHOICE,
-    EMPTY,
+    HAS_EMPTY,
+    HAS_NONEMPTY,
+    HAS_TEXT,
     LITERAL,
-    LONGER,
     MACHINE,
     RANGE,
     REPEAT,
     SEQUENCE,
-    SOME,
 )
 from workbench.base.kernels import inner, int64, njit
 
-_ALL = SOME | EMPTY | LONGER
+_ALL = HAS_TEXT | HAS_EMPTY | HAS_NONEMPTY
 
 
 def texts_of(code: Ints, after: Ints, first: Ints) -> Ints:
@@ -58,17 +58,17 @@ def _texts(code: Ints, after: Ints, first: Ints, texts: Ints, at: int) -> int:
     """What texts an instruction has, given those of what it holds."""
     what, one, two = code[at, 0], code[at, 1], code[at, 2]
     if what == RANGE:
-        return SOME | LONGER
+        return HAS_TEXT | HAS_NONEMPTY
     if what == LITERAL:
-        return SOME | (LONGER if two > 0 else EMPTY)
+        return HAS_TEXT | (HAS_NONEMPTY if two > 0 else HAS_EMPTY)
     if what == MACHINE:
         return int(two)
     if what == CALL:
         return int(texts[first[one]])
     if what == REPEAT:
         part = texts[at + 1]
-        found = part & _ALL if one > 0 else part | SOME | EMPTY
-        return found if two != 0 else SOME | EMPTY
+        found = part & _ALL if one > 0 else part | HAS_TEXT | HAS_EMPTY
+        return found if two != 0 else HAS_TEXT | HAS_EMPTY
     part, any_of, all_of = at + 1, 0, _ALL
     for _ in range(one):
         any_of |= texts[part]
@@ -76,9 +76,9 @@ def _texts(code: Ints, after: Ints, first: Ints, texts: Ints, at: int) -> int:
         part = after[part]
     if what == CHOICE:
         return any_of
-    if all_of & SOME == 0:
+    if all_of & HAS_TEXT == 0:
         return 0
-    return SOME | (all_of & EMPTY) | (any_of & LONGER)
+    return HAS_TEXT | (all_of & HAS_EMPTY) | (any_of & HAS_NONEMPTY)
 
 
 def calls_of(code: Ints, after: Ints, first: Ints, texts: Ints) -> Ints:
@@ -121,7 +121,7 @@ def _hand_down(code: Ints, after: Ints, texts: Ints, ends: Flags, starts: Flags,
         for k in range(count):
             ends[part] = ends[at] and (what == CHOICE or k == count - 1)
             starts[part] = starting
-            if what == SEQUENCE and texts[part] & EMPTY == 0:
+            if what == SEQUENCE and texts[part] & HAS_EMPTY == 0:
                 starting = False
             part = after[part]
 

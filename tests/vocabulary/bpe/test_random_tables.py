@@ -12,7 +12,7 @@ from tests.vocabulary.bpe.obvious import greedy, passes, ranked, spines_ok, tabl
 from workbench.base.errors import VocabularyError
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.tokenization.canonical_dfa import star_by_merges, star_by_rows
-from workbench.vocabulary.tokenization.merge_kernels import NOWHERE
+from workbench.vocabulary.tokenization.merge_kernels import NOT_PRODUCED
 from workbench.vocabulary.tokenization.pair_test import Columns
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -171,7 +171,7 @@ def test_a_source_that_comes_later_than_its_rule() -> None:
 def test_what_is_not_canonical_is_in_no_row_and_has_all_in_its_own() -> None:
     bpe = of([("a", "b"), ("b", "c"), ("a", "bc")])  # ab is first, so abc is never made
     abc = bpe.vocabulary.ids("abc")[0]
-    assert bpe.tables.rank[abc] == NOWHERE
+    assert bpe.tables.rank[abc] == NOT_PRODUCED
     assert not bpe.pair_ok(abc, 0)
     assert not bpe.pair_ok(0, abc)
     others = sorted(set(range(len(texts(bpe)))) - {abc})

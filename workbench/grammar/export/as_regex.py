@@ -11,8 +11,16 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 
 from workbench.automata.code_points import fold
-from workbench.automata.components import circles
-from workbench.automata.to_regex import EMPTY, NOTHING, Paths, TooLongError, concat, either, repeat
+from workbench.automata.graphs import cyclic_components
+from workbench.automata.to_regex import (
+    EMPTY,
+    NOTHING,
+    StateElimination,
+    TooLongError,
+    concat,
+    either,
+    repeat,
+)
 from workbench.base.errors import BuildError, LimitError
 from workbench.base.limits import Clock
 from workbench.base.source import Span
@@ -69,7 +77,7 @@ class RuleRegexes:
         self._clock = clock
         self._made: dict[str, Regex] = {}
         called = {name: {call.name for call in calls(body)} for name, body in rules.items()}
-        self._circle = {name: circle for circle in circles(called) for name in circle}
+        self._circle = {name: circle for circle in cyclic_components(called) for name in circle}
 
     def regex(self, name: str) -> Regex:
         """The texts of a rule."""
@@ -102,7 +110,7 @@ class RuleRegexes:
                 for member in sorted(circle)
                 for regex, after in self._ways(self._rules[member], circle, at_end=True)
             ]
-            return Paths([(_BEFORE, EMPTY, name), *edges], self._most).between(
+            return StateElimination([(_BEFORE, EMPTY, name), *edges], self._most).between(
                 _BEFORE, _AFTER, self._clock
             )
         except NotSoError:
@@ -111,7 +119,7 @@ class RuleRegexes:
                 for member in sorted(circle)
                 for regex, before in self._ways(self._rules[member], circle, at_end=False)
             ]
-            return Paths([*edges, (name, EMPTY, _AFTER)], self._most).between(
+            return StateElimination([*edges, (name, EMPTY, _AFTER)], self._most).between(
                 _BEFORE, _AFTER, self._clock
             )
 
@@ -250,7 +258,7 @@ def _refuse_circles(grammar: Grammar) -> None:
     """Raise BuildError at the first rule that is called by what it calls."""
     assert grammar.tree is not None, "a regex needs no stack"
     called = {rule.name: {call.name for call in calls(rule.body)} for rule in grammar.tree.rules}
-    inside = frozenset().union(*circles(called))
+    inside = frozenset().union(*cyclic_components(called))
     for rule in grammar.tree.rules:
         if rule.name in inside:
             message = (

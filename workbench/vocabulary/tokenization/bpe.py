@@ -23,7 +23,7 @@ from workbench.vocabulary.tokenization import pair_test
 from workbench.vocabulary.tokenization.encode import Alphabet, alphabet, hold_against, merged
 from workbench.vocabulary.tokenization.guide import SPACE_SIGN, Guide, guide_of
 from workbench.vocabulary.tokenization.merge_kernels import (
-    NOWHERE,
+    NOT_PRODUCED,
     SYMBOL,
     Bools,
     Ints,
@@ -80,7 +80,7 @@ class Bpe:
     @cached_property
     def canonical(self) -> Bools:
         """Which tokens are in any encoding, (V,), read-only."""
-        found: Bools = self.tables.rank != NOWHERE
+        found: Bools = self.tables.rank != NOT_PRODUCED
         found[[*self.words.values(), *self.vocabulary.added]] = True
         found.setflags(write=False)
         return found
@@ -155,11 +155,11 @@ class Bpe:
         """
         spelling = Packed.of(self.vocabulary.tokens).lengths >= 0
         if not self.vocabulary.ignore_merges or not np.any(
-            spelling & (self.tables.rank == NOWHERE)
+            spelling & (self.tables.rank == NOT_PRODUCED)
         ):
             return {}
         ids = ids_by_spelling(spellings(self.vocabulary))
-        return {text: t for text, t in ids.items() if self.tables.rank[t] == NOWHERE}
+        return {text: t for text, t in ids.items() if self.tables.rank[t] == NOT_PRODUCED}
 
     @cached_property
     def pretokens(self) -> Pretokens | None:

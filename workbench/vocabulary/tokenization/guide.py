@@ -27,7 +27,7 @@ from workbench.base.errors import VocabularyError
 from workbench.base.kernels import inner, int64, njit
 from workbench.vocabulary.disk_cache import Packed
 from workbench.vocabulary.tokenization.merge_kernels import (
-    NOWHERE,
+    NOT_PRODUCED,
     Bools,
     Ints,
     RuleTable,
@@ -290,9 +290,9 @@ def _tables(
 ) -> GuideTables:
     packed = Packed.of(vocabulary.tokens)
     edges, word_ends = _trie([vocabulary.tokens[token] or b"" for token in words])
-    kind = np.where(tables.rank == NOWHERE, NEVER_TAKEN, ORDINARY).astype(np.int16)
+    kind = np.where(tables.rank == NOT_PRODUCED, NEVER_TAKEN, ORDINARY).astype(np.int16)
     fallback = np.array(sorted(vocabulary.byte_fallback), np.int64)
-    kind[fallback[tables.rank[fallback] != NOWHERE]] = FALLBACK_BYTE
+    kind[fallback[tables.rank[fallback] != NOT_PRODUCED]] = FALLBACK_BYTE
     kind[words] = WORD
     added = sorted(vocabulary.added)
     kind[added] = ADDED + np.arange(len(added))

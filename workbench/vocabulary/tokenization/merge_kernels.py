@@ -23,7 +23,7 @@ Numbers = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 #: Ranks of tokens that no rule makes: symbols, and tokens that are in no encoding.
-SYMBOL, NOWHERE = -1, -2
+SYMBOL, NOT_PRODUCED = -1, -2
 #: Later than every rule.
 NEVER = np.int32(2**31 - 1)
 
@@ -43,7 +43,7 @@ class Tables(NamedTuple):
     """A normalised merge table, by token id; V tokens.
 
     Shape: ``left``, ``right`` (V,) the live split, −1 where there is none; ``rank`` (V,) that
-           rule's rank, ``SYMBOL`` or ``NOWHERE``; equal ranks are ties, leftmost first.
+           rule's rank, ``SYMBOL`` or ``NOT_PRODUCED``; equal ranks are ties, leftmost first.
            ``rules`` the live rules. Left forest (parent = left side): ``before`` (V,) the place
            of a token in preorder, −1 where it is no node; ``after`` (V,) the first place past its
            subtree; ``order`` (N,) the token at each place; ``children[first_child[t]:first_child[

@@ -22,7 +22,7 @@ import numpy as np
 from workbench.base.errors import VocabularyError
 from workbench.base.kernels import njit
 from workbench.vocabulary.tokenization.merge_kernels import (
-    NOWHERE,
+    NOT_PRODUCED,
     SYMBOL,
     Bools,
     Ints,
@@ -52,7 +52,7 @@ def forest(parent: Ints, rank: Ints, lengths: Ints) -> Forest:
     Cost:  V log V.
     """
     tokens = len(parent)
-    taking_part = rank != NOWHERE
+    taking_part = rank != NOT_PRODUCED
     made = np.flatnonzero(parent >= 0)
     children = made[np.lexsort((made, rank[made], parent[made]))].astype(np.int32)
     first_child = np.zeros(tokens + 1, np.int32)
@@ -129,7 +129,7 @@ def normalise(rules: Rules) -> Splits:
     splits = Splits(
         np.full(tokens, -1, np.int32),
         np.full(tokens, -1, np.int32),
-        np.full(tokens, NOWHERE, np.int32),
+        np.full(tokens, NOT_PRODUCED, np.int32),
         np.zeros(tokens, np.bool_),
     )
     _split(table, rules.symbols, rules.symbols_from, splits, room[0], room[1])

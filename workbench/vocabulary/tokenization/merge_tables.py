@@ -17,7 +17,7 @@ from workbench.base.errors import VocabularyError
 from workbench.base.kernels import njit
 from workbench.vocabulary.disk_cache import Arrays, Packed, remembered
 from workbench.vocabulary.tokenization.merge_kernels import (
-    NOWHERE,
+    NOT_PRODUCED,
     SYMBOL,
     Ints,
     RuleTable,
@@ -122,7 +122,7 @@ def _read(arrays: Arrays, tokens: int) -> Tables:
         and _within(tables.after, nodes + 1)
         and _within(tables.first_child, made + 1)
         and _within(tables.judged_from, len(tables.judged) + 1)
-        and nodes == int((tables.rank != NOWHERE).sum())
+        and nodes == int((tables.rank != NOT_PRODUCED).sum())
     )
     if not whole:
         raise ValueError("the arrays of a merge table do not fit together")
@@ -202,7 +202,7 @@ def _lifted(rules: Rules, tables: Tables) -> Ints:
 
 def _encode_alike(one: Tables, other: Tables) -> bool:
     """Whether two tables have the same canonical tokens and the same rows."""
-    if not np.array_equal(one.rank == NOWHERE, other.rank == NOWHERE):
+    if not np.array_equal(one.rank == NOT_PRODUCED, other.rank == NOT_PRODUCED):
         return False
     bits = np.empty((2, (len(one.rank) + 31) // 32), np.uint32)
     return bool(_same_rows(one, other, room_for(one), room_for(other), bits))

@@ -28,7 +28,7 @@ from workbench.base.errors import VocabularyError
 from workbench.base.kernels import inner, int64, njit
 from workbench.vocabulary.tokenization.merge_kernels import (
     NEVER,
-    NOWHERE,
+    NOT_PRODUCED,
     SYMBOL,
     Bools,
     Ints,
@@ -51,7 +51,7 @@ def joined(tables: Tables, first: int, second: int) -> bool:
     Cost: depth + depth look-ups at most; spines are up to 7 deep, runs of spaces 14. 90 ns for
           random pairs of 32k tokens, 250 ns of 131k, whose tables are larger than the cache.
     """
-    if tables.rank[first] == NOWHERE or tables.rank[second] == NOWHERE:
+    if tables.rank[first] == NOT_PRODUCED or tables.rank[second] == NOT_PRODUCED:
         return False
     for i in range(tables.judged_from[first], tables.judged_from[first + 1]):
         if tables.judged[i] == second or tables.judged[i] == -1 - second:
@@ -208,7 +208,7 @@ class Columns:
 
     def before(self, token: int) -> Ints:
         """The tokens that may not precede one inside a piece, sorted."""
-        if self._tables.rank[token] == NOWHERE:
+        if self._tables.rank[token] == NOT_PRODUCED:
             return np.empty(0, np.int32)
         room = np.empty((2 * len(self._tables.children) + 2, 2), np.int32)
         size = _column(self._tables, self._forest, token, room)
@@ -259,7 +259,7 @@ def misjudged(tables: Tables, splits: Splits, rules: Rules) -> tuple[Ints, Ints]
     unsafe = splits.offending.copy()
     by_length = np.argsort(np.diff(rules.symbols_from), kind="stable")
     _inherit(splits, by_length, unsafe)
-    nodes = splits.rank != NOWHERE
+    nodes = splits.rank != NOT_PRODUCED
     first, second = _suspects(splits, unsafe, nodes)
     unsafe_count, node_count = int(unsafe.sum()), int(nodes.sum())
     if 2 * unsafe_count * node_count + len(first) > MOST:
