@@ -1,6 +1,6 @@
 """Finite automata over bytes: construction, determinization, minimization, operations.
 
-Each conversion is a function in a module of its own name; the types have no conversion methods.
+Each conversion is a function, in the module named after it; the types have no conversion methods.
 The class ``Dfa`` itself is in ``base.dfa``. This package knows no vocabularies, no pushdown
 automata and no drawing.
 

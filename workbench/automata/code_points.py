@@ -97,7 +97,7 @@ def character_machine(ranges: Ranges) -> CharacterMachine:
 
 
 def _node(sequences: list[ByteSequence], nodes: dict[tuple[tuple[int, int, int], ...], int]) -> int:
-    """The node that reads exactly these sequences; a new one is added unless an equal one exists."""
+    """The node that reads exactly these sequences; added unless an equal one exists."""
     edges: list[tuple[int, int, int]] = []
     start = 0
     while start < len(sequences) and sequences[start]:

@@ -345,7 +345,7 @@ def _labels(edges: tuple[Edge, ...], alive: set[int]) -> list[tuple[int, _Label]
 
 
 class _Sets:
-    """The sets of Nfa states found so far, numbered; each is closed under ε.
+    """The numbered sets of Nfa states; each is closed under ε.
 
     They contain only final states and states with edges: sets that differ in other states are the
     same state of the Dfa.

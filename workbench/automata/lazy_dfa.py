@@ -35,7 +35,7 @@ _INITIAL_SETS, _INITIAL_NUMBERS = 1_024, 16_384
 
 
 class Subsets(NamedTuple):
-    """An Nfa without dead states, and the sets of its states found so far, as kernels read them.
+    """An Nfa without dead states, and the sets of its states computed until now, for kernels.
 
     Shape: Q states, W = ceil(Q / 64) words, C byte classes. The edges of state q are
            ``first[q]:first[q + 1]`` of ``edges`` (E, 3) int32: first byte class, last byte class,

@@ -216,7 +216,9 @@ class LazyConstraint(AutomatonConstraint):
 
     def __init__(self, machine: LazyDfa, vocabulary: Vocabulary, limits: Limits = LIMITS) -> None:
         super().__init__(vocabulary, limits)
-        self.machine = machine = machine.private_copy()  # walks add to it under this constraint's lock
+        self.machine = machine = (
+            machine.private_copy()
+        )  # walks add to it under this constraint's lock
         self._marker = Marker(Tabled(machine), vocabulary, limits)
         if machine.is_empty:
             raise cannot_spell(vocabulary)
