@@ -142,8 +142,8 @@ def test_arrays_are_mapped_aligned_and_read_only(home: Path) -> None:
     made: dict[str, npt.NDArray[Any]] = {
         "a": np.arange(5, dtype=np.uint8), "b": np.eye(3), "c": np.zeros(0, np.int32),
     }  # fmt: skip
-    disk_cache.remembered("some", "key", lambda: made, dict)
-    read = disk_cache.remembered("some", "key", lambda: pytest.fail("made again"), dict)
+    disk_cache.cached_arrays("some", "key", lambda: made, dict)
+    read = disk_cache.cached_arrays("some", "key", lambda: pytest.fail("made again"), dict)
     for name, array in made.items():
         found = read[name]
         assert np.array_equal(found, array)
@@ -153,7 +153,7 @@ def test_arrays_are_mapped_aligned_and_read_only(home: Path) -> None:
 
 
 def test_a_file_without_what_is_wanted_is_written_anew(home: Path) -> None:
-    disk_cache.remembered("some", "key", lambda: {"other": np.eye(2)}, dict)
+    disk_cache.cached_arrays("some", "key", lambda: {"other": np.eye(2)}, dict)
     for make in (lambda: {"wanted": np.eye(3)}, lambda: pytest.fail("made again")):
-        found = disk_cache.remembered("some", "key", make, lambda arrays: arrays["wanted"])
+        found = disk_cache.cached_arrays("some", "key", make, lambda arrays: arrays["wanted"])
         assert len(found) == 3

@@ -132,7 +132,7 @@ def folder() -> Path:
     return base / "grammar-workbench"
 
 
-def remembered(
+def cached_arrays(
     kind: str, key: str, make: Callable[[], Arrays], of: Callable[[Arrays], Made]
 ) -> Made:
     """What ``of`` makes of the arrays of that kind and key, read from disk or made and written.
@@ -225,7 +225,7 @@ def trie_of(tokens: Sequence[bytes | None]) -> Trie:
         made = Trie.of(tokens)
         return {name: getattr(made, name) for name in _FIELDS} | {"height": np.array(made.height)}
 
-    return remembered("trie", key, make, _trie)
+    return cached_arrays("trie", key, make, _trie)
 
 
 _FIELDS = ("byte", "depth", "skip", "first", "token_ids")

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.base.errors import VocabularyError
-from workbench.vocabulary.disk_cache import Arrays, Packed, remembered
+from workbench.vocabulary.disk_cache import Arrays, Packed, cached_arrays
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 #: The kinds of pieces that spell something.
@@ -227,7 +227,7 @@ def _remembered(kind: str, path: Path, make: Callable[[], Arrays], name: str) ->
     facts = path.stat()
     key = f"{path}\0{facts.st_size}\0{facts.st_mtime_ns}".encode()
     found = hashlib.sha256(key).hexdigest()
-    return remembered(kind, found, make, lambda arrays: _vocabulary(arrays, name))
+    return cached_arrays(kind, found, make, lambda arrays: _vocabulary(arrays, name))
 
 
 def _vocabulary(arrays: Arrays, name: str) -> Vocabulary:

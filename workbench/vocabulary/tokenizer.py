@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     pass
 
 
-def unpredictable(spec: dict[str, Any], added: Sequence[dict[str, Any]], known: bool) -> str:
+def unpredictable_reason(spec: dict[str, Any], added: Sequence[dict[str, Any]], known: bool) -> str:
     """The first reason, or nothing where byte-pair merges tell all encodings.
 
     ``added`` are the entries of added tokens that are not special, ``known`` whether regexes
@@ -147,7 +147,7 @@ def vocabulary_of(
         byte_fallback=() if byte_level else _fallbacks(pieces),
         added=[entry["id"] for entry in plain],
         prefix=b" " if _is_prefixed(spec) else b"",
-        unpredictable=unpredictable(spec, plain, patterns is not None),
+        unpredictable=unpredictable_reason(spec, plain, patterns is not None),
         encoder=encoder,
         names={i: added[i]["content"] for i in special if i in added},
     )

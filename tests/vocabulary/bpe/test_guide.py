@@ -197,6 +197,6 @@ def test_error_too_many_words() -> None:
     vocabulary = table([], letters, sorted(words), ignore_merges=True)
     bpe = Bpe.of(vocabulary)
     assert len(bpe.words) == len(words)
-    assert 40 * len(words) > kernels.MOST_WORD
+    assert 40 * len(words) > kernels.MAX_WORD_NODES
     with pytest.raises(VocabularyError, match="too large to follow"):
         _ = bpe.guide

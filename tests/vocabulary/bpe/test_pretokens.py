@@ -19,8 +19,8 @@ from workbench.vocabulary.tokenization.pretokenizer import (
     Pretokens,
     atoms,
     classes,
+    find_mistake,
     marks_of,
-    mistaken,
     pretokens,
 )
 
@@ -185,11 +185,11 @@ def test_error_no_small_automaton(pattern: str, told: str) -> None:
 def test_an_automaton_that_is_wrong_is_found_out() -> None:
     right = pretokens(PATTERNS["words"])
     kinds = classes(atoms(*right.patterns))
-    assert mistaken(right, kinds, []) is None
+    assert find_mistake(right, kinds, []) is None
     steps = right.steps.copy()
     steps[0, 1, 0] = -1
     wrong = Pretokens(right.patterns, right.classes, steps, right.accepts)
-    assert mistaken(wrong, kinds, []) == "\0"
+    assert find_mistake(wrong, kinds, []) == "\0"
 
 
 def test_it_is_the_same_when_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.vocabulary.bpe.obvious import greedy, passes, ranked, spines_ok, table
 from workbench.base.errors import VocabularyError
 from workbench.vocabulary.tokenization.bpe import Bpe
-from workbench.vocabulary.tokenization.canonical_dfa import star_by_merges, star_by_rows
+from workbench.vocabulary.tokenization.canonical_dfa import canonical_dfa, canonical_dfa_by_merges
 from workbench.vocabulary.tokenization.merge_kernels import NOT_PRODUCED
 from workbench.vocabulary.tokenization.pair_test import Columns
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
@@ -95,7 +95,7 @@ def test_monotone_tables_have_rows_and_columns_of_intervals(merges: Merges) -> N
     if not bpe.monotone:
         return  # a rule that grew earlier may be revived by a later one
     columns = Columns(bpe.tables)
-    star = star_by_rows(bpe.tables)
+    star = canonical_dfa(bpe.tables)
     nodes = [token for token in range(len(texts(bpe))) if bpe.is_canonical(token)]
     forbidden = {
         first: {int(t) for i, j in bpe.row(first) for t in bpe.tables.order[i:j]} for first in nodes
@@ -119,7 +119,7 @@ def test_merges_are_an_order_for_all_constructions(merges: Merges) -> None:
     except VocabularyError:
         assert not bpe.monotone
         return
-    star = star_by_merges("abc", live)
+    star = canonical_dfa_by_merges("abc", live)
     words = texts(bpe)
     canonical = {word for token, word in enumerate(words) if bpe.is_canonical(token)}
     assert set(star.state_of) == canonical
@@ -183,7 +183,7 @@ def test_what_is_not_canonical_is_in_no_row_and_has_all_in_its_own() -> None:
 
 def test_the_start_of_the_star_forbids_nothing() -> None:
     """The article's line 11 as printed makes the start forbid a here (reference, section 12)."""
-    star = star_by_merges("ab", [("a", "b"), ("b", "a"), ("ab", "a")])
+    star = canonical_dfa_by_merges("ab", [("a", "b"), ("b", "a"), ("ab", "a")])
     assert star.forbidden[0] == frozenset()
     assert {t: set(star.forbidden[s]) for t, s in star.state_of.items()} == {
         "a": {"b", "ba"},

@@ -15,7 +15,7 @@ from tests.vocabulary.bpe.obvious import sequences, walks
 from workbench.vocabulary import mistral
 from workbench.vocabulary.load import load_tokenizer, load_vocabulary
 from workbench.vocabulary.tokenization.bpe import Bpe
-from workbench.vocabulary.tokenization.canonical_dfa import star_by_rows
+from workbench.vocabulary.tokenization.canonical_dfa import canonical_dfa
 from workbench.vocabulary.tokenizer import vocabulary_of
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -157,7 +157,7 @@ def test_numbers_of_the_reference(
     tables = Bpe.of(load_vocabulary(name)).tables
     assert len(tables.order) == canonical
     assert int((tables.left >= 0).sum()) == live == len(tables.children)
-    star = star_by_rows(tables)
+    star = canonical_dfa(tables)
     assert len(star) == states
     assert int((star.state_of == 0).sum()) == free
 

@@ -9,13 +9,13 @@ import pytest
 from tests.vocabulary.bpe.obvious import DATA, table
 from workbench.base.errors import VocabularyError
 from workbench.vocabulary.tokenization.bpe import Bpe
-from workbench.vocabulary.tokenization.canonical_dfa import star_by_merges, star_by_rows
+from workbench.vocabulary.tokenization.canonical_dfa import canonical_dfa, canonical_dfa_by_merges
 
 FIGURE = json.loads((DATA / "proper_figures.json").read_text("utf-8"))["figure_9"]
 
 
 def test_figure_9_by_merges() -> None:
-    star = star_by_merges(FIGURE["alphabet"], [tuple(rule) for rule in FIGURE["merges"]])
+    star = canonical_dfa_by_merges(FIGURE["alphabet"], [tuple(rule) for rule in FIGURE["merges"]])
     drawn = {int(state): frozenset(row) for state, row in FIGURE["forbidden_next"].items()}
     of_token = FIGURE["state_of_last_token"]
     assert {t: star.forbidden[s] for t, s in star.state_of.items()} == {
@@ -39,13 +39,13 @@ def test_states_and_edges(
     merges: list[tuple[str, str]], alphabet: str, states: int, edges: int
 ) -> None:
     tables = Bpe.of(table(merges, alphabet)).tables
-    star = star_by_rows(tables)
+    star = canonical_dfa(tables)
     forbidden = star.rows[:, 1] - star.rows[:, 0]
     assert (len(star), states * len(tables.order) - int(forbidden.sum())) == (states, edges)
-    by_merges = star_by_merges(alphabet, [(left, right) for left, right in merges])
+    by_merges = canonical_dfa_by_merges(alphabet, [(left, right) for left, right in merges])
     assert len(by_merges.forbidden) == states
 
 
 def test_error_rows_that_are_no_intervals() -> None:
     with pytest.raises(VocabularyError, match="rows are no intervals"):
-        star_by_rows(Bpe.of(table([("ab", "a"), ("a", "b")], "ab")).tables)
+        canonical_dfa(Bpe.of(table([("ab", "a"), ("a", "b")], "ab")).tables)

@@ -40,7 +40,7 @@ from workbench.constraint.methods.proper.walker import Walker
 from workbench.vocabulary.tokenization import pair_test as rows_of_bpe
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.tokenization.merge_kernels import Tables
-from workbench.vocabulary.tokenization.pair_test import forbid, joined
+from workbench.vocabulary.tokenization.pair_test import forbid, may_follow
 
 #: The tokens of a row: their ids, or one bit for each token where those are fewer bytes.
 Row = Ints | Words
@@ -119,14 +119,14 @@ def _is_seen(tables: Tables, known: Known, token: int, target: int) -> bool:
 
 @inner
 def _follows(tables: Tables, known: Known, token: int, witness: int) -> bool:
-    """``joined``, looked up where it was asked before."""
+    """``may_follow``, looked up where it was asked before."""
     slot = known.slots[witness]
     if slot < 0:
-        return joined(tables, token, witness)
+        return may_follow(tables, token, witness)
     word, bit = token >> 5, np.uint32(1) << np.uint32(token & 31)
     if known.tested[slot, word] & bit:
         return bool(known.fine[slot, word] & bit)
-    fine = joined(tables, token, witness)
+    fine = may_follow(tables, token, witness)
     known.tested[slot, word] |= bit
     if fine:
         known.fine[slot, word] |= bit
@@ -154,14 +154,14 @@ def follow(tables: Tables, tokens: Ints, row: Words, room: Ints, bits: Words, fo
 def precede(tables: Tables, tokens: Ints, after: int, found: Bytes) -> None:
     """For each token whether another may follow it; ``found`` (n,) is written."""
     for i in range(len(tokens)):
-        found[i] = joined(tables, tokens[i], after)
+        found[i] = may_follow(tables, tokens[i], after)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
 def succeed(tables: Tables, before: int, tokens: Ints, found: Bytes) -> None:
     """For each token whether it may follow another; ``found`` (n,) is written."""
     for i in range(len(tokens)):
-        found[i] = joined(tables, before, tokens[i])
+        found[i] = may_follow(tables, before, tokens[i])
 
 
 @njit(cache=True, nogil=True, _nrt=False)
@@ -258,7 +258,7 @@ class _Settling:
         self._walker = Walker(dfa, bpe, limits)
         self._words = (len(bpe.vocabulary) + 31) // 32
         self._bits = np.zeros(self._words, np.uint32)
-        self._room = rows_of_bpe.room_for(bpe.tables)
+        self._room = rows_of_bpe.row_buffer(bpe.tables)
         self._bytes = 0
         self._known = Known.nothing(len(bpe.vocabulary))
         self._slots = 0

@@ -65,7 +65,7 @@ class Searching(ABC):
         #: Of the row that is being made; a search asked for by itself has its own.
         self._clock: Clock | None = None
         self._most = limits.rows_of(8 * self.words)
-        self._room = rows_of_bpe.room_for(bpe.tables)
+        self._room = rows_of_bpe.row_buffer(bpe.tables)
         self._rows: dict[Place, tuple[Words, Words]] = {}
         self._leads_on: dict[Node, bool] = {}
         self._edges: dict[tuple[Place, int], tuple[Ints, list[Place], Ints]] = {}
