@@ -52,7 +52,7 @@ class RuleTable(NamedTuple):
 class Tables(NamedTuple):
     """A normalised merge table of V tokens, N of them nodes; arrays are indexed by token id.
 
-    Shape: ``left``, ``right`` (V,): the live split, −1 if there is none; ``rank`` (V,): the rank of
+    Shape: ``left``, ``right`` (V,): the live split, or −1; ``rank`` (V,): the rank of
            that rule, ``SYMBOL`` or ``NOT_PRODUCED``. Equal ranks are ties, the leftmost pair first.
            ``rules``: the live rules.
            The left forest (the parent of a token is its left side): ``before`` (V,), the preorder
@@ -84,7 +84,7 @@ _HASH_FACTOR = -7046029254386353131
 
 @inner
 def find_rule(rules: RuleTable, left: int, right: int) -> int:
-    """The slot of a pair's rule, −1 if there is none; symbols that are not tokens are below 0."""
+    """The slot of a pair's rule, or −1; symbols that are not tokens are below 0."""
     if left < 0 or right < 0:
         return -1
     keys = rules.keys

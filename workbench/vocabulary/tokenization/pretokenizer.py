@@ -12,7 +12,7 @@ K is learned by querying the pre-tokenizer itself, in four steps:
 
 1. ``atoms`` finds the character sets in the pattern: ``\p{L}``, ``[^\r\n]``, a literal letter. Only
    parts that match one character matter; how they are combined does not.
-2. ``classes`` partitions all characters by the atoms they match, so that one example stands for a
+2. ``classes`` partitions all characters by the atoms they match, so that one example represents a
    class. The patterns are run by the library that tokenizers use (Rust's ``tokenizers``,
    Oniguruma), so there is no second implementation that could differ.
 3. ``_explored`` builds K: two marked prefixes are one state if the pre-tokenizer splits all tested
@@ -49,7 +49,7 @@ _MORE = slice(0x80, 0xC0)
 
 
 def utf8_table(of: npt.NDArray[np.uint8], none: int) -> Table:
-    """The automaton over bytes that finds the class of each character; node 0 is between characters.
+    """The automaton over bytes that finds the class of a character; node 0 is between characters.
 
     Equal blocks of 64 and of 4096 code points share a node, so there are a few hundred nodes.
 
@@ -229,7 +229,7 @@ class Classes:
         return [chr(int(self.members(kind)[0])) for kind in range(len(self))]
 
     def example(self, atom: str) -> str:
-        """A character that an atom of these classes matches; empty if there is none."""
+        """A character that an atom of these classes matches, or the empty text."""
         examples = np.array([ord(character) for character in self.examples], np.uint32)
         matching = examples[~np.isin(examples, _unmatched(atom, examples))]
         return chr(int(matching[0])) if len(matching) else ""
