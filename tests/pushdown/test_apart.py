@@ -15,7 +15,7 @@ from workbench.grammar.gallery import Example, load_gallery
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 from workbench.lab.bench.exactness.subjects import HARD, grammar
-from workbench.pushdown.build import build, build_apart, network_of
+from workbench.pushdown.build import build, build_separately, network_of
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
 from workbench.syntax.grammar_tree import (
@@ -64,7 +64,7 @@ def assert_alike(one: Dfa | Network, other: Dfa | Network, most: int = 300) -> N
 @pytest.mark.parametrize("example", GALLERY, ids=[e.name for e in GALLERY])
 def test_the_gallery_reads_alike(example: Example) -> None:
     tree = parse_kbnf(Source(example.text, "g"))
-    assert_alike(build(tree), build_apart(tree))
+    assert_alike(build(tree), build_separately(tree))
 
 
 CHANCE = {str(seed): grammar(Random(seed)) for seed in range(40)}
@@ -77,9 +77,9 @@ def test_hard_grammars_and_those_of_chance_read_alike(text: str) -> None:
         together = build(tree)
     except BuildError as error:
         with pytest.raises(BuildError, match=error.message[:20]):
-            build_apart(tree)
+            build_separately(tree)
         return
-    assert_alike(together, build_apart(tree))
+    assert_alike(together, build_separately(tree))
 
 
 def word(pattern: str) -> Expression:
@@ -114,7 +114,7 @@ def members(count: int) -> GrammarTree:
 
 
 def test_what_is_used_often_is_called() -> None:
-    apart, together = build_apart(members(12)), build(members(12))
+    apart, together = build_separately(members(12)), build(members(12))
     assert isinstance(apart, Network)
     assert set(apart.names) == {"start", "[ \n]{0,20}", '"[a-z]*"'}
     assert 5 * len(apart) < len(together)
@@ -122,7 +122,7 @@ def test_what_is_used_often_is_called() -> None:
 
 
 def test_what_is_large_is_apart_however_seldom_it_is_called() -> None:
-    apart = build_apart(members(150))
+    apart = build_separately(members(150))
     assert isinstance(apart, Network)
     assert len(apart.names) > 4, "a row of 150 members is cut into pieces"
     at = runner(apart)
@@ -133,19 +133,19 @@ def test_what_is_large_is_apart_however_seldom_it_is_called() -> None:
 def test_error_where_there_is_nothing_to_read() -> None:
     tree = parse_kbnf(Source("start ::= other; other ::= '';", "g"))
     with pytest.raises(BuildError, match="empty text"):
-        build_apart(tree)
+        build_separately(tree)
     with pytest.raises(BuildError, match="missing"):
-        build_apart(parse_kbnf(Source("start ::= missing;", "g")))
+        build_separately(parse_kbnf(Source("start ::= missing;", "g")))
 
 
 def test_error_past_the_time() -> None:
     with pytest.raises(LimitError):
-        build_apart(members(150), limits=Limits(seconds=1e-9))
+        build_separately(members(150), limits=Limits(seconds=1e-9))
 
 
 def test_error_past_the_memory() -> None:
     with pytest.raises(LimitError, match="1 megabytes"):
-        build_apart(members(1_500), limits=Limits(megabytes=1))
+        build_separately(members(1_500), limits=Limits(megabytes=1))
 
 
 def test_the_whole_machine_is_made_when_somebody_looks() -> None:
