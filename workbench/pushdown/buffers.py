@@ -1,6 +1,6 @@
 """The arrays of a running network: ``Rules``, which kernels read, and ``Room``, which they fill.
 
-``Room`` holds everything computed so far. Kernels only add to it; if an array is full, they return
+``Room`` holds everything computed until now. Kernels only add to it; if an array is full, they return
 a status that names it, and Python code replaces the array by a larger one (``stepping.grown``).
 
 The stacks form a tree; a stack node is its top symbol and the node of the stack below::
@@ -107,7 +107,7 @@ class Growth(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Everything computed so far: stacks, openings of states, situations, and their steps.
+    """Everything computed until now: stacks, openings of states, situations, and their steps.
 
     A configuration is an int64: a state in the high half, a stack node in the low half.
 

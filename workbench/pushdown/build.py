@@ -140,7 +140,7 @@ def machine(cfg: Cfg, limits: Limits = LIMITS) -> Dfa | Network:
 
 
 def rule_network(cfg: Cfg, limits: Limits = LIMITS) -> Network:
-    """Every rule as a separate automaton, as it was written, for pictures and explanations.
+    """Every rule as a separate automaton, for pictures and explanations.
 
     The same language as ``machine``, with a call for every nonterminal, so the stack names all
     rules that are being read. A left-recursive rule reads its first part and then loops, as in

@@ -37,13 +37,12 @@ from workbench.pushdown.rule_facts import keep_separate, sizes_of
 
 #: The most (estimated) states of a grammar's automata with inlined rules.
 _MAX_INLINED_STATES = 8_000
-#: One more rule is kept for every so many rules of a component: with one rule at a time, 5,000
-#: rules that all call each other needed 5,000 searches.
+#: One more rule is kept for every 64 rules of a component: with one rule at a time, 5,000 rules that all call each other needed 5,000 searches.
 _RULES_PER_KEPT_RULE = 64
 
-#: For ``separate_rules``: a rule with more states is never inlined, and copies of a rule may add at
-#: most so many states. Values from 150 to 5,000 and from 0 to 1,000 took the same time for schemas
-#: in use, within the accuracy of the measurement.
+#: For ``separate_rules``: the most states of an inlined rule, and the most states that copies of a
+#: rule may add. Values from 150 to 5,000 and from 0 to 1,000 took the same time for schemas in use,
+#: within the accuracy of the measurement.
 _MAX_RULE_STATES, _MAX_COPIED_STATES = 500, 40
 
 
