@@ -37,7 +37,8 @@ from workbench.pushdown.rule_facts import keep_separate, sizes_of
 
 #: The most (estimated) states of a grammar's automata with inlined rules.
 _MAX_INLINED_STATES = 8_000
-#: One more rule is kept for every 64 rules of a component: with one rule at a time, 5,000 rules that all call each other needed 5,000 searches.
+#: One more rule is kept for every 64 rules of a component: with one rule at a time, 5,000 rules
+#: that all call each other needed 5,000 searches.
 _RULES_PER_KEPT_RULE = 64
 
 #: For ``separate_rules``: the most states of an inlined rule, and the most states that copies of a
