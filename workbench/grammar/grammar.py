@@ -31,7 +31,13 @@ from workbench.grammar.notations import (
 )
 from workbench.grammar.notations import ready as ready_to_read
 from workbench.grammar.recognition import Language, Verdict, character_start, utf8
-from workbench.pushdown.build import build, build_separately, context_free, rule_network, whole_machine
+from workbench.pushdown.build import (
+    build,
+    build_separately,
+    context_free,
+    rule_network,
+    whole_machine,
+)
 from workbench.pushdown.leaf_rules import leaf_labels, with_leaf_rules
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner

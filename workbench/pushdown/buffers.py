@@ -1,7 +1,7 @@
 """The arrays of a running network: ``Rules``, which kernels read, and ``Room``, which they fill.
 
-``Room`` holds everything computed until now. Kernels only add to it; if an array is full, they return
-a status that names it, and Python code replaces the array by a larger one (``stepping.grown``).
+``Room`` holds everything computed until now. Kernels only add to it; if an array is full, they
+return a status that names it, and Python code replaces it by a larger one (``stepping.grown``).
 
 The stacks form a tree; a stack node is its top symbol and the node of the stack below::
 
