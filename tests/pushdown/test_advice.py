@@ -1,4 +1,4 @@
-"""Advice read off a tree: what is said, where, and what could stand there instead."""
+"""Advice on a grammar tree: messages, spans and fixes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.grammar.grammar import Grammar
 UNENDING = "has no end: a model may never leave it"
 
 #   grammar
-#   piece it is about, kind, message, hint, what could stand there instead
+#   span it is about, kind, message, hint, fix
 KBNF: list[tuple[str, list[tuple[str, str, str, str, str | None]]]] = [
     ("start ::= 'a' b; b ::= 'b' | 'c'; c ::= 'd';", [
         ("c ::= 'd';", "unreachable_rule", "the rule 'c' is never used",
@@ -91,9 +91,9 @@ KBNF: list[tuple[str, list[tuple[str, str, str, str, str | None]]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "told"), KBNF, ids=[text for text, _ in KBNF])
+@pytest.mark.parametrize(("text", "wanted"), KBNF, ids=[text for text, _ in KBNF])
 def test_error_advice_on_rules(
-    text: str, told: list[tuple[str, str, str, str, str | None]]
+    text: str, wanted: list[tuple[str, str, str, str, str | None]]
 ) -> None:
     tree = Grammar.from_kbnf(text).tree
     assert tree is not None
@@ -101,10 +101,10 @@ def test_error_advice_on_rules(
     assert [
         (text[one.span.start : one.span.end], one.kind, one.message, one.hint, one.fix)
         for one in found
-    ] == told
+    ] == wanted
 
 
-#   grammar                                  why its fix is right: the language it comes to
+#   grammar                                  texts that its fix accepts and rejects
 FIXED = [
     ("start ::= 'x' #'[0-9]*';",             ["x", "x1", "x12345678"], ["x123456789"]),
     ("start ::= 'x' #'[0-9]'+;",             ["x1", "x12345678"], ["x", "x123456789"]),
@@ -119,13 +119,13 @@ FIXED = [
 
 
 @pytest.mark.parametrize(("text", "accepts", "rejects"), FIXED, ids=[text for text, *_ in FIXED])
-def test_a_fix_put_in_place_is_a_grammar(text: str, accepts: list[str], rejects: list[str]) -> None:
+def test_a_fix_gives_a_grammar(text: str, accepts: list[str], rejects: list[str]) -> None:
     (one,) = tree_advice(Grammar.from_kbnf(text))
     assert one.fix is not None
-    mended = Grammar.from_kbnf(text[: one.span.start] + one.fix + text[one.span.end :])
-    assert tree_advice(mended) == ()
-    assert [mended.accepts(sample) for sample in accepts] == [True] * len(accepts)
-    assert [mended.accepts(sample) for sample in rejects] == [False] * len(rejects)
+    fixed = Grammar.from_kbnf(text[: one.span.start] + one.fix + text[one.span.end :])
+    assert tree_advice(fixed) == ()
+    assert [fixed.accepts(sample) for sample in accepts] == [True] * len(accepts)
+    assert [fixed.accepts(sample) for sample in rejects] == [False] * len(rejects)
 
 
 #   regex             pieces that loop
@@ -142,27 +142,27 @@ REGEXES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("pattern", "told"), REGEXES, ids=[pattern for pattern, _ in REGEXES])
-def test_advice_on_a_regex(pattern: str, told: list[tuple[str, str]]) -> None:
+@pytest.mark.parametrize(("pattern", "fixes"), REGEXES, ids=[pattern for pattern, _ in REGEXES])
+def test_advice_on_a_regex(pattern: str, fixes: list[tuple[str, str]]) -> None:
     found = tree_advice(Grammar.from_regex(pattern))
-    assert [(pattern[one.span.start : one.span.end], one.fix) for one in found] == told
+    assert [(pattern[one.span.start : one.span.end], one.fix) for one in found] == fixes
     assert {one.kind for one in found} <= {"unbounded_loop"}
 
 
-#   regex             pieces that match nothing, why
+#   regex             parts that match nothing, why
 UNMATCHED = [
     (r"a[^\s\S]|b",     [r"a[^\s\S]"], "a branch"),
     (r"b(x|[^\s\S])?",  [r"[^\s\S]"], "inside a group"),
     (r"[^\s\S]",        [r"[^\s\S]"], "all of it"),
-    (r"b[^\s\S]*",      [r"[^\s\S]"], "what may be left out"),
+    (r"b[^\s\S]*",      [r"[^\s\S]"], "an optional part"),
     (r"[^a]",           [], "a set with members"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("pattern", "told", "why"), UNMATCHED, ids=[why for *_, why in UNMATCHED])
-def test_parts_of_a_regex_that_match_nothing(pattern: str, told: list[str], why: str) -> None:
+@pytest.mark.parametrize(("pattern", "parts", "why"), UNMATCHED, ids=[why for *_, why in UNMATCHED])
+def test_parts_of_a_regex_that_match_nothing(pattern: str, parts: list[str], why: str) -> None:
     found = [one for one in tree_advice(Grammar.from_regex(pattern)) if one.kind == "unproductive"]
-    assert [pattern[one.span.start : one.span.end] for one in found] == told, why
+    assert [pattern[one.span.start : one.span.end] for one in found] == parts, why
     assert {one.severity for one in found} <= {"warning"}
 
 
@@ -180,7 +180,7 @@ def test_conflicts_are_advice_at_their_rule() -> None:
     assert (one.span.start, one.span.end) == (text.index("s ::="), text.index("s ::=") + 1)
 
 
-def test_long_chains_of_rules_take_no_long_time() -> None:
+def test_long_chains_of_rules_are_fast() -> None:
     rules = [f"r{i} ::= r{i + 1} 'x';" for i in range(2_000)]
     tree = Grammar.from_kbnf(f"start ::= r0; {' '.join(rules)} r2000 ::= 'y' ' '*;").tree
     assert tree is not None

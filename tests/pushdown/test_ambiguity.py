@@ -1,4 +1,4 @@
-"""Ambiguity: texts with two derivations, and that they have two."""
+"""Ambiguity: texts with two derivations, checked by counting derivations."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def search(text: str, limits: Limits = LIMITS) -> Search:
     return ambiguity(context_free(grammar.tree, "start"), grammar.rules, limits)
 
 
-#   grammar, what is said, the two ways (or what else is hinted), why
+#   grammar, message, hint (the two derivations or a fix), why
 AMBIGUOUS = [
     ("start ::= start '+' start | '1';",
      "the rule 'start' can read '1+1+1' in two ways",
@@ -50,7 +50,7 @@ AMBIGUOUS = [
     ("start ::= 'a'* 'a'?;",
      "the rule 'start' can read 'a' in two ways",
      "two of its alternatives match it; delete one of them",
-     "an optional letter after many of them"),
+     "an optional letter after a repetition of it"),
     ("start ::= 'x' name | 'x' word; name ::= 'ab' 'c'; word ::= 'a' 'bc';",
      "the rule 'start' can read 'xabc' in two ways",
      "either start(x name(ab c)) or start(x word(a bc))",
@@ -58,22 +58,22 @@ AMBIGUOUS = [
     ("start ::= start | 'a';",
      "the rule 'start' can read 'a' in two ways",
      "either start(a) or start(start(a))",
-     "a rule that is itself: derivations without end"),
+     "a rule that is its own alternative: infinitely many derivations"),
     ("start ::= 'a' m; m ::= 'b'? | 'c'?;",
      "the rule 'm' can read the empty text in two ways",
      "two of its alternatives match it; delete one of them",
-     "nothing, by either alternative"),
+     "the empty text, by either alternative"),
     ("start ::= opt start 'x' | 'y'; opt ::= 'z'?;",
      "the rule 'start' can read 'zyxx' in two ways",
      "either start(opt() start(opt(z) start(y) x) x) or start(opt(z) start(opt() start(y) x) x)",
-     "left recursion behind something optional"),
+     "left recursion after an optional part"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("text", "message", "hint", "why"), AMBIGUOUS, ids=[a[-1] for a in AMBIGUOUS]
 )
-def test_error_ambiguity_is_told(text: str, message: str, hint: str, why: str) -> None:
+def test_error_ambiguous(text: str, message: str, hint: str, why: str) -> None:
     found = search(text).found
     assert found is not None
     assert found.message == message
@@ -85,8 +85,8 @@ UNAMBIGUOUS = [
     ("start ::= 'a' start 'b' | 'ab';",                       "a stack with one letter"),
     ("start ::= 'a' start 'a' | 'b' start 'b' | 'a' | 'b' | '';", "not deterministic, yet each palindrome has one middle"),
     ("start ::= #'(a|b)*a(a|b)*';",                           "a terminal has one derivation however it matches inside"),
-    ("start ::= ('a'?)* 'b';",                                "empty copies are no derivations of their own"),
-    ("start ::= 'a' start 'b' | s; s ::= 'b'*;",              "every b has its place, though no one knows it in time"),
+    ("start ::= ('a'?)* 'b';",                                "empty copies are not separate derivations"),
+    ("start ::= 'a' start 'b' | s; s ::= 'b'*;",              "each b has one position, although it is decided later"),
 ]  # fmt: skip
 
 
@@ -97,7 +97,7 @@ def test_unambiguous_grammars(text: str, why: str) -> None:
     assert looked.tried > 0
 
 
-# -- against derivations written down one by one ----------------------------------------------
+# -- compared with an enumeration of derivations ----------------------------------------------
 
 
 def slow_count(cfg: Cfg, name: str, text: bytes, most: int = 2) -> int:

@@ -1,4 +1,4 @@
-"""Places: which pieces of a grammar could read next; held against the machine and against `re`."""
+"""Places: which parts of a grammar can read next, compared with the machine and with `re`."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def pieces(source: str, places: Places, text: str | bytes) -> list[str]:
     return [source[p.span.start : p.span.end] for p in reached(places, text).places]
 
 
-#   regex                    text        could read next          because
+#   regex                    text        can read next          because
 REGEXES = [
     ("[0-9]{2}:[0-9]",       "1",        ["[0-9]"],               "the class, not its repetition"),
     ("[0-9]{2}:[0-9]",       "12",       [":"],                   "copies are counted"),
     ("(foo|four)+d",         "fo",       ["o", "u"],              "letters of words, one by one"),
     ("(foo|four)+d",         "foo",      ["f", "f", "d"],         "a loop may go round or out"),
     (r"\d+(\.\d+)?",         "1",        [r"\d", r"\."],          "escapes are shown as written"),
-    (r"(?i)ab",              "",         ["a"],                   "flags change what is read, not where"),
+    (r"(?i)ab",              "",         ["a"],                   "flags change the characters, not the span"),
     (r"a{,2}b",              "aa",       ["b"],                   "an upper bound is kept"),
     (r"(a?b?)*c",            "a",        ["a", "b", "c"],         "parts that may be empty"),
     (r"(?P<x>a)|b",          "",         ["a", "b"],              "groups are looked into"),
@@ -60,11 +60,11 @@ REGEXES = [
 
 
 @pytest.mark.parametrize(("pattern", "text", "expected", "because"), REGEXES)
-def test_pieces_of_a_regex(pattern: str, text: str, expected: list[str], because: str) -> None:
+def test_parts_of_a_regex(pattern: str, text: str, expected: list[str], because: str) -> None:
     assert pieces(pattern, of_regex(pattern), text) == expected, because
 
 
-#   text            could read next                                                 stack of the first
+#   text            can read next                                                 stack of the first
 NESTED = [
     ("",            ["t", "{", "[", "-", "[0-9]"],                                  "start value"),
     ("[tr",         ["u"],                                                          "start value list value"),
@@ -75,7 +75,7 @@ NESTED = [
 
 
 @pytest.mark.parametrize(("text", "expected", "stack"), NESTED)
-def test_pieces_of_a_grammar_and_their_calls(text: str, expected: list[str], stack: str) -> None:
+def test_parts_of_a_grammar_and_their_calls(text: str, expected: list[str], stack: str) -> None:
     places = kbnf(JSON)
     assert pieces(JSON, places, text) == expected
     first = reached(places, text).places[0]
@@ -92,7 +92,7 @@ def test_named_groups_are_the_rules_of_a_regex() -> None:
     assert [[f.rule for f in place.stacks[0]] for place in found] == [["day"], ["word", "first"]]
 
 
-#   grammar                                        text     could read next
+#   grammar                                        text     can read next
 TERMINALS = [
     ("start ::= 'a\\n\\u00e9';",                   "a",     ["\\n"]),
     ("start ::= 'a\\n\\u00e9';",                   "a\n",   ["\\u00e9"]),
@@ -113,7 +113,7 @@ def test_every_kind_of_terminal(text: str, so_far: str, expected: list[str]) -> 
     assert pieces(text, kbnf(text), so_far) == expected
 
 
-def test_after_what_is_no_beginning_there_is_nothing() -> None:
+def test_none_after_an_invalid_prefix() -> None:
     assert kbnf(JSON).after(b"[}") is None
     assert kbnf(JSON).after(b'{"\xff') is None
     assert of_regex(r"[^\s\S]").after(b"") is None
@@ -126,7 +126,7 @@ def test_half_a_character_is_not_the_character() -> None:
     assert places.after(b"\xc3\x28") is None
 
 
-def test_halves_of_a_character_may_be_of_two_terminals() -> None:
+def test_a_character_may_be_split_between_two_terminals() -> None:
     places = kbnf("start ::= except!('é') #ex'x' 'b';")
     first = reached(places, "a").places[0]
     assert any(low <= ord("é") <= high for low, high in first.reads)
@@ -146,27 +146,27 @@ HARMLESS = [
 
 
 @pytest.mark.parametrize(("reason", "text", "so_far"), HARMLESS, ids=[h[0] for h in HARMLESS])
-def test_what_explodes_elsewhere_does_not_here(reason: str, text: str, so_far: str) -> None:
+def test_grammars_that_explode_elsewhere(reason: str, text: str, so_far: str) -> None:
     found = kbnf(text).after(so_far.encode(), Limits(seconds=30.0))
     assert found is not None
     assert found.places, reason
     assert all(1 <= len(place.stacks) <= 4 for place in found.places)
 
 
-def test_error_when_the_time_is_over() -> None:
+def test_error_above_the_time_limit() -> None:
     places = kbnf("start ::= start start start | start start | 'a' #' *' | '';")
     with pytest.raises(LimitError, match=r"0\.01 seconds"):
         places.after(b"a" * 2000, Limits(seconds=0.01))
 
 
-def test_a_text_is_read_on_from_where_the_last_one_ended() -> None:
+def test_a_longer_text_continues_from_the_last_one() -> None:
     places = kbnf(JSON)
     begun = reached(places, "[" * 50)
     assert reached(places, "[" * 50 + "1,") == reached(kbnf(JSON), "[" * 50 + "1,")
     assert reached(places, "[" * 50) == begun
 
 
-# -- against the machine: what all places read together is what it says may come ------------------
+# -- compared with the machine: all places together read what the machine expects ----------------
 
 
 def agree(built: Grammar, places: Places, data: bytes) -> None:
@@ -181,7 +181,7 @@ def agree(built: Grammar, places: Places, data: bytes) -> None:
 
 
 def wander(built: Grammar, random: Random, steps: int) -> None:
-    """Read on at random, mostly what may come, now and then something else or half a character."""
+    """Read random characters: mostly expected ones, sometimes others or a part of a character."""
     places, data = Places.of(built), b""
     for _ in range(steps):
         agree(built, places, data)
@@ -211,7 +211,7 @@ def test_law_places_read_what_the_machine_expects(seed: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HARD)
-def test_law_in_grammars_that_are_hard_to_read(name: str) -> None:
+def test_law_in_hard_grammars(name: str) -> None:
     built = Grammar.from_kbnf(HARD[name])
     for seed in range(3):
         wander(built, Random(seed), 16)
@@ -236,17 +236,17 @@ def test_law_in_the_gallery(example: Example) -> None:
     ],
 )
 def test_against_the_oracle(text: str) -> None:
-    """Every text of up to five letters: whether it is read, may end, and may go on with each."""
+    """Every text of up to five letters: whether it is a prefix, may end, and which letters may follow."""
     tree = parse_kbnf(Source(text, "g"))
     places = Places.of_grammar(tree)
     waiting = [b""]
-    for data in waiting:  # grows while it is read
+    for data in waiting:  # the list grows during the loop
         oracle = GrammarOracle(tree, data)
         found = places.after(data)
         assert (found is not None) == oracle.is_prefix, data
         if found is None:
             continue
         assert found.may_end == oracle.accepts, data
-        onward = {chr(c) for low, high in found.reads for c in range(low, high + 1)}
-        assert onward == {c for c in "abc" if GrammarOracle(tree, data + c.encode()).is_prefix}
+        following = {chr(c) for low, high in found.reads for c in range(low, high + 1)}
+        assert following == {c for c in "abc" if GrammarOracle(tree, data + c.encode()).is_prefix}
         waiting += [data + letter for letter in (b"a", b"b", b"c")] if len(data) < 5 else []

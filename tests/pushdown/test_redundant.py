@@ -1,4 +1,4 @@
-"""Redundant alternatives: what is said to add nothing adds nothing, and can be cut out."""
+"""Redundant alternatives: they add no text, and removing them keeps the language."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from workbench.automata.build import regex_dfa
 from workbench.automata.operations import difference, equivalent
 from workbench.grammar.grammar import Grammar
 
-#   regex                      pieces that add nothing, and why
+#   regex                      redundant parts, and why
 REGEXES = [
     ("a|bc|a",                 ["|a"], "written twice"),
     ("(?:x|y+|x)z",            ["|x"], "also inside a group"),
-    ("true|[a-z]+",            ["true|"], "held by a class"),
-    ("[0-9]{1,3}|[0-9]{2}|x",  ["|[0-9]{2}"], "held by a count"),
-    ("ab|(ab|cd)",             ["ab|"], "held by a group"),
-    ("a|b|cd|c",               [], "nothing is held"),
-    ("[a-m]+|[g-z]+",          [], "they share texts, and each has its own"),
-    ("(a|aa|aaa)b",            [], "each has its own"),
+    ("true|[a-z]+",            ["true|"], "included in a class"),
+    ("[0-9]{1,3}|[0-9]{2}|x",  ["|[0-9]{2}"], "included in a count"),
+    ("ab|(ab|cd)",             ["ab|"], "included in a group"),
+    ("a|b|cd|c",               [], "none is included"),
+    ("[a-m]+|[g-z]+",          [], "they overlap, but neither includes the other"),
+    ("(a|aa|aaa)b",            [], "different texts"),
 ]  # fmt: skip
 
 
@@ -34,40 +34,40 @@ def test_branches_of_a_regex(pattern: str, pieces: list[str], why: str) -> None:
     assert [pattern[one.span.start : one.span.end] for one in found] == pieces, why
     for one in found:
         assert one.fix == ""
-        mended = Grammar.from_regex(pattern[: one.span.start] + pattern[one.span.end :])
+        without = Grammar.from_regex(pattern[: one.span.start] + pattern[one.span.end :])
         assert grammar.dfa is not None
-        assert mended.dfa is not None
-        assert equivalent(grammar.dfa, mended.dfa)
+        assert without.dfa is not None
+        assert equivalent(grammar.dfa, without.dfa)
 
 
 #   grammar                                                    kinds, pieces, and why
 RULES = [
     ("start ::= 'a' | 'b' | 'a';",                             [("duplicate_alternative", " | 'a'")], "written twice"),
-    ("start ::= x 'q' | y | x  'q'; x ::= 'x'; y ::= 'y';",    [("duplicate_alternative", " | x  'q'")], "calls too"),
-    ("start ::= 'ab' | #'[a-z]+';",                            [("included_alternative", "'ab' | ")], "a literal held by a regex"),
+    ("start ::= x 'q' | y | x  'q'; x ::= 'x'; y ::= 'y';",    [("duplicate_alternative", " | x  'q'")], "also with calls"),
+    ("start ::= 'ab' | #'[a-z]+';",                            [("included_alternative", "'ab' | ")], "a literal included in a regex"),
     ("start ::= #'a|b|a';",                                    [("duplicate_alternative", "|a")], "inside a terminal"),
-    ("start ::= a; a ::= 'x'; a ::= 'x';",                     [("duplicate_alternative", "'x'")], "rules of one name: nothing to cut"),
+    ("start ::= a; a ::= 'x'; a ::= 'x';",                     [("duplicate_alternative", "'x'")], "rules of one name: no text to remove"),
     ("start ::= 'x' e; e ::= ''? ;",                           [("empty_rule", "e")], "a rule without a text"),
     ("start ::= 'x' e; e ::= '' | 'y';",                       [], "one with two"),
     ("start ::= a | b; a ::= 'x'; b ::= 'x';",                 [("ambiguous", "start")], "two rules are two meanings"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "told", "why"), RULES, ids=[why for *_, why in RULES])
-def test_branches_of_rules(text: str, told: list[tuple[str, str]], why: str) -> None:
+@pytest.mark.parametrize(("text", "wanted", "why"), RULES, ids=[why for *_, why in RULES])
+def test_branches_of_rules(text: str, wanted: list[tuple[str, str]], why: str) -> None:
     found = [
         one
         for one in lint(Grammar.from_kbnf(text), seconds=0.3).advice
-        if one.kind != "ambiguous" or (told and told[0][0] == "ambiguous")
+        if one.kind != "ambiguous" or (wanted and wanted[0][0] == "ambiguous")
     ]
-    assert [(one.kind, text[one.span.start : one.span.end]) for one in found] == told, why
+    assert [(one.kind, text[one.span.start : one.span.end]) for one in found] == wanted, why
     for one in found:
         if one.fix is not None:
-            mended = Grammar.from_kbnf(text[: one.span.start] + one.fix + text[one.span.end :])
+            without = Grammar.from_kbnf(text[: one.span.start] + one.fix + text[one.span.end :])
             for length in range(3):
                 for letters in product("abqxyz", repeat=length):
                     word = "".join(letters)
-                    assert mended.accepts(word) == Grammar.from_kbnf(text).accepts(word)
+                    assert without.accepts(word) == Grammar.from_kbnf(text).accepts(word)
 
 
 patterns = st.recursive(

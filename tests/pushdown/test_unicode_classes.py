@@ -46,11 +46,11 @@ def test_the_fixes_leave_the_ascii_characters(notation: Notation, text: str, fix
 
 #   text                     why there is no note
 QUIET = [
-    (r"[0-9]",               "ASCII as it is written"),
+    (r"[0-9]",               "only ASCII"),
     (r"(?a)\d\w\s",          "the flag a means ASCII"),
     (r"\D|[^\s]|[^\w.]",     "a negated class"),
     (r"\\d|[\\w]",           "an escaped backslash, then a letter"),
-    (r"\p{Nd}",              "Unicode is asked for"),
+    (r"\p{Nd}",              "Unicode is requested explicitly"),
 ]  # fmt: skip
 
 

@@ -208,7 +208,8 @@ def _readable(byte: int) -> tuple[int, int]:
 
 
 #: All bytes, the most readable first, and the index of each byte in this order.
-_BYTES = bytes(sorted(range(CALLS), key=_readable))
+_ORDER: list[int] = sorted(range(CALLS), key=_readable)
+_BYTES = bytes(_ORDER)
 _INDICES = bytes(_BYTES.index(byte) for byte in range(CALLS))
 
 

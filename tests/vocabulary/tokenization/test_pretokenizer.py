@@ -63,11 +63,7 @@ def test_builtin() -> None:
 @pytest.mark.parametrize(
     ("pattern", "text", "pieces"),
     [
-        (
-            PATTERNS["tekken"],
-            "  1",
-            [" ", " ", "1"],
-        ),  # one space is separate, one belongs to the word
+        (PATTERNS["tekken"], "  1", [" ", " ", "1"]),  # each space is a separate piece
         (PATTERNS["tekken"], "  ", ["  "]),  # the same spaces at the end
         (PATTERNS["llama3"], "\n \n", ["\n \n"]),  # a later line feed takes all before it
         (PATTERNS["llama3"], "\n  a", ["\n", " ", " a"]),  # a letter does not

@@ -1,4 +1,4 @@
-"""A terminal that is a machine reads what the regex reads that the machine was made from."""
+"""An Automaton terminal has the language of the regex that its machine was built from."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def literal(text: str) -> Expression:
 
 START = Nonterminal("start", HERE)
 
-#   grammar over a way to write terminals                         because
+#   grammar, given a function that writes terminals                because
 GRAMMARS = [
     (lambda t: tree(start=t("-?(0|a[a0]*)")),                     "all of a grammar"),
     (lambda t: tree(start=row(t("a*"), literal("0"), t("a*"))),   "it may be empty, at the start and at the end"),
@@ -87,7 +87,7 @@ def reads(grammar: GrammarTree) -> Runner:
 
 
 @pytest.mark.parametrize(("write", "because"), GRAMMARS, ids=[row[1] for row in GRAMMARS])
-def test_a_machine_reads_what_its_regex_reads(write: Write, because: str) -> None:
+def test_a_machine_has_the_language_of_its_regex(write: Write, because: str) -> None:
     ours, plain = write(as_machine), write(as_regex)
     engines, places = (reads(ours), reads(plain)), Places.of_grammar(ours)
     terms = Terms()
@@ -117,14 +117,14 @@ def test_a_machine_without_texts_is_left_out() -> None:
         build(tree(start=nothing))
 
 
-def test_one_machine_is_written_down_once() -> None:
+def test_a_machine_is_stored_once() -> None:
     leaf = as_machine("[a-z]{3}")
     twice = context_free(tree(start=row(leaf, literal("0"), leaf)), "start", LIMITS).program
     once = context_free(tree(start=row(leaf, literal("0"))), "start", LIMITS).program
     assert len(twice.data) == len(once.data)
 
 
-def test_pictures_and_facts_name_it() -> None:
+def test_pictures_and_facts_use_its_label() -> None:
     leaf = Automaton(machine("[a-z]+"), "any word", HERE)
     grammar = tree(start=row(literal("<"), leaf))
     assert "any word" in draw_railroad(grammar).svg

@@ -1,4 +1,4 @@
-"""Conflicts of stack machines: which grammars have some, what is said, and that it is true."""
+"""Conflicts of stack machines: which grammars have them, their messages and their examples."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def found(text: str) -> tuple[Conflict, ...]:
     return conflicts(grammar.network, lambda: grammar.rules, grammar.tree)
 
 
-#   grammar                                                   why there is nothing to decide
+#   grammar                                                   why there is no conflict
 DETERMINISTIC = [
-    ("start ::= 'a' start 'b' | 'ab';",                       "after 'a' the next character tells"),
+    ("start ::= 'a' start 'b' | 'ab';",                       "after 'a' the next character decides"),
     ("start ::= ('a' start 'b')?;",                           "the same, with nothing in the middle"),
     ("start ::= item*; item ::= '(' start ')' | '[' start ']' | '{' start '}';", "brackets, Dyck 1882"),
     ("start ::= 'a' start 'a' | 'b' start 'b' | 'c';",        "the middle is marked"),
@@ -46,15 +46,15 @@ def test_deterministic_grammars_have_no_conflict(text: str, why: str) -> None:
     assert found(text) == ()
 
 
-#   grammar, what is said of it to the letter, why
-TOLD = [
+#   grammar, messages, why
+CONFLICTS = [
     ("start ::= 'a' start 'a' | 'b' start 'b' | 'a' | 'b' | '';",
      ["after 'a', 'a' can begin an inner 'start' or be read by the 'start' around it",
       "after 'aa', 'a' can belong to 'start' or to the 'start' around it"],
-     "no one sees the middle of a palindrome coming"),
+     "the middle of a palindrome is not marked"),
     ("start ::= one | two; one ::= 'a' one 'b' | 'ab'; two ::= 'a' two 'bb' | 'abb';",
      ["after 'a', 'a' can be read by 'one' or 'two'"],
-     "one b an a, or two: told apart at the end alone"),
+     "one b for each a, or two: decided at the end"),
     ("start ::= s; s ::= 'if ' s ('else ' s)? | 'x ';",
      ["after 'if if x ', 'e' can belong to 's' or to the 's' around it"],
      "the dangling else"),
@@ -64,7 +64,7 @@ TOLD = [
      "two brackets that close differently"),
     ("start ::= '.' left | right; left ::= '(' left '1' | right ']'; right ::= '(' right '2' | '3';",
      ["after '.', '(' can begin 'right' or be read by 'left' itself"],
-     "a call that begins like the rule it stands in"),
+     "a call that begins like the calling rule"),
     ("start ::= 'a' start 'b' | surplus; surplus ::= 'b'*;",
      ["after 'a', 'b' can begin an inner 'start' or be read by the 'start' around it",
       "after 'ab', 'b' can belong to 'start' or to the 'start' around it"],
@@ -74,22 +74,24 @@ TOLD = [
      "white space on both sides of a rule's end"),
     ("start ::= opt start 'x' | 'y'; opt ::= 'z'?;",
      ["after 'zy', 'x' can belong to 'start' or to the 'start' around it"],
-     "z is optional, so no one knows how many x are owed"),
+     "z is optional, so the number of x is not known"),
     ("start ::= 'é' start 'é' | 'é';",
      ["after 'éé', 'é' can belong to 'start' or to the 'start' around it"],
-     "characters of two bytes are told as characters"),
+     "characters of two bytes are shown as characters"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "messages", "why"), TOLD, ids=[why for _, _, why in TOLD])
-def test_error_conflicts_are_told(text: str, messages: list[str], why: str) -> None:
-    told = found(text)
-    assert [conflict.message for conflict in told] == messages
-    for conflict in told:
+@pytest.mark.parametrize(
+    ("text", "messages", "why"), CONFLICTS, ids=[why for _, _, why in CONFLICTS]
+)
+def test_error_conflicts(text: str, messages: list[str], why: str) -> None:
+    reported = found(text)
+    assert [conflict.message for conflict in reported] == messages
+    for conflict in reported:
         assert successors(Grammar.from_kbnf(text).network, conflict.text, conflict.bytes[0]) > 1
 
 
-def test_a_conflict_names_its_rules_at_their_places() -> None:
+def test_a_conflict_names_its_rules_and_spans() -> None:
     text = "start ::= one | two; one ::= 'a' one 'b' | 'ab'; two ::= 'a' two 'bb' | 'abb';"
     (conflict,) = found(text)
     assert conflict.rules == ("one", "two")
@@ -99,24 +101,24 @@ def test_a_conflict_names_its_rules_at_their_places() -> None:
     assert "deterministic" in conflict.hint
 
 
-def test_no_rules_to_name_is_no_reason_to_be_silent() -> None:
+def test_conflicts_without_rules() -> None:
     grammar = Grammar.from_kbnf("start ::= 'a' start 'a' | 'a';")
     (first, *_) = conflicts(grammar.network)
     assert first.message.startswith("after 'aa', 'a' can ")
     assert first.spans == ()
 
 
-def test_at_most_ten_are_told_the_nearest_first() -> None:
+def test_at_most_ten_the_nearest_first() -> None:
     names = [f"r{i}" for i in range(30)]
     rules = [f"{n} ::= 'x' {n} '{i:02}' | 'x';" for i, n in enumerate(names)]
-    places = [f"'{i:02}' ({n} | {n} '!')" for i, n in enumerate(names)]
-    told = found(f"start ::= {' | '.join(places)}; {' '.join(rules)}")
-    assert 0 < len(told) <= 10
-    assert [len(c.text) for c in told] == sorted(len(c.text) for c in told)
+    options = [f"'{i:02}' ({n} | {n} '!')" for i, n in enumerate(names)]
+    reported = found(f"start ::= {' | '.join(options)}; {' '.join(rules)}")
+    assert 0 < len(reported) <= 10
+    assert [len(c.text) for c in reported] == sorted(len(c.text) for c in reported)
 
 
-def test_no_time_no_advice() -> None:
-    grammar = Grammar.from_kbnf(TOLD[0][0])
+def test_none_without_time() -> None:
+    grammar = Grammar.from_kbnf(CONFLICTS[0][0])
     late = Limits(seconds=1e-9)
     assert conflicts(grammar.network, limits=late) == ()
     with pytest.raises(LimitError):
@@ -128,21 +130,23 @@ def test_gallery_is_linted_in_time(name: str) -> None:
     example = load_gallery()[name]
     grammar = Grammar.from_kbnf(example.text, example.start)
     began = time.thread_time()
-    told = conflicts(grammar.network, lambda: grammar.rules, grammar.tree)
+    reported = conflicts(grammar.network, lambda: grammar.rules, grammar.tree)
     assert time.thread_time() - began < 5, "a hundredth of it is needed"
-    assert bool(told) == (name in {"domino_c", "domino_xml", "expression"})
-    for conflict in told:
+    assert bool(reported) == (name in {"domino_c", "domino_xml", "expression"})
+    for conflict in reported:
         assert successors(grammar.network, conflict.text, conflict.bytes[0]) > 1
 
 
-def test_thousands_of_ways_are_told_as_soon() -> None:
+def test_thousands_of_return_chains() -> None:
     text = "start ::= (A 'c' B)*; A ::= (A 'c' B)*; B ::= 'a' start | start;"
     grammar = Grammar.from_kbnf(text)
     found(text)  # the runner's kernels are compiled once
     began = time.thread_time()
-    told = conflicts(grammar.network, lambda: grammar.rules, grammar.tree)
-    assert time.thread_time() - began < 3, "a thirtieth of it; comparing every two ways took four"
-    assert len(told) == 3
+    reported = conflicts(grammar.network, lambda: grammar.rules, grammar.tree)
+    assert time.thread_time() - began < 3, (
+        "a thirtieth of it; comparing all pairs of chains took four seconds"
+    )
+    assert len(reported) == 3
 
 
 #   bytes                 the characters that begin with them
@@ -171,7 +175,7 @@ def test_long_texts_are_cut_on_the_left() -> None:
 def settled(
     network: Network, state: int, stack: tuple[int, ...]
 ) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """A configuration and all it returns to, without those that can only return."""
+    """A configuration and those after its returns, without those that can only return."""
     while True:
         while network.stars[state] and stack[-1:] == (state,):
             stack = stack[:-1]
@@ -183,7 +187,7 @@ def settled(
 
 
 def successors(network: Network, text: bytes, byte: int) -> int:
-    """How many configurations go on with a byte after a text, each to a place of its own."""
+    """How many configurations have different successors by a byte after a text."""
     runner = Runner(network)
     try:
         here = runner.run(text)
@@ -205,7 +209,7 @@ def successors(network: Network, text: bytes, byte: int) -> int:
 @pytest.mark.slow
 @slow
 @given(trees(), texts)
-def test_without_conflicts_every_text_is_read_in_one_way(tree: GrammarTree, text: bytes) -> None:
+def test_without_conflicts_every_text_has_one_path(tree: GrammarTree, text: bytes) -> None:
     network = grammar_of(tree).network
     assume(not clashes(network))
     for end, byte in enumerate(text):
@@ -216,7 +220,7 @@ def test_without_conflicts_every_text_is_read_in_one_way(tree: GrammarTree, text
 @slow
 @given(trees())
 def test_every_conflict_has_its_example(tree: GrammarTree) -> None:
-    """The machine stands where the example says, and two configurations go on."""
+    """After the text of the example, two configurations can read the byte."""
     grammar = grammar_of(tree)
     network = grammar.network
     for clash in clashes(network)[:8]:
@@ -228,7 +232,7 @@ def test_every_conflict_has_its_example(tree: GrammarTree) -> None:
 @pytest.mark.slow
 @slow
 @given(trees())
-def test_shortest_texts_lead_where_they_say(tree: GrammarTree) -> None:
+def test_shortest_texts_lead_to_their_states(tree: GrammarTree) -> None:
     network = grammar_of(tree).network
     assume(not network.stars.any())
     shortest, runner = Shortest(network), Runner(network)

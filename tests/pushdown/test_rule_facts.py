@@ -1,4 +1,4 @@
-"""What rules derive and whom they call, found in the program of all rules."""
+"""Which texts rules have and which rules they call, computed from the program."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ TEXTS = [
     ("a ::= '';",                                HAS_TEXT | HAS_EMPTY,   "the empty one"),
     ("a ::= 'x'?;",                              BOTH,           "both"),
     ("a ::= a;",                                 0,              "never ends"),
-    ("a ::= 'x' a;",                             0,              "never ends, though it reads"),
-    ("a ::= a | 'x';",                           HAS_TEXT | HAS_NONEMPTY,  "ends besides"),
-    ("a ::= 'x'? b; b ::= b;",                   0,              "waits for what never ends"),
-    ("a ::= 'x'? b*; b ::= b;",                  BOTH,           "may leave out what never ends"),
-    ("a ::= b c; b ::= '' | c; c ::= b? d; d ::= '' | '';", HAS_TEXT | HAS_EMPTY, "nothing, by many ways"),
-    ("a ::= b; b ::= c; c ::= d; d ::= 'x';",    HAS_TEXT | HAS_NONEMPTY,  "called before they are written"),
+    ("a ::= 'x' a;",                             0,              "never ends, although it reads"),
+    ("a ::= a | 'x';",                           HAS_TEXT | HAS_NONEMPTY,  "also ends"),
+    ("a ::= 'x'? b; b ::= b;",                   0,              "needs a part that never ends"),
+    ("a ::= 'x'? b*; b ::= b;",                  BOTH,           "the part that never ends is optional"),
+    ("a ::= b c; b ::= '' | c; c ::= b? d; d ::= '' | '';", HAS_TEXT | HAS_EMPTY, "the empty text, by many derivations"),
+    ("a ::= b; b ::= c; c ::= d; d ::= 'x';",    HAS_TEXT | HAS_NONEMPTY,  "called before they are defined"),
     ("a ::= #'[^\\\\s\\\\S]y' | '';",            HAS_TEXT | HAS_EMPTY,   "a regex without texts"),
-    ("a ::= #ex'x';",                            HAS_TEXT | HAS_NONEMPTY,  "a machine of its own"),
+    ("a ::= #ex'x';",                            HAS_TEXT | HAS_NONEMPTY,  "a terminal with an automaton"),
 ]  # fmt: skip
 
 
@@ -43,12 +43,14 @@ def test_texts(text: str, texts: int, because: str) -> None:
 def test_calls() -> None:
     found = rules("a ::= 'x' b | (c b) | c? d* e | b; b ::= 'y'; c ::= ''; d ::= d; e ::= 'z' b?;")
 
-    def told(called: list[int]) -> str:
+    def names_of(called: list[int]) -> str:
         return "".join(found.names[rule] for rule in called)
 
-    assert told(found.calls[0]) == "bcbceb", "d never ends and is left out"
-    assert told(found.first_calls[0]) == "cbceb", "not b after 'x', but b after c, which is nothing"
-    assert told(found.inner_calls[0]) == "cc"
+    assert names_of(found.calls[0]) == "bcbceb", "d never ends and is left out"
+    assert names_of(found.first_calls[0]) == "cbceb", (
+        "not b after 'x', but b after c, which is empty"
+    )
+    assert names_of(found.inner_calls[0]) == "cc"
     e = found.names.index("e")
-    assert (told(found.calls[e]), found.first_calls[e], found.inner_calls[e]) == ("b", [], [])
+    assert (names_of(found.calls[e]), found.first_calls[e], found.inner_calls[e]) == ("b", [], [])
     assert [found.names[rule] for rule in found.reached_from(0)] == ["a", "b", "c", "e"]
