@@ -81,34 +81,3 @@ def trimmed(
 def nothing(symbols: int) -> Dfa:
     """The machine of the empty language."""
     return Dfa(np.zeros(symbols, np.uint16), np.full((1, 1), DEAD, np.int32), np.zeros(1, np.bool_))
-
-
-def _reached(table: npt.NDArray[np.int32], initial: State) -> npt.NDArray[np.bool_]:
-    """The states to which some text leads."""
-    reached = np.zeros(len(table), np.bool_)
-    reached[initial] = True
-    rows = table.tolist()
-    waiting = [initial]
-    while waiting:
-        for target in set(rows[waiting.pop()]):
-            if target != DEAD and not reached[target]:
-                reached[target] = True
-                waiting.append(target)
-    return reached
-
-
-def _reaching(table: npt.NDArray[np.int32], finals: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """The states from which some text leads to a final one."""
-    before: list[list[State]] = [[] for _ in range(len(table))]
-    for state, row in enumerate(table.tolist()):
-        for target in set(row):
-            if target != DEAD:
-                before[target].append(state)
-    reaching = finals.copy()
-    waiting = np.flatnonzero(finals).tolist()
-    while waiting:
-        for state in before[waiting.pop()]:
-            if not reaching[state]:
-                reaching[state] = True
-                waiting.append(state)
-    return reaching
