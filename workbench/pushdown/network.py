@@ -4,11 +4,11 @@ A call pushes the state to return to, the end of a rule pops it (Koo et al. 2024
 Riley 2012, §4.5). All rules share one table and one numbering of states. The symbol of a call is
 256 + the number of the called rule. The network of ``S ::= 'a' S 'b' | 'c'``::
 
-    state   a  b  c  call S    final        0 ─a→ 1 ─S→ 2 ─b→ 3
-      0     1     3                         0 ─────c──────→ 3
-      1              2                      reading "a" and then calling S pushes state 2
-      2        3
-      3                          yes
+    state   a  b  c  call S    final        0 ─a→ 1 ─S→ 3 ─b→ 2
+      0     1     2                         0 ─────c──────→ 2
+      1              3                      the call of S in state 1 pushes state 3
+      2                          yes
+      3        2
 
 ``bisimilar`` tests whether two networks are equal up to the numbering of rules and states; then
 their languages are equal. (Equality of context-free languages is undecidable in general. Rules are
