@@ -12,7 +12,7 @@ from hypothesis import assume, given
 
 from tests.laws.test_mask_laws import slow, trees
 from workbench.analysis.random_texts import near_misses, samples
-from workbench.automata.draw_texts import Paths, character
+from workbench.automata.draw_texts import PathCounts, character
 from workbench.base.errors import WorkbenchError
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.grammar import Grammar
@@ -116,7 +116,7 @@ def test_paths_are_counted_as_texts_of_single_letters_are(pattern: str) -> None:
     grammar = Grammar.from_regex(pattern)
     dfa = grammar.dfa
     assert dfa is not None
-    paths = Paths(dfa, 5)
+    paths = PathCounts(dfa, 5)
     apart = len(set(dfa.classes[97:100].tolist())) == 3
     assert apart, "each letter leads to another state, else a path would represent several texts"
     for length in range(6):
@@ -131,7 +131,7 @@ def test_paths_of_one_length_are_equally_likely() -> None:
     dfa = Grammar.from_regex("x1|[a-w]2|z3").dfa
     assert dfa is not None
     random = Random(11)
-    paths = Paths(dfa, 4)
+    paths = PathCounts(dfa, 4)
     assert paths.count(2) == 3
     drawn = Counter(paths.draw(random)[-1] for _ in range(3000))
     assert set(drawn) == {"1", "2", "3"}

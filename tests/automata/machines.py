@@ -1,4 +1,4 @@
-"""Short ways to machines for the tests of this room."""
+"""Helpers that build automata from patterns, for the tests of this package."""
 
 from __future__ import annotations
 

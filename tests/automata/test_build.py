@@ -1,4 +1,4 @@
-"""From text to machine: the regexes of the sources, the stops of KBNF, and how long it takes."""
+"""From regex to DFA: patterns of Koo et al., the stop modes of KBNF, and time limits."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_pattern_dfa(stop: Stop, yes: list[str], no: list[str]) -> None:
     assert [text for text in no if dfa.accepts(text.encode())] == []
 
 
-#   pattern                     seconds     (of work, several times what is needed)
+#   pattern                     seconds     (of thread time, several times what is needed)
 QUICK = [
     (ISO,                       0.05),
     (IPV4,                      0.05),
@@ -66,8 +66,8 @@ QUICK = [
 
 
 @pytest.mark.parametrize(("pattern", "seconds"), QUICK)
-def test_quick_enough_to_follow_the_keys(pattern: str, seconds: float) -> None:
-    machine(pattern)  # Unicode's tables are read once a process
+def test_quick_enough_for_every_keystroke(pattern: str, seconds: float) -> None:
+    machine(pattern)  # Unicode's tables are read once in a process
     best = min(_seconds(pattern) for _ in range(3))
     assert best < seconds
 

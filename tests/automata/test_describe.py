@@ -23,19 +23,19 @@ LABELS = [
     (r"(?s:.)",         "any character",        "everything"),
     (r"\n",             r"\n",                  "a control with a name"),
     (r"\x01",           "U+0001",               "a control without"),
-    (" ",               "space",                "what cannot be seen is spelled"),
-    ("\u00a0",          "U+00A0",               "a space nobody sees"),
+    (" ",               "space",                "invisible characters are named"),
+    ("\u00a0",          "U+00A0",               "an invisible space"),
     ("\u0301",          "U+0301",               "a mark that needs a letter"),
     ("é",               "é",                    "a letter"),
     ("[а-яё]",          "[а-яё]",               "other letters"),
     (r"[\x00-\x1f]",    r"[\0-\x1f]",           "controls in a set"),
-    (r"[\]\-]",         r"[\-\]]",              "special signs are escaped inside brackets"),
+    (r"[\]\-]",         r"[\-\]]",              "special characters are escaped inside brackets"),
     (r"[a\u00a0]",      r"[a\xa0]",             "unseen members are escaped"),
     (r"\w",             r"\w",                  "a set with a name"),
     (r"\S",             r"\S",                  "a set with a name, negated"),
     (r"\d",             r"\d",                  "the digits of Unicode"),
-    ("[acegikmoqsuwyACEGIKMOQSUWY]", "[acegikmoqsuwyACEGIKMOQSUWY]", "as long as it may be"),
-    ("[acegikmoqsuwy13579ACEGIKMOQSUWY]", "[acegikmoqsuwyACEGIKMOQSUWY1357…]", "what is longer is cut"),
+    ("[acegikmoqsuwyACEGIKMOQSUWY]", "[acegikmoqsuwyACEGIKMOQSUWY]", "exactly the maximum length"),
+    ("[acegikmoqsuwy13579ACEGIKMOQSUWY]", "[acegikmoqsuwyACEGIKMOQSUWY1357…]", "longer labels are cut"),
 ]  # fmt: skip
 
 
@@ -54,8 +54,8 @@ def test_describe_nothing() -> None:
     assert describe(()) == "nothing"
 
 
-#   sets                                    end     said
-SAID = [
+#   sets                                    end     words
+EXPECTED = [
     ([((34, 34),), ((125, 125), (48, 57))], False,  "'\"', '}' or a digit"),
     ([((97, 122),)],                        False,  "a small letter"),
     ([((97, 121),)],                        False,  "one of [a-y]"),
@@ -73,13 +73,13 @@ SAID = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("sets", "end", "said"), SAID)
-def test_expected(sets: list[Ranges], end: bool, said: str) -> None:
-    assert expected(sets, end=end) == said
+@pytest.mark.parametrize(("sets", "end", "words"), EXPECTED)
+def test_expected(sets: list[Ranges], end: bool, words: str) -> None:
+    assert expected(sets, end=end) == words
 
 
-#   set                                     end     said
-BRIEFLY = [
+#   set                                     end     words
+BRIEF = [
     (((44, 44), (93, 93)),                  False,  "`,` or `]`"),
     (((44, 44), (48, 57), (93, 93)),        False,  "`,` `]` or a digit"),
     (((39, 39),),                           False,  "`'`"),
@@ -90,6 +90,6 @@ BRIEFLY = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("ranges", "end", "said"), BRIEFLY)
-def test_in_brief(ranges: Ranges, end: bool, said: str) -> None:
-    assert in_brief(ranges, end=end) == said
+@pytest.mark.parametrize(("ranges", "end", "words"), BRIEF)
+def test_in_brief(ranges: Ranges, end: bool, words: str) -> None:
+    assert in_brief(ranges, end=end) == words

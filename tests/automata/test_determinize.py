@@ -1,4 +1,4 @@
-"""determinize(): subsets, symbol classes, larger alphabets, and where it stops."""
+"""determinize(): subsets, symbol classes, larger alphabets, and limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dfa: steps, runs, and what it promises about itself."""
+"""Dfa: steps and runs."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ RUNS = [
 def test_run(text: str, end: str, accepted: bool, because: str) -> None:
     dfa = machine("(foo)+d")
     state = dfa.run(text.encode())
-    told = "dead" if state == DEAD else "final" if dfa.finals[state] else "alive"
-    assert told == end, because
+    kind = "dead" if state == DEAD else "final" if dfa.finals[state] else "alive"
+    assert kind == end, because
     assert dfa.accepts(text.encode()) is accepted
 
 
-def test_a_run_goes_on_from_any_state() -> None:
+def test_a_run_continues_from_any_state() -> None:
     dfa = machine("(foo)+d")
     assert dfa.run(b"ood", dfa.run(b"foof")) == dfa.run(b"foofood")
     assert dfa.step(dfa.initial, ord("o")) == DEAD

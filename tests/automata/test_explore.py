@@ -1,4 +1,4 @@
-"""explore() and trimmed(): the worklist behind the operations."""
+"""explore() and trimmed(): the worklist that the operations use."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from workbench.base.limits import Limits
 ONE_CLASS = np.zeros(256, np.uint16)
 
 
-def test_places_are_numbered_as_they_are_met() -> None:
+def test_nodes_are_numbered_breadth_first() -> None:
     dfa = explore(7, lambda n: [n - 1 if n > 5 else None], lambda n: n == 5, ONE_CLASS)
     assert rows(dfa) == [[1], [2], [-1]]
     assert dfa.finals.tolist() == [False, False, True]
 
 
-def test_places_that_reach_no_end_are_left_out() -> None:
+def test_nodes_that_reach_no_final_one_are_left_out() -> None:
     dfa = explore(
         1, lambda n: [n * 2 % 10, 3], lambda n: n == 4, np.arange(256).astype(np.uint16) % 2
     )
@@ -33,24 +33,24 @@ def test_places_that_reach_no_end_are_left_out() -> None:
     assert rows(only_end) == [[-1, 1], [-1, -1]]
 
 
-def test_no_end_at_all_is_the_empty_language() -> None:
+def test_without_final_nodes_the_language_is_empty() -> None:
     assert explore(0, lambda n: [n], lambda n: False, ONE_CLASS).is_empty
     assert nothing(256).is_empty
 
 
-def test_error_past_the_states() -> None:
+def test_error_above_the_states_limit() -> None:
     with pytest.raises(LimitError, match="needs more than 100 states"):
         explore(0, lambda n: [n + 1], lambda n: True, ONE_CLASS, Limits(states=100))
 
 
-def test_error_past_the_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_above_the_seconds_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = count()
     monkeypatch.setattr(limits, "time", SimpleNamespace(perf_counter=lambda: 0.01 * next(ticks)))
     with pytest.raises(LimitError, match=r"needs more than 0\.1 seconds"):
         explore(0, lambda n: [n + 1], lambda n: True, ONE_CLASS, Limits(seconds=0.1))
 
 
-def test_trimmed_keeps_the_initial_state_where_it_is_alone() -> None:
+def test_trimmed_keeps_a_single_initial_state() -> None:
     dfa = trimmed(ONE_CLASS, np.array([[1], [1]], np.int32), np.array([True, False]), 0)
     assert rows(dfa) == [[-1]]
     assert dfa.accepts(b"")

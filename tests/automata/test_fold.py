@@ -1,4 +1,4 @@
-"""fold(): characters back from bytes, and the bytes that belong to none kept apart."""
+"""fold(): characters from bytes, with separate edges for bytes that belong to no character."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SINGLE = [
     (".",                       ((0, 9), (11, 0xD7FF), (0xE000, 0x10FFFF)), "all but one"),
     (r"\w",                     python_class("w"),                      "a large set"),
     (r"\p{Greek}",              property_set("Greek") or (),            "a script"),
-    ("[\ud7ff\ue000]",          ((0xD7FF, 0xD7FF), (0xE000, 0xE000)),   "both sides of the hole"),
+    ("[\ud7ff\ue000]",          ((0xD7FF, 0xD7FF), (0xE000, 0xE000)),   "both sides of the surrogates"),
     ("[\x7f\x80\u07ff\u0800\uffff\U00010000\U0010ffff]",
      normalized((c, c) for c in (0x7F, 0x80, 0x7FF, 0x800, 0xFFFF, 0x10000, 0x10FFFF)),
      "both sides of each length"),
@@ -57,7 +57,7 @@ def test_character_edges_are_sorted_and_merged_by_target() -> None:
 
 
 def test_character_edges_of_any_machine() -> None:
-    # a machine that counts bytes, three at a time, and knows no Dfa
+    # a machine that counts bytes modulo three and is not a Dfa
     def step(place: str, byte: int) -> str:
         return "gone" if byte == 0x61 else "abc"["abc".index(place) - 2]
 
@@ -112,7 +112,7 @@ def test_fold_keeps_the_language(dfa: Dfa) -> None:
 
 
 def _accepts(fsa: CharacterFsa, text: bytes) -> bool:
-    """Read greedily: a whole character where there is one, else one stray byte."""
+    """Read greedily: a whole character if there is one, else a single byte."""
     state, at = fsa.initial, 0
     while at < len(text):
         size = next((n for n in range(1, 5) if _decodes(text[at : at + n])), 0)

@@ -1,4 +1,4 @@
-"""minimize(): sizes known from theory, one table a language, and the worst cases of the rounds."""
+"""minimize(): sizes known from theory, one table for each language, and worst cases."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench.base.dfa import Dfa
 
 #   pattern                 states  because
 SIZES = [
-    ("",                    1,      "nothing read, nothing more"),
+    ("",                    1,      "the empty text alone"),
     (r"[^\s\S]",            1,      "the empty language is one state"),
     ("a*",                  1,      "one loop"),
     ("(foo)+d",             5,      "Koo et al. 2024, figure 2"),
@@ -21,10 +21,10 @@ SIZES = [
     ("(a|b)*a(a|b){3}",     16,     "2^4: the last four letters have to be remembered"),
     ("(a|b)*a(a|b){9}",     1024,   "2^10"),
     ("[a-z]{0,20}x",        42,     "the last letter may have been the x, or not"),
-    ("a{0,300}b*",          301,    "states a single long text tells apart"),
+    ("a{0,300}b*",          301,    "states that only a long text tells apart"),
     ("(?:a{3})*|(?:a{2})*", 6,      "counting modulo 6"),
     ("abc|abd|xbc|xbd",     4,      "equal tails are shared"),
-    ("(?:.|\n)",            9,      "any character: its end, eight places in its bytes but one"),
+    ("(?:.|\n)",            9,      "any character: initial, final, and seven states inside"),
 ]  # fmt: skip
 
 
@@ -33,7 +33,7 @@ def test_sizes(pattern: str, states: int, because: str) -> None:
     assert len(machine(pattern)) == states, because
 
 
-#   equal languages, written otherwise
+#   equal languages, written differently
 SAME = [
     ("(a|b)*", "(a*b*)*"),
     ("a(ba)*", "(ab)*a"),
@@ -67,14 +67,14 @@ def test_minimize_is_idempotent() -> None:
     assert once.classes.tolist() == again.classes.tolist()
 
 
-def test_a_machine_with_states_out_of_reach_and_without_end() -> None:
-    # 0 -a-> 1 (final) -a-> 3 (no way out); 2 is never reached
+def test_a_machine_that_is_not_trimmed() -> None:
+    # 0 -a-> 1 (final) -a-> 3 (no final state follows); 2 is never reached
     dfa = Dfa(
         np.zeros(256, np.uint16),
         np.array([[1], [3], [1], [3]], np.int32),
         np.array([False, True, False, False]),
     )
-    assert len(minimize(dfa)) == 3  # minimize() does not trim; the doors that need it do
+    assert len(minimize(dfa)) == 3  # minimize() does not trim; its callers do
 
 
 def test_normalized_merges_equal_columns() -> None:
@@ -84,8 +84,8 @@ def test_normalized_merges_equal_columns() -> None:
     assert dfa.classes.tolist() == [0] * 128 + [1] * 128
 
 
-def test_no_state_is_merged_that_differs_far_away() -> None:
-    # both branches end alike but for a text of 200 letters
+def test_states_that_differ_after_a_long_text_are_not_merged() -> None:
+    # the branches differ only after 200 letters
     dfa = minimize(determinize(thompson(tree("a(x{200}y)?z*|b(x{200}w)?z*"))))
     assert dfa.accepts(b"a" + b"x" * 200 + b"y")
     assert not dfa.accepts(b"b" + b"x" * 200 + b"y")

@@ -1,4 +1,4 @@
-"""NfaBuilder: states and edges added one by one, machines embedded whole."""
+"""NfaBuilder: states, edges and embedded machines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbench.automata.nfa import NfaBuilder, class_runs
 from workbench.automata.operations import equivalent
 
 
-def test_build_freezes_what_was_added() -> None:
+def test_build() -> None:
     builder = NfaBuilder()
     start, end = builder.new_state(), builder.new_state()
     builder.edge(start, 97, 99, end)

@@ -1,4 +1,4 @@
-"""Operations on languages, each against its own definition on every short text."""
+"""Operations on languages, each compared with its definition on every short text."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_without_match_of_a_regex_that_matches_nothing_read_is_empty() -> None:
     assert without_match(tree("a*")).is_empty
 
 
-def test_without_match_lets_through_what_is_no_utf8() -> None:
+def test_without_match_accepts_invalid_utf8() -> None:
     dfa = without_match(tree("a"))
     assert dfa.accepts(b"\xff\xc3")
     assert not dfa.accepts(b"\xffa")
@@ -147,7 +147,7 @@ def test_excluding_the_empty_string_leaves_nothing() -> None:
     assert excluding([b"", b"a"]).is_empty
 
 
-def test_error_where_a_limit_asks_for_too_many_states() -> None:
+def test_error_if_a_limit_needs_too_many_states() -> None:
     with pytest.raises(LimitError, match="needs more than 1,000 states"):
         excluding([b"\n\n"], 5_000, Limits(states=1_000))
 

@@ -1,4 +1,4 @@
-"""thompson() and what it may cost: machines of small regexes, sizes of large ones."""
+"""thompson(): the automata of small regexes, and the limits for large ones."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ def test_one_character() -> None:
     assert nfa.finals == frozenset({1})
 
 
-def test_a_character_outside_ascii_shares_its_states_with_nothing() -> None:
+def test_characters_outside_ascii_share_no_states() -> None:
     nfa = thompson(tree("é|è"))
-    assert len(nfa) == 4  # start, end, and C3 for each
+    assert len(nfa) == 4  # initial, final, and one after the byte C3 of each
 
 
-def test_words_share_their_beginnings() -> None:
+def test_words_share_their_prefixes() -> None:
     assert len(thompson(tree("word1|word2|word3"))) == 2 + len("word")
 
 
 #   pattern       as                  because
 SIMPLER = [
-    ("(a?){3}",   ("a", 0, 3),        "each copy may be nothing"),
-    ("(a?){2,}",  ("a", 0, None),     "the same without an end"),
-    ("(a*){2,5}", ("a", 0, None),     "one copy already has no end"),
+    ("(a?){3}",   ("a", 0, 3),        "each copy may be empty"),
+    ("(a?){2,}",  ("a", 0, None),     "the same without an upper bound"),
+    ("(a*){2,5}", ("a", 0, None),     "one copy is already unbounded"),
     ("(a*){0}",   ("a", 0, 0),        "no copy at all"),
     ("((a*)?)+",  ("a", 0, None),     "through two layers"),
     ("(a+){3}",   ("a+", 3, 3),       "three times one or more is at least three"),
-    ("(a{2}){3}", ("a{2}", 3, 3),     "kept as it is"),
+    ("(a{2}){3}", ("a{2}", 3, 3),     "not changed"),
 ]  # fmt: skip
 
 
@@ -52,12 +52,12 @@ def test_simple_repeat(pattern: str, simpler: tuple[str, int, int | None], becau
 #   pattern                     budget      because
 TOO_LARGE = [
     (r"(\w{1,500}){1,500}",     "unrolled", "a quarter of a million copies of a large set"),
-    ("a{9999999}",              "unrolled", "more copies than any machine holds"),
+    ("a{9999999}",              "unrolled", "more copies than the limit"),
     ("(((a{99}){99}){99}){99}", "unrolled", "copies of copies"),
-    ("(){9999999}",             "unrolled", "copies of nothing still are copies"),
+    ("(){9999999}",             "unrolled", "empty copies count"),
     ("a" * 60_000,              "states",   "the shortest text passes 60,001 states"),
     ("(b|c){45000}d*", "states", "the shortest text passes 45,001 states"),
-    ("a{0,60000}",              "states",   "finitely many texts: the longest passes each once"),
+    ("a{0,60000}",              "states",   "a finite language: the longest text passes 60,001 states"),
 ]  # fmt: skip
 
 
@@ -83,9 +83,9 @@ def test_error_message_of_the_budget() -> None:
 
 
 @pytest.mark.parametrize("pattern", [r"[^\s\S]a{100}", r"([^\s\S]|a){100}", r"(?:[^\s\S]b)*"])
-def test_sets_without_members_are_measured_too(pattern: str) -> None:
+def test_empty_sets_are_measured(pattern: str) -> None:
     thompson(tree(pattern), Limits(states=101))
 
 
-def test_copies_that_may_be_nothing_cost_no_more_than_others() -> None:
+def test_optional_copies_cost_no_more_than_others() -> None:
     assert len(machine("(?:a?){0,500}")) == 501

@@ -25,10 +25,10 @@ def network(kbnf: str) -> Network:
 
 FIRST = "start ::= '[' (item (',' item)*)? ']'; item ::= start | '{' item '}' | 'x';"
 
-#   second grammar                                                                       alike, why
+#   second grammar                                                                       bisimilar, why
 CASES = [
     ("start ::= '[' (y (',' y)*)? ']'; y ::= 'x' | '{' y '}' | start;", True, "other names, another order"),
-    ("start ::= '[' list? ']'; list ::= y | list ',' y; y ::= 'x' | '{' y '}' | start;", False, "the same in other rules: not seen"),
+    ("start ::= '[' list? ']'; list ::= y | list ',' y; y ::= 'x' | '{' y '}' | start;", False, "the same language by other rules: not recognised"),
     ("start ::= '[' ']' | '[' item more ']'; more ::= ',' item more | ''; item ::= start | '{' item '}' | #'x';", True, "a star as a rule"),
     ("start ::= '[' (item (',' item)*)? ']'; item ::= start | '{' item '}' | 'y';",      False, "another letter"),
     ("start ::= '[' (item (',' item)*)? ']'; item ::= start | '{' start '}' | 'x';",     False, "another call"),
@@ -45,7 +45,7 @@ def test_bisimilar(second: str, wanted: bool, because: str) -> None:
 @pytest.mark.slow
 @slow
 @given(trees(), trees())
-def test_alike_are_equal(one: GrammarTree, other: GrammarTree) -> None:
+def test_bisimilar_networks_are_equivalent(one: GrammarTree, other: GrammarTree) -> None:
     try:
         first, second = build(one), build(other)
     except BuildError:

@@ -1,4 +1,4 @@
-"""Grammar text → machine: what needs a stack and what does not, and what is refused."""
+"""From grammar to machine: which grammars need a stack, left recursion, and errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def machine(text: str, limits: Limits | None = None) -> Dfa | Network:
 REGULAR = [
     ("start ::= 'a' 'b' | 'a' 'c';",                            3,      "choices are merged"),
     ("start ::= 'a' start | 'b';",                              2,      "a loop"),
-    ("start ::= x 'c'; x ::= 'a' y | ''; y ::= 'b' x;",         3,      "a circle of tail calls"),
+    ("start ::= x 'c'; x ::= 'a' y | ''; y ::= 'b' x;",         3,      "a cycle of tail calls"),
     ("start ::= ws 'x' ws; ws ::= (' ' ws)?;",                  2,      "one rule called twice"),
     ("start ::= a a; a ::= b b; b ::= 'x';",               5,      "rules that do not recurse"),
     ("start ::= 'a' | bad; bad ::= 'b' bad;",                   2,      "an alternative that never ends is left out"),
@@ -33,7 +33,7 @@ REGULAR = [
 
 
 @pytest.mark.parametrize(("text", "states", "because"), REGULAR, ids=[r[0] for r in REGULAR])
-def test_regular_in_disguise_is_a_dfa(text: str, states: int, because: str) -> None:
+def test_regular_grammars_become_a_dfa(text: str, states: int, because: str) -> None:
     built = machine(text)
     assert isinstance(built, Dfa), because
     assert len(built) == states
@@ -111,17 +111,17 @@ REFUSED = [
         " repetitions\n"
         "1 | start ::= except!(x) 'b'; x ::= #'b';\n"
         "                      ^\n"
-        "hint: name a rule that is nothing but strings and '|'",
+        "hint: name a rule that contains only strings and '|'",
     ),
 ]
 
 
-@pytest.mark.parametrize(("text", "kind", "told"), REFUSED, ids=[r[0] for r in REFUSED])
-def test_error_when_it_cannot_be_built(text: str, kind: str, told: str) -> None:
+@pytest.mark.parametrize(("text", "kind", "message"), REFUSED, ids=[r[0] for r in REFUSED])
+def test_error_when_it_cannot_be_built(text: str, kind: str, message: str) -> None:
     with pytest.raises(BuildError) as caught:
         machine(text)
     assert caught.value.kind == kind
-    assert str(caught.value) == told
+    assert str(caught.value) == message
 
 
 #   grammar                                                     accepts             rejects        states, 0 with a stack
@@ -147,26 +147,26 @@ def test_left_recursion_of_every_kind(text: str, accepts: str, rejects: str, sta
     grammar = Grammar(tree.source, Notation.KBNF, build(tree), tree=tree)
     for accepted in accepts.split():
         assert grammar.accepts(accepted), accepted
-        assert GrammarOracle(tree, accepted.encode()).accepts, "the row itself"
+        assert GrammarOracle(tree, accepted.encode()).accepts, "a mistake in the table"
     for rejected in rejects.split():
         assert not grammar.accepts(rejected), rejected
     if states:
-        assert isinstance(grammar.machine, Dfa), "regular in disguise"
+        assert isinstance(grammar.machine, Dfa), "a regular language"
         assert len(grammar.machine) == states
 
 
-def test_ambiguity_does_not_pile_up() -> None:
-    """However a sum can be bracketed, its configurations stay the same few."""
+def test_ambiguity_does_not_add_configurations() -> None:
+    """All derivations of a sum share the same few configurations."""
     built = machine("start ::= e; e ::= e '+' e | e '*' e | '(' e ')' | 'n';")
     assert isinstance(built, Network)
     runner = Runner(built)
     situation = runner.run(b"(n" + b"+n*n" * 200)
-    # inside the sum, or after it and waiting for the bracket
+    # inside the sum, or after it and before the bracket
     assert len(runner.configurations(situation)) == 2
     assert len(runner) < 30
 
 
-def test_rules_whose_copies_would_explode_stay_calls() -> None:
+def test_rules_with_many_copies_are_not_inlined() -> None:
     doublings = 14
     rules = " ".join(f"x{i} ::= x{i + 1} x{i + 1};" for i in range(doublings))
     text = f"start ::= x0; {rules} x{doublings} ::= 'a'|'b';"
@@ -182,14 +182,14 @@ def test_error_when_excepted_strings_explode() -> None:
         machine(f"start ::= except!(m) 'x'; m ::= {'b ' * 60}; b ::= 'a' | 'b';")
 
 
-def test_stages_share_the_seconds_of_one_compilation() -> None:
+def test_stages_share_one_time_limit() -> None:
     limits = Limits(seconds=0.5)
     work = limits.begun()
     assert work.clock().started == work.clock().started
     assert limits.clock().started < limits.clock().started
 
 
-def test_error_past_the_stack_depth() -> None:
+def test_error_above_the_stack_depth() -> None:
     built = machine("start ::= '(' start ')' | 'x';")
     assert isinstance(built, Network)
     with pytest.raises(LimitError, match="stack depth"):

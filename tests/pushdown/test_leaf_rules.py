@@ -1,4 +1,4 @@
-"""Leaf rules: every machine a tree holds becomes a rule; pictures show it as one edge."""
+"""with_leaf_rules(): every automaton in a tree becomes a rule, which pictures show as one edge."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _TREE = _tree(
 )  # fmt: skip
 
 
-def test_a_machine_is_a_rule_once_under_a_label_of_its_own() -> None:
+def test_a_machine_with_one_label_has_one_rule() -> None:
     tree = with_leaf_rules(_TREE)
     assert [rule.name for rule in tree.rules] == ["start", "own", "digits", "word", "digits 2"]
     assert leaf_labels(tree) == {
@@ -61,7 +61,7 @@ def test_a_machine_is_a_rule_once_under_a_label_of_its_own() -> None:
     }  # fmt: skip
 
 
-def test_the_language_stays() -> None:
+def test_the_language_is_the_same() -> None:
     before, after = build(_TREE), build(with_leaf_rules(_TREE))
     assert isinstance(before, Dfa)
     assert isinstance(after, Dfa)
@@ -69,7 +69,7 @@ def test_the_language_stays() -> None:
         assert before.accepts(text) == after.accepts(text), text
 
 
-def test_a_schema_is_drawn_with_one_edge_a_leaf() -> None:
+def test_a_schema_is_drawn_with_one_edge_for_each_leaf() -> None:
     grammar = Grammar.from_json_schema({"type": "array", "items": {"type": "string"}})
     network, leaves = grammar.rules, grammar.leaf_rules
     assert leaves["string"] == "string"

@@ -32,7 +32,7 @@ def test_figure_6() -> None:
 
 
 def accepts(text: str, grammar: str) -> bool:
-    """Run the written-out PDA by the definition of Koo et al. 2024, §3.1."""
+    """Run the PDA by the definition of Koo et al. 2024, §3.1."""
     machine = pda(network(grammar))
     here: set[tuple[int, tuple[int, ...]]] = {(machine.initial, (BOTTOM,))}
     for character in [*text.encode(), None]:
@@ -56,7 +56,7 @@ def accepts(text: str, grammar: str) -> bool:
     raise AssertionError
 
 
-def test_the_written_out_machine_runs() -> None:
+def test_the_pda_runs() -> None:
     grammar = "S ::= 'a' S 'b' | '[' S ',' S ']' | 'x';"
     assert accepts("a[x,axb]b", grammar)
     assert accepts("x", grammar)

@@ -14,7 +14,7 @@ from workbench.analysis.random_texts import samples
 from workbench.base.limits import LIMITS
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
-from workbench.pushdown.build import build_apart
+from workbench.pushdown.build import build_separately
 from workbench.schema.json_schema import SchemaGrammar, schema_grammar
 from workbench.schema.schema_options import SchemaOptions
 from workbench.schema.schema_reader import schema_source
@@ -120,7 +120,7 @@ def _written(schema: Any, options: SchemaOptions) -> tuple[SchemaGrammar, Gramma
     """The result for a schema, and the grammar of the public API."""
     source = schema_source(json.dumps(schema))
     made = schema_grammar(source, options)
-    machine = build_apart(made.tree)
+    machine = build_separately(made.tree)
     return made, Grammar(source, Notation.JSON_SCHEMA, machine, tree=made.tree, limits=LIMITS)
 
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from workbench.base.errors import WorkbenchError
-from workbench.pushdown.build import build_apart
+from workbench.pushdown.build import build_separately
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
 from workbench.schema.json_schema import schema_tree
@@ -39,7 +39,7 @@ TEXTS = [
 
 
 def _accepts(text: str, options: SchemaOptions) -> bool:
-    machine = build_apart(schema_tree(schema_source(json.dumps(SCHEMA)), options))
+    machine = build_separately(schema_tree(schema_source(json.dumps(SCHEMA)), options))
     if not isinstance(machine, Network):
         return machine.accepts(text.encode())
     runner = Runner(machine)

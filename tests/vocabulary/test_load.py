@@ -1,4 +1,4 @@
-"""load_vocabulary(): names, directories and hub ids; what is said where one cannot be had."""
+"""load_vocabulary(): names, directories and hub ids; messages for unknown ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.vocabulary import tokenizers_made as made
+from tests.vocabulary import small_tokenizers as made
 from workbench.base.errors import VocabularyError
 from workbench.vocabulary import load as hub
 from workbench.vocabulary.load import load_tokenizer, load_vocabulary
@@ -34,7 +34,7 @@ ENDS = [
     ({MODEL: {"eos_token_id": 99_999}},                      None,     "beyond the tokens"),
     ({MODEL: {"eos_token_id": None}},                        None,     "named as none"),
     ({MODEL: ["no object"]},                                 None,     "not an object"),
-    ({},                                                     None,     "nothing says so"),
+    ({},                                                     None,     "not given"),
 ]  # fmt: skip
 
 
@@ -46,7 +46,7 @@ def test_end_token(files: dict[str, object], end: str | None, because: str, tmp_
     assert load_vocabulary(str(path)).end == expected, because
 
 
-def test_loaded_once_a_process(tmp_path: Path) -> None:
+def test_loaded_once_in_a_process(tmp_path: Path) -> None:
     path = str(folder_with(tmp_path))
     found: list[Vocabulary] = []
     threads = [
@@ -67,7 +67,7 @@ def test_the_tokenizer_of_the_same_name(tmp_path: Path) -> None:
     assert load_vocabulary(path).decode(ids) == "the quick <think> café".encode()
 
 
-def test_a_file_that_cuts_and_pads_does_not_cut_and_pad(tmp_path: Path) -> None:
+def test_truncation_and_padding_of_a_file_are_ignored(tmp_path: Path) -> None:
     tokenizer = made.byte_level()
     tokenizer.enable_truncation(3)
     tokenizer.enable_padding(length=9)
@@ -83,8 +83,8 @@ def test_toys_have_names() -> None:
     assert load_vocabulary("figure-4").tokens == (b"f", b"oo", b"foo", b"for", b"food", None)
 
 
-def test_error_a_vocabulary_alone_has_no_tokenizer() -> None:
-    with pytest.raises(VocabularyError, match="a vocabulary alone"):
+def test_error_a_toy_has_no_tokenizer() -> None:
+    with pytest.raises(VocabularyError, match="a vocabulary without a tokenizer"):
         load_tokenizer("figure-4")
 
 
@@ -118,30 +118,30 @@ def test_error_neither_directory_nor_hub_id(name: str) -> None:
 
 
 def test_error_hub_offline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub, "_reachable", lambda: False)
+    monkeypatch.setattr(hub, "_is_hub_reachable", lambda: False)
     with pytest.raises(VocabularyError) as caught:
         load_vocabulary("nobody/nothing")
     assert caught.value.hint == ("download the model once with network, or pass a local directory")
 
 
-def test_hub_is_asked_after_local_files_and_only_where_it_answers(
+def test_hub_is_calls_after_local_files_and_only_where_it_answers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked: list[bool] = []
+    calls: list[bool] = []
 
     def load(local: bool) -> str:
-        asked.append(local)
+        calls.append(local)
         if local:
             raise OSError("not here")
         return "fetched"
 
-    monkeypatch.setattr(hub, "_reachable", lambda: True)
+    monkeypatch.setattr(hub, "_is_hub_reachable", lambda: True)
     assert hub.local_first(load) == "fetched"
-    assert asked == [True, False]
-    monkeypatch.setattr(hub, "_reachable", lambda: False)
+    assert calls == [True, False]
+    monkeypatch.setattr(hub, "_is_hub_reachable", lambda: False)
     with pytest.raises(OSError, match="not here"):
         hub.local_first(load)
-    assert asked == [True, False, True]
+    assert calls == [True, False, True]
 
 
 def test_an_unreachable_hub_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,8 +149,8 @@ def test_an_unreachable_hub_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://localhost:1")
-    assert not hub._reachable()
+    assert not hub._is_hub_reachable()
     monkeypatch.setenv("HTTPS_PROXY", "http://localhost:1")
-    assert hub._reachable()
+    assert hub._is_hub_reachable()
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    assert not hub._reachable()
+    assert not hub._is_hub_reachable()

@@ -76,5 +76,5 @@ def test_a_vocabulary_of_packed_tokens_is_the_same() -> None:
 
 
 def test_error_a_packed_token_is_empty() -> None:
-    with pytest.raises(VocabularyError, match="token 1 spells nothing"):
+    with pytest.raises(VocabularyError, match="token 1 is empty"):
         Vocabulary(Packed.of((b"a", b"")))

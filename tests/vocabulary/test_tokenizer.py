@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers
 
-from tests.vocabulary import tokenizers_made as made
+from tests.vocabulary import small_tokenizers as made
 from workbench.base.errors import VocabularyError
 from workbench.vocabulary.tokenizer import GPT2_PATTERN, SAMPLES, check_exact, vocabulary_of
 from workbench.vocabulary.vocabulary import Vocabulary
@@ -144,7 +144,7 @@ def test_error_word_piece() -> None:
     with pytest.raises(VocabularyError) as caught:
         read(made.word_piece())
     assert str(caught.value) == (
-        "tested is a WordPiece tokenizer, whose tokens do not spell bytes exactly\nhint: choose a"
+        "tested is a WordPiece tokenizer, whose tokens cannot be mapped to bytes exactly\nhint: choose a"
         " model with a byte-level BPE or a byte-fallback SentencePiece tokenizer"
     )
 
@@ -168,7 +168,7 @@ def test_error_a_normalizer_that_changes_text() -> None:
         checked(tokenizer)
     assert caught.value.message == (
         "tested does not encode text byte by byte: for 'The quick brown fox, 12345 + 67.89 = ?!'"
-        " its tokens spell b'the quic' where the text has b'The quic'"
+        " its tokens decode to b'the quic' where the text has b'The quic'"
     )
 
 
@@ -179,7 +179,7 @@ def test_error_bytes_that_are_missing() -> None:
 
 def test_error_unknown_tokens_in_a_sample() -> None:
     vocabulary = Vocabulary((b"a", None), special=[1])
-    with pytest.raises(VocabularyError, match="token 1 of it spells nothing"):
+    with pytest.raises(VocabularyError, match="its token 1 has no bytes"):
         check_exact(vocabulary, lambda text: [1])
 
 

@@ -43,5 +43,5 @@ def test_error_no_such_toy() -> None:
 
 
 def test_error_empty_word() -> None:
-    with pytest.raises(VocabularyError, match="token 1 spells nothing"):
+    with pytest.raises(VocabularyError, match="token 1 is empty"):
         toy(["a", ""])

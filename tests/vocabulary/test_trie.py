@@ -1,4 +1,4 @@
-"""Trie.of against the obvious construction, token by token."""
+"""Trie.of, compared with a simple construction, token by token."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from workbench.vocabulary.trie import Trie
 Node = tuple[bytes, tuple[int, ...]]
 
 
-def obvious(tokens: list[bytes | None]) -> list[Node]:
+def expected_nodes(tokens: list[bytes | None]) -> list[Node]:
     """Every prefix of every token in byte order, with the tokens that end there."""
-    spelt = [(t, i) for i, t in enumerate(tokens) if t is not None]
-    prefixes = sorted({t[:n] for t, _ in spelt for n in range(1, len(t) + 1)})
-    return [(p, tuple(i for t, i in spelt if t == p)) for p in prefixes]
+    texts = [(t, i) for i, t in enumerate(tokens) if t is not None]
+    prefixes = sorted({t[:n] for t, _ in texts for n in range(1, len(t) + 1)})
+    return [(p, tuple(i for t, i in texts if t == p)) for p in prefixes]
 
 
 def read(trie: Trie) -> list[Node]:
@@ -38,7 +38,7 @@ TOKENS = st.lists(
 @given(TOKENS)
 def test_nodes_are_the_prefixes(tokens: list[bytes | None]) -> None:
     trie = Trie.of(tokens)
-    assert read(trie) == obvious(tokens)
+    assert read(trie) == expected_nodes(tokens)
     assert trie.height == max((len(t) for t in tokens if t is not None), default=0)
 
 

@@ -1,4 +1,4 @@
-"""Which tokenizers' encodings merges do not tell, and why."""
+"""Tokenizers whose encodings do not follow from their merges, and the reasons."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tokenizers import AddedToken, Regex, Tokenizer, normalizers, pre_tokenizers
 
-from tests.vocabulary.tokenizers_made import byte_level, fallback_bpe
+from tests.vocabulary.small_tokenizers import byte_level, fallback_bpe
 from workbench.base.errors import VocabularyError
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.tokenizer import vocabulary_of
@@ -53,20 +53,20 @@ def cut_after_bytes() -> dict[str, Any]:
     ("made", "reason"),
     [
         (with_parts(dropout=0.1), "leaves merges out at random"),
-        (with_parts(end_of_word_suffix="</w>"), "signs for the inside or the end of words"),
-        (with_normaliser(normalizers.NFC()), r"changes texts before it cuts them \(NFC\)"),
+        (with_parts(end_of_word_suffix="</w>"), "mark the inside or the end of words"),
+        (with_normaliser(normalizers.NFC()), r"normalises texts before splitting them \(NFC\)"),
         (
             with_normaliser(normalizers.Sequence([normalizers.Replace(" ", "_x"), normalizers.Lowercase()])),
-            r"changes texts before it cuts them \(Lowercase\)",
+            r"normalises texts before splitting them \(Lowercase\)",
         ),
         (without_a_byte(), "has no token for the byte 0x0A"),
-        (cut_after_bytes(), "cut in a way that patterns do not describe"),
-        (with_added(AddedToken("<x>", lstrip=True)), "depends on what is around it"),
+        (cut_after_bytes(), "its pre-tokenizer is not a sequence of patterns"),
+        (with_added(AddedToken("<x>", lstrip=True)), "depends on the text around it"),
         (
             with_added(AddedToken("<xy", normalized=False), AddedToken("y>", normalized=True)),
             "added tokens '<xy' and 'y>' overlap",
         ),
-        (with_added(AddedToken("<x>"), prefix=True), "puts a space before every stretch"),
+        (with_added(AddedToken("<x>"), prefix=True), "adds a space before the text after every added token"),
     ],
 )  # fmt: skip
 def test_error_with_the_reason(made: dict[str, Any], reason: str) -> None:
@@ -84,7 +84,7 @@ def test_error_with_the_reason(made: dict[str, Any], reason: str) -> None:
         with_added(AddedToken("<xy", normalized=False), AddedToken("y>", normalized=False)),
     ],
 )
-def test_the_others_are_told(made: dict[str, Any]) -> None:
+def test_the_others_are_predictable(made: dict[str, Any]) -> None:
     bpe = Bpe.of(vocabulary_of(made, name="made", end=None))
     assert bpe.is_proper(bpe.encode("the quick brown fox"))
 
@@ -94,9 +94,9 @@ def test_the_others_are_told(made: dict[str, Any]) -> None:
     [
         (spec(byte_level()), b""),
         (spec(byte_level(pre_tokenizers.ByteLevel(add_prefix_space=True))), b" "),
-        (spec(fallback_bpe()), b" "),  # a normaliser puts it there
-        (spec(fallback_bpe(old=False)), b" "),  # Metaspace does
+        (spec(fallback_bpe()), b" "),  # added by a normaliser
+        (spec(fallback_bpe(old=False)), b" "),  # added by Metaspace
     ],
 )
-def test_what_is_put_before_a_text(made: dict[str, Any], prefix: bytes) -> None:
+def test_prefix(made: dict[str, Any], prefix: bytes) -> None:
     assert vocabulary_of(made, name="made", end=None).prefix == prefix

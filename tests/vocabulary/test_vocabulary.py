@@ -1,4 +1,4 @@
-"""Vocabulary: what it takes, and what it refuses in words."""
+"""Vocabulary: accepted arguments, and error messages."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ LETTERS = [b"a", b"\xc3\xa9", b"a\xc3\xa9"]
     "merges",
     [
         pytest.param([(b"a", b"\xc3\xa9")], id="bytes"),
-        pytest.param([("a", "é")], id="text, which is read as UTF-8"),
+        pytest.param([("a", "é")], id="text, read as UTF-8"),
         pytest.param([["a", "é"]], id="lists, as JSON has them"),
-        pytest.param(iter([(b"a", "é")]), id="an iterator, which can be read once only"),
+        pytest.param(iter([(b"a", "é")]), id="an iterator, which can be read only once"),
     ],
 )
 def test_merges_however_they_are_written(merges: Any) -> None:
@@ -46,7 +46,7 @@ def made(tokens: Any, **rest: Any) -> Callable[[], Vocabulary]:
     [
         (made([]), "at least one token"),
         (made(["a"]), "expected tokens as byte strings, not 'a'"),
-        (made([b"a", b""]), "token 1 spells nothing"),
+        (made([b"a", b""]), "token 1 is empty"),
         (made([b"a"], end=1), "special token id 1 is not below 1"),
         (made([b"a"], end="a"), "special token id 'a' is not below 1"),
         (made([b"a"], merges=["a a"]), "as a pair of tokens, not 'a a'"),
@@ -62,11 +62,11 @@ def test_errors(make: Callable[[], Vocabulary], message: str) -> None:
 @pytest.mark.parametrize(
     ("data", "place", "found"),
     [
-        (b"abc", 0, 2),  # of a, ab and abcd the longest that is there
+        (b"abc", 0, 2),  # the longest of a, ab and abcd that occurs
         (b"abcd", 0, 3),
         (b"abcd", 2, None),
         (b"xab", 1, 2),
-        (b"a", 1, None),  # nothing stands behind the end
+        (b"a", 1, None),  # no bytes after the end
     ],
 )
 def test_the_longest_token_at_a_place(data: bytes, place: int, found: int | None) -> None:

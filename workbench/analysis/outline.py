@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 
-from workbench.automata.components import circles
-from workbench.automata.regex_program import EMPTY, LONGER
+from workbench.automata.graphs import cyclic_components
+from workbench.automata.regex_program import HAS_EMPTY, HAS_NONEMPTY
 from workbench.base.dfa import DEAD
 from workbench.base.source import Span
 from workbench.pushdown.build import context_free
@@ -69,12 +69,14 @@ def outline(tree: GrammarTree, start: str = "start") -> tuple[RuleFacts, ...]:
             spans[other].append(span)
             if name not in callers[other]:
                 callers[other].append(name)
-    cycles = circles({name: set(others) for name, others in called.items()})
+    cycles = cyclic_components({name: set(others) for name, others in called.items()})
     texts = dict(zip(cfg.program.names, map(cfg.program.texts_of, range(len(called))), strict=True))
-    reading = {name for name, bits in texts.items() if bits & LONGER}
+    reading = {name for name, bits in texts.items() if bits & HAS_NONEMPTY}
     edges = {name: list(_linear(cfg, reading, body)) for name, body in cfg.written.items()}
     nesting = {name for cycle in cycles if not _is_linear(cycle, edges) for name in cycle}
-    left = circles({n: {e.name for e in found if not e.must_read} for n, found in edges.items()})
+    left = cyclic_components(
+        {n: {e.name for e in found if not e.must_read} for n, found in edges.items()}
+    )
     used = reachable(start, called)
     return tuple(
         RuleFacts(
@@ -85,7 +87,7 @@ def outline(tree: GrammarTree, start: str = "start") -> tuple[RuleFacts, ...]:
             called_by=tuple(callers[name]),
             is_recursive=any(name in cycle for cycle in cycles),
             is_left_recursive=any(name in cycle for cycle in left),
-            is_nullable=bool(texts[name] & EMPTY),
+            is_nullable=bool(texts[name] & HAS_EMPTY),
             is_productive=bool(texts[name]),
             is_regular=nesting.isdisjoint(reachable(name, called)),
             is_used=name in used,

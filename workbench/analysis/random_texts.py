@@ -16,7 +16,7 @@ from random import Random
 import numpy as np
 
 from workbench.automata.code_points import character_edges
-from workbench.automata.draw_texts import Paths, character, is_readable
+from workbench.automata.draw_texts import PathCounts, character, is_readable
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import LimitError
@@ -355,7 +355,7 @@ _Draw = Callable[[Random], str | None]
 def _by_counting(grammar: Grammar, longest: int) -> _Draw | None:
     if not isinstance(grammar.reader, Dfa) or len(grammar.reader) > _MAX_COUNTED_STATES:
         return None
-    paths = Paths(grammar.reader, longest)
+    paths = PathCounts(grammar.reader, longest)
     return paths.draw if paths.lengths else None
 
 

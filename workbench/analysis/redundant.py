@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from workbench.automata.build import regex_dfa
 from workbench.automata.operations import joint_classes, literals
-from workbench.automata.regex_program import EMPTY, SOME
+from workbench.automata.regex_program import HAS_EMPTY, HAS_TEXT
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import LimitError
 from workbench.base.limits import Limits
@@ -48,7 +48,9 @@ def redundant_advice(cfg: Cfg, tree: GrammarTree) -> tuple[Advice, ...]:
     """Redundant alternatives, and rules whose only text is the empty one."""
     program = cfg.program
     empty = {
-        name for name in cfg.rules if program.texts_of(program.names.index(name)) == SOME | EMPTY
+        name
+        for name in cfg.rules
+        if program.texts_of(program.names.index(name)) == HAS_TEXT | HAS_EMPTY
     }
     rules = (
         _empty_rule(rule) for rule in tree.rules if rule.name in empty and not _labelled(rule.body)

@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.analysis.earley import SourceRecognizer
-from workbench.automata.components import circles
+from workbench.automata.graphs import cyclic_components
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import LimitError
@@ -454,7 +454,7 @@ def _cycles(grammar: Grammar, kind: str) -> dict[str, int]:
         return {}
     return {
         str(state): min(members)
-        for members in circles(_targets(machine.table))
+        for members in cyclic_components(_targets(machine.table))
         for state in members
     }
 

@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 
 from workbench.automata.code_points import character_machine
-from workbench.automata.nfa import Nfa, alive_of
+from workbench.automata.nfa import Nfa, coaccessible
 from workbench.automata.thompson import thompson
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import ParseError
@@ -199,7 +199,7 @@ class NfaMatcher:
     def __init__(self, nfa: Nfa) -> None:
         self._nfa = nfa
         flat = nfa.flat
-        self._alive = alive_of(
+        self._alive = coaccessible(
             flat.edges, flat.first, flat.epsilons, flat.first_epsilon, flat.finals
         )
         #: Empty if the NFA accepts no text.

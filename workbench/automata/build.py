@@ -1,4 +1,8 @@
-"""From a tree to its smallest machine: regex, or regex terminal of a grammar, in; Dfa out."""
+"""The automaton of a regex, or of a regex terminal of a grammar.
+
+A small machine is determinized and minimized immediately; one that could explode is returned as a
+``LazyDfa``, which is determinized while texts are read.
+"""
 
 from __future__ import annotations
 
@@ -14,56 +18,57 @@ from workbench.base.limits import LIMITS, Clock, Limits
 from workbench.syntax.grammar_tree import Pattern, Stop
 from workbench.syntax.regex.tree import Regex
 
-#: A machine of at most so many states, and so many a state of its Nfa, is made at once.
-_FEW, _TIMES = 64, 4
-#: A regex of more states is a long text, as a rule, whose machine is made at once too.
-_LONG = 4_096
+#: A DFA of at most ``_EAGER_STATES + _EAGER_FACTOR * len(nfa)`` states is built immediately. One
+#: that has many more states than its regex rarely stays small.
+_EAGER_STATES, _EAGER_FACTOR = 64, 4
+#: Above this NFA size the regex is usually a long literal text; its DFA is built immediately if
+#: the NFA is unambiguous.
+_LITERAL_NFA_STATES = 4_096
 
 
 def regex_dfa(regex: Regex, limits: Limits = LIMITS) -> Dfa:
-    """The smallest machine over bytes that accepts the full matches of a regex.
+    """The smallest DFA over bytes that accepts the full matches of a regex.
 
-    Raises: LimitError where unrolling, subsets or the time pass a budget.
+    Raises: LimitError where unrolling, subsets or the time exceed a limit.
     """
     clock = limits.clock()
     return smallest(thompson(regex, limits), limits, clock)
 
 
 def regex_machine(regex: Regex, limits: Limits = LIMITS) -> Dfa | LazyDfa:
-    """A machine that reads the full matches of a regex: the smallest where that is made at once.
+    """A DFA for the full matches of a regex: the smallest one if that is cheap, else a lazy one.
 
-    Raises: LimitError where unrolling passes its budget.
+    Raises: LimitError where unrolling exceeds its limit.
     """
-    return machine_of(thompson(regex, limits), limits)
+    return nfa_machine(thompson(regex, limits), limits)
 
 
-def machine_of(nfa: Nfa, limits: Limits = LIMITS) -> Dfa | LazyDfa:
-    """The same, of an Nfa."""
-    # a machine that has many more states than its regex seldom ends soon
-    most = min(limits.states, SMALL, _FEW + _TIMES * len(nfa))
-    made = small_dfa(nfa, most)
-    if made is None and len(nfa) > _LONG:
-        made = direct_dfa(nfa, limits)
-    return made or LazyDfa(nfa, limits)
+def nfa_machine(nfa: Nfa, limits: Limits = LIMITS) -> Dfa | LazyDfa:
+    """The smallest DFA of an Nfa if that is cheap, else a lazy one."""
+    max_states = min(limits.states, SMALL, _EAGER_STATES + _EAGER_FACTOR * len(nfa))
+    dfa = small_dfa(nfa, max_states)
+    if dfa is None and len(nfa) > _LITERAL_NFA_STATES:
+        dfa = direct_dfa(nfa, limits)
+    return dfa or LazyDfa(nfa, limits)
 
 
 def smallest(nfa: Nfa, limits: Limits = LIMITS, clock: Clock | None = None) -> Dfa:
-    """The smallest machine of an Nfa.
+    """The smallest DFA of an Nfa.
 
-    Raises: LimitError where subsets or the time pass a budget.
+    Raises: LimitError where subsets or the time exceed a limit.
     """
-    made = small_dfa(nfa, min(limits.states, SMALL))
-    if made is None:
-        made = direct_dfa(nfa, limits)
-    if made is not None:
-        return made
+    dfa = small_dfa(nfa, min(limits.states, SMALL))
+    if dfa is None:
+        dfa = direct_dfa(nfa, limits)
+    if dfa is not None:
+        return dfa
     return minimize(determinize(nfa, limits, clock), limits, clock)
 
 
 def pattern_dfa(pattern: Pattern, limits: Limits = LIMITS) -> Dfa:
-    """The smallest machine of a regex terminal, which may stop where its ``stop`` says.
+    """The smallest DFA of a regex terminal; ``pattern.stop`` says which matches it accepts.
 
-    Raises: LimitError where unrolling, subsets or the time pass a budget.
+    Raises: LimitError where unrolling, subsets or the time exceed a limit.
     """
     match pattern.stop:
         case Stop.ANYWHERE:

@@ -1,4 +1,9 @@
-"""Code points as UTF-8 byte ranges, and byte edges folded back to code points."""
+"""Code points as UTF-8 byte ranges, and byte edges folded back to code points.
+
+Automata read bytes, regexes and pictures use characters. ``utf8_sequences`` and
+``character_machine`` translate a set of code points to bytes; ``character_edges`` and ``fold``
+translate the byte edges of an automaton back to sets of code points.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +31,9 @@ _LAST_OF_LENGTH = (0x7F, 0x7FF, 0xFFFF, MAX_CODE_POINT)
 
 
 def utf8_sequences(low: int, high: int) -> list[ByteSequence]:
-    """The UTF-8 encodings of the code points ``low`` to ``high``, as few byte sequences.
+    """The UTF-8 encodings of the code points ``low`` to ``high``, as a short list of sequences.
 
-    Surrogates are left out. Sequences come sorted and do not overlap.
+    Surrogates are left out. The sequences are sorted and do not overlap.
 
     Source: the method of R. Cox, "Regular expression matching in the wild" (2010), and of
             Thompson's grep before it: cut where the length or a leading byte changes.
@@ -45,7 +50,7 @@ def _without_surrogates(low: int, high: int) -> Iterator[tuple[int, int]]:
 
 
 def _split(low: int, high: int) -> Iterator[ByteSequence]:
-    """Cut a range until the bytes of its ends, taken place by place, spell all of it."""
+    """Cut a range until each piece is the product of the byte ranges between its two ends."""
     if low > high:
         return
     for last in _LAST_OF_LENGTH:
@@ -73,9 +78,9 @@ def _split(low: int, high: int) -> Iterator[ByteSequence]:
 class CharacterMachine:
     """The smallest machine over bytes that reads exactly one character of a set.
 
-    ``edges[i]`` holds the byte ranges read in node i and the node each leads to. Node 0 is
-    the end and reads nothing; the last node is the beginning. A set without members has no
-    edges at the beginning.
+    ``edges[i]`` lists ``(low, high, target)`` for node i: the byte ranges it reads and the nodes
+    they lead to. Node 0 is final and has no edges; the last node is initial. The initial node of
+    an empty set has no edges.
     """
 
     edges: tuple[tuple[tuple[int, int, int], ...], ...]
@@ -83,7 +88,7 @@ class CharacterMachine:
 
 @lru_cache(maxsize=512)
 def character_machine(ranges: Ranges) -> CharacterMachine:
-    """The machine of a code point set; equal tails are shared, so ``\\w`` has some 250 nodes."""
+    """The machine of a code point set; equal tails are shared: ``\\w`` has about 250 nodes."""
     sequences = [s for low, high in ranges for s in utf8_sequences(low, high)]
     nodes: dict[tuple[tuple[int, int, int], ...], int] = {(): 0}
     _node(sequences, nodes)
@@ -92,13 +97,13 @@ def character_machine(ranges: Ranges) -> CharacterMachine:
 
 
 def _node(sequences: list[ByteSequence], nodes: dict[tuple[tuple[int, int, int], ...], int]) -> int:
-    """The node from which exactly these sequences are read, made if there is none like it."""
+    """The node that reads exactly these sequences; added unless an equal one exists."""
     edges: list[tuple[int, int, int]] = []
     start = 0
     while start < len(sequences) and sequences[start]:
         lead = sequences[start][0]
         stop = start + 1
-        # sorted and disjoint, so sequences that share a leading range stand together
+        # sorted and disjoint, so sequences that share a leading range are neighbours
         while stop < len(sequences) and sequences[stop][0] == lead:
             stop += 1
         target = _node([s[1:] for s in sequences[start:stop]], nodes)
@@ -112,10 +117,10 @@ def _node(sequences: list[ByteSequence], nodes: dict[tuple[tuple[int, int, int],
 
 Place = TypeVar("Place", bound=Hashable)
 
-#: A run of code points (or of their last bits) and the place all of them lead to.
+#: A run of code points (or of their last bits) and the state all of them lead to.
 _Piece = tuple[int, int, Place]
 
-#: Lead bytes, how many bytes follow, and the code points that are written so: no overlong
+#: First and last lead byte, how many bytes follow, and the valid code points: no overlong
 #: forms, no surrogates, nothing past the last one. (Unicode 15, table 3-7.)
 _LENGTHS: tuple[tuple[int, int, int, Ranges], ...] = (
     (0x00, 0x7F, 0, ((0x00, 0x7F),)),
@@ -131,13 +136,13 @@ def character_edges(
     classes: npt.NDArray[np.uint16],
     dead: Place | int = DEAD,
 ) -> list[tuple[Ranges, Place]]:
-    """Which characters lead where, from a place between two characters.
+    """The outgoing edges over characters of a state between two characters.
 
-    ``step`` is any deterministic machine over bytes that answers ``dead`` where it cannot read;
-    bytes of one class have to lead to one place. Sets are merged by target, disjoint, and
+    ``step`` is any deterministic machine over bytes that returns ``dead`` where it cannot read;
+    bytes of one class must lead to the same state. Sets are merged by target, disjoint, and
     sorted by their first member.
 
-    Cost: one step for each class and each place on the way through a character.
+    Cost: one step for each class and each state passed inside a character.
     """
     found: dict[Place, list[tuple[int, int]]] = defaultdict(list)
     tails = _Tails(step, classes, dead)
@@ -152,7 +157,7 @@ def character_edges(
 
 
 class _Tails(Generic[Place]):
-    """Where the last bytes of a character lead, from places inside it; each is asked once."""
+    """Where the last bytes of a character lead, from states inside it; cached by state."""
 
     def __init__(
         self,
@@ -166,9 +171,9 @@ class _Tails(Generic[Place]):
         self._known: dict[tuple[Place, int], list[_Piece[Place]]] = {}
 
     def through(self, place: Place, first: int, last: int, more: int) -> list[_Piece[Place]]:
-        """The pieces read by a byte of ``first`` to ``last`` and then ``more`` bytes.
+        """The pieces read by one byte from ``first`` to ``last`` and then ``more`` bytes.
 
-        A piece counts from the first of these characters.
+        Code points in a piece are relative to the first of these characters.
         """
         pieces: list[_Piece[Place]] = []
         width = 1 << (6 * more)
@@ -195,7 +200,7 @@ class _Tails(Generic[Place]):
         return known
 
     def _runs(self, first: int, last: int) -> Iterator[tuple[int, int]]:
-        """Neighbours of one class, as ranges."""
+        """The runs of neighbouring bytes that have the same class."""
         start = first
         for byte in range(first + 1, last + 2):
             if byte > last or self._classes[byte] != self._classes[start]:
@@ -209,7 +214,7 @@ def _changes(classes: list[int]) -> list[int]:
 
 
 def _add(pieces: list[_Piece[Place]], piece: _Piece[Place]) -> None:
-    """Append a piece, or make the last one longer."""
+    """Append a piece, or extend the last one if the new piece continues it."""
     if pieces and pieces[-1][1] + 1 == piece[0] and pieces[-1][2] == piece[2]:
         pieces[-1] = (pieces[-1][0], piece[1], piece[2])
     else:
@@ -218,25 +223,26 @@ def _add(pieces: list[_Piece[Place]], piece: _Piece[Place]) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CharacterFsa:
-    """A machine over characters, as people draw it; its states are states of the Dfa.
+    """An automaton over characters, for pictures and samples; its states are states of the Dfa.
 
-    A text is read character by character along ``edges``; where a byte is no part of a
-    whole character, along ``raw``. Machines of regexes over characters have no raw edges;
-    complements and substrings do, for they cut characters.
+    A text is read character by character along ``edges``, and along ``raw`` where a byte is not
+    part of a valid character. Automata of regexes over characters have no raw edges; complements
+    and substrings have some, because they cut characters.
     """
 
     initial: State
-    #: Every state between two characters, nearest first.
+    #: Every state between two characters, breadth first.
     states: tuple[State, ...]
     finals: frozenset[State]
-    #: Source, code points, target; sorted by source and first code point, one a pair of states.
+    #: Source, code points, target; sorted by source and first code point, at most one for each
+    #: pair of states.
     edges: tuple[tuple[State, Ranges, State], ...]
-    #: Source, bytes, target, where the machine leaves UTF-8.
+    #: Source, bytes, target, where the machine reads bytes that are not valid UTF-8.
     raw: tuple[tuple[State, Ranges, State], ...]
 
 
 def fold(dfa: Dfa) -> CharacterFsa:
-    """The same language, character by character.
+    """The automaton of the same language that reads characters instead of bytes.
 
     Cost: that of ``character_edges`` for each state between characters.
     """
@@ -245,7 +251,7 @@ def fold(dfa: Dfa) -> CharacterFsa:
     seen = set(order)
     edges: list[tuple[State, Ranges, State]] = []
     raw: list[tuple[State, Ranges, State]] = []
-    for state in order:  # grows while it is read
+    for state in order:  # the list grows during the loop
         here = character_edges(steps.step, state, dfa.classes)
         stray = steps.stray(state)
         edges += [(state, ranges, target) for ranges, target in here]
@@ -259,15 +265,15 @@ def fold(dfa: Dfa) -> CharacterFsa:
 
 
 class Steps:
-    """A Dfa's table as lists, and which of its bytes are no part of a whole character."""
+    """A Dfa's table as lists, with a test for bytes that are not part of a valid character."""
 
     def __init__(self, dfa: Dfa) -> None:
         self._classes: list[int] = dfa.classes.tolist()
         self._rows: list[list[State]] = dfa.table.tolist()
         self._finals: list[bool] = dfa.finals.tolist()
         self._leaves: dict[tuple[State, int, int, int], bool] = {}
-        #: Neighbouring bytes of one class: first, last, class. A look at every byte took ten times
-        #: as long.
+        #: Runs of bytes of one class: first, last, class. Testing every byte took ten times as
+        #: long.
         self._runs = [
             (first, end - 1, self._classes[first])
             for first, end in pairwise([0, *_changes(self._classes), BYTES])
@@ -277,7 +283,7 @@ class Steps:
         return self._rows[state][self._classes[byte]]
 
     def stray(self, state: State) -> list[tuple[Ranges, State]]:
-        """The bytes after which a text may go on, or end, that is no UTF-8."""
+        """The bytes after which the machine accepts some text that is not valid UTF-8."""
         found: dict[State, list[tuple[int, int]]] = defaultdict(list)
         for byte in range(0x80, BYTES):
             target = self.step(state, byte)
@@ -294,9 +300,9 @@ class Steps:
         return True
 
     def _leaves_utf8(self, state: State, more: int, low: int, high: int) -> bool:
-        """Whether a text may end here, or go on otherwise than with ``more`` bytes of a character.
+        """Whether a text may end here, or continue with bytes that do not complete the character.
 
-        ``low`` and ``high`` bound the first of them.
+        The character needs ``more`` bytes; ``low`` and ``high`` bound the first of them.
         """
         if more == 0:
             return False

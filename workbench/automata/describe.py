@@ -1,4 +1,4 @@
-"""Describe: a set of code points comes in, a few words a person reads go out."""
+"""Short descriptions of sets of code points, for labels in pictures and for messages."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from workbench.syntax.regex.unicode_sets import python_class, rust_class
 
 _DIGITS: Ranges = ((0x30, 0x39),)
 _ESCAPES = {"\n": r"\n", "\t": r"\t", "\r": r"\r", "\f": r"\f", "\v": r"\v", "\0": r"\0"}
-#: Signs that mean something inside brackets.
+#: Characters with a special meaning inside brackets.
 _SPECIAL = frozenset("\\]^-[")
 _SPACE = 0x20
-#: Names in messages, where a sign alone would not be seen.
+#: Names in messages of characters that are invisible.
 _SPOKEN = {0x0A: "a line break", 0x09: "a tab", 0x0D: "a carriage return", _SPACE: "a space"}
-#: So many single characters are listed one by one.
-_LISTED = 8
+#: At most this many single characters are listed one by one.
+_MAX_LISTED = 8
 _ONE_OF = "one of"
-#: Named sets have at least so many ranges; smaller ones are clearer written out.
-_NAMED_RANGES = 8
+#: A set with fewer ranges is written out, even if it has a name: that is clearer.
+_MIN_NAMED_RANGES = 8
 
 
 def describe(ranges: Ranges, width: int = 32) -> str:
     """A short label: ``a``, ``digit``, ``[a-z0-9]``, ``[^"\\\\]``, ``any character``, ``U+00A0``.
 
-    What would be longer than ``width`` is cut and ends in ``…``.
+    A label longer than ``width`` is cut and ends in ``…``.
     """
     if not ranges:
         return "nothing"
@@ -36,7 +36,7 @@ def describe(ranges: Ranges, width: int = 32) -> str:
         return "digit"
     if size(ranges) == 1:
         return _single(ranges[0][0])
-    if len(ranges) >= _NAMED_RANGES and ranges in _named():
+    if len(ranges) >= _MIN_NAMED_RANGES and ranges in _named():
         return _named()[ranges]
     outside = difference(ANY_CHARACTER, ranges)
     if len(outside) < len(ranges) or (len(outside) == len(ranges) and size(outside) < size(ranges)):
@@ -45,7 +45,7 @@ def describe(ranges: Ranges, width: int = 32) -> str:
 
 
 def expected(sets: Iterable[Ranges], *, end: bool = False) -> str:
-    """What may come next, for a sentence: ``'"', '}' or a digit``; ``end`` adds the end."""
+    """What may come next, for a sentence: ``'"', '}' or a digit``; ``end`` adds "the end"."""
     ranges = union((), *sets)
     words = _all_but(ranges) or _words(ranges)
     if end:
@@ -54,49 +54,49 @@ def expected(sets: Iterable[Ranges], *, end: bool = False) -> str:
 
 
 def in_brief(ranges: Ranges, *, end: bool = False) -> str:
-    """The same in few letters, for a note; each character is in backticks."""
+    """As ``expected``, but shorter, for notes; each character is in backticks."""
     words = _all_but(ranges) or _words(ranges)
-    signs = [f"`{word[1:-1]}`" for word in words if word.startswith("'")]
+    symbols = [f"`{word[1:-1]}`" for word in words if word.startswith("'")]
     names = [word for word in words if not word.startswith("'")]
     if _SPOKEN[_SPACE] in names:
         names.remove(_SPOKEN[_SPACE])
-        signs.append("`␠`")
+        symbols.append("`␠`")
     names += ["the end"] if end else []
-    if signs and not names:
-        names = [signs.pop()]
-    return _listed([*([" ".join(signs)] if signs else []), *names])
+    if symbols and not names:
+        names = [symbols.pop()]
+    return _listed([*([" ".join(symbols)] if symbols else []), *names])
 
 
 def spoken(character: str) -> str:
-    """A character as it is named in a sentence: ``','``, ``a line break``, ``U+00A0``."""
+    """The name of a character in a sentence: ``','``, ``a line break``, ``U+00A0``."""
     return _spoken(ord(character))
 
 
 def is_most(ranges: Ranges) -> bool:
-    """Whether a set is told by what is not in it."""
+    """Whether ``expected`` describes a set by its complement: ``any character but …``."""
     return bool(_all_but(ranges))
 
 
 def _all_but(ranges: Ranges) -> list[str]:
-    """``any character but …``, where less is missing than is there; else nothing."""
+    """``any character but …``, if the complement is the smaller set; else nothing."""
     outside = difference(ANY_CHARACTER, ranges)
     if not outside:
         return ["any character"]
     if 2 * size(outside) > size(ANY_CHARACTER):
         return []
     missing = _words(outside)
-    many = len(missing) > _LISTED or missing[0].startswith(_ONE_OF)
+    many = len(missing) > _MAX_LISTED or missing[0].startswith(_ONE_OF)
     return [f"any character but {describe(outside) if many else _listed(missing)}"]
 
 
 def _words(ranges: Ranges) -> list[str]:
-    """The members: single ones first, then groups that have a name."""
+    """The members: single characters first, then groups that have a name."""
     groups: list[str] = []
     for members, name in _groups():
         if size(members) <= size(ranges) and not difference(members, ranges):
             groups.append(name)
             ranges = difference(ranges, members)
-    if size(ranges) > _LISTED:
+    if size(ranges) > _MAX_LISTED:
         return [f"{_ONE_OF} {describe(ranges)}", *groups]
     return [_spoken(code) for low, high in ranges for code in range(low, high + 1)] + groups
 
@@ -107,7 +107,7 @@ def _listed(words: list[str]) -> str:
 
 @cache
 def _groups() -> list[tuple[Ranges, str]]:
-    """Sets that have a name in sentences, the larger before those inside them."""
+    """Sets that have a name in sentences, each before its subsets."""
     small, capital = ((0x61, 0x7A),), ((0x41, 0x5A),)
     return [
         (python_class("w"), "a letter of any script, a digit or '_'"),
@@ -135,7 +135,7 @@ def _spoken(code: int) -> str:
 
 @cache
 def _named() -> dict[Ranges, str]:
-    """The large sets that have a name in regexes."""
+    """The large sets that have a name in regexes, such as ``\\w``."""
     names: dict[Ranges, str] = {}
     for letter in "dsw":
         for ranges in (python_class(letter), rust_class(letter)):
@@ -145,7 +145,7 @@ def _named() -> dict[Ranges, str]:
 
 
 def _is_visible(code: int) -> bool:
-    """Whether a character shows as itself, alone: no control, no space, no mark on another."""
+    """Whether a character is visible alone: no control, no space, no combining mark."""
     return unicodedata.category(chr(code))[0] not in "CZM"
 
 
@@ -171,11 +171,10 @@ def _bracketed(opening: str, ranges: Ranges, width: int) -> str:
 
 
 def _reading_order(piece: tuple[int, int]) -> tuple[int, int]:
-    """Small letters, capitals, digits, the rest: ``[a-zA-Z0-9_]`` is how people write it."""
+    """Small letters, capitals, digits, the rest, as in ``[a-zA-Z0-9_]``."""
     first = chr(piece[0])
-    return (0 if first.islower() else 1 if first.isupper() else 2 if first.isdigit() else 3), piece[
-        0
-    ]
+    kind = 0 if first.islower() else 1 if first.isupper() else 2 if first.isdigit() else 3
+    return kind, piece[0]
 
 
 def _member(code: int) -> str:

@@ -1,6 +1,11 @@
-"""Subset construction.
+"""Subset construction: the DFA whose states are sets of NFA states (Rabin & Scott 1959).
 
-Nothing here makes an array: who calls it does, once.
+Two implementations:
+
+* ``find_closures`` and ``find_subsets``: numba kernels for machines of a few thousand states. Sets
+  are bit rows. The caller allocates all arrays, so that one kernel call needs one allocation
+  (``small_dfa`` is the caller; ``lazy_dfa`` uses ``find_closures`` and ``number_of``).
+* ``determinize``: Python sets, for machines of any size; it checks the limits while it runs.
 """
 
 from __future__ import annotations
@@ -12,18 +17,20 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.explore import nothing
-from workbench.automata.nfa import Bits, Classes, Edge, Flags, Ints, Nfa
+from workbench.automata.graphs import reachable
+from workbench.automata.nfa import Bits, Classes, Edge, Flags, Ints, Nfa, coaccessible
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.kernels import inner, int64, njit
 from workbench.base.limits import LIMITS, Clock, Limits
 
 _ONE = np.uint64(1)
-#: A quarter of a second: this runs without a clock.
-_MOST_WORK = 400_000_000
+#: The most words united by ``find_subsets``, which checks no clock: a quarter of a second.
+_MAX_UNITED_WORDS = 400_000_000
 
 Counts = npt.NDArray[np.int64]
-#: The columns of a sweep over the edges of a set: last class and target of an edge, the edge before
-#: it that begins at the same class; and, as a list, the edges that cover a class.
+#: The columns of the sweep over the edges of one set. Row k describes edge k: its last class, its
+#: target, and the previous edge that begins at the same class (a linked list). Column ``_ACTIVE``
+#: is independent of the others: its first entries are the edges that cover the current class.
 _HIGH, _TARGET, _BEFORE, _ACTIVE = range(4)
 
 
@@ -32,7 +39,7 @@ def find_closures(
     first: Ints, epsilons: Ints, first_epsilon: Ints, alive: Flags, finals: Flags, closures: Bits,
     space: Ints,
 ) -> None:  # fmt: skip
-    """Write what each state reaches without reading, as bits: states that read something or end."""
+    """Write the ε-closure of each state as bits; only final states and states with edges count."""
     size, words = closures.shape
     seen, stack = space[0], space[1]
     for state in range(size):
@@ -63,10 +70,12 @@ def find_subsets(
     finals: Flags, sets: Bits, slots: Ints, table: Ints, ends: Flags, sweep: Ints, begun: Ints,
     numbers: Ints, reached: Bits, spent: Counts,
 ) -> int:  # fmt: skip
-    """Write the machine over sets of states; how many states it has, −1 where it is too large.
+    """Write the DFA over sets of states; return its number of states, or −1 if it is too large.
 
-    There is room for as many as ``table`` has rows, and time to unite sets of ``_MOST_WORK`` words.
-    ``slots``, ``sweep``, ``begun``, ``numbers``, ``reached`` and ``spent`` are space to work in.
+    Too large: more states than ``table`` has rows, or more than ``_MAX_UNITED_WORDS`` words of sets
+    to unite. Row i of ``sets`` is the set of state i; ``slots`` is the hash table of these rows.
+    ``numbers`` caches the set number of the closure of one NFA state. ``sweep``, ``begun``,
+    ``reached`` and ``spent`` are scratch space.
 
     Source: Rabin & Scott 1959, theorem 11.
     """
@@ -78,7 +87,7 @@ def find_subsets(
     made = number_of(closures[initial], sets, slots, int64(0)) + 1
     here = 0
     while here < made:
-        ends[here] = _begin(sets[here], edges, first, alive, classes, finals, sweep, begun)
+        ends[here] = _collect_edges(sets[here], edges, first, alive, classes, finals, sweep, begun)
         made = _fill_row(
             table[here], sweep, begun, closures, numbers, sets, slots, reached, spent, made
         )
@@ -89,12 +98,15 @@ def find_subsets(
 
 
 @inner
-def _begin(
+def _collect_edges(
     members: Bits, edges: Ints, first: Ints, alive: Flags, classes: Classes, finals: Flags,
     sweep: Ints, begun: Ints,
 ) -> bool:  # fmt: skip
-    """Write the edges of a set into ``sweep``, in chains by where they begin; may the set end."""
-    some, ends = 0, False
+    """Write the edges of a set into ``sweep``; return whether the set contains a final state.
+
+    ``begun[c]`` is the latest edge that begins at class c, the head of a linked list, or −1.
+    """
+    count, ends = 0, False
     for column in range(len(begun)):
         begun[column] = -1
     for word in range(len(members)):
@@ -109,9 +121,9 @@ def _begin(
             for k in range(first[state], first[state + 1]):
                 if alive[edges[k, 2]]:
                     low = classes[edges[k, 0]]
-                    sweep[some, _HIGH], sweep[some, _TARGET] = classes[edges[k, 1]], edges[k, 2]
-                    sweep[some, _BEFORE], begun[low] = begun[low], some
-                    some += 1
+                    sweep[count, _HIGH], sweep[count, _TARGET] = classes[edges[k, 1]], edges[k, 2]
+                    sweep[count, _BEFORE], begun[low] = begun[low], count
+                    count += 1
     return ends
 
 
@@ -120,10 +132,11 @@ def _fill_row(
     row: Ints, sweep: Ints, begun: Ints, closures: Bits, numbers: Ints, sets: Bits, slots: Ints,
     reached: Bits, spent: Counts, made: int,
 ) -> int:  # fmt: skip
-    """Write where a set leads to by class; how many sets are known then, −1 if too many.
+    """Write the target of a set for each class; return the new number of sets, −1 if too many.
 
-    A sweep over the classes: where no edge begins or ends all leads where it led before. Class
-    by class it took three times as long, for a string's characters are most classes.
+    Sweeps over the classes: where no edge begins or ends, the target is that of the class before.
+    Computing each class separately took three times as long, because most classes lie inside the
+    character sets of strings.
     """
     active, target, soonest = int64(0), int64(DEAD), int64(len(row))
     for column in range(len(row)):
@@ -142,7 +155,7 @@ def _fill_row(
                 soonest = min(soonest, int64(sweep[edge, _HIGH]))
                 active, edge = active + 1, sweep[edge, _BEFORE]
             spent[0] += active * len(reached)
-            if spent[0] > _MOST_WORK:
+            if spent[0] > _MAX_UNITED_WORDS:
                 return -1
             target = _target(active, sweep, closures, numbers, sets, slots, reached, made)
             if target == len(sets):
@@ -158,7 +171,7 @@ def _target(
     active: int, sweep: Ints, closures: Bits, numbers: Ints, sets: Bits, slots: Ints,
     reached: Bits, made: int,
 ) -> int:  # fmt: skip
-    """The number of the set the active edges lead to; that of all sets where there is no room."""
+    """The number of the set the active edges lead to; ``len(sets)`` where ``sets`` is full."""
     if active == 0:
         return DEAD
     one = sweep[sweep[0, _ACTIVE], _TARGET]
@@ -180,7 +193,7 @@ def _target(
 
 @njit(cache=True, nogil=True, _nrt=False)
 def number_of(members: Bits, sets: Bits, slots: Ints, made: int) -> int:
-    """The number of a set, a new one where it is not known; −1 where there is no room."""
+    """The number of a set, a new one if it is not in the hash table; −1 where ``sets`` is full."""
     marks = np.uint64(14695981039346656037)
     for bits in members:
         marks = (marks ^ bits) * np.uint64(1099511628211)
@@ -211,24 +224,26 @@ _HINT = "a repetition or a choice makes too many cases; bound it"
 def determinize(nfa: Nfa, limits: Limits = LIMITS, clock: Clock | None = None) -> Dfa:
     """The Dfa whose states are the sets of Nfa states a text can lead to.
 
-    Symbols no edge tells apart share a column. States of the Nfa from which no final state
-    is reached are left out first, so every set that is not empty is alive and nothing has
-    to be trimmed afterwards. ``clock`` is that of the work this is part of.
+    Symbols that no edge tells apart share a column. States of the Nfa that are not co-accessible
+    are left out first, so every set that is not empty is co-accessible and the result is trimmed.
+    ``clock`` is the clock of the surrounding work, if there is one.
 
     Cost:   2^Q sets at worst; stopped inside the loop.
-    Raises: LimitError past ``limits.states`` sets or ``limits.seconds``.
+    Raises: LimitError above ``limits.states`` sets or ``limits.seconds``.
     Source: Rabin & Scott 1959, "Finite automata and their decision problems", theorem 11.
     """
     clock = clock or limits.clock()
-    alive = _alive(nfa)
-    if nfa.initial not in alive:
+    flat = nfa.flat
+    alive = coaccessible(flat.edges, flat.first, flat.epsilons, flat.first_epsilon, flat.finals)
+    if not alive[nfa.initial]:
         return nothing(nfa.symbols)
-    labels = [_labels(edges, alive) for edges in nfa.edges]
+    living = set(np.flatnonzero(alive).tolist())
+    labels = [_labels(edges, living) for edges in nfa.edges]
     classes, columns = symbol_classes({s for of in labels for _, s in of}, nfa.symbols)
-    sets = _Sets(nfa, alive, clock)
+    sets = _Sets(nfa, living, clock)
     sets.number_of_target(nfa.initial)
     table = np.full((64, int(classes.max()) + 1), DEAD, np.int32)
-    for row, here in enumerate(sets.members):  # grows while it is read
+    for row, here in enumerate(sets.members):  # the list grows during the loop
         if row == len(table):
             limits.check("megabytes", table.nbytes * 2 >> 20)
             table = np.vstack([table, np.full_like(table, DEAD)])
@@ -246,7 +261,7 @@ def _fill_edges(
     columns: dict[_Label, _Columns],
     sets: _Sets,
 ) -> None:
-    """Write where a set leads to, by symbol class."""
+    """Write the target of a set for each symbol class."""
     taken = 0
     for _, label in edges:
         mask = columns[label].mask
@@ -264,22 +279,22 @@ def _fill_overlapping(
     columns: dict[_Label, _Columns],
     sets: _Sets,
 ) -> None:
-    """The same where one symbol leads to several states at once."""
+    """As ``_fill_edges``, where a symbol leads to several states."""
     targets: dict[int, list[int]] = defaultdict(list)
     for target, label in edges:
         for column in columns[label].numbers:
             targets[column].append(target)
-    known: dict[tuple[int, ...], int] = {}
-    for column, together in targets.items():
-        key = tuple(together)
-        if key not in known:
-            known[key] = sets.number_of_targets(together)
-        row[column] = known[key]
+    cached: dict[tuple[int, ...], int] = {}
+    for column, its_targets in targets.items():
+        key = tuple(its_targets)
+        if key not in cached:
+            cached[key] = sets.number_of_targets(its_targets)
+        row[column] = cached[key]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Columns:
-    """The classes a label is made of: as a list, as bits, and as numpy likes to index by it."""
+    """The classes that form a label: as a list, as bits, and as a numpy index."""
 
     numbers: list[int]
     mask: int
@@ -329,33 +344,15 @@ def _labels(edges: tuple[Edge, ...], alive: set[int]) -> list[tuple[int, _Label]
     return [(target, tuple(sorted(ranges))) for target, ranges in by_target.items()]
 
 
-def _alive(nfa: Nfa) -> set[int]:
-    """The states from which a final state is reached."""
-    before: list[list[int]] = [[] for _ in range(len(nfa))]
-    for state in range(len(nfa)):
-        for _, _, target in nfa.edges[state]:
-            before[target].append(state)
-        for target in nfa.epsilons[state]:
-            before[target].append(state)
-    alive = set(nfa.finals)
-    waiting = list(nfa.finals)
-    while waiting:
-        for state in before[waiting.pop()]:
-            if state not in alive:
-                alive.add(state)
-                waiting.append(state)
-    return alive
-
-
 class _Sets:
-    """The sets of Nfa states met so far, numbered; each is closed under ε.
+    """The numbered sets of Nfa states; each is closed under ε.
 
-    Kept are states that read something, and final ones: sets that differ in others only
-    are the same state of the Dfa.
+    They contain only final states and states with edges: sets that differ in other states are the
+    same state of the Dfa.
     """
 
     def __init__(self, nfa: Nfa, alive: set[int], clock: Clock) -> None:
-        #: The sets in the order they were met.
+        #: The sets in the order they were found.
         self.members: list[frozenset[int]] = []
         self._nfa = nfa
         self._alive = alive
@@ -365,17 +362,17 @@ class _Sets:
         self._number_of_target: dict[int, int] = {}
 
     def number_of_target(self, state: int) -> int:
-        """The number of the set reached with one Nfa state."""
+        """The number of the closure of one Nfa state."""
         number = self._number_of_target.get(state)
         if number is None:
             number = self._number_of_target[state] = self._number(self._closure(state))
         return number
 
     def number_of_targets(self, states: list[int]) -> int:
-        """The number of the set reached with several."""
+        """The number of the closure of several Nfa states."""
         reached: set[int] = set()
         for state in states:
-            if state not in reached:  # else all that is reached from it is there too
+            if state not in reached:  # else its whole closure is included already
                 reached |= self._closure(state)
         return self._number(frozenset(reached))
 
@@ -386,21 +383,15 @@ class _Sets:
         return number
 
     def _closure(self, state: int) -> frozenset[int]:
-        known = self._closures.get(state)
-        if known is None:
-            known = self._closures[state] = self._walk(state)
-        return known
+        cached = self._closures.get(state)
+        if cached is None:
+            cached = self._closures[state] = self._find_closure(state)
+        return cached
 
-    def _walk(self, state: int) -> frozenset[int]:
+    def _find_closure(self, state: int) -> frozenset[int]:
         nfa = self._nfa
         if not nfa.epsilons[state]:
             return frozenset((state,))
         self._clock.check()
-        seen = {state}
-        waiting = [state]
-        while waiting:
-            for target in nfa.epsilons[waiting.pop()]:
-                if target not in seen and target in self._alive:
-                    seen.add(target)
-                    waiting.append(target)
-        return frozenset(s for s in seen if nfa.edges[s] or s in nfa.finals)
+        found = reachable([state], lambda s: [t for t in nfa.epsilons[s] if t in self._alive])
+        return frozenset(s for s in found if nfa.edges[s] or s in nfa.finals)

@@ -1,4 +1,8 @@
-"""Draws accepted texts of an automaton at random, of a given length."""
+"""Draws accepted texts of an automaton at random, of a given length.
+
+``PathCounts`` counts the accepting paths of each length, so every path of one length is drawn with
+equal probability. ``analysis.random_texts`` uses it for small automata and random walks for others.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,8 @@ from workbench.automata.code_points import CharacterFsa, fold
 from workbench.base.dfa import Dfa, State
 from workbench.syntax.ranges import Ranges
 
-#: Characters by how gladly they are read, and how often one of each kind is drawn.
+#: Kinds of characters and the weight with which one of each kind is drawn: letters, digits and
+#: spaces before the rest of ASCII, and that before other scripts and control characters.
 _KINDS: tuple[tuple[Ranges, float], ...] = (
     (((0x61, 0x7A),), 6.0),
     (((0x41, 0x5A),), 2.0),
@@ -21,30 +26,30 @@ _KINDS: tuple[tuple[Ranges, float], ...] = (
     (((0x10000, 0x10FFFF),), 0.05),
     (((0x00, 0x1F), (0x7F, 0x7F)), 0.1),
 )
-#: Categories no reader sees, and how often a draw among code points is made again for one.
-_UNSEEN, _AGAIN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Mn", "Me"}), 12
+#: Categories of invisible characters, and how often such a character is drawn again.
+_INVISIBLE, _MAX_DRAWS = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Mn", "Me"}), 12
 
 
 def character(ranges: Ranges, random: Random) -> str:
-    """A character of a set, a readable one more often."""
+    """A random character of a set; readable ones are more frequent."""
     kinds = [(part, weight) for kind, weight in _KINDS if (part := _common(ranges, kind))]
     part = random.choices([part for part, _ in kinds], [weight for _, weight in kinds])[0]
     found = "\0"
-    for _ in range(_AGAIN):
+    for _ in range(_MAX_DRAWS):
         low, high = random.choice(part)
         found = chr(random.randint(low, high))
-        if unicodedata.category(found) not in _UNSEEN:
+        if unicodedata.category(found) not in _INVISIBLE:
             break
     return found
 
 
 def is_readable(ranges: Ranges) -> bool:
-    """Whether a set has a printable character of ASCII."""
+    """Whether a set contains a printable ASCII character."""
     return any(low <= 0x7E and high >= 0x20 for low, high in ranges)
 
 
 def _common(ranges: Ranges, kind: Ranges) -> list[tuple[int, int]]:
-    # written out: ``ranges.intersection`` took most of the time of a sample
+    # not ``ranges.intersection``: it took most of the time of a sample
     return [
         (max(low, first), min(high, last))
         for low, high in ranges
@@ -53,10 +58,10 @@ def _common(ranges: Ranges, kind: Ranges) -> list[tuple[int, int]]:
     ]
 
 
-class Paths:
-    """The accepting paths of an automaton over characters, counted by length.
+class PathCounts:
+    """The accepting paths of an automaton over characters, counted by length up to ``longest``.
 
-    Cost: lengths × edges additions of whole numbers.
+    Cost: lengths × edges additions of integers.
     """
 
     def __init__(self, dfa: Dfa, longest: int) -> None:
@@ -65,7 +70,7 @@ class Paths:
         self._edges: dict[State, list[tuple[Ranges, State]]] = {s: [] for s in machine.states}
         for source, ranges, target in machine.edges:
             self._edges[source].append((ranges, target))
-        #: For each length and state how many paths of that length lead to the end.
+        #: For each length and state, how many paths of that length lead to a final state.
         self._counts = [dict.fromkeys(machine.finals, 1)]
         for _ in range(longest):
             before = self._counts[-1]
@@ -78,17 +83,16 @@ class Paths:
         self.lengths = [n for n, row in enumerate(self._counts) if row.get(self._initial)]
 
     def count(self, length: int) -> int:
-        """How many paths of a length there are."""
+        """The number of accepting paths of a length."""
         return self._counts[length].get(self._initial, 0)
 
     def draw(self, random: Random) -> str:
-        """A text: the i-th possible length with weight 1/i, of its paths each with equal chance.
+        """A random text: the i-th possible length has weight 1/i, its paths are equally likely.
 
-        The characters on the way are drawn by ``character``.
+        The character of each edge is drawn by ``character``.
         """
-        length = random.choices(
-            self.lengths, [1 / (place + 1) for place in range(len(self.lengths))]
-        )[0]
+        weights = [1 / i for i in range(1, len(self.lengths) + 1)]
+        length = random.choices(self.lengths, weights)[0]
         return "".join(self._walk(length, random))
 
     def _walk(self, length: int, random: Random) -> Iterator[str]:

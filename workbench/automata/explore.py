@@ -1,4 +1,8 @@
-"""Explore: in come an initial place and the way on from each, out comes the Dfa of all places."""
+"""Builds a Dfa from an initial node and a successor function, by a worklist.
+
+Products, bounded copies and other constructions differ only in the nodes they use: pairs of
+states, a state and a count, and so on.
+"""
 
 from __future__ import annotations
 
@@ -8,46 +12,46 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from workbench.automata.graphs import reachable
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.limits import LIMITS, Limits
 
-Place = TypeVar("Place", bound=Hashable)
+Node = TypeVar("Node", bound=Hashable)
 
 
 def explore(
-    initial: Place,
-    step: Callable[[Place], Sequence[Place | None]],
-    is_final: Callable[[Place], bool],
+    initial: Node,
+    step: Callable[[Node], Sequence[Node | None]],
+    is_final: Callable[[Node], bool],
     classes: npt.NDArray[np.uint16],
     limits: Limits = LIMITS,
 ) -> Dfa:
-    """The trimmed machine whose states are the places reached from ``initial``.
+    """The trimmed Dfa whose states are the nodes reachable from ``initial``.
 
-    ``step`` gives for each symbol class the place it leads to, or None. Every operation
-    that walks machines side by side is a different choice of the three.
+    ``step`` returns, for each symbol class, the node it leads to, or None.
 
     Shape:  ``classes`` (S,), as in ``Dfa``.
-    Raises: LimitError past ``limits.states`` places or ``limits.seconds``.
+    Raises: LimitError above ``limits.states`` nodes or ``limits.seconds``.
     Source: the worklist of Q. Neale's greenery, ``fsm.crawl``.
     """
     clock = limits.clock()
-    numbers: dict[Place | None, State] = {None: DEAD, initial: 0}
-    waiting = [initial]
+    numbers: dict[Node | None, State] = {None: DEAD, initial: 0}
+    nodes = [initial]
     rows: list[list[State]] = []
-    for here in waiting:  # grows while it is read
+    for node in nodes:  # the list grows during the loop
         row = []
-        for there in step(here):
-            number = numbers.setdefault(there, len(waiting))
-            if number == len(waiting):
-                assert there is not None
-                waiting.append(there)
+        for target in step(node):
+            number = numbers.setdefault(target, len(nodes))
+            if number == len(nodes):
+                assert target is not None
+                nodes.append(target)
             row.append(number)
         rows.append(row)
         if not len(rows) & 31:
-            limits.check("states", len(waiting))
+            limits.check("states", len(nodes))
             clock.check()
-    limits.check("states", len(waiting))
-    finals = np.array([is_final(place) for place in waiting], np.bool_)
+    limits.check("states", len(nodes))
+    finals = np.array([is_final(node) for node in nodes], np.bool_)
     return trimmed(classes, np.array(rows, np.int32), finals, 0)
 
 
@@ -57,8 +61,16 @@ def trimmed(
     finals: npt.NDArray[np.bool_],
     initial: State,
 ) -> Dfa:
-    """The part of a machine that is reached from the initial state and reaches a final one."""
-    kept = _reached(table, initial) & _reaching(table, finals)
+    """The machine without the states that are not accessible or not co-accessible."""
+    targets = [set(row) - {DEAD} for row in table.tolist()]
+    sources: list[list[State]] = [[] for _ in targets]
+    for state, its_targets in enumerate(targets):
+        for target in its_targets:
+            sources[target].append(state)
+    accessible = reachable([initial], targets.__getitem__)
+    coaccessible = reachable(np.flatnonzero(finals).tolist(), sources.__getitem__)
+    kept = np.zeros(len(table), np.bool_)
+    kept[[state for state in accessible if state in coaccessible]] = True
     if not kept[initial]:
         return nothing(len(classes))
     numbers = np.full(len(table) + 1, DEAD, np.int32)
@@ -67,36 +79,5 @@ def trimmed(
 
 
 def nothing(symbols: int) -> Dfa:
-    """The machine that accepts no text at all."""
+    """The machine of the empty language."""
     return Dfa(np.zeros(symbols, np.uint16), np.full((1, 1), DEAD, np.int32), np.zeros(1, np.bool_))
-
-
-def _reached(table: npt.NDArray[np.int32], initial: State) -> npt.NDArray[np.bool_]:
-    """The states to which some text leads."""
-    reached = np.zeros(len(table), np.bool_)
-    reached[initial] = True
-    rows = table.tolist()
-    waiting = [initial]
-    while waiting:
-        for target in set(rows[waiting.pop()]):
-            if target != DEAD and not reached[target]:
-                reached[target] = True
-                waiting.append(target)
-    return reached
-
-
-def _reaching(table: npt.NDArray[np.int32], finals: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """The states from which some text leads to a final one."""
-    before: list[list[State]] = [[] for _ in range(len(table))]
-    for state, row in enumerate(table.tolist()):
-        for target in set(row):
-            if target != DEAD:
-                before[target].append(state)
-    reaching = finals.copy()
-    waiting = np.flatnonzero(finals).tolist()
-    while waiting:
-        for state in before[waiting.pop()]:
-            if not reaching[state]:
-                reaching[state] = True
-                waiting.append(state)
-    return reaching

@@ -1,8 +1,9 @@
-"""A DFA determinized on demand, as texts are read.
+"""A DFA determinized on demand, while texts are read.
 
-For machines that would explode: ``(a|b)*a(a|b){30}`` has 2^31 subsets, and no text meets more of
-them than it has bytes. States are numbered as they are met; the tables grow. A walk of a trie makes
-the steps it needs in the same kernel: by calls from Python a mask took three times as long.
+For machines that would explode: ``(a|b)*a(a|b){30}`` has 2^31 subsets, but a text visits at most
+one for each of its bytes. States are numbered in the order of their first visit; the tables grow.
+The kernel that walks a trie computes missing rows itself (``fill_row``): with calls from Python a
+mask took three times as long.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.determinize import find_closures, number_of
-from workbench.automata.nfa import Bits, Flags, Ints, Nfa, alive_of, classes_of
+from workbench.automata.nfa import Bits, Flags, Ints, Nfa, classes_of, coaccessible
 from workbench.base.dfa import DEAD, State
 from workbench.base.kernels import inner, int64, njit
 from workbench.base.limits import LIMITS, Limits
@@ -24,24 +25,25 @@ from workbench.base.limits import LIMITS, Limits
 UNKNOWN = -2
 _UNKNOWN = UNKNOWN
 
-#: What a kernel says where there is no room for another set.
+#: The status of a kernel that needs room for another set.
 FULL_SETS = _FULL_SETS = -10
 
-#: The most states of an Nfa whose closures are made at once; they take the square of it in bits.
-_CLOSED = 2_048
-#: How many sets there is room for at first, and how many numbers they may take.
-_LITTLE, _NUMBERS = 1_024, 16_384
+#: Closures of all states are precomputed up to this many Nfa states; they need Q² bits.
+_MAX_CLOSURE_STATES = 2_048
+#: The initial capacity: at most this many sets, and at most this many numbers in all arrays.
+_INITIAL_SETS, _INITIAL_NUMBERS = 1_024, 16_384
 
 
 class Subsets(NamedTuple):
-    """An Nfa without dead states, and the sets of its states met so far, as kernels read them.
+    """An Nfa without dead states, and the sets of its states computed until now, for kernels.
 
     Shape: Q states, W = ceil(Q / 64) words, C byte classes. The edges of state q are
-           ``first[q]:first[q + 1]`` of ``edges`` (E, 3) int32, the first and last byte class and
-           the target; its ε-edges likewise of ``epsilons``; ``closures`` (Q, W) uint64, what it
-           reaches by these, or no rows for large ones; ``finals`` (W,); ``sets`` (n, W), ``ends``
-           (n,) bool, ``slots`` a hash table of sets; ``reached`` (C, W), ``stack`` (Q,) scratch;
-           ``made`` (1,) int64, how many sets there are.
+           ``first[q]:first[q + 1]`` of ``edges`` (E, 3) int32: first byte class, last byte class,
+           target. Its ε-edges are ``first_epsilon[q]:first_epsilon[q + 1]`` of ``epsilons``.
+           ``closures`` (Q, W) uint64 are the ε-closures, without rows for large machines;
+           ``finals`` (W,) the final states as bits. Set i is row i of ``sets`` (n, W), ``ends[i]``
+           says whether it contains a final state, ``slots`` is a hash table of the sets, and
+           ``made`` (1,) int64 their number. ``reached`` (C, W) and ``stack`` (Q,) are scratch.
     """
 
     edges: Ints
@@ -59,23 +61,23 @@ class Subsets(NamedTuple):
 
     @staticmethod
     def none() -> Subsets:
-        """Of no machine."""
-        few, bits = np.empty(0, np.int32), np.empty((0, 1), np.uint64)
+        """Empty arrays, for kernels that are called without a lazy machine."""
+        ints, bits = np.empty(0, np.int32), np.empty((0, 1), np.uint64)
         return Subsets(
-            np.empty((0, 3), np.int32), few, few, few, bits, np.empty(0, np.uint64), bits,
-            np.empty(0, np.bool_), few, bits, few, np.zeros(1, np.int64),
+            np.empty((0, 3), np.int32), ints, ints, ints, bits, np.empty(0, np.uint64), bits,
+            np.empty(0, np.bool_), ints, bits, ints, np.zeros(1, np.int64),
         )  # fmt: skip
 
 
 class LazyDfa:
-    """A deterministic byte automaton that is made while it is read.
+    """A deterministic byte automaton whose states are computed on demand.
 
-    Every state is alive: states of the Nfa from which no final one is reached are left out
-    first. It only ever adds, so a state's number stays valid; safe to share between threads.
+    Every state is co-accessible: other states of the Nfa are left out first. States are only
+    added, so the number of a state stays valid; safe to share between threads.
 
     Shape: ``classes`` (256,) uint16; ``table`` (capacity, C) int32: the next state, ``DEAD`` or
-           ``UNKNOWN``, in an array that is another one after it has grown.
-    Raises: LimitError where the states met pass ``limits.megabytes``.
+           ``UNKNOWN``. Growing replaces the array.
+    Raises: LimitError where the tables exceed ``limits.megabytes``.
     Source: subset construction on demand (Thompson 1968).
     """
 
@@ -85,17 +87,17 @@ class LazyDfa:
         self.nfa = nfa
         self._limits = limits
         flat = nfa.flat
-        self._alive = alive_of(
+        self._alive = coaccessible(
             flat.edges, flat.first, flat.epsilons, flat.first_epsilon, flat.finals
         )
         self.classes, self._columns = classes_of(flat.edges, self._alive, nfa.symbols)
         self._growing = threading.RLock()
         self.subsets = self._subsets()
         self.table: Ints = np.empty((0, self._columns), np.int32)
-        each = self._columns + 2 * self.subsets.sets.shape[1]
-        self._grow(max(64, min(_LITTLE, _NUMBERS // each)))
+        numbers_per_set = self._columns + 2 * self.subsets.sets.shape[1]
+        self._grow(max(64, min(_INITIAL_SETS, _INITIAL_NUMBERS // numbers_per_set)))
         if not self.is_empty:
-            _begin(self.subsets, nfa.initial)
+            _add_initial(self.subsets, nfa.initial)
 
     def _subsets(self) -> Subsets:
         flat, size = self.nfa.flat, len(self.nfa)
@@ -107,7 +109,7 @@ class LazyDfa:
         )
         closures = (
             _closures(first, epsilons, first_epsilon, self._alive, flat.finals)
-            if size <= _CLOSED
+            if size <= _MAX_CLOSURE_STATES
             else np.empty((0, words), np.uint64)
         )
         finals = np.zeros(64 * words, np.bool_)
@@ -125,30 +127,30 @@ class LazyDfa:
         )
 
     def __len__(self) -> int:
-        """How many states have been met so far."""
+        """The number of states computed until now."""
         return int(self.subsets.made[0])
 
     @property
     def is_empty(self) -> bool:
-        """Whether no text at all is accepted."""
+        """Whether no text is accepted."""
         return not self._alive[self.nfa.initial]
 
     @property
     def used_bytes(self) -> set[int]:
-        """The bytes some accepted text may hold."""
+        """The bytes that occur in accepted texts."""
         edges = self.nfa.flat.edges
         runs = np.unique(edges[self._alive[edges[:, 2]], :2], axis=0).tolist()
         return {byte for low, high in runs for byte in range(low, high + 1)}
 
     def is_final(self, state: State) -> bool:
-        """Whether the text read so far is accepted."""
+        """Whether a text that leads to the state is accepted."""
         return bool(self.subsets.ends[state])
 
     def step(self, state: State, byte: int) -> State:
         """The state after a byte, or ``DEAD``."""
         its_class = int(self.classes[byte])
-        known = int(self.table[state, its_class])
-        return self.successor(state, its_class) if known == UNKNOWN else known
+        target = int(self.table[state, its_class])
+        return self.successor(state, its_class) if target == UNKNOWN else target
 
     def run(self, data: bytes, state: State = 0) -> State:
         """The state after all of ``data``, or ``DEAD``."""
@@ -158,24 +160,24 @@ class LazyDfa:
         return state
 
     def successor(self, state: State, byte_class: int) -> State:
-        """The step of a state by a byte class."""
+        """The state after a byte class, or ``DEAD``; computes the row of ``state``."""
         with self._growing:
             while fill_row(self.subsets, self.table.reshape(-1), state) == FULL_SETS:
                 self.grow()
             return int(self.table[state, byte_class])
 
-    def apart(self) -> LazyDfa:
-        """The same machine with sets of its own, for kernels that add to them without its lock."""
+    def private_copy(self) -> LazyDfa:
+        """The same machine with separate sets, for kernels that add sets without its lock."""
         with self._growing:
             twin = copy(self)
             twin._growing = threading.RLock()
-            own = ("sets", "ends", "slots", "reached", "stack", "made")
-            copies = {name: getattr(self.subsets, name).copy() for name in own}
+            written = ("sets", "ends", "slots", "reached", "stack", "made")
+            copies = {name: getattr(self.subsets, name).copy() for name in written}
             twin.subsets, twin.table = self.subsets._replace(**copies), self.table.copy()
         return twin
 
     def grow(self) -> None:
-        """Make room for twice as many states; what was there keeps its place."""
+        """Double the capacity; states keep their numbers."""
         with self._growing:
             self._grow(2 * len(self.table) + self._columns)
 
@@ -192,12 +194,12 @@ class LazyDfa:
             self.table[:made],
         )
         slots = np.full(4 * rows, -1, np.int32)
-        _enter(sets, slots, made)
+        _fill_slots(sets, slots, made)
         self.subsets, self.table = before._replace(sets=sets, ends=ends, slots=slots), table
 
 
 def _kept(edges: Ints, first: Ints, keep: Flags) -> tuple[Ints, Ints]:
-    """The edges that are kept, and where those of each state begin."""
+    """The edges marked in ``keep``, and the index of the first one of each state."""
     before = np.zeros(len(edges) + 1, np.int32)
     np.cumsum(keep, out=before[1:])
     return edges[keep], before[first]
@@ -207,7 +209,7 @@ def _kept(edges: Ints, first: Ints, keep: Flags) -> tuple[Ints, Ints]:
 def _closures(
     first: Ints, epsilons: Ints, first_epsilon: Ints, alive: Flags, finals: Flags
 ) -> Bits:
-    """What each state reaches without reading, as bits."""
+    """The ε-closure of each state, as bits."""
     size = len(finals)
     closures, space = np.empty((size, (size + 63) // 64), np.uint64), np.empty((2, size), np.int32)
     find_closures(first, epsilons, first_epsilon, alive, finals, closures, space)
@@ -215,15 +217,15 @@ def _closures(
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _enter(sets: Bits, slots: Ints, made: int) -> None:
-    """Make the first sets known under their numbers."""
+def _fill_slots(sets: Bits, slots: Ints, made: int) -> None:
+    """Enter the first ``made`` sets into an empty hash table."""
     for number in range(made):
         number_of(sets[number], sets, slots, number)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _begin(subsets: Subsets, initial: int) -> None:
-    """Number the set in which nothing is read."""
+def _add_initial(subsets: Subsets, initial: int) -> None:
+    """Add the initial set, the closure of the initial state."""
     subsets.reached[0, :] = 0
     _close(subsets, initial, 0)
     _number(subsets, 0)
@@ -231,7 +233,7 @@ def _begin(subsets: Subsets, initial: int) -> None:
 
 @njit(cache=True, nogil=True, _nrt=False)
 def fill_row(subsets: Subsets, table: Ints, state: int) -> int:
-    """Compute where a set leads by every byte class; 0, or ``FULL_SETS``."""
+    """Compute the targets of a set for all byte classes; return 0, or ``FULL_SETS``."""
     reached, members = subsets.reached, subsets.sets[state]
     columns, words = reached.shape
     if subsets.made[0] + columns > len(subsets.sets):
@@ -254,7 +256,7 @@ def fill_row(subsets: Subsets, table: Ints, state: int) -> int:
 
 @inner
 def _number(subsets: Subsets, column: int) -> int:
-    """The number of the set that was reached by a byte class, or ``DEAD``."""
+    """The number of the set that a byte class reaches, or ``DEAD``."""
     reached, made = subsets.reached[column], subsets.made[0]
     words, found = len(reached), np.uint64(0)
     for word in range(words):
@@ -273,7 +275,7 @@ def _number(subsets: Subsets, column: int) -> int:
 
 @inner
 def _close(subsets: Subsets, start: int, column: int) -> None:
-    """Add a state and all it leads to without reading to what a byte class reaches."""
+    """Add the ε-closure of a state to the set that a byte class reaches."""
     reached, one = subsets.reached[column], np.uint64(1)
     if len(subsets.closures) > 0:
         for word in range(len(reached)):

@@ -1,8 +1,24 @@
-"""Minimization of DFAs (Valmari & Lehtinen 2008), in normal form.
+"""Minimization of DFAs, with states and classes numbered in normal form.
 
-Numbers 0 … n − 1 in sets are one array of rows: those of set s are ``_MEMBERS`` from ``_START``
-up to ``_END`` of s. While numbers are marked, those of a set stand at its front, ``_MARKED`` of
-them; ``_TOUCHED`` names the sets that have some.
+Two implementations, both by partition refinement:
+
+* ``find_blocks``: numba kernel (Valmari & Lehtinen 2008) for machines that are trimmed already.
+* ``minimize``: numpy rounds (Moore 1956) and a worklist, for any machine; it checks the clock.
+
+A partition of the numbers 0 … n − 1 is an int32 array of 8 rows::
+
+    _MEMBERS  the numbers, those of one set next to each other, its marked ones first
+    _PLACE    by number: its index in _MEMBERS
+    SET       by number: its set
+    _START    by set: the first index of its members
+    _END      by set: the index after its last member
+    _MARKED   by set: how many of its members are marked
+    _TOUCHED  a list of the sets that have marked members
+    _COUNTS   two counts: how many sets there are (_SETS), how many of them are touched (_SOME)
+
+    members of set s:  [ marked | not marked ]
+                       ^ _START[s]           ^ _END[s]
+                                ^ _START[s] + _MARKED[s]
 """
 
 from __future__ import annotations
@@ -13,6 +29,7 @@ from collections import Counter, defaultdict
 import numpy as np
 import numpy.typing as npt
 
+from workbench.automata.graphs import reachable
 from workbench.automata.nfa import Flags, Ints
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.kernels import inner, int64
@@ -20,10 +37,10 @@ from workbench.base.limits import LIMITS, Clock, Limits
 
 _MEMBERS, _PLACE, SET, _START, _END, _MARKED, _TOUCHED, _COUNTS = range(8)
 ROWS = 8
-#: The row ``_COUNTS`` says how many sets there are, and how many of them are touched.
+#: The columns of the row ``_COUNTS``.
 _SETS, _SOME = 0, 1
-#: The rows of edges: where each leads from and to, the one before it that leads to the same state,
-#: and by state the latest that leads to it.
+#: The rows of edges. By edge: its source, its target, and the previous edge with the same target
+#: (a linked list). By state: the latest edge that leads to it, the head of that list.
 _TAIL, _HEAD, _BEFORE, _LATEST = range(4)
 
 
@@ -31,11 +48,12 @@ _TAIL, _HEAD, _BEFORE, _LATEST = range(4)
 def find_blocks(
     table: Ints, states: int, ends: Flags, blocks: Ints, cords: Ints, edges: Ints
 ) -> int:
-    """Write for each of the first states the number of its block; how many blocks there are.
+    """Write for each of the first ``states`` states the number of its block in row ``SET``.
 
-    It stands in row ``SET`` of ``blocks``. There is room for all: ``blocks`` (ROWS, states),
-    ``cords`` and ``edges`` (ROWS and 4, entries of the table).
+    Returns the number of blocks. The caller allocates the arrays.
 
+    Shape:  ``blocks`` (ROWS, states), a partition of states; ``cords`` (ROWS, entries of the
+            table), a partition of edges; ``edges`` (4, entries of the table).
     Cost:   n log n for n edges. Rounds over all states (Moore 1956) took ten times as long for a
             regex of 250 states, where each round splits off one state of a chain.
     Source: Valmari & Lehtinen 2008, "Efficient minimization of DFAs with partial transition
@@ -58,7 +76,7 @@ def find_blocks(
         if ends[state]:
             _mark(blocks, int64(state))
     _split(blocks)
-    for edge in range(made):  # those into one state in a chain from the latest
+    for edge in range(made):  # link the edges with the same target
         head = edges[_HEAD, edge]
         edges[_BEFORE, edge], edges[_LATEST, head] = edges[_LATEST, head], edge
     _refine(blocks, cords, edges)
@@ -86,7 +104,7 @@ def _refine(blocks: Ints, cords: Ints, edges: Ints) -> None:
 
 @inner
 def _add_set(partition: Ints, start: int, end: int) -> None:
-    """Make the numbers from ``start`` up to ``end`` a set of their own."""
+    """Add a set of the numbers from ``start`` up to ``end``."""
     number = partition[_COUNTS, _SETS]
     partition[_START, number], partition[_END, number] = start, end
     partition[_MARKED, number] = 0
@@ -98,7 +116,7 @@ def _add_set(partition: Ints, start: int, end: int) -> None:
 
 @inner
 def _mark(partition: Ints, member: int) -> None:
-    """Move a number to the marked ones of its set."""
+    """Mark a number: move it to the front part of its set."""
     its_set, place = partition[SET, member], partition[_PLACE, member]
     front = partition[_START, its_set] + partition[_MARKED, its_set]
     other = partition[_MEMBERS, front]
@@ -112,7 +130,7 @@ def _mark(partition: Ints, member: int) -> None:
 
 @inner
 def _split(partition: Ints) -> None:
-    """Make the marked numbers of each set, or the others if they are fewer, a set of their own."""
+    """Split each touched set: the smaller of its marked and unmarked parts becomes a new set."""
     for k in range(partition[_COUNTS, _SOME]):
         its_set = partition[_TOUCHED, k]
         start, end = partition[_START, its_set], partition[_END, its_set]
@@ -141,17 +159,17 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 def minimize(dfa: Dfa, limits: Limits = LIMITS, clock: Clock | None = None) -> Dfa:
     """The smallest Dfa of the language; equal languages give identical tables.
 
-    States are numbered breadth first by class, classes by their first symbol. The
-    partition starts from the distance to the nearest end, which already tells most states
-    of a real pattern apart. It is refined by whole rounds in numpy while they split much, then
-    by a worklist of what changed. Rounds alone took half a second for ``a{0,3000}b*``, where
+    States are numbered breadth first by class, classes by their first symbol. The initial
+    partition is the distance to the nearest final state, which separates most states of a typical
+    pattern. It is refined by numpy rounds over all states while these split much, then by a
+    worklist of changed states. Rounds alone took half a second for ``a{0,3000}b*``, where
     each splits off one state; a worklist alone (Hopcroft) pays for every edge in Python.
-    ``clock`` is that of the work this is part of.
+    ``clock`` is the clock of the surrounding work, if there is one.
 
-    Cost:   Q × C a round; then C for each edge into a state that changed.
-    Raises: LimitError past ``limits.seconds``.
+    Cost:   Q × C for each round; then C for each edge into a state that changed.
+    Raises: LimitError above ``limits.seconds``.
     Source: Moore 1956, "Gedanken-experiments on sequential machines", theorem 4; that the
-            largest piece keeps its number is Hopcroft 1971.
+            largest part keeps its number is from Hopcroft 1971.
     """
     blocks = np.unique(_equivalent_states(dfa, clock or limits.clock()), return_inverse=True)[1]
     first_of_block = np.unique(blocks, return_index=True)[1]
@@ -165,21 +183,23 @@ def normalized(
     finals: npt.NDArray[np.bool_],
     initial: int,
 ) -> Dfa:
-    """The same machine with equal columns merged and states numbered breadth first.
+    """The same machine with equal columns merged and states numbered breadth first, by class.
 
-    States that cannot be reached are left out.
+    States that are not accessible are left out.
     """
     classes, table = _merged_columns(classes, table)
-    order = _breadth_first(table, initial)
+    rows = table.tolist()
+    accessible = reachable([initial], lambda state: dict.fromkeys(t for t in rows[state] if t >= 0))
+    order = list(accessible)
     numbers = np.full(len(table), DEAD, np.int64)
     numbers[order] = np.arange(len(order))
-    # columns that only states out of reach told apart merge now
+    # columns that differed only in states that are not accessible are merged now
     classes, table = _merged_columns(classes, _mapped(table[order], numbers))
     return Dfa(classes, table, finals[order])
 
 
 def _equivalent_states(dfa: Dfa, clock: Clock) -> _Ints:
-    """For each state the number of its block; states of a block accept the same texts."""
+    """For each state the number of its block: states of a block accept the same texts."""
     before = _predecessors(dfa)
     blocks = _distances(dfa, before)
     for seed in itertools.count(1):
@@ -194,10 +214,10 @@ def _equivalent_states(dfa: Dfa, clock: Clock) -> _Ints:
     raise AssertionError("the partition cannot be refined for ever")
 
 
-def _marks(count: int, seed: int) -> npt.NDArray[np.uint64]:
-    """Numbers that look random: Steele & others 2014, SplitMix64.
+def _random_marks(count: int, seed: int) -> npt.NDArray[np.uint64]:
+    """Pseudorandom numbers (SplitMix64, Steele & others 2014).
 
-    numpy's generators would cost a new process more time to import than a whole regex takes.
+    Importing numpy's generators would take a new process longer than compiling a regex.
     """
     bits = (np.arange(1, count + 1, dtype=np.uint64) + np.uint64(seed << 40)) * _GOLDEN
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -206,13 +226,13 @@ def _marks(count: int, seed: int) -> npt.NDArray[np.uint64]:
 
 
 def _refined(dfa: Dfa, blocks: _Ints, seed: int) -> _Ints:
-    """One round for all states: blocks split by where their states lead to.
+    """One round over all states: splits each block by the blocks its states lead to.
 
-    Of the pieces of a block the largest keeps its number.
+    The largest part of a block keeps its number.
     """
     count = int(blocks.max()) + 1
-    marks = _marks(count, 2 * seed)
-    weights = _marks(dfa.table.shape[1], 2 * seed + 1) | np.uint64(1)
+    marks = _random_marks(count, 2 * seed)
+    weights = _random_marks(dfa.table.shape[1], 2 * seed + 1) | np.uint64(1)
     marked = np.append(marks[blocks], np.uint64(0))  # DEAD is -1
     keys = (marked[dfa.table] * weights).sum(axis=1, dtype=np.uint64)
     # uint64 sums and products wrap around, as hashes should
@@ -232,10 +252,9 @@ def _refined(dfa: Dfa, blocks: _Ints, seed: int) -> _Ints:
 def _propagated(
     dfa: Dfa, before: list[list[State]], blocks: _Ints, changed: list[State], clock: Clock
 ) -> _Ints:
-    """Split on until nothing changes, looking only at states that lead to changed ones.
+    """Split until nothing changes, examining only the predecessors of changed states.
 
-    States of a block that lead to no changed one still agree with each other and with no
-    other state of it, so they keep its number.
+    The other states of a block agree with each other, so they keep its number.
     """
     if not changed:
         return blocks
@@ -265,10 +284,10 @@ def _propagated(
 
 
 def _is_stable(dfa: Dfa, blocks: _Ints) -> bool:
-    """Whether all states of a block agree, edge by edge.
+    """Whether all states of each block agree, edge by edge.
 
-    The rounds compare sums of random marks; this makes their answer exact. A sum never
-    tells equal states apart, and two different states it should confuse are seen here.
+    The rounds compare sums of random marks. Equal states always have equal sums; this test finds
+    different states with equal sums, so the result is exact.
     """
     first, inverse = np.unique(blocks, return_index=True, return_inverse=True)[1:]
     mapped = _mapped(dfa.table, blocks)
@@ -279,13 +298,13 @@ def _is_stable(dfa: Dfa, blocks: _Ints) -> bool:
 
 
 def _mapped(table: npt.NDArray[np.int32], numbers: _Ints) -> npt.NDArray[np.int32]:
-    """A table whose entries are renumbered; ``DEAD`` stays."""
+    """A table whose entries are renumbered; ``DEAD`` is kept."""
     return np.append(numbers, DEAD)[table].astype(np.int32)
 
 
 def _predecessors(dfa: Dfa) -> list[list[State]]:
     """For each state the states with an edge to it."""
-    targets = np.sort(dfa.table, axis=1)  # (Q, C), equal targets of a state side by side
+    targets = np.sort(dfa.table, axis=1)  # (Q, C), equal targets of a state are neighbours
     is_first = np.ones(targets.shape, np.bool_)
     is_first[:, 1:] = targets[:, 1:] != targets[:, :-1]
     source, column = np.nonzero(is_first & (targets != DEAD))
@@ -297,9 +316,9 @@ def _predecessors(dfa: Dfa) -> list[list[State]]:
 
 
 def _distances(dfa: Dfa, before: list[list[State]]) -> _Ints:
-    """For each state the length of the shortest text from it to a final one.
+    """For each state the length of the shortest text to a final state, plus one.
 
-    States from which there is none, of a machine that is not trimmed, stand apart at 0.
+    0 for states that are not co-accessible, in machines that are not trimmed.
     """
     distances = [DEAD] * len(dfa)
     level = np.flatnonzero(dfa.finals).tolist()
@@ -318,7 +337,7 @@ def _distances(dfa: Dfa, before: list[list[State]]) -> _Ints:
 def _merged_columns(
     classes: npt.NDArray[np.uint16], table: npt.NDArray[np.int32]
 ) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.int32]]:
-    """Equal columns made one, numbered by the first symbol that has them."""
+    """The table without duplicate columns, numbered by the first symbol of each."""
     columns = [column.tobytes() for column in np.ascontiguousarray(table.T)]
     numbers: dict[bytes, int] = {}
     kept: list[int] = []
@@ -331,16 +350,3 @@ def _merged_columns(
     lookup = np.zeros(len(columns), np.uint16)
     lookup[list(renamed)] = list(renamed.values())
     return lookup[classes], np.ascontiguousarray(table[:, kept])
-
-
-def _breadth_first(table: npt.NDArray[np.int32], initial: int) -> list[int]:
-    """The states that can be reached, nearest first, by class among equals."""
-    order = [initial]
-    seen = {initial, DEAD}
-    rows = table.tolist()
-    for state in order:  # grows while it is read
-        for target in dict.fromkeys(rows[state]):
-            if target not in seen:
-                seen.add(target)
-                order.append(target)
-    return order

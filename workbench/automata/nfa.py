@@ -1,4 +1,12 @@
-"""Nondeterministic automata: the builder's form, and the arrays that kernels read."""
+"""Nondeterministic automata: as arrays for kernels (``Flat``), and a builder for Python code.
+
+The edges of all states are in one array, grouped by source; ``first`` says where those of each
+state begin (compressed sparse rows)::
+
+    state 0 --a-z--> 1           edges  [[97, 122, 1],       first  [0, 2, 3]
+    state 0 --0-9--> 0                   [48,  57, 0],
+    state 1 --0-9--> 1                   [48,  57, 1]]       edges of state q: first[q]:first[q + 1]
+"""
 
 from __future__ import annotations
 
@@ -22,8 +30,9 @@ Classes = npt.NDArray[np.uint16]
 class Flat:
     """The states and edges of an Nfa as arrays.
 
-    Shape: Q states; the edges of state q are ``first[q]:first[q + 1]`` of ``edges`` (E, 3), low,
-           high, target; its ε-edges likewise of ``epsilons``; ``finals`` (Q,) bool.
+    Shape: Q states; the edges of state q are ``first[q]:first[q + 1]`` of ``edges`` (E, 3) int32:
+           low, high, target. The targets of its ε-edges are
+           ``first_epsilon[q]:first_epsilon[q + 1]`` of ``epsilons``; ``finals`` (Q,) bool.
     """
 
     edges: Ints
@@ -34,7 +43,7 @@ class Flat:
 
     @staticmethod
     def of(edges: list[int], epsilons: list[int], finals: Flags) -> Flat:
-        """From edges in any order: ``source, low, high, target``, and ``source, target``."""
+        """From edges in any order, flat: ``source, low, high, target`` and ``source, target``."""
         quadruples = np.array(edges, np.int32).reshape(-1, 4)
         pairs = np.array(epsilons, np.int32).reshape(-1, 2)
         return Flat(*grouped(quadruples, pairs, len(finals)), finals)
@@ -53,7 +62,10 @@ def grouped(edges: Ints, epsilons: Ints, states: int) -> tuple[Ints, Ints, Ints,
 
 @inner
 def group(rows: Ints, count: int, first: Ints, by_source: Ints) -> None:
-    """Sort rows by their first column, which is left out; where those of each number begin."""
+    """Sort ``count`` rows by their first column and write the other columns into ``by_source``.
+
+    ``first`` receives the index of the first row of each source.
+    """
     states = len(first) - 1
     for state in range(states + 1):
         first[state] = 0
@@ -71,21 +83,26 @@ def group(rows: Ints, count: int, first: Ints, by_source: Ints) -> None:
 
 
 @njit(cache=True, nogil=True)
-def alive_of(edges: Ints, first: Ints, epsilons: Ints, first_epsilon: Ints, finals: Flags) -> Flags:
-    """The states from which a final state is reached."""
+def coaccessible(
+    edges: Ints, first: Ints, epsilons: Ints, first_epsilon: Ints, finals: Flags
+) -> Flags:
+    """The states from which a final state can be reached."""
     alive = np.empty(len(finals), np.bool_)
     space = np.empty((4, len(finals) + len(edges) + len(epsilons)), np.int32)
-    find_alive(edges, first, epsilons, first_epsilon, finals, alive, space)
+    find_coaccessible(edges, first, epsilons, first_epsilon, finals, alive, space)
     return alive
 
 
 @inner
-def find_alive(
+def find_coaccessible(
     edges: Ints, first: Ints, epsilons: Ints, first_epsilon: Ints, finals: Flags, alive: Flags,
     space: Ints,
 ) -> None:  # fmt: skip
-    """Write which states are alive; ``space`` has four rows, a place a state and edge each."""
-    # edges and then ε-edges: those with one target in a chain from its latest
+    """Write the co-accessible states into ``alive``.
+
+    ``space`` is scratch: four rows of as many entries as there are states, edges and ε-edges.
+    """
+    # edges, then ε-edges; those with the same target form a linked list from ``latest``
     sources, before, latest, stack = space[0], space[1], space[2], space[3]
     size, read, top = len(finals), len(edges), 0
     for state in range(size):
@@ -112,7 +129,7 @@ def find_alive(
 
 @njit(cache=True, nogil=True)
 def classes_of(edges: Ints, alive: Flags, symbols: int) -> tuple[Classes, int]:
-    """Symbols between which no edge begins or ends have one class; numbered in order."""
+    """The class of each symbol and their number: symbols that no edge separates have one class."""
     classes = np.empty(symbols + 1, np.uint16)
     count = find_classes(edges, alive, classes)
     return classes[:symbols], count
@@ -120,7 +137,7 @@ def classes_of(edges: Ints, alive: Flags, symbols: int) -> tuple[Classes, int]:
 
 @inner
 def find_classes(edges: Ints, alive: Flags, classes: Classes) -> int:
-    """Write the class of each symbol, with room for one more; how many classes there are."""
+    """Write the class of each symbol (the array has one entry more); return how many there are."""
     for symbol in range(len(classes)):
         classes[symbol] = 0
     for k in range(len(edges)):
@@ -142,10 +159,10 @@ BYTES = 256
 
 @dataclass(frozen=True, eq=False)
 class Nfa:
-    """A nondeterministic automaton ``(Σ, Q, I, F, E)`` with ε-edges, over whole numbers.
+    """A nondeterministic automaton ``(Σ, Q, I, F, E)`` with ε-edges; symbols are integers.
 
-    Symbols below 256 are bytes; the networks of a grammar use those above as calls. Kernels
-    read it as the arrays it is made of; who walks it in Python asks for tuples, made once.
+    Symbols below 256 are bytes; networks of a grammar use larger ones as calls of rules. Kernels
+    read the arrays of ``flat``; the properties give Python code the same as cached tuples.
     """
 
     flat: Flat
@@ -164,7 +181,7 @@ class Nfa:
 
     @cached_property
     def epsilons(self) -> tuple[tuple[int, ...], ...]:
-        """The states each state leads to without reading."""
+        """The targets of the ε-edges of each state."""
         every = self.flat.epsilons.tolist()
         return tuple(tuple(every[a:b]) for a, b in pairwise(self.flat.first_epsilon.tolist()))
 
@@ -175,39 +192,39 @@ class Nfa:
 
 
 class NfaBuilder:
-    """An Nfa while it grows: states and edges are added, then ``build`` freezes it."""
+    """Builds an Nfa: add states and edges, then call ``build``."""
 
     def __init__(self, symbols: int = BYTES) -> None:
         self.symbols = symbols
         self._states = 0
-        #: Source, low, high, target, one after the other: a list of tuples cost five times as
-        #: much to make an array of.
+        #: Source, low, high, target of all edges, flat: converting a list of tuples to an array
+        #: took five times as long.
         self._edges: list[int] = []
-        #: Source, target.
+        #: Source and target of all ε-edges, flat.
         self._epsilons: list[int] = []
 
     def __len__(self) -> int:
-        """The number of states so far."""
+        """The number of states added."""
         return self._states
 
     def new_state(self) -> int:
-        """A state without edges."""
+        """Add a state without edges."""
         self._states += 1
         return self._states - 1
 
     def new_states(self, count: int) -> int:
-        """So many states without edges, numbered one after the other; the first."""
+        """Add ``count`` states without edges; return the first of their consecutive numbers."""
         self._states += count
         return self._states - count
 
     def edge(self, source: int, low: int, high: int, target: int) -> None:
-        """Every symbol from ``low`` to ``high`` leads from ``source`` to ``target``."""
+        """Add an edge from ``source`` to ``target`` for the symbols from ``low`` to ``high``."""
         if not 0 <= low <= high < self.symbols:
             raise ValueError(f"an edge needs 0 <= low <= high < {self.symbols}, not {low}, {high}")
         self._edges += (source, low, high, target)
 
     def edges(self, sources: Ints, low: int, high: int, targets: Ints) -> None:
-        """The same edge between many states, (E,) and (E,)."""
+        """Add one edge for each pair of ``sources`` (E,) and ``targets`` (E,)."""
         if not 0 <= low <= high < self.symbols:
             raise ValueError(f"an edge needs 0 <= low <= high < {self.symbols}, not {low}, {high}")
         rows = np.empty((len(sources), 4), np.int32)
@@ -215,23 +232,23 @@ class NfaBuilder:
         self._edges += rows.ravel().tolist()
 
     def epsilons(self, sources: Ints, target: int) -> None:
-        """Nothing need be read between many states and one other."""
+        """Add an ε-edge from each of ``sources`` to ``target``."""
         self._epsilons += np.stack([sources, np.full_like(sources, target)], 1).ravel().tolist()
 
     def epsilon(self, source: int, target: int) -> None:
-        """Nothing need be read between ``source`` and ``target``."""
+        """Add an ε-edge."""
         if source != target:
             self._epsilons += (source, target)
 
     def embed(self, machine: Dfa, start: int, end: int) -> None:
-        """A copy of a machine: its texts lead from ``start`` to ``end``."""
+        """Add a copy of a machine whose texts lead from ``start`` to ``end``."""
         offset = self.copy(machine)
         self.epsilon(start, machine.initial + offset)
         for final in np.flatnonzero(machine.finals).tolist():
             self.epsilon(final + offset, end)
 
     def copy(self, machine: Dfa) -> int:
-        """The states and edges of a machine; the number of its state 0."""
+        """Add the states and edges of a machine; return the new number of its state 0."""
         offset = self._states
         self._states += len(machine)
         runs = class_runs(machine)
@@ -242,7 +259,7 @@ class NfaBuilder:
         return offset
 
     def build(self, initial: int, finals: frozenset[int] | set[int]) -> Nfa:
-        """The machine as it stands, frozen."""
+        """The Nfa of all states and edges added."""
         ends = np.zeros(self._states, np.bool_)
         ends[list(finals)] = True
         return Nfa(Flat.of(self._edges, self._epsilons, ends), initial, self.symbols)

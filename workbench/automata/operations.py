@@ -1,4 +1,7 @@
-"""Boolean and rational operations on machines, and equivalence."""
+"""Boolean and rational operations on DFAs, and tests of equivalence.
+
+Every operation returns a minimized Dfa. Boolean operations are products (``_product``).
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.limits import LIMITS, Limits
 from workbench.syntax.regex.tree import Regex
 
-#: A pair of states, one in each machine, either maybe ``DEAD``; or a state and a count.
+#: A pair of states, one in each machine, each possibly ``DEAD``; or a state and a count.
 _Pair = tuple[State, State]
 
 
@@ -58,7 +61,7 @@ def concatenation(left: Dfa, right: Dfa, limits: Limits = LIMITS) -> Dfa:
 
 
 def first_match(dfa: Dfa, limits: Limits = LIMITS) -> Dfa:
-    """The non-empty texts of the machine of which no shorter non-empty beginning is accepted.
+    """The non-empty texts of the machine without a shorter non-empty prefix that is accepted.
 
     Source: ``#e'…'`` of KBNF: it stops at the first match.
     """
@@ -70,7 +73,7 @@ def first_match(dfa: Dfa, limits: Limits = LIMITS) -> Dfa:
 
 
 def without_match(regex: Regex, limits: Limits = LIMITS) -> Dfa:
-    """The non-empty byte strings no piece of which is matched by the regex.
+    """The non-empty byte strings without a substring that the regex matches.
 
     Source: ``#ex'…'`` of KBNF: the complement of ``Σ* R Σ*``, byte by byte.
     """
@@ -83,12 +86,12 @@ def without_match(regex: Regex, limits: Limits = LIMITS) -> Dfa:
 
 
 def _avoiding(nfa: Nfa, limits: Limits) -> Dfa:
-    """The non-empty byte strings no beginning of which the machine accepts."""
+    """The non-empty byte strings without a prefix that the machine accepts."""
     found = determinize(nfa, limits)
     if found.is_empty:
         return minimize(some_bytes(), limits)
     table = np.where(found.finals[found.table] & (found.table != DEAD), DEAD, found.table)
-    # every other state of `found` is open: any byte may follow, and any end is good
+    # from every other state of `found` any byte may follow, and the text may end
     start_copy = np.int32(len(found))
     table = np.vstack([table, table[found.initial]]).astype(np.int32)
     finals = np.append(~found.finals, False)
@@ -98,7 +101,7 @@ def _avoiding(nfa: Nfa, limits: Limits) -> Dfa:
 
 
 def some_bytes() -> Dfa:
-    """Any byte string but the empty one."""
+    """All byte strings except the empty one."""
     return Dfa(
         np.zeros(BYTES, np.uint16), np.ones((2, 1), np.int32), np.array([False, True], np.bool_)
     )
@@ -113,9 +116,9 @@ def literals(words: Sequence[bytes], limits: Limits = LIMITS) -> Dfa:
 
 
 def substrings(data: bytes, limits: Limits = LIMITS) -> Dfa:
-    """All contiguous pieces of a byte string, the empty one among them.
+    """All substrings of a byte string, including the empty one.
 
-    Cost:   linear in the bytes, times the distinct bytes among them.
+    Cost:   linear in the bytes, times the number of distinct bytes.
     """
     used, letters = np.unique(np.frombuffer(data, np.uint8), return_inverse=True)
     edges, size = suffix_automaton(letters.astype(np.int32))
@@ -128,7 +131,7 @@ def substrings(data: bytes, limits: Limits = LIMITS) -> Dfa:
 
 
 def excluding(strings: Sequence[bytes], limit: int | None = None, limits: Limits = LIMITS) -> Dfa:
-    """The non-empty byte strings that contain none of the strings; at most ``limit`` bytes.
+    """The non-empty byte strings of at most ``limit`` bytes that contain none of the strings.
 
     Source: ``except!`` of KBNF; the sets of the subset construction are the states of
             Aho & Corasick 1975, "Efficient string matching".
@@ -142,15 +145,15 @@ def excluding(strings: Sequence[bytes], limit: int | None = None, limits: Limits
 
 
 def _shortened(dfa: Dfa, limit: int, limits: Limits) -> Dfa:
-    """The texts of a machine of at most ``limit`` bytes."""
+    """The texts of a machine that have at most ``limit`` bytes."""
     rows = dfa.table.tolist()
 
-    def step(place: _Pair) -> list[_Pair | None]:
-        state, left = place
-        return [(there, left - 1) if there != DEAD and left else None for there in rows[state]]
+    def step(pair: _Pair) -> list[_Pair | None]:
+        state, left = pair
+        return [(target, left - 1) if target != DEAD and left else None for target in rows[state]]
 
-    def final(place: _Pair) -> bool:
-        return bool(dfa.finals[place[0]])
+    def final(pair: _Pair) -> bool:
+        return bool(dfa.finals[pair[0]])
 
     return minimize(explore((dfa.initial, limit), step, final, dfa.classes, limits), limits)
 
@@ -162,7 +165,7 @@ def _product(
     is_open: Callable[[State, State], bool],
     limits: Limits,
 ) -> Dfa:
-    """Both machines walked side by side; a pair that is not open is dead."""
+    """The product of two machines; a pair that is not open is dead."""
     classes, pairs = joint_classes(left, right)
     rows_left = _columns(left, [a for a, _ in pairs])
     rows_right = _columns(right, [b for _, b in pairs])
@@ -180,7 +183,7 @@ def _product(
 
 
 def joint_classes(left: Dfa, right: Dfa) -> tuple[npt.NDArray[np.uint16], list[tuple[int, int]]]:
-    """The coarsest partition finer than both machines' classes, and the pair behind each class."""
+    """The coarsest common refinement of both machines' classes, and the pair of each new class."""
     pairs: dict[tuple[int, int], int] = {}
     classes = [
         pairs.setdefault(pair, len(pairs))
@@ -190,33 +193,33 @@ def joint_classes(left: Dfa, right: Dfa) -> tuple[npt.NDArray[np.uint16], list[t
 
 
 def _columns(dfa: Dfa, columns: list[int]) -> list[list[int]]:
-    """The rows of a table by joint class; the last row is that of ``DEAD``."""
+    """The rows of a table by joint class; the last row (index ``DEAD``) is that of ``DEAD``."""
     table = dfa.table[:, columns]
     return np.vstack([table, np.full((1, table.shape[1]), DEAD, np.int32)]).tolist()  # type: ignore[no-any-return]
 
 
 def witness(left: Dfa, right: Dfa) -> bytes | None:
-    """The shortest text exactly one of two machines accepts; None if there is none.
+    """The shortest text that exactly one of two machines accepts; None if they are equivalent.
 
-    Among the shortest it is the first by bytes.
+    Of several shortest texts the first in byte order.
 
-    Cost: at most |Q left| × |Q right| pairs, walked breadth first.
+    Cost: at most |Q left| × |Q right| pairs, visited breadth first.
     """
     classes, pairs = joint_classes(left, right)
     symbols = [classes.tolist().index(c) for c in range(len(pairs))]
     start = (left.initial, right.initial)
-    came_from: dict[tuple[State, State], tuple[tuple[State, State], int]] = {}
+    came_from: dict[_Pair, tuple[_Pair, int]] = {}
     seen = {start, (DEAD, DEAD)}
     waiting = [start]
-    for here in waiting:  # grows while it is read
+    for here in waiting:  # the list grows during the loop
         if _accepts(left, here[0]) != _accepts(right, here[1]):
             return _text(here, came_from)
         for symbol, (a, b) in zip(symbols, pairs, strict=True):
-            there = (_step(left, here[0], a), _step(right, here[1], b))
-            if there not in seen:
-                seen.add(there)
-                came_from[there] = (here, symbol)
-                waiting.append(there)
+            target = (_step(left, here[0], a), _step(right, here[1], b))
+            if target not in seen:
+                seen.add(target)
+                came_from[target] = (here, symbol)
+                waiting.append(target)
     return None
 
 
@@ -226,7 +229,7 @@ def equivalent(left: Dfa, right: Dfa) -> bool:
 
 
 def shortest(dfa: Dfa) -> bytes | None:
-    """The shortest text a machine accepts, the first by bytes; None if there is none."""
+    """The shortest text a machine accepts, the first in byte order; None for no texts."""
     return witness(dfa, nothing(len(dfa.classes)))
 
 
@@ -238,12 +241,10 @@ def _step(dfa: Dfa, state: State, its_class: int) -> State:
     return DEAD if state == DEAD else int(dfa.table[state, its_class])
 
 
-def _text(
-    place: tuple[State, State],
-    came_from: dict[tuple[State, State], tuple[tuple[State, State], int]],
-) -> bytes:
+def _text(pair: _Pair, came_from: dict[_Pair, tuple[_Pair, int]]) -> bytes:
+    """The text that leads from the initial pair to ``pair``."""
     symbols: list[int] = []
-    while place in came_from:
-        place, symbol = came_from[place]
+    while pair in came_from:
+        pair, symbol = came_from[pair]
         symbols.append(symbol)
     return bytes(reversed(symbols))

@@ -1,9 +1,16 @@
-"""Builds the NFA of a program, in kernels.
+"""Builds the NFA of a program (``regex_program``), in numba kernels.
 
-One state in, one state out: everything an instruction holds is written between two states, and
-may share them with its surroundings, for only a repetition reads in circles, and it does so through
-states of its own. A rule is written in where it is called; the call of a rule that stays a
-rule is an edge.
+Thompson's construction with a stack of tasks. A task is an instruction and two existing states:
+its texts must lead from ``start`` to ``end``. Both states may be shared with the surroundings; this
+is safe because only repetitions create cycles, and these go through separate states. Example,
+``a(b|c)``::
+
+    task: SEQUENCE between 0 and 1  →  new state 2; tasks RANGE a: 0 → 2, CHOICE: 2 → 1
+    task: CHOICE between 2 and 1    →  tasks RANGE b: 2 → 1, RANGE c: 2 → 1
+    task: RANGE x between s and t   →  edge s --x--> t
+
+A call of a rule that has a symbol is an edge with that symbol. All other calls are inlined:
+the rule is built where it is called, once for each end state.
 """
 
 from __future__ import annotations
@@ -17,27 +24,31 @@ from workbench.automata.nfa import BYTES, Flags, Flat, Ints, Nfa, group
 from workbench.automata.regex_program import (
     CALL,
     CHOICE,
-    EMPTY,
+    HAS_EMPTY,
     HEADER,
     LITERAL,
     MACHINE,
     RANGE,
     REPEAT,
     SEQUENCE,
-    find_after,
+    find_subtree_ends,
 )
 from workbench.base.kernels import inner, int64, njit
 
-#: What is counted.
+#: The entries of ``Work.counts``.
 STATES, EDGES, EPSILONS, TASKS, SHARED = range(5)
 
 
 class Work(NamedTuple):
-    """What is read and what is written.
+    """The input and the growing output of the construction.
 
-    ``tasks`` are instructions with the states between which they are to be written and the state in
-    which their rule ends. ``shared`` are states that are found again: by the state they belong
-    to, in a chain from the ``latest``, and by an instruction.
+    Shape: ``code``, ``data``: the program; ``after``: its subtree ends; ``texts``: bits for each
+           instruction (``HAS_TEXT`` and so on); ``rules`` (R, 4): columns ``FIRST`` … ``JUMPS``.
+           The other arrays have room for more rows than are used; ``counts`` says how many are:
+           ``edges`` (source, low, high, target), ``epsilons`` (source, target),
+           ``tasks`` (instruction, start, end, end state of the current rule), and ``shared``
+           (previous entry, operation, one, two, state), a map from a state and an instruction to a
+           state: a linked list for each state, from ``latest``.
     """
 
     code: Ints
@@ -55,7 +66,7 @@ class Work(NamedTuple):
 
 @inner
 def edge(work: Work, source: int, low: int, high: int, target: int) -> None:
-    """Symbols from ``low`` to ``high`` lead from source to target."""
+    """Add an edge for the symbols from ``low`` to ``high``."""
     edges, made = work.edges, work.counts[EDGES]
     edges[made, 0], edges[made, 1], edges[made, 2], edges[made, 3] = source, low, high, target
     work.counts[EDGES] += 1
@@ -63,7 +74,7 @@ def edge(work: Work, source: int, low: int, high: int, target: int) -> None:
 
 @inner
 def epsilon(work: Work, source: int, target: int) -> None:
-    """Nothing need be read from source to target."""
+    """Add an ε-edge."""
     if source != target:
         made = work.counts[EPSILONS]
         work.epsilons[made, 0], work.epsilons[made, 1] = source, target
@@ -72,7 +83,7 @@ def epsilon(work: Work, source: int, target: int) -> None:
 
 @inner
 def push(work: Work, at: int, start: int, end: int, last: int) -> None:
-    """An instruction is to be written between two states."""
+    """Add a task: the texts of an instruction lead from ``start`` to ``end``."""
     tasks, made = work.tasks, work.counts[TASKS]
     tasks[made, 0], tasks[made, 1], tasks[made, 2], tasks[made, 3] = at, start, end, last
     work.counts[TASKS] += 1
@@ -80,14 +91,14 @@ def push(work: Work, at: int, start: int, end: int, last: int) -> None:
 
 @inner
 def new_state(work: Work) -> int:
-    """A state without edges."""
+    """Add a state without edges."""
     work.counts[STATES] += 1
     return int64(work.counts[STATES] - 1)
 
 
 @inner
 def share(work: Work, at: int, what: int, one: int, two: int, state: int) -> None:
-    """Have a state found again by the state it belongs to and an instruction."""
+    """Remember a state under the state ``at`` and an instruction."""
     shared, made = work.shared, work.counts[SHARED]
     shared[made, 0], shared[made, 1], shared[made, 2] = work.latest[at], what, one
     shared[made, 3], shared[made, 4] = two, state
@@ -97,7 +108,7 @@ def share(work: Work, at: int, what: int, one: int, two: int, state: int) -> Non
 
 @inner
 def found(work: Work, at: int, what: int, one: int, two: int) -> int:
-    """The state found so, or −1."""
+    """The state remembered under the state ``at`` and an instruction, or −1."""
     shared, here = work.shared, work.latest[at]
     while here >= 0:
         if shared[here, 2] == one and shared[here, 3] == two and shared[here, 1] == what:
@@ -106,21 +117,20 @@ def found(work: Work, at: int, what: int, one: int, two: int) -> int:
     return int64(-1)
 
 
-#: The columns of what is known of a rule: its first instruction, what texts it has, the symbol of
-#: its calls (−1 where it is written in), and whether a call at the end of all is a jump.
+#: The columns of a rule: its first instruction, which texts it has, the symbol of its calls (−1 if
+#: it is inlined), and whether a call at the end of the root rule is a jump.
 FIRST, TEXTS, SYMBOL, JUMPS = range(4)
 
-#: Where a program begins and ends.
+#: The initial and the final state of a program.
 _START, _END = 0, 1
 
-#: No bound on states.
-_ANY = 1 << 30
+_UNLIMITED = 1 << 30
 _NO_RULES = np.empty((0, 4), np.int32)
 
 
 def program_nfa(code: Ints, data: Ints) -> Nfa:
-    """The Nfa of a program that calls nothing, of a size that has been looked at."""
-    nfa = rule_nfa(code, data, np.ones(len(code), np.int32), _NO_RULES, -1, BYTES, _ANY)
+    """The Nfa of a program without calls; the caller has checked its size (``check_size``)."""
+    nfa = rule_nfa(code, data, np.ones(len(code), np.int32), _NO_RULES, -1, BYTES, _UNLIMITED)
     assert nfa is not None
     return nfa
 
@@ -128,12 +138,12 @@ def program_nfa(code: Ints, data: Ints) -> Nfa:
 def rule_nfa(
     code: Ints, data: Ints, texts: Ints, rules: Ints, root: int, symbols: int, most: int
 ) -> Nfa | None:
-    """The Nfa of a rule, or None where it takes more than ``most`` states.
+    """The Nfa of a rule, or None if it needs more than ``most`` states.
 
-    Shape: ``texts`` (instructions,), what texts each has; ``rules`` (R, 4), the columns named
-           above.
+    Shape: ``texts`` (instructions,), which texts each has; ``rules`` (R, 4), the columns
+           ``FIRST`` … ``JUMPS``.
     """
-    done, edges, first, epsilons, first_epsilon, finals = _written(
+    done, edges, first, epsilons, first_epsilon, finals = _build(
         code, data, texts, rules, root, most
     )
     if not done:
@@ -142,12 +152,15 @@ def rule_nfa(
 
 
 @njit(cache=True, nogil=True)
-def _written(
+def _build(
     code: Ints, data: Ints, texts: Ints, rules: Ints, root: int, most: int
 ) -> tuple[bool, Ints, Ints, Ints, Ints, Flags]:
-    """Whether it is done; then the parts of the Nfa. Where there is no room all begins anew."""
+    """Whether all tasks are done, and the parts of the Nfa.
+
+    If an array is too small, everything starts again with arrays four times as large.
+    """
     after, counts, room = np.empty(len(code), np.int32), np.empty(5, np.int64), 64 + len(code)
-    find_after(code, after)
+    find_subtree_ends(code, after)
     while True:
         room *= 4
         work = Work(
@@ -155,8 +168,8 @@ def _written(
             np.empty((room, 2), np.int32), np.empty((room, 4), np.int32),
             np.empty((room, 5), np.int32), np.empty(room, np.int32), counts,
         )  # fmt: skip
-        _begin(work, root)
-        if _write(work, most):
+        _reset(work, root)
+        if _run_tasks(work, most):
             break
     states = counts[STATES]
     first, first_epsilon = np.empty(states + 1, np.int32), np.empty(states + 1, np.int32)
@@ -170,8 +183,8 @@ def _written(
 
 
 @inner
-def _begin(work: Work, root: int) -> None:
-    """Two states and one task: all of the program, or of the rule whose number is ``root``."""
+def _reset(work: Work, root: int) -> None:
+    """Start with two states and one task: the program, or the rule ``root`` if it is not −1."""
     for state in range(len(work.latest)):
         work.latest[state] = -1
     for count in range(len(work.counts)):
@@ -182,13 +195,13 @@ def _begin(work: Work, root: int) -> None:
         push(work, int64(0), start, end, end)
         return
     push(work, int64(work.rules[rule, FIRST]), start, end, end)
-    # calls at its end lead back to its beginning
+    # calls of the rule at its own end lead back to its start
     share(work, end, int64(CALL), rule, int64(0), start)
 
 
 @inner
-def _write(work: Work, most: int) -> bool:
-    """Do all tasks, or stop past ``most`` states; False where there is too little room."""
+def _run_tasks(work: Work, most: int) -> bool:
+    """Run all tasks, or stop above ``most`` states; False if an array is too small."""
     counts, room = work.counts, len(work.latest)
     while counts[TASKS] > 0 and counts[STATES] <= most:
         task = counts[TASKS] - 1
@@ -222,7 +235,7 @@ def _write(work: Work, most: int) -> bool:
 
 @inner
 def _needed(work: Work, at: int) -> int:
-    """How much an instruction adds to any count at most."""
+    """The most entries an instruction adds to any of the counts."""
     what, one, two = work.code[at, 0], int64(work.code[at, 1]), int64(work.code[at, 2])
     if what == LITERAL:
         return 2 + two
@@ -235,7 +248,7 @@ def _needed(work: Work, at: int) -> int:
 
 @inner
 def _write_literal(work: Work, place: int, length: int, start: int, end: int) -> None:
-    """Byte after byte."""
+    """One edge for each byte."""
     if length == 0:
         epsilon(work, start, end)
     here = start
@@ -248,7 +261,7 @@ def _write_literal(work: Work, place: int, length: int, start: int, end: int) ->
 
 @inner
 def _write_machine(work: Work, place: int, start: int, end: int) -> None:
-    """A copy of a machine; its states 0 and 1 are ``end`` and ``start``."""
+    """A copy of an automaton; its states 0 and 1 become ``end`` and ``start``."""
     data, offset, at = work.data, work.counts[STATES] - 2, place + HEADER
     work.counts[STATES] += data[place] - 2
     for k in range(at, at + 4 * int64(data[place + 1]), 4):
@@ -262,7 +275,7 @@ def _write_machine(work: Work, place: int, start: int, end: int) -> None:
 
 @inner
 def _write_sequence(work: Work, at: int, count: int, start: int, end: int, last: int) -> None:
-    """``count`` parts one after the other, the first at ``at``."""
+    """A task for each of ``count`` parts, the first at ``at``, with new states between them."""
     if count == 0:
         epsilon(work, start, end)
     part, here = at, start
@@ -274,7 +287,7 @@ def _write_sequence(work: Work, at: int, count: int, start: int, end: int, last:
 
 @inner
 def _write_choice(work: Work, at: int, start: int, end: int, last: int) -> None:
-    """Options; those that begin with the same characters share these states, as words in a trie."""
+    """A task for each option; options with equal first characters share states, as in a trie."""
     code, option = work.code, at + 1
     for _ in range(code[at, 1]):
         here, part, left = start, option, int64(1)
@@ -296,7 +309,7 @@ def _write_choice(work: Work, at: int, start: int, end: int, last: int) -> None:
 def _write_repeat(
     work: Work, part: int, low: int, high: int, start: int, end: int, last: int
 ) -> None:
-    """Copies; those beyond the least can be left out."""
+    """A task for each copy; those above ``low`` can be skipped."""
     here = start
     for copy in range(low if high >= 0 else max(low - 1, 0)):
         there = end if copy == high - 1 else new_state(work)
@@ -310,7 +323,7 @@ def _write_repeat(
         epsilon(work, behind, before)
         here = behind
     for copy in range(low, high):
-        # out to the end from every copy, not through the copies that follow: short closures
+        # from every copy directly to the end, not through the following copies: short closures
         epsilon(work, here, end)
         there = end if copy == high - 1 else new_state(work)
         push(work, part, here, there, last)
@@ -320,16 +333,17 @@ def _write_repeat(
 
 @inner
 def _write_call(work: Work, rule: int, start: int, end: int, last: int) -> None:
-    """A rule written in, once for each state its copies end in; or an edge that calls it.
+    """An edge that calls a rule; or the rule inlined, once for each end state.
 
-    A call that ends all is a jump, so right recursion needs no stack; inside a copy of another
-    rule it would copy for ever. Calls at the end of a rule ask for a copy with the same end, so
-    circles of such calls close upon themselves.
+    A call at the end of the root rule is a jump (inlined although the rule has a symbol), so right
+    recursion needs no stack; the same inside a copy of another rule would copy without end. A
+    call at the end of a rule shares the copy with the same end state, so right-recursive
+    cycles of rules become cycles of states.
     """
     rules, symbol = work.rules, int64(work.rules[rule, SYMBOL])
     if symbol >= 0 and not (rules[rule, JUMPS] != 0 and end == last and last == _END):
         edge(work, start, symbol, symbol, end)
-        if rules[rule, TEXTS] & EMPTY:
+        if rules[rule, TEXTS] & HAS_EMPTY:
             epsilon(work, start, end)
         return
     entry = found(work, end, int64(CALL), rule, int64(0))

@@ -1,8 +1,23 @@
-"""A regex or rule as a flat program for kernels, and measures of its machine.
+"""A regex or rule as a flat program for numba kernels, and measures of its automaton.
 
-An instruction is three numbers: what it is and two operands. Those that hold others stand before
-them (Polish notation), so what is inside is read again where it is copied. One pass over a tree
-in Python makes it; whatever has to look at a tree many times looks at this.
+One pass over a tree in Python writes the program; everything that needs the tree several times
+(building the NFA, counting states, collecting facts about rules) reads the program in kernels.
+
+The code is an int32 array (instructions, 3): an operation and two operands. An operation with
+parts precedes its parts (Polish notation). The program of ``ab|[0-9]{2,}`` is::
+
+    index  operation  one  two    meaning
+      0    CHOICE       2    0    one of 2 options
+      1    SEQUENCE     2    0      2 parts
+      2    RANGE       97   97        the byte "a"
+      3    RANGE       98   98        the byte "b"
+      4    REPEAT       2   -1      2 or more copies
+      5    RANGE       48   57        a byte from "0" to "9"
+
+    subtree_ends: [6, 4, 3, 4, 6, 6]
+
+Operands that need more room (bytes of a literal, edges of an automaton) are in a second array,
+``data``.
 """
 
 from __future__ import annotations
@@ -14,7 +29,8 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.code_points import character_machine
-from workbench.automata.nfa import Ints, Nfa, alive_of, class_runs
+from workbench.automata.graphs import reachable
+from workbench.automata.nfa import Ints, Nfa, class_runs, coaccessible
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import LimitError
 from workbench.base.kernels import inner, int64, njit
@@ -22,28 +38,29 @@ from workbench.base.limits import Limits
 from workbench.syntax.ranges import Ranges
 from workbench.syntax.regex.tree import Group, Regex, Repeat
 
-#: One byte: the first and the last it may be.
+#: One byte. Operands: the lowest and the highest allowed.
 RANGE = 0
-#: Bytes one after the other: where they stand in ``data``, and how many.
+#: A byte string. Operands: its index in ``data``, and its length.
 LITERAL = 1
-#: A machine: where it stands in ``data``, and what texts it has (``SOME`` and so on). There come
-#: the numbers of its states and edges, the bytes of its shortest and longest text (−1: no end),
-#: and for each edge source, low, high, target; an edge that reads nothing has low −1. It
-#: begins in state 1, which is not entered again, and ends in state 0, which reads nothing.
+#: An automaton. Operands: its index in ``data``, and which texts it has (``HAS_TEXT`` and so on).
+#: In ``data``: the number of states, the number of edges, the bytes of the shortest and of the
+#: longest text (−1: unbounded), and four numbers for each edge: source, low, high, target (low is
+#: −1 for an ε-edge). State 1 is initial and has no incoming edges; state 0 is final and has no
+#: outgoing edges.
 MACHINE = 2
-#: What follows, one after the other: how many.
+#: The following parts in sequence. Operand: the number of parts.
 SEQUENCE = 3
-#: Any one of what follows: how many.
+#: One of the following parts. Operand: the number of parts.
 CHOICE = 4
-#: Copies of what follows: at least, and at most (−1: without end).
+#: Copies of the following part. Operands: the least and the greatest number (−1: unbounded).
 REPEAT = 5
-#: The texts of a rule: its number.
+#: A call of a rule. Operand: the number of the rule.
 CALL = 6
 
-#: What texts there are, as bits: some at all, the empty one, some that are not empty.
-SOME, EMPTY, LONGER = 1, 2, 4
+#: Bits: the language is not empty; it contains the empty text; it contains a non-empty text.
+HAS_TEXT, HAS_EMPTY, HAS_NONEMPTY = 1, 2, 4
 
-#: So many numbers an instruction, and before the edges of a machine.
+#: The numbers in an instruction, and those in ``data`` before the edges of an automaton.
 WIDTH, HEADER = 3, 4
 
 _LAST_ASCII = 0x7F
@@ -51,68 +68,69 @@ _SIZES = (0x7F, 0x7FF, 0xFFFF)
 
 
 class Program:
-    """A program while it grows."""
+    """Builds a program."""
 
     def __init__(self, code: Sequence[int] = ()) -> None:
         self.code: list[int] = [*code]
         self.data: list[int] = []
-        #: Where the machines of sets of characters stand in ``data``: each there once.
+        #: The index in ``data`` of the automaton of each character set; each is there once.
         self._sets: dict[Ranges, int] = {}
-        #: The same of machines that were put in, by identity.
+        #: The instruction of each automaton added by ``set_machine``, by identity.
         self._machines: dict[Dfa, tuple[int, int, int]] = {}
 
     def arrays(self) -> tuple[Ints, Ints]:
-        """The code, (instructions, ``WIDTH``), and the data."""
+        """The code (instructions, ``WIDTH``), and the data."""
         code = np.array(self.code, np.int32)
         return code.reshape(-1, WIDTH), np.array(self.data, np.int32)
 
     def anything(self) -> None:
-        """Add any bytes at all."""
+        """Add all byte strings."""
         self.code += (REPEAT, 0, -1, RANGE, 0, 0xFF)
 
     def literal(self, value: bytes) -> None:
-        """Add exactly these bytes."""
+        """Add a byte string."""
         self.code += (LITERAL, len(self.data), len(value))
         self.data += value
 
     def any_of(self, values: Sequence[bytes]) -> None:
-        """Add any one of these byte strings."""
+        """Add a choice of byte strings."""
         self.code += (CHOICE, len(values), 0)
         for value in values:
             self.literal(value)
 
     def characters(self, ranges: Ranges) -> None:
-        """Add one character out of a set."""
+        """Add one character of a set."""
         if len(ranges) == 1 and ranges[0][1] <= _LAST_ASCII:
             self.code += (RANGE, *ranges[0])
             return
-        known = self._sets.get(ranges)
-        if known is None:
-            known = self._sets[ranges] = len(self.data)
+        at = self._sets.get(ranges)
+        if at is None:
+            at = self._sets[ranges] = len(self.data)
             self.data += _of_characters(ranges)
-        self.code += (MACHINE, known, SOME | LONGER if ranges else 0)
+        self.code += (MACHINE, at, HAS_TEXT | HAS_NONEMPTY if ranges else 0)
 
     def one_byte(self, ranges: Ranges) -> None:
-        """Add one byte out of a set."""
+        """Add one byte of a set."""
         self.code += (CHOICE, len(ranges), 0)
         for low, high in ranges:
             self.code += (RANGE, low, high)
 
-    def name_machine(self, machine: Dfa) -> None:
-        """Add a machine that is never written in: its size stands there and none of its edges."""
+    def add_placeholder(self, machine: Dfa) -> None:
+        """Add an automaton that is never inlined: its size, but none of its edges."""
         self.code += (MACHINE, len(self.data), _texts_of(machine))
         self.data += (len(machine) + 2, 0, 0, -1)
 
-    def put_machine(self, at: int, machine: Dfa) -> None:
-        """Say what machine is meant by an instruction."""
-        known = self._machines.get(machine)
-        if known is None:
-            known = self._machines[machine] = (MACHINE, len(self.data), _texts_of(machine))
+    def set_machine(self, at: int, machine: Dfa) -> None:
+        """Replace the instruction ``at`` by an automaton."""
+        instruction = self._machines.get(machine)
+        if instruction is None:
+            instruction = (MACHINE, len(self.data), _texts_of(machine))
+            self._machines[machine] = instruction
             self.data += _of_machine(machine)
-        self.code[WIDTH * at : WIDTH * (at + 1)] = known
+        self.code[WIDTH * at : WIDTH * (at + 1)] = instruction
 
     def nfa(self, nfa: Nfa) -> None:
-        """Add a machine that begins in state 1, which is not entered again, and ends in state 0."""
+        """Add an automaton with the initial and final state that ``MACHINE`` requires."""
         flat, sources = nfa.flat, np.arange(len(nfa), dtype=np.int32)
         epsilons = np.full((len(flat.epsilons), 4), -1, np.int32)
         epsilons[:, 0] = np.repeat(sources, np.diff(flat.first_epsilon))
@@ -127,8 +145,8 @@ class Program:
 
 @lru_cache(maxsize=512)
 def _of_characters(ranges: Ranges) -> tuple[int, ...]:
-    """The data of a set of characters."""
-    nodes = character_machine(ranges).edges  # node 0 is the end, the last one the beginning
+    """The data of the automaton of a character set."""
+    nodes = character_machine(ranges).edges  # node 0 is final, the last one is initial
     last = len(nodes) - 1
     numbers = [0, *range(2, last + 1), 1]
     edges = [
@@ -141,36 +159,33 @@ def _of_characters(ranges: Ranges) -> tuple[int, ...]:
 
 
 def _size(code: int) -> int:
-    """The bytes of a character."""
+    """The number of bytes of a character."""
     return 1 + sum(code > last for last in _SIZES)
 
 
 def _texts_of(machine: Dfa) -> int:
-    """What texts a machine has, as bits."""
-    longer = LONGER if (machine.table != DEAD).any() else 0
-    empty = EMPTY if machine.finals[machine.initial] else 0
-    return longer | empty | (SOME if longer | empty else 0)
+    """Which texts a DFA has, as bits."""
+    longer = HAS_NONEMPTY if (machine.table != DEAD).any() else 0
+    empty = HAS_EMPTY if machine.finals[machine.initial] else 0
+    return longer | empty | (HAS_TEXT if longer | empty else 0)
 
 
 def _texts_of_nfa(nfa: Nfa) -> int:
-    """What texts a machine has, as bits."""
+    """Which texts an NFA has, as bits."""
     flat = nfa.flat
-    alive = alive_of(flat.edges, flat.first, flat.epsilons, flat.first_epsilon, flat.finals)
+    alive = coaccessible(flat.edges, flat.first, flat.epsilons, flat.first_epsilon, flat.finals)
     if not alive[nfa.initial]:
         return 0
-    reached, waiting = {nfa.initial}, [nfa.initial]
-    while waiting:
-        state = waiting.pop()
-        for target in flat.epsilons[flat.first_epsilon[state] : flat.first_epsilon[state + 1]]:
-            if target not in reached:
-                reached.add(int(target))
-                waiting.append(int(target))
-    empty = EMPTY if any(flat.finals[state] for state in reached) else 0
-    return SOME | empty | (LONGER if alive[flat.edges[:, 2]].any() else 0)
+    first = flat.first_epsilon
+    closure = reachable(
+        [nfa.initial], lambda state: flat.epsilons[first[state] : first[state + 1]].tolist()
+    )
+    empty = HAS_EMPTY if any(flat.finals[state] for state in closure) else 0
+    return HAS_TEXT | empty | (HAS_NONEMPTY if alive[flat.edges[:, 2]].any() else 0)
 
 
 def _of_machine(machine: Dfa) -> list[int]:
-    """The data of a machine; its length is not looked at."""
+    """The data of a DFA; the lengths of its texts are not computed."""
     edges = [1, -1, -1, machine.initial + 2]
     for final in machine.finals.nonzero()[0].tolist():
         edges += (final + 2, -1, -1, 0)
@@ -183,34 +198,34 @@ def _of_machine(machine: Dfa) -> list[int]:
 
 
 @njit(cache=True, nogil=True)
-def after_of(code: Ints) -> Ints:
-    """For each instruction the one after all it holds, (instructions,)."""
+def subtree_ends(code: Ints) -> Ints:
+    """For each instruction the index after its last part, (instructions,)."""
     after = np.empty(len(code), np.int32)
-    find_after(code, after)
+    find_subtree_ends(code, after)
     return after
 
 
 @inner
-def find_after(code: Ints, after: Ints) -> None:
-    """Write for each instruction the one after all it holds."""
+def find_subtree_ends(code: Ints, after: Ints) -> None:
+    """Write for each instruction the index after its last part."""
     for at in range(len(code) - 1, -1, -1):
-        held = 0
+        parts = 0
         if code[at, 0] == SEQUENCE or code[at, 0] == CHOICE:
-            held = code[at, 1]
+            parts = code[at, 1]
         elif code[at, 0] == REPEAT:
-            held = 1
+            parts = 1
         end = at + 1
-        for _ in range(held):
+        for _ in range(parts):
             end = after[end]
         after[at] = end
 
 
 _HINT = "shorten the regex, or lower the bound of a repetition"
 
-#: Counts end here: they are compared with budgets, and products of counts pass all bounds.
-_MANY = 1 << 30
-#: The columns of a measure: states; bytes of the shortest and of the longest text, the first −1
-#: where there is no text, the second −1 where there is no longest.
+#: Counts are capped here so that products do not overflow; every limit is smaller.
+_MAX_COUNT = 1 << 30
+#: The columns of a measure: states; bytes of the shortest text (−1: there are no texts); bytes of
+#: the longest text (−1: unbounded).
 _STATES, _SHORTEST, _LONGEST = range(3)
 _NONE = -1
 
@@ -218,7 +233,7 @@ _Measures = npt.NDArray[np.int64]
 
 
 def check_size(code: Ints, data: Ints, starts: list[int], limits: Limits) -> None:
-    """Raise LimitError if a regex is sure to become too large, before any state is made.
+    """Raise LimitError if a regex will certainly be too large, before any state is built.
 
     ``starts`` are the instructions at which regexes begin.
     """
@@ -230,12 +245,13 @@ def check_size(code: Ints, data: Ints, starts: list[int], limits: Limits) -> Non
                 "lower the bound of a repetition, or use '*' or '+'",
             )
         if shortest != _NONE:
-            # the shortest text passes each state at most once, and so does any if all are finite
+            # the shortest text visits each DFA state at most once; so does every text of a finite
+            # language
             limits.check("states", 1 + (shortest if longest == _NONE else longest), _HINT)
 
 
 def simple_repeat(regex: Repeat) -> tuple[Regex, int, int | None]:
-    """A repetition with the same texts: ``(x?){n}`` as ``x{0,n}``, ``(x*){2,}`` as ``x*``."""
+    """An equal repetition, simpler: ``x{0,n}`` for ``(x?){n}``, ``x*`` for ``(x*){2,}``."""
     part, low, high = regex.part, regex.low, regex.high
     while True:
         if isinstance(part, Group):
@@ -248,7 +264,7 @@ def simple_repeat(regex: Repeat) -> tuple[Regex, int, int | None]:
 
 
 def measures(code: Ints, data: Ints) -> _Measures:
-    """The measures of each instruction with all it holds, (instructions, 3)."""
+    """The measures of each instruction with its parts, (instructions, 3)."""
     found = np.empty((len(code), 3), np.int64)
     _measure(code, data, found, np.empty(len(code) + 1, np.int32))
     return found
@@ -256,7 +272,7 @@ def measures(code: Ints, data: Ints) -> _Measures:
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _measure(code: Ints, data: Ints, found: _Measures, stack: Ints) -> None:
-    """Write the measures; ``stack`` is space to work in."""
+    """Write the measures, from the last instruction to the first; ``stack`` is scratch space."""
     top = 0
     for at in range(len(code) - 1, -1, -1):
         what, one, two = code[at, 0], int64(code[at, 1]), int64(code[at, 2])
@@ -280,14 +296,14 @@ def _measure(code: Ints, data: Ints, found: _Measures, stack: Ints) -> None:
         else:
             found[at, _STATES], found[at, _SHORTEST], found[at, _LONGEST] = 1, 0, _NONE
         for column in range(3):
-            found[at, column] = min(found[at, column], _MANY)
+            found[at, column] = min(found[at, column], _MAX_COUNT)
         stack[top] = at
         top += 1
 
 
 @inner
 def _measure_sequence(found: _Measures, at: int, parts: Ints, begin: int, count: int) -> None:
-    """States and bytes add up."""
+    """Measure a sequence: states and lengths are added."""
     found[at, _STATES], found[at, _SHORTEST], found[at, _LONGEST] = 1, 0, 0
     for k in range(begin, begin + count):
         part = parts[k]
@@ -301,7 +317,7 @@ def _measure_sequence(found: _Measures, at: int, parts: Ints, begin: int, count:
 
 @inner
 def _measure_choice(found: _Measures, at: int, options: Ints, begin: int, count: int) -> None:
-    """States add up; of the bytes the least and the most."""
+    """Measure a choice: states are added; the least and the greatest length."""
     found[at, _STATES], found[at, _SHORTEST], found[at, _LONGEST] = 1, _NONE, 0
     for k in range(begin, begin + count):
         option = options[k]
@@ -319,7 +335,7 @@ def _measure_choice(found: _Measures, at: int, options: Ints, begin: int, count:
 
 @inner
 def _measure_repeat(found: _Measures, at: int, part: int, low: int, high: int) -> None:
-    """Copy after copy; that of a part without texts is nothing."""
+    """Measure a repetition; copies of a part without texts contribute nothing."""
     found[at, _STATES] = 2 + found[part, _STATES] * (max(low, 1) if high < 0 else high)
     shortest, longest = found[part, _SHORTEST], found[part, _LONGEST]
     if shortest == _NONE and low > 0:

@@ -1,11 +1,16 @@
-"""Fast paths to the smallest DFA: unambiguous NFAs, and NFAs of few states.
+"""Fast paths to the smallest DFA, for two kinds of NFAs.
 
-Subset construction, minimization and normal form as kernels. Most patterns come to some dozen
-states; in Python and numpy each step of the way cost more than all of them together cost here.
-Larger machines are left to ``determinize`` and ``minimize``, which watch the time.
+``small_dfa``: few states. Subset construction, minimization and normal form run in one kernel. Most
+patterns have some dozens of states; in Python and numpy each single step took longer than all of
+them together take here. Larger machines use ``determinize`` and ``minimize``, which check the
+clock.
 
-Machines of long texts are like that: tens of thousands of states, of which each is entered by one
-edge a symbol and may read on through states it leads to without reading. No sets are made.
+``direct_dfa``: many states, but deterministic apart from ε-edges, such as the automata of long
+texts: no symbol leads from an ε-closure to two states. Then every NFA state becomes one DFA state,
+and no sets are needed.
+
+A table becomes its normal form in three steps: ``find_blocks`` numbers equivalent states,
+``find_columns`` merges equal symbol classes, ``write_normal`` numbers the blocks breadth first.
 """
 
 from __future__ import annotations
@@ -23,10 +28,10 @@ from workbench.automata.nfa import (
     Flags,
     Ints,
     Nfa,
-    alive_of,
     classes_of,
-    find_alive,
+    coaccessible,
     find_classes,
+    find_coaccessible,
 )
 from workbench.automata.program_nfa import program_nfa
 from workbench.automata.regex_program import Program, check_size
@@ -34,24 +39,24 @@ from workbench.base.dfa import DEAD, Dfa
 from workbench.base.kernels import inner, int64, njit
 from workbench.base.limits import LIMITS, Limits
 
-#: The most states before minimization.
+#: The most DFA states of ``small_dfa``, before minimization.
 SMALL = 4_096
-#: The most states and edges of an Nfa that is tried.
-_NFA_STATES, _NFA_EDGES = 8_192, 32_768
-_MIXED = np.uint64(0x9E3779B97F4A7C15)
+#: ``small_dfa`` is not tried for an Nfa with more states or edges.
+_MAX_NFA_STATES, _MAX_NFA_EDGES = 8_192, 32_768
+_HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
 @cache
-def ready() -> None:
-    """Have the kernels compiled; work with a clock asks for this first, once a process.
+def compile_kernels() -> None:
+    """Compile or load the kernels, once in a process, before a clock starts.
 
-    In a new installation that takes seconds, which are nobody's grammar's.
+    In a new installation this takes seconds, which must not count against a time limit.
     """
     program = Program()
     program.anything()
     code, data = program.arrays()
     check_size(code, data, [0], LIMITS)
-    # it is built on what stands here
+    # imported here because it imports this package's kernels
     from workbench.automata.suffix_automaton import suffix_automaton
 
     nfa = program_nfa(code, data)
@@ -61,20 +66,20 @@ def ready() -> None:
 
 
 def small_dfa(nfa: Nfa, most: int = SMALL) -> Dfa | None:
-    """The smallest Dfa of an Nfa in normal form, or None where it takes more than ``most`` states.
+    """The smallest Dfa of an Nfa in normal form, or None if it needs more than ``most`` states.
 
-    Cost:   some 10 µs for a plain pattern, a microsecond a state; a quarter of a second at most.
+    Cost:   about 10 µs for a plain pattern, 1 µs for each state; a quarter of a second at most.
     Source: Rabin & Scott 1959, theorem 11; Valmari & Lehtinen 2008.
     """
     flat = nfa.flat
-    if len(nfa) > _NFA_STATES or len(flat.edges) > _NFA_EDGES:
+    if len(nfa) > _MAX_NFA_STATES or len(flat.edges) > _MAX_NFA_EDGES:
         return None
     done, classes, table, ends = _smallest_subsets(
         flat.edges, flat.first, flat.epsilons, flat.first_epsilon, nfa.initial, flat.finals,
         nfa.symbols, most,
     )  # fmt: skip
     if done:
-        # the class behind the last was room to work in
+        # the last entry of ``classes`` was scratch space
         return Dfa(classes[:-1], table, ends) if len(ends) else nothing(nfa.symbols)
     return None
 
@@ -84,11 +89,11 @@ def _smallest_subsets(
     edges: Ints, first: Ints, epsilons: Ints, first_epsilon: Ints, initial: int, finals: Flags,
     symbols: int, most: int,
 ) -> tuple[bool, Classes, Ints, Flags]:  # fmt: skip
-    """Whether it is done; then the parts of the Dfa, without states for the empty language."""
+    """Whether it succeeded, and the parts of the Dfa; no states for the empty language."""
     size, words = len(finals), (len(finals) + 63) // 64
     alive, classes = np.empty(size, np.bool_), np.empty(symbols + 1, np.uint16)
     space = np.empty((4, size + len(edges) + len(epsilons)), np.int32)
-    find_alive(edges, first, epsilons, first_epsilon, finals, alive, space)
+    find_coaccessible(edges, first, epsilons, first_epsilon, finals, alive, space)
     count = find_classes(edges, alive, classes)
     table, ends = np.empty((most, count), np.int32), np.empty(most, np.bool_)
     if not alive[initial]:
@@ -120,7 +125,7 @@ def write_normal(
     table: Ints, ends: Flags, blocks: Ints, columns: Ints, space: Ints, small: Ints,
     small_ends: Flags,
 ) -> None:  # fmt: skip
-    """One state a block, breadth first by class."""
+    """Write one state for each block, numbered breadth first by class."""
     size, width = small.shape
     numbers, order = space[0], space[1]
     for state in range(size):
@@ -146,7 +151,11 @@ def write_normal(
 def find_columns(
     table: Ints, rows: int, blocks: Ints, marks: Bits, columns: Ints, renamed: Classes
 ) -> int:
-    """Write the number of each symbol class where equal columns are one, and the first of each."""
+    """Merge symbol classes with equal columns; return how many remain.
+
+    ``renamed`` receives the new number of each class, ``columns`` the first old class of each new
+    one. ``marks`` is scratch: a hash of each column.
+    """
     width = len(marks)
     for k in range(width):
         marks[k] = 0
@@ -154,7 +163,7 @@ def find_columns(
         for k in range(width):
             target = table[row, k]
             block = blocks[target] + 2 if target >= 0 else 1
-            marks[k] = (marks[k] ^ np.uint64(block)) * _MIXED
+            marks[k] = (marks[k] ^ np.uint64(block)) * _HASH_FACTOR
             marks[k] ^= marks[k] >> np.uint64(29)
     kept = 0
     for k in range(width):
@@ -179,24 +188,25 @@ def _same_column(table: Ints, rows: int, blocks: Ints, left: int, right: int) ->
     return True
 
 
-#: What the kernel says where a symbol leads to two states.
-_SEVERAL = -1
+#: The status of ``_walk`` where a symbol leads to two states.
+_AMBIGUOUS = -1
 
-#: The most bytes of a table before it is made small.
-_MOST = 1 << 26
+#: The most bytes of a table before minimization.
+_MAX_TABLE_BYTES = 1 << 26
 
 
 def direct_dfa(nfa: Nfa, limits: Limits = LIMITS) -> Dfa | None:
-    """The smallest Dfa; None where a symbol leads from one state to two, or a limit is met.
+    """The smallest Dfa; None if a symbol leads from a state to two others, or a limit is exceeded.
 
-    Cost: n log n for n edges; linear where it ends in None. The suffix automaton of 50,000 letters
+    Cost: n log n for n edges; linear if the result is None. The suffix automaton of 50,000 letters
           takes 0.07 s; sets in Python and rounds of numpy took 80 times as long in the same run.
     """
     flat = nfa.flat
-    alive = alive_of(flat.edges, flat.first, flat.epsilons, flat.first_epsilon, flat.finals)
+    alive = coaccessible(flat.edges, flat.first, flat.epsilons, flat.first_epsilon, flat.finals)
     classes, columns = classes_of(flat.edges, alive, nfa.symbols)
     size = len(nfa)
-    if not alive[nfa.initial] or 4 * size * columns > min(_MOST, limits.megabytes << 20):
+    max_bytes = min(_MAX_TABLE_BYTES, limits.megabytes << 20)
+    if not alive[nfa.initial] or 4 * size * columns > max_bytes:
         return None
     table, ends = np.full((size, columns), DEAD, np.int32), np.zeros(size, np.bool_)
     edges = flat.edges.copy()
@@ -205,15 +215,16 @@ def direct_dfa(nfa: Nfa, limits: Limits = LIMITS) -> Dfa | None:
         edges, flat.first, flat.epsilons, flat.first_epsilon, alive, flat.finals, nfa.initial,
         table, ends, np.full(size, -1, np.int32), np.empty((3, size), np.int32),
     )  # fmt: skip
-    if made == _SEVERAL or made > limits.states:
+    if made == _AMBIGUOUS or made > limits.states:
         return None
     return smallest(classes.astype(np.uint16), table[:made], ends[:made])
 
 
 def smallest(classes: Classes, table: Ints, ends: Flags) -> Dfa:
-    """The smallest Dfa of a machine that begins in state 0, all of whose states are of use.
+    """The smallest Dfa of a trimmed machine with the initial state 0.
 
-    Each is reached, and leads to an end: ``minimize`` takes any machine.
+    All its states must be accessible and co-accessible; ``minimize`` accepts any machine.
+
     Cost: n log n for n edges.
     """
     made_table, made_ends, made_classes = _smallest_direct(
@@ -226,7 +237,7 @@ def smallest(classes: Classes, table: Ints, ends: Flags) -> Dfa:
 def _smallest_direct(
     table: Ints, ends: Flags, classes: Classes, edges: int
 ) -> tuple[Ints, Flags, Classes]:
-    """The smallest table in normal form, which of its states are ends, and the classes for it."""
+    """The smallest table in normal form, its final states, and the classes of its symbols."""
     states, width = table.shape
     places = edges + states + 2
     blocks, cords = np.empty((ROWS, states + 2), np.int32), np.empty((ROWS, places), np.int32)
@@ -248,7 +259,7 @@ def _walk(
     edges: Ints, first: Ints, epsilons: Ints, first_epsilon: Ints, alive: Flags, finals: Flags,
     initial: int, table: Ints, ends: Flags, numbers: Ints, space: Ints,
 ) -> int:  # fmt: skip
-    """Fill the table from the initial state on; how many states there are, or ``_SEVERAL``."""
+    """Fill the table from the initial state; return the number of states, or ``_AMBIGUOUS``."""
     order, stack, seen = space[0], space[1], space[2]
     seen[:] = -1
     order[0], numbers[initial], made, row = initial, 0, 1, 0
@@ -275,14 +286,14 @@ def _walk(
                     made += 1
                 for column in range(edges[k, 0], edges[k, 1] + 1):
                     if not _enter(table, int64(row), int64(column), int64(numbers[target])):
-                        return _SEVERAL
+                        return _AMBIGUOUS
         row += 1
     return made
 
 
 @inner
 def _enter(table: Ints, row: int, column: int, target: int) -> bool:
-    """Write where a symbol leads; False where it leads elsewhere too."""
+    """Write the target of a symbol; False if there is a different one already."""
     if table[row, column] != DEAD and table[row, column] != target:
         return False
     table[row, column] = target

@@ -1,4 +1,4 @@
-"""The suffix automaton of a text: its edges for all substrings."""
+"""The suffix automaton of a text: the smallest DFA of all its substrings (Blumer & others 1985)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import numpy as np
 from workbench.automata.nfa import Ints
 from workbench.base.kernels import inner, int64, njit
 
-#: The columns of an edge while edges are made: the last one is the edge of its source before it.
+#: The columns of an edge during the construction; ``_BEFORE`` is the previous edge of the same
+#: source (a linked list).
 _SOURCE, _LETTER, _TARGET, _BEFORE = range(4)
-#: The rows of states: the longest proper ending of a state's pieces that is a state, the length
-#: of its longest piece, and its latest edge.
+#: The rows of states: the suffix link (the state of the longest suffix of its substrings that
+#: belongs to another state), the length of its longest substring, and its latest edge.
 _LINK, _LONGEST, _LATEST = range(3)
 
 _NONE = -1
@@ -18,9 +19,9 @@ _NONE = -1
 
 @njit(cache=True, nogil=True)
 def suffix_automaton(letters: Ints) -> tuple[Ints, int]:
-    """The edges (source, letter, target) of an automaton of all pieces, and how many states it has.
+    """The edges (source, letter, target) of the automaton, and its number of states.
 
-    State 0 is the beginning, every state an end. Letters are whole numbers from 0 on.
+    State 0 is initial, every state is final. Letters are integers from 0.
 
     Cost:   at most twice as many states as letters, and three times as many edges.
     Source: Blumer & others 1985, "The smallest automaton recognizing the subwords of a text".
@@ -61,7 +62,7 @@ def suffix_automaton(letters: Ints) -> tuple[Ints, int]:
 def _add(
     states: Ints, edges: Ints, slots: Ints, made: int, source: int, letter: int, target: int
 ) -> int:
-    """Write an edge; how many there are then."""
+    """Write an edge; return the new number of edges."""
     slots[_slot(edges, slots, source, letter)] = made
     edges[made, _SOURCE], edges[made, _LETTER], edges[made, _TARGET] = source, letter, target
     edges[made, _BEFORE] = states[_LATEST, source]
@@ -71,7 +72,7 @@ def _add(
 
 @inner
 def _copy(states: Ints, edges: Ints, slots: Ints, made: int, source: int, twin: int) -> int:
-    """Write all edges of a state for its twin too; how many edges there are then."""
+    """Copy all edges of a state to its twin; return the new number of edges."""
     edge = states[_LATEST, source]
     while edge >= 0:
         letter, target = int64(edges[edge, _LETTER]), int64(edges[edge, _TARGET])
@@ -84,7 +85,7 @@ def _copy(states: Ints, edges: Ints, slots: Ints, made: int, source: int, twin: 
 def _redirect(
     states: Ints, edges: Ints, slots: Ints, here: int, letter: int, there: int, twin: int
 ) -> None:
-    """Lead the letter's edges to the twin, from here on along the links as far as they met."""
+    """Redirect edges from ``there`` to the twin, along the suffix links while they lead there."""
     while here >= 0:
         found = slots[_slot(edges, slots, here, letter)]
         if edges[found, _TARGET] != there:
@@ -95,9 +96,9 @@ def _redirect(
 
 @inner
 def _slot(edges: Ints, slots: Ints, source: int, letter: int) -> int:
-    """Where the edge of a state and letter is kept, or would be.
+    """The hash slot of the edge of a state and letter, or the free slot for it.
 
-    One after the other through a state's edges took time quadratic in a text of many letters.
+    Searching a state's list of edges took time quadratic in a text of many different letters.
     """
     place = (source * 0x9E3779B1 ^ letter * 0x85EBCA77) & (len(slots) - 1)
     while slots[place] != _NONE:

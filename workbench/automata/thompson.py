@@ -1,7 +1,8 @@
-"""Thompson's construction: the NFA of a regex tree, extensions included.
+"""Thompson's construction: the NFA of a regex tree, including the extensions.
 
-The machines are made of characters and written out in bytes, so they never cut one; each is linear
-in what is written, which a regex of the same texts is not.
+An extension such as ``(?P<TEXT_UNTIL>stop)`` (see ``syntax.regex.extensions``) has an automaton
+whose size is linear in its arguments, while that of an equal plain regex is not. These automata
+are computed over characters and then written as bytes, so they never accept a part of a character.
 """
 
 from __future__ import annotations
@@ -36,8 +37,7 @@ from workbench.syntax.regex.tree import (
     Repeat,
 )
 
-#: Where the machine ends and where it begins: the end reads nothing, the beginning is not entered
-#: again.
+#: The final state, without outgoing edges, and the initial state, without incoming edges.
 END, BEGIN = 0, 1
 
 _LAST_ASCII = 0x7F
@@ -46,10 +46,10 @@ _LAST_ASCII = 0x7F
 def extension_nfa(
     node: Extension, nfa_of: Callable[[Regex, Limits], Nfa], limits: Limits = LIMITS
 ) -> Nfa:
-    """The machine of an extension; ``nfa_of`` makes those of the regexes in it.
+    """The automaton of an extension; ``nfa_of`` builds those of the regexes in it.
 
     Cost:   states and edges linear in the characters of a text, and in the delimiters and items.
-    Raises: LimitError past ``limits.states``.
+    Raises: LimitError above ``limits.states``.
     """
     builder = NfaBuilder()
     builder.new_state()
@@ -76,7 +76,7 @@ def _sets(letters: Sequence[Regex]) -> list[Ranges]:
 
 
 def _numbered(letters: Sequence[Regex]) -> tuple[list[Ranges], Ints]:
-    """The sets that occur, and the number of each letter's."""
+    """The distinct sets, and for each letter the number of its set."""
     numbers: dict[Ranges, int] = {}
     found = [numbers.setdefault(ranges, len(numbers)) for ranges in _sets(letters)]
     return list(numbers), np.array(found, np.int32)
@@ -85,16 +85,16 @@ def _numbered(letters: Sequence[Regex]) -> tuple[list[Ranges], Ints]:
 def until(phrase: Sequence[Ranges]) -> tuple[list[Ranges], Ints]:
     """Sets of letters, and edges (state, number of a set, state) of the texts up to a phrase.
 
-    A state is as many letters of the phrase as the text ends with; the last is the end. What
-    leads back to the beginning is one set a state.
+    State i: the text ends with the first i letters of the phrase; the last state is final. All
+    letters that lead from a state back to state 0 form one set.
 
     Source: Knuth, Morris & Pratt 1977, "Fast pattern matching in strings".
     """
     rows: list[dict[Ranges, int]] = [{phrase[0]: 1}]
-    fallen = 0  # where the text without its first letter leads
-    for place in range(1, len(phrase)):
-        rows.append(rows[fallen] | {phrase[place]: place + 1})
-        fallen = rows[fallen].get(phrase[place], 0)
+    fallback = 0  # the state of the text without its first letter
+    for matched in range(1, len(phrase)):
+        rows.append(rows[fallback] | {phrase[matched]: matched + 1})
+        fallback = rows[fallback].get(phrase[matched], 0)
     numbers: dict[Ranges, int] = {}
     edges = []
     for state, row in enumerate(rows):
@@ -107,8 +107,8 @@ def until(phrase: Sequence[Ranges]) -> tuple[list[Ranges], Ints]:
 def _write(
     builder: NfaBuilder, letters: Sequence[Ranges], edges: Ints, size: int, ends: Ints
 ) -> None:
-    """Write a machine over sets of characters in bytes."""
-    # its state 0 may be entered again, so it is not where all begins
+    """Add an automaton over sets of characters, as bytes."""
+    # its state 0 can have incoming edges, so it cannot be ``BEGIN`` itself
     first = builder.new_states(size)
     builder.epsilon(BEGIN, first)
     sources, targets = first + edges[:, 0], first + edges[:, 2]
@@ -128,7 +128,7 @@ def _write(
 
 
 def _write_set(builder: NfaBuilder, letters: Ranges, source: int, target: int) -> None:
-    """One character out of a set."""
+    """Add edges that read one character of a set."""
     *inner, begin = enumerate(character_machine(letters).edges)
     states = {0: target} | {node: builder.new_state() for node, _ in inner if node}
     states[begin[0]] = source
@@ -138,7 +138,7 @@ def _write_set(builder: NfaBuilder, letters: Ranges, source: int, target: int) -
 
 
 def _write_subsequence(builder: NfaBuilder, parts: Sequence[Nfa]) -> None:
-    """Delimiter and items: a place before each item, once none was taken and once some was."""
+    """Add a delimiter and items; before each item two states: none taken yet, and some taken."""
     delimiter, *items = parts
     none, some = BEGIN, -1
     for item in items:
@@ -158,7 +158,7 @@ def _write_subsequence(builder: NfaBuilder, parts: Sequence[Nfa]) -> None:
 
 
 def _copy(builder: NfaBuilder, nfa: Nfa) -> tuple[int, int]:
-    """A copy of a machine: where it begins, and where it ends."""
+    """Add a copy of an automaton; return its initial state and a new final state."""
     offset = len(builder)
     for _ in range(len(nfa)):
         builder.new_state()
@@ -175,10 +175,10 @@ def _copy(builder: NfaBuilder, nfa: Nfa) -> tuple[int, int]:
 
 
 def thompson(regex: Regex, limits: Limits = LIMITS) -> Nfa:
-    """The Nfa of a regex: one state in, one state out, counted repetitions unrolled.
+    """The Nfa of a regex: one initial and one final state, counted repetitions unrolled.
 
-    Cost:   states linear in the unrolled regex; a character costs the nodes of its set.
-    Raises: LimitError if unrolling needs more than ``limits.unrolled`` states, before any is made.
+    Cost:   states linear in the unrolled regex; a character needs the nodes of its set.
+    Raises: LimitError if unrolling needs more than ``limits.unrolled`` states, before any is built.
     Source: Thompson 1968, "Regular expression search algorithm", with the ε-edges of
             concatenation and alternation left out as in McNaughton & Yamada 1960.
     """

@@ -1,9 +1,10 @@
-"""Computes a short regex of a machine, by state elimination.
+"""Computes a short regex of an automaton, by state elimination.
 
-Nodes made here compare equal where they are written alike.
+States are removed one by one; the paths through a removed state become edges between its
+neighbours. The next state to remove is the one that lengthens the regex least.
 
-States are taken out one after the other, the one first whose going makes the regex longest least;
-what went through it becomes edges from its neighbours to its neighbours.
+The regex constructors in this module (``concat``, ``either``, ``repeat``, …) simplify, and all
+nodes have the same empty span, so that nodes compare equal if they are printed alike.
 """
 
 from __future__ import annotations
@@ -19,30 +20,31 @@ from workbench.syntax.regex.extensions import label_of
 from workbench.syntax.regex.printer import pattern
 from workbench.syntax.regex.tree import Alternate, Bytes, Characters, Concat, Group, Regex, Repeat
 
-NOWHERE = Span(0, 0)
+#: The span of all nodes built here.
+NO_SPAN = Span(0, 0)
 #: The language of the empty text, and the language without texts.
-EMPTY = Concat((), NOWHERE)
-NOTHING = Characters((), NOWHERE)
+EMPTY = Concat((), NO_SPAN)
+NOTHING = Characters((), NO_SPAN)
 
-#: The most parts of a row that is looked for repeated beside itself.
-_ROW = 16
+#: The most parts of a sequence whose adjacent copies are combined into a count.
+_MAX_ROW = 16
 
 
 def one_of(ranges: Ranges) -> Regex:
     """One character of a set."""
-    return Characters(ranges, NOWHERE)
+    return Characters(ranges, NO_SPAN)
 
 
 def text(characters: str) -> Regex:
     """Exactly this text."""
     parts = [one_of(((ord(c), ord(c)),)) for c in characters]
-    return parts[0] if len(parts) == 1 else Concat(tuple(parts), NOWHERE)
+    return parts[0] if len(parts) == 1 else Concat(tuple(parts), NO_SPAN)
 
 
 def plain(regex: Regex) -> Regex | None:
-    """A regex as its author wrote it, without places, and of its groups the labels alone.
+    """A copy of a regex without spans and without groups that have no label.
 
-    None where it holds what is no character or has no sign in every dialect: bytes, extensions.
+    None if it contains what not every dialect can express: bytes, extensions.
     """
     match regex:
         case Characters(ranges) | Bytes(ranges):
@@ -58,13 +60,13 @@ def plain(regex: Regex) -> Regex | None:
             return None if made is None else repeat(made, low, high)
         case Group(part, name):
             label = label_of(regex)
-            return plain(part) if label is None else Group(label.regex(NOWHERE), name, NOWHERE)
+            return plain(part) if label is None else Group(label.regex(NO_SPAN), name, NO_SPAN)
         case _:
             return None
 
 
 def concat(*parts: Regex, rows: bool = True) -> Regex:
-    """One part after the other; with ``rows``, what stands beside itself becomes a count."""
+    """The parts in sequence; with ``rows``, adjacent copies are combined into a count."""
     flat: list[Regex] = []
     for part in parts:
         if part == NOTHING:
@@ -76,7 +78,7 @@ def concat(*parts: Regex, rows: bool = True) -> Regex:
                 flat.append(piece)
     if rows:
         flat = _rows_counted(flat)
-    return flat[0] if len(flat) == 1 else Concat(tuple(flat), NOWHERE)
+    return flat[0] if len(flat) == 1 else Concat(tuple(flat), NO_SPAN)
 
 
 def either(*options: Regex) -> Regex:
@@ -89,7 +91,7 @@ def either(*options: Regex) -> Regex:
             optional |= one == EMPTY
             if isinstance(one, Characters):
                 sets.append(one.ranges)
-                flat.setdefault(NOTHING)  # where the set will stand
+                flat.setdefault(NOTHING)  # the position of the set
             elif one != EMPTY:
                 flat.setdefault(one)
     together = one_of(union(*sets)) if sets else NOTHING
@@ -97,12 +99,12 @@ def either(*options: Regex) -> Regex:
     kept = [one for one in kept if one != NOTHING]
     if not kept:
         return EMPTY if optional else NOTHING
-    made = kept[0] if len(kept) == 1 else Alternate(tuple(kept), NOWHERE)
+    made = kept[0] if len(kept) == 1 else Alternate(tuple(kept), NO_SPAN)
     return repeat(made, 0, 1) if optional else made
 
 
 def factored(*options: Regex) -> Regex:
-    """The same, with the beginnings and ends that several options share written once."""
+    """As ``either``, with common first and last parts of the options written once."""
     return either(*_grouped(_grouped(list(options), _first, concat), _last, _before))
 
 
@@ -111,7 +113,7 @@ def _grouped(
     cut: Callable[[Regex], tuple[Regex, Regex]],
     join: Callable[[Regex, Regex], Regex],
 ) -> list[Regex]:
-    """Options that share a part as one: the part, and any of what they have besides."""
+    """Options with a common part combined: the part, and a choice of their remainders."""
     groups: dict[Regex, dict[Regex, None]] = {}
     for option in options:
         for one in option.options if isinstance(option, Alternate) else (option,):
@@ -124,14 +126,14 @@ def _grouped(
 
 
 def _first(regex: Regex) -> tuple[Regex, Regex]:
-    """The first part and the rest."""
+    """The first part and the remainder."""
     if isinstance(regex, Concat) and regex.parts:
         return regex.parts[0], concat(*regex.parts[1:])
     return regex, EMPTY
 
 
 def _last(regex: Regex) -> tuple[Regex, Regex]:
-    """The last part and what stands before it."""
+    """The last part and the parts before it."""
     if isinstance(regex, Concat) and regex.parts:
         return regex.parts[-1], concat(*regex.parts[:-1])
     return regex, EMPTY
@@ -142,7 +144,7 @@ def _before(shared: Regex, rest: Regex) -> Regex:
 
 
 def repeat(part: Regex, low: int, high: int | None) -> Regex:
-    """A part ``low`` to ``high`` times; a repetition of a repetition is one where it can be."""
+    """A part ``low`` to ``high`` times; nested repetitions become one where possible."""
     if part in (EMPTY, NOTHING) or high == 0:
         return EMPTY if low == 0 or part == EMPTY else NOTHING
     if (low, high) == (1, 1):
@@ -150,16 +152,16 @@ def repeat(part: Regex, low: int, high: int | None) -> Regex:
     if isinstance(part, Repeat):
         inner, least, most = part.part, part.low, part.high
         if most is None and least <= 1 and (high is None or least == 0 or high == 1):
-            return Repeat(inner, min(least, low), None, NOWHERE)
+            return Repeat(inner, min(least, low), None, NO_SPAN)
         if (least, most) == (0, 1) and low == 0:
-            return Repeat(inner, 0, high, NOWHERE)
+            return Repeat(inner, 0, high, NO_SPAN)
         if (low, high) == (0, 1) and least <= 1:
-            return Repeat(inner, 0, most, NOWHERE)
-    return Repeat(part, low, high, NOWHERE)
+            return Repeat(inner, 0, most, NO_SPAN)
+    return Repeat(part, low, high, NO_SPAN)
 
 
 def _joined(left: Regex, right: Regex) -> Regex | None:
-    """Two neighbours as a count of one part; None where that does not make them shorter."""
+    """Two neighbours as a count of one part; None if they differ or that is not shorter."""
     (part, low, high), (other, least, most) = _counted(left), _counted(right)
     if part != other:
         return None
@@ -184,8 +186,8 @@ def _rows_counted(parts: list[Regex]) -> list[Regex]:
     """``x y x y z`` becomes ``(xy){2} z``, ``x y (xy)*`` and ``(xy)* x y`` become ``(xy)+``."""
     at = 0
     while at < len(parts):
-        for row in _rows(parts, at):
-            whole, end = _beside(parts, at, row)
+        for row in _candidate_rows(parts, at):
+            whole, end = _combined(parts, at, row)
             if whole is not None:
                 parts = [*parts[:at], whole, *parts[end:]]
                 break
@@ -193,18 +195,18 @@ def _rows_counted(parts: list[Regex]) -> list[Regex]:
     return parts
 
 
-def _rows(parts: list[Regex], at: int) -> Iterator[tuple[Regex, ...]]:
-    """The rows that may stand repeated from a place on, the shortest first."""
+def _candidate_rows(parts: list[Regex], at: int) -> Iterator[tuple[Regex, ...]]:
+    """The rows of parts that may be repeated from index ``at``, the shortest first."""
     first = parts[at]
     if isinstance(first, Repeat) and isinstance(first.part, Concat):
         yield first.part.parts
-    for width in range(2, min(_ROW, len(parts) - at) + 1):
+    for width in range(2, min(_MAX_ROW, len(parts) - at) + 1):
         yield tuple(parts[at : at + width])
 
 
-def _beside(parts: list[Regex], at: int, row: tuple[Regex, ...]) -> tuple[Regex | None, int]:
-    """All copies of a row that stand beside each other as one count, and where they end."""
-    whole, width = Concat(row, NOWHERE), len(row)
+def _combined(parts: list[Regex], at: int, row: tuple[Regex, ...]) -> tuple[Regex | None, int]:
+    """The adjacent copies of a row as one count (None if it is not worth it), and their end."""
+    whole, width = Concat(row, NO_SPAN), len(row)
     low, high, found, end = 0, 0, 0, at
     endless = False
     while end < len(parts):
@@ -224,16 +226,16 @@ def _beside(parts: list[Regex], at: int, row: tuple[Regex, ...]) -> tuple[Regex 
 
 State = TypeVar("State", bound=Hashable)
 
-#: Edges that are made on the way, at most.
-_EDGES = 6_000
+#: The most edges that are created during an elimination.
+_MAX_EDGES = 6_000
 
 
 class TooLongError(Exception):
-    """The regex would be longer than it may be."""
+    """The regex would exceed the maximum length."""
 
 
-class Paths(Generic[State]):
-    """The paths between states that are left.
+class StateElimination(Generic[State]):
+    """The edges, labelled with regexes, between the states that are not eliminated yet.
 
     Source: Brzozowski & McCluskey 1963 (state elimination); the order by weights is that of
             Delgado & Morais 2004, "Approximation to the smallest regular expression for a given
@@ -242,7 +244,7 @@ class Paths(Generic[State]):
 
     def __init__(self, edges: Iterable[tuple[State, Regex, State]], most: int) -> None:
         self._most = most
-        #: What leads from a state to another, with the length of its pattern.
+        #: The regex from a state to another, with the length of its pattern.
         self._out: dict[State, dict[State, tuple[Regex, int]]] = defaultdict(dict)
         self._into: dict[State, set[State]] = defaultdict(set)
         self._added = 0
@@ -250,12 +252,12 @@ class Paths(Generic[State]):
             self._add(source, regex, target)
 
     def between(self, first: State, last: State, clock: Clock) -> Regex:
-        """The texts of all paths from ``first``, which nothing enters, to ``last``.
+        """The regex of all paths from ``first``, which has no incoming edges, to ``last``.
 
-        Cost:   quadratic in the states, with a small factor, and the length of the patterns for
-                each edge made.
-        Raises: TooLongError where a pattern has more than ``most`` characters, or too many edges
-                are made; LimitError past the clock's time.
+        Cost:   quadratic in the states, with a small factor, plus the length of the patterns for
+                each new edge.
+        Raises: TooLongError if a pattern has more than ``most`` characters, or there are too many
+                new edges; LimitError above the clock's time.
         """
         weights = {state: 0 for state in (*self._out, *self._into) if state not in (first, last)}
         touched = set(weights)
@@ -265,11 +267,11 @@ class Paths(Generic[State]):
             state = min(weights, key=weights.__getitem__)
             del weights[state]
             touched = {*self._out[state], *self._into[state]}
-            self._take_out(state)
+            self._eliminate(state)
         return self._out[first].get(last, (NOTHING, 0))[0]
 
     def _weight(self, state: State) -> int:
-        """How much longer all edges together get when a state goes."""
+        """How much longer all edges together become if a state is eliminated."""
         out, into = self._out[state], self._into[state]
         loop = out[state][1] if state in out else 0
         leaving = sum(length for target, (_, length) in out.items() if target != state)
@@ -277,7 +279,7 @@ class Paths(Generic[State]):
         exits, entries = len(out) - (state in out), len(into) - (state in into)
         return entering * (exits - 1) + leaving * (entries - 1) + loop * (exits * entries - 1)
 
-    def _take_out(self, state: State) -> None:
+    def _eliminate(self, state: State) -> None:
         out = self._out.pop(state)
         into = self._into.pop(state)
         loop = repeat(out.pop(state)[0], 0, None) if state in out else EMPTY
@@ -290,11 +292,11 @@ class Paths(Generic[State]):
                 self._add(before, concat(entering, loop, leaving), target)
 
     def _add(self, source: State, regex: Regex, target: State) -> None:
-        known = self._out[source].get(target)
-        both = regex if known is None else factored(known[0], regex)
+        present = self._out[source].get(target)
+        both = regex if present is None else factored(present[0], regex)
         length = len(pattern(both))
         self._added += 1
-        if length > self._most or self._added > _EDGES:
+        if length > self._most or self._added > _MAX_EDGES:
             raise TooLongError
         self._out[source][target] = both, length
         self._into[target].add(source)

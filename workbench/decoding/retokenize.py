@@ -25,7 +25,7 @@ from workbench.decoding.sessions import common_prefix
 from workbench.decoding.trace import perplexity
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
-from workbench.pushdown.build import build, build_apart
+from workbench.pushdown.build import build, build_separately
 from workbench.syntax.grammar_tree import (
     Expression,
     GrammarTree,
@@ -98,7 +98,7 @@ def with_prefix(grammar: Grammar, prefix: bytes) -> Grammar:
     tree = GrammarTree((Rule(_START, body, span, span), *rules), source)
     # a regex becomes a rule; a grammar of rules keeps its notation and is built as before
     notation = Notation.KBNF if grammar.tree is None else grammar.notation
-    make = build_apart if notation.is_translated else build
+    make = build_separately if notation.is_translated else build
     machine = make(tree, _START, grammar.limits.begun())
     return Grammar(source, notation, machine, tree=tree, start=_START, limits=grammar.limits)
 

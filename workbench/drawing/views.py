@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NamedTuple
 
-from workbench.automata.components import circles
+from workbench.automata.graphs import cyclic_components
 from workbench.base.errors import LimitError
 from workbench.base.visible_text import columns, count_of
 from workbench.drawing.connectors import CHAR
@@ -464,7 +464,7 @@ def _call_graph(
     for caller, called in drawn:
         after[caller].append(called)
     frames: dict[str, str] = {}
-    for number, group in enumerate(group for group in circles(after) if len(group) > 1):
+    for number, group in enumerate(group for group in cyclic_components(after) if len(group) > 1):
         # frames with the same name would be merged
         frames |= dict.fromkeys(group, _RECURSIVE + " " * number)
     nodes = tuple(

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from workbench.automata.build import machine_of
+from workbench.automata.build import nfa_machine
 from workbench.automata.lazy_dfa import LazyDfa
-from workbench.automata.small_dfa import ready
+from workbench.automata.small_dfa import compile_kernels
 from workbench.automata.thompson import thompson
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import LimitError, WorkbenchError
@@ -31,7 +31,13 @@ from workbench.grammar.notations import (
     prepare_notation,
 )
 from workbench.grammar.recognition import Language, Verdict, character_start, utf8
-from workbench.pushdown.build import build, build_apart, context_free, rule_network, whole_machine
+from workbench.pushdown.build import (
+    build,
+    build_separately,
+    context_free,
+    rule_network,
+    whole_machine,
+)
 from workbench.pushdown.leaf_rules import leaf_labels, with_leaf_rules
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
@@ -76,14 +82,14 @@ class Grammar(Language):
 
         Raises: ParseError, LimitError.
         """
-        ready()
+        compile_kernels()
         source, work = Source(pattern, name), limits.begun()
         with timed("read", phases):
             regex = parse_regex(source, clock=work.clock())
         with timed("NFA", phases):
             nfa = thompson(regex, work)
         with timed("minimal DFA", phases):
-            machine = machine_of(nfa, work)
+            machine = nfa_machine(nfa, work)
         if phases is not None and isinstance(machine, LazyDfa):  # built on demand
             phases[-1] = replace(phases[-1], name="first states")
         return Grammar(source, Notation.REGEX, machine, regex=regex, limits=limits)
@@ -195,7 +201,7 @@ class Grammar(Language):
         machine: Dfa | Network
         if notation.is_translated:
             with timed("automata", phases):
-                machine = build_apart(read.tree, read.start, work)
+                machine = build_separately(read.tree, read.start, work)
         else:
             with timed("rules", phases):
                 cfg = context_free(read.tree, read.start, work)

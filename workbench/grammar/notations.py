@@ -18,8 +18,8 @@ from workbench.base.errors import ParseError, WorkbenchError
 from workbench.base.limits import Limits
 from workbench.base.problems import Advice
 from workbench.base.source import Source
-from workbench.pushdown.build import Combining, ready_apart
-from workbench.pushdown.build import ready as ready_for_rules
+from workbench.pushdown.build import Combining, compile_kernels_separately
+from workbench.pushdown.build import compile_kernels as ready_for_rules
 from workbench.syntax.grammar_tree import GrammarTree, Sequence
 
 
@@ -148,7 +148,7 @@ def check_style(notation: Notation, style: str) -> None:
 def prepare_notation(notation: Notation) -> None:
     """Initialize the parser and builder of a notation once, before a time limit starts."""
     ready_for_rules()
-    ready_apart()
+    compile_kernels_separately()
     if notation is Notation.KBNF:
         from workbench.syntax.kbnf.kbnf_parser import ready as ready_for_kbnf
 

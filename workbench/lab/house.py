@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from workbench.automata.components import circles
+from workbench.automata.graphs import cyclic_components
 from workbench.base.tables import format_table
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -92,7 +92,7 @@ def _cycles(files: Mapping[str, Path]) -> list[frozenset[str]]:
             if isinstance(node, ast.ImportFrom) and module in files:
                 inner = {f"{module}.{alias.name}" for alias in node.names}
                 imported[name] |= inner & files.keys() or {str(module)}
-    return [found for found in circles(imported) if len(found) > 1]
+    return [found for found in cyclic_components(imported) if len(found) > 1]
 
 
 def _outside_functions(tree: ast.AST) -> Iterator[ast.AST]:

@@ -1,5 +1,9 @@
-"""Machines with a stack: a grammar tree to a network of rules, and to a textbook PDA.
+"""Pushdown automata: from a grammar tree to a network of rules, and to a textbook PDA.
 
-A ``Network`` has each rule as a deterministic automaton over bytes and calls; a grammar that is
-regular becomes a plain ``Dfa``. Vocabularies are unknown here.
+In a ``Network`` each rule is a deterministic automaton over bytes and calls; a regular grammar
+becomes a plain ``Dfa``. This package knows no vocabularies.
+
+    GrammarTree ─ cfg ─→ Cfg with a RuleProgram ─ build (recursion, compile_rules) ─→ Dfa | Network
+    Network ─ runner (buffers, stepping) ─→ configurations of a text, byte by byte
+    Network ─ pda ─→ Pda, for pictures and lessons
 """

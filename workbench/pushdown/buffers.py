@@ -1,7 +1,14 @@
-"""Room: what a running network has met so far, as arrays that kernels fill.
+"""The arrays of a running network: ``Rules``, which kernels read, and ``Room``, which they fill.
 
-In comes a ``Network``; out come ``Rules``, the network as kernels read it, and ``Room``, empty at
-first. Kernels only add to it; where an array is full they say which.
+``Room`` holds everything computed until now. Kernels only add to it; if an array is full, they
+return a status that names it, and Python code replaces it by a larger one (``stepping.grown``).
+
+The stacks form a tree; a stack node is its top symbol and the node of the stack below::
+
+    nodes      PARENT  SYMBOL  DEPTH        node 2 is the stack [7, 9] (9 on top)
+      0          0      DEAD     0          a configuration is (state << 32) | node
+      1          0       7       1          a situation is a sorted set of configurations
+      2          1       9       2
 """
 
 from __future__ import annotations
@@ -19,19 +26,20 @@ Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.uint8]
 
-#: What ``Rules.flags`` tells of a state.
+#: The bits of ``Rules.flags``: the state is final; it has edges; its texts may be repeated
+#: (``Network.stars``).
 FINAL, GOES_ON, STAR = 1, 2, 4
 
-#: The counters in ``Room.used``: how much of each array is filled, how many steps may be computed
-#: before a clock is looked at, and the deepest stack that is allowed.
-NODES, OPENINGS, PUSHES, OPENED, SITUATIONS, CONFIGURATIONS, BREATH, DEEPEST = range(8)
+#: The entries of ``Room.used``: how much of each array is filled, how many steps may be computed
+#: before the clock is checked, and the maximum depth of a stack.
+NODES, OPENINGS, PUSHES, OPENED, SITUATIONS, CONFIGURATIONS, STEPS_LEFT, DEEPEST = range(8)
 
-#: What a kernel says instead of a number: which array is full, …
+#: The status codes of kernels, instead of a number: which array is full, …
 FULL_NODES, FULL_OPENINGS, FULL_SITUATIONS, FULL_CONFIGURATIONS, FULL_FOUND = range(-15, -10)
-#: … that it is time to look at the clock, or that a stack is too deep.
+#: … the clock must be checked, or a stack is too deep.
 PAUSED, TOO_DEEP = -9, -8
 
-#: The columns of ``Room.nodes``: the stack below, the symbol on top, how many symbols there are.
+#: The columns of ``Room.nodes``: the node of the stack below, the top symbol, the depth.
 PARENT, SYMBOL, DEPTH = range(3)
 
 #: The columns of ``Room.opened``: a slice of ``openings``, and a row of ``groups``.
@@ -40,20 +48,19 @@ BEGIN, END, GROUPS = range(3)
 #: The columns of ``Room.about``: a slice of ``configurations``, and whether the text is accepted.
 FROM, TO, ACCEPTS = range(3)
 
-
-#: Steps computed before a clock is looked at: some milliseconds.
-A_BREATH = 20_000
-#: How many situations there is room for at first; a power of two, as all hash tables are.
-_LITTLE = 256
+#: The number of steps computed before the clock is checked: a few milliseconds.
+STEPS_PER_CHECK = 20_000
+#: The initial capacity for situations; a power of two, like all hash tables.
+_INITIAL_CAPACITY = 256
 
 
 class Rules(NamedTuple):
-    """A network over byte classes, as kernels read it.
+    """A network over byte classes, as arrays for kernels.
 
-    Shape: Q states, W columns of the network, C byte classes, K calls. ``table`` (Q · W,) int32
+    Shape: Q states, W columns of the network, C byte classes, K calls. ``table`` (Q · W,) int32,
            flat; ``columns`` (C,) int32, the column of a byte class; ``calls`` (K, 2) int32, the
-           first state of the called rule and the state that waits, or ``DEAD``; those of state q
-           are ``calls_from[q]:calls_from[q + 1]``; ``flags`` (Q,) uint8.
+           initial state of the called rule and the return state to push, or ``DEAD`` if none is
+           pushed; those of state q are ``calls_from[q]:calls_from[q + 1]``; ``flags`` (Q,) uint8.
     """
 
     table: Ints
@@ -64,13 +71,13 @@ class Rules(NamedTuple):
 
     @staticmethod
     def none() -> Rules:
-        """The rules of a machine without a stack."""
-        few, calls = np.empty(0, np.int32), np.empty((0, 2), np.int32)
-        return Rules(few, few, few, calls, np.empty(0, np.uint8))
+        """Empty arrays, for a machine without a stack."""
+        empty, calls = np.empty(0, np.int32), np.empty((0, 2), np.int32)
+        return Rules(empty, empty, empty, calls, np.empty(0, np.uint8))
 
     @staticmethod
     def of(network: Network) -> Rules:
-        """The kernels' view of a network."""
+        """The arrays of a network."""
         states, rules, targets = network.calls.T
         calls = np.empty((len(states), 2), np.int32)
         calls[:, 0] = np.array(network.initials, np.int32)[rules]
@@ -88,29 +95,33 @@ class Rules(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """How a machine grows inside a kernel: by the rules of a network, or as sets of Nfa states."""
+    """What a kernel needs to compute new states: the rules of a network, or subsets of an Nfa."""
 
     rules: Rules
     subsets: Subsets
 
     @staticmethod
     def of(rules: Rules | None = None, subsets: Subsets | None = None) -> Growth:
-        """By one of both, or not at all."""
+        """With one of both, or none for a complete machine."""
         return Growth(rules or Rules.none(), subsets or Subsets.none())
 
 
 class Room(NamedTuple):
-    """What has been met: stacks, openings of states, situations, and the steps between these.
+    """Everything computed until now: stacks, openings of states, situations, and their steps.
 
-    A configuration is a state in the high half of an int64 and a stack node in the low half.
+    A configuration is an int64: a state in the high half, a stack node in the low half.
 
-    Shape: ``nodes`` (n, 3) int32, node 0 the empty stack; ``opened`` (Q, 3) int32, −1 for a state
-           not opened yet; ``openings`` (o, 3) int32: a state bytes are read from and the slice of
-           ``pushes`` that is pushed on the way; ``groups`` (q, C) int16: byte classes that lead
-           to the same, group 0 to nothing; ``about`` (s, 3) int32, ``floors`` (s,) int32 and
-           ``table`` (s · C,) int32 of situations; ``found`` scratch for the next of them,
-           ``marks`` (C,) for hashes of byte classes;
-           ``node_slots`` and ``slots`` hash tables, −1 where free; ``used`` (8,) int64 counters.
+    Shape: stacks: ``nodes`` (n, 3) int32, node 0 is the empty stack.
+           Openings: ``opened`` (Q, 3) int32, columns ``BEGIN``, ``END``, ``GROUPS``, −1 for a state
+           not opened yet; ``openings`` (o, 3) int32: a state that reads bytes, and the slice of
+           ``pushes`` with the return states pushed before; ``groups`` (q, C) int16: byte classes
+           with equal targets have the same number, 0 for no target.
+           Situations: ``about`` (s, 3) int32, ``floors`` (s,) int32 (see ``Runner``), ``table``
+           (s · C,) int32, the next situation.
+           Scratch: ``found``, the configurations of the next situation; ``marks`` (C,), hashes of
+           byte classes.
+           ``node_slots`` and ``slots`` are hash tables of nodes and situations, −1 for a free slot;
+           ``used`` (8,) int64 are counters.
     """
 
     nodes: Ints
@@ -130,43 +141,43 @@ class Room(NamedTuple):
 
     @staticmethod
     def of(rules: Rules, deepest: int) -> Room:
-        """Room for a little, and for stacks of at most ``deepest`` symbols."""
+        """Small arrays, for stacks of at most ``deepest`` symbols."""
         states, classes = len(rules.flags), len(rules.columns)
-        nodes = np.zeros((_LITTLE, 3), np.int32)
+        nodes = np.zeros((_INITIAL_CAPACITY, 3), np.int32)
         nodes[0, SYMBOL] = DEAD
         return Room(
             nodes=nodes,
-            node_slots=np.full(2 * _LITTLE, -1, np.int32),
+            node_slots=np.full(2 * _INITIAL_CAPACITY, -1, np.int32),
             opened=np.full((states, 3), -1, np.int32),
-            openings=np.empty((4 * _LITTLE, 3), np.int32),
-            pushes=np.empty(4 * _LITTLE, np.int32),
-            groups=np.empty((_LITTLE, classes), np.int16),
-            configurations=np.empty(4 * _LITTLE, np.int64),
-            about=np.empty((_LITTLE, 3), np.int32),
-            floors=np.empty(_LITTLE, np.int32),
-            table=np.full(_LITTLE * classes, UNKNOWN, np.int32),
-            slots=np.full(2 * _LITTLE, -1, np.int32),
+            openings=np.empty((4 * _INITIAL_CAPACITY, 3), np.int32),
+            pushes=np.empty(4 * _INITIAL_CAPACITY, np.int32),
+            groups=np.empty((_INITIAL_CAPACITY, classes), np.int16),
+            configurations=np.empty(4 * _INITIAL_CAPACITY, np.int64),
+            about=np.empty((_INITIAL_CAPACITY, 3), np.int32),
+            floors=np.empty(_INITIAL_CAPACITY, np.int32),
+            table=np.full(_INITIAL_CAPACITY * classes, UNKNOWN, np.int32),
+            slots=np.full(2 * _INITIAL_CAPACITY, -1, np.int32),
             found=np.empty(64, np.int64),
             marks=np.empty(classes, np.int64),
-            used=np.array([1, 0, 0, 0, 0, 0, A_BREATH, deepest], np.int64),
+            used=np.array([1, 0, 0, 0, 0, 0, STEPS_PER_CHECK, deepest], np.int64),
         )
 
     @staticmethod
     def of_table(table: Ints) -> Room:
-        """The room of a machine without a stack, whose table (Q, C) is made elsewhere."""
-        few, rows = np.empty(0, np.int32), np.empty((0, 3), np.int32)
+        """The arrays of a machine without a stack, with a given table (Q, C)."""
+        empty, rows = np.empty(0, np.int32), np.empty((0, 3), np.int32)
         return Room(
             nodes=rows,
-            node_slots=few,
+            node_slots=empty,
             opened=rows,
             openings=rows,
-            pushes=few,
+            pushes=empty,
             groups=np.empty((0, table.shape[1]), np.int16),
             configurations=np.empty(0, np.int64),
             about=rows,
-            floors=few,
+            floors=empty,
             table=np.ascontiguousarray(table).reshape(-1),
-            slots=few,
+            slots=empty,
             found=np.empty(0, np.int64),
             marks=np.empty(0, np.int64),
             used=np.zeros(8, np.int64),
@@ -174,5 +185,5 @@ class Room(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        """How much memory it takes."""
+        """The memory of all arrays."""
         return sum(array.nbytes for array in self)

@@ -1,16 +1,19 @@
-"""Builds the machine of a grammar tree: a DFA if it is regular, else a network.
+"""Builds the machine of a grammar tree: a DFA if the grammar is regular, else a network.
 
-In comes a ``GrammarTree`` and a start symbol. Rules that do not need a stack are written into
-their callers; a call at a rule's end is a jump and pushes nothing, so right recursion needs no
-stack; what is left is one deterministic automaton a rule.
+There are three ways to compile the rules:
 
-What imported notations say of terminals and a grammar tree has no nodes for: ``A & B``, ``~A``,
-lazy rules, bounds of characters.
+* ``build`` (``machine``) inlines every rule that needs no stack, and treats a call at the end of a
+  rule as a jump, so right recursion needs no stack. This gives the fewest calls, and a plain DFA
+  for every grammar that is found to be regular.
+* ``build_separately`` compiles quickly, for reading texts and computing masks: rules that are used
+  more than once, and terminals given as automata, stay separate rules. With ``build`` a schema of
+  fifty properties has thousands of states, most of them copies of the automata of strings and
+  white space.
+* ``rule_network`` has a call for every nonterminal, for pictures and explanations: its stack names
+  all rules that are being read.
 
-``build`` writes in whatever needs no stack: the fewest calls, and a plain automaton where there is
-one. A schema of fifty properties is then thousands of states, most of them copies of the machines
-of strings and white space. Here what is used more than once stays a rule, and a terminal that was
-brought as a machine is one as it is: fit to read texts and to make masks, less so to be looked at.
+``Combining`` implements operations on terminals that some notations have and a grammar tree has no
+nodes for: ``A & B``, ``~A``, lazy rules, maximum lengths.
 """
 
 from __future__ import annotations
@@ -22,21 +25,22 @@ from functools import cache
 import numpy as np
 
 from workbench.automata.build import regex_dfa, smallest
+from workbench.automata.graphs import reachable
 from workbench.automata.operations import difference, first_match, intersection
-from workbench.automata.small_dfa import ready as ready_for_regexes
+from workbench.automata.small_dfa import compile_kernels as compile_regex_kernels
 from workbench.automata.small_dfa import small_dfa
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import BuildError, LimitError
 from workbench.base.limits import LIMITS, Limits
 from workbench.base.source import Source, Span
-from workbench.pushdown.cfg import Cfg, RuleProgram, gathered, program_apart, rule_program
+from workbench.pushdown.cfg import Cfg, RuleProgram, gathered, rule_program, separate_program
 from workbench.pushdown.checks import check_defined, check_something_left
-from workbench.pushdown.compile_rules import Writer, assembled, called, without_calls, written_in
+from workbench.pushdown.compile_rules import Writer, called, inlined, linked, without_calls
 from workbench.pushdown.network import CALLS, Network
 from workbench.pushdown.recursion import (
     kept_rules,
     left_recursive,
-    rules_apart,
+    separate_rules,
     without_left_recursion,
 )
 from workbench.syntax import grammar_tree
@@ -56,16 +60,16 @@ from workbench.syntax.rule_attributes import Rules
 
 
 def build(tree: GrammarTree, start: str = "start", limits: Limits = LIMITS) -> Dfa | Network:
-    """The machine of a grammar.
+    """The machine of a grammar, with every rule inlined that needs no stack.
 
-    Raises: BuildError for what ``checks`` finds; LimitError where the machine is too large.
+    Raises: BuildError for the errors of ``checks``; LimitError if the machine is too large.
     Source: Koo et al. 2024, §3.1; Allauzen & Riley 2012, §4.5 (replacement).
     """
     return whole_machine(context_free(tree, start, limits), limits)
 
 
 def whole_machine(cfg: Cfg, limits: Limits = LIMITS) -> Dfa | Network:
-    """The machine of a checked grammar: its rules together, or apart where that explodes.
+    """The machine of a checked grammar; a ``rule_network`` if inlining needs too many states.
 
     Raises: LimitError
     """
@@ -74,7 +78,7 @@ def whole_machine(cfg: Cfg, limits: Limits = LIMITS) -> Dfa | Network:
     except LimitError as error:
         if error.budget != "states":
             raise
-        return rule_network(cfg, limits)  # rules apart stay small where rules together explode
+        return rule_network(cfg, limits)
 
 
 def context_free(
@@ -85,11 +89,11 @@ def context_free(
         [GrammarTree, Mapping[str, Expression], Limits], RuleProgram
     ] = rule_program,
 ) -> Cfg:
-    """The checked grammar, its rules as one of the programs there are.
+    """The checked grammar; ``programmed`` is ``rule_program`` or ``separate_program``.
 
-    Raises: BuildError for what ``checks`` finds; LimitError where a terminal is too large.
+    Raises: BuildError for the errors of ``checks``; LimitError if a terminal is too large.
     """
-    ready()
+    compile_kernels()
     rules = gathered(tree)
     try:
         program = programmed(tree, rules, limits)
@@ -103,65 +107,66 @@ def context_free(
 
 
 @cache
-def ready() -> None:
-    """Have the kernels compiled; work with a clock asks for this first, once a process."""
-    ready_for_regexes()
-    nowhere = Span(0, 0)
-    letter, again = Literal(b"a", nowhere), Nonterminal("a", nowhere)
+def compile_kernels() -> None:
+    """Compile or load the kernels, once in a process, before a clock starts."""
+    compile_regex_kernels()
+    letter, again = Literal(b"a", _NO_SPAN), Nonterminal("a", _NO_SPAN)
     nested, left = (
-        grammar_tree.Sequence((letter, again, letter), nowhere),
-        grammar_tree.Sequence((again, letter), nowhere),
+        grammar_tree.Sequence((letter, again, letter), _NO_SPAN),
+        grammar_tree.Sequence((again, letter), _NO_SPAN),
     )
-    body = Choice((letter, nested, left), nowhere)  # a stack, and recursion at the left
-    tree = GrammarTree((Rule("a", body, nowhere, nowhere),), Source("", "grammar"))
-    rules, patient = gathered(tree), Limits(seconds=600.0)
-    program = rule_program(tree, rules, patient)
-    made = machine(Cfg("a", rules, program, tree.source, patient), patient)
-    assert isinstance(made, Network), "it nests"
-    _ = made.calling, made.goes_on
+    body = Choice((letter, nested, left), _NO_SPAN)  # needs a stack, and is left-recursive
+    tree = GrammarTree((Rule("a", body, _NO_SPAN, _NO_SPAN),), Source("", "grammar"))
+    rules, limits = gathered(tree), Limits(seconds=600.0)
+    program = rule_program(tree, rules, limits)
+    network = machine(Cfg("a", rules, program, tree.source, limits), limits)
+    assert isinstance(network, Network), "the grammar is not regular"
+    _ = network.calling, network.goes_on
 
 
 def machine(cfg: Cfg, limits: Limits = LIMITS) -> Dfa | Network:
-    """The rules of a grammar as automata, as few as the stack needs."""
+    """The machine with the fewest calls: all rules that need no stack are inlined."""
     program = cfg.program
     order = program.reached_from(program.names.index(cfg.start))
     kept = kept_rules(program, order, limits)
-    called_ones = [order[0], *(rule for rule in order[1:] if rule in kept)]
-    number = {rule: i for i, rule in enumerate(called_ones) if rule in kept}
-    jumping = kept - left_recursive(program, order)  # left recursion is looked for in calls
+    roots = [order[0], *(rule for rule in order[1:] if rule in kept)]
+    number = {rule: i for i, rule in enumerate(roots) if rule in kept}
+    jumping = kept - left_recursive(program, order)  # left recursion is removed from calls later
     writer = Writer(program, number, jumping, limits)
-    rules = written_in(_automata(called_ones, writer, limits), limits)
+    rules = inlined(_automata(roots, writer, limits), limits)
     if not called(rules[0]):
         return without_calls(rules[0])
-    return assembled([program.names[rule] for rule in called_ones], rules, limits)
+    return linked([program.names[rule] for rule in roots], rules, limits)
 
 
 def rule_network(cfg: Cfg, limits: Limits = LIMITS) -> Network:
-    """Every rule as an automaton of its own, as the author wrote it, for pictures and explanations.
+    """Every rule as a separate automaton, for pictures and explanations.
 
-    The same language as ``machine``, with a call for every nonterminal; so its stack
-    names all rules that are being read. Rules that are left-recursive read their first
-    part and then loop, as they do in the machine.
+    The same language as ``machine``, with a call for every nonterminal, so the stack names all
+    rules that are being read. A left-recursive rule reads its first part and then loops, as in
+    ``machine``.
     """
     program = cfg.program
     order = program.reached_from(program.names.index(cfg.start))
     writer = Writer(program, {rule: i for i, rule in enumerate(order)}, frozenset(), limits)
     names = [program.names[rule] for rule in order]
-    return replace(assembled(names, _automata(order, writer, limits), limits), all_wait=True)
+    return replace(linked(names, _automata(order, writer, limits), limits), all_wait=True)
 
 
-def _automata(called_ones: list[int], writer: Writer, limits: Limits) -> dict[int, Dfa]:
-    """The automaton of the first rule, and of every rule called from there on, by number.
+def _automata(roots: list[int], writer: Writer, limits: Limits) -> dict[int, Dfa]:
+    """The automata of the first root and of all roots it calls, itself or through others.
 
     None of them calls itself before reading a byte.
     """
     clock = limits.clock()
     rules: dict[int, Dfa] = {}
-    waiting = [0]
-    for rule in waiting:
+
+    def compiled(number: int) -> list[int]:
         clock.check()
-        rules[rule] = smallest(writer.rule(called_ones[rule]), limits)
-        waiting.extend(other for other in called(rules[rule]) if other not in waiting)
+        rules[number] = smallest(writer.rule(roots[number]), limits)
+        return called(rules[number])
+
+    reachable([0], compiled)
     return without_left_recursion(rules, limits)
 
 
@@ -181,8 +186,8 @@ def network_of(dfa: Dfa, name: str = "start") -> Network:
     )
 
 
-_NOWHERE = Span(0, 0)
-#: A name no notation can give a rule.
+_NO_SPAN = Span(0, 0)
+#: A rule name that no notation allows.
 _WHOLE = "·"
 
 
@@ -201,25 +206,25 @@ class Combining:
         return first
 
     def but(self, whole: Expression | None, part: Expression, rules: Rules) -> Dfa:
-        """The texts of the whole, or all texts, that are none of the part."""
+        """The texts of ``whole`` (all texts, if it is None) that are not texts of ``part``."""
         left = self._characters(None) if whole is None else self._machine(whole, rules)
         return difference(left, self._machine(part, rules), self.limits)
 
     def shortest(self, part: Expression, rules: Rules) -> Dfa:
-        """The texts of a part no shorter beginning of which is one."""
+        """The texts of a part without a shorter prefix that is also a text of it."""
         found = self._machine(part, rules)
         if found.finals[found.initial]:
             return self._characters(0)
         return first_match(found, self.limits)
 
     def at_most(self, part: Expression, characters: int, rules: Rules) -> Dfa:
-        """The texts of a part that have no more characters."""
+        """The texts of a part that have at most that many characters."""
         return intersection(self._machine(part, rules), self._characters(characters), self.limits)
 
     def _characters(self, most: int | None) -> Dfa:
-        """All texts of so many characters."""
-        one = Characters(ANY_CHARACTER, _NOWHERE)
-        return regex_dfa(Repeat(one, 0, most, _NOWHERE), self.limits)
+        """All texts of at most ``most`` characters."""
+        one = Characters(ANY_CHARACTER, _NO_SPAN)
+        return regex_dfa(Repeat(one, 0, most, _NO_SPAN), self.limits)
 
     def _machine(self, part: Expression, rules: Rules) -> Dfa:
         bodies = {_WHOLE: part, **rules}
@@ -251,42 +256,46 @@ class Combining:
                 "whatever its text",
                 self.source,
                 span,
-                "leave it out of what is made of terminals, or write a regex of the texts you mean",
+                "leave it out of the combination, or write a regex of the intended texts",
                 kind="unsupported",
             )
 
 
-#: An automaton of at most so many states, and so many a state of its Nfa, is worth its making;
-#: otherwise the rules written into it are called instead. Items that are counted far make
-#: thousands of states, which ``smallest`` would make thirty times slower in Python.
-_FEW, _TIMES = 64, 4
+#: A rule is compiled with its inlined rules if the DFA has at most
+#: ``_MAX_STATES + _STATES_PER_NFA_STATE * len(nfa)`` states; otherwise these rules are called.
+#: Items with high counts have thousands of states, which ``smallest`` would build thirty times
+#: slower, in Python.
+_MAX_STATES, _STATES_PER_NFA_STATE = 64, 4
 
 
-def build_apart(tree: GrammarTree, start: str = "start", limits: Limits = LIMITS) -> Dfa | Network:
-    """A machine of the same texts as ``build``, soon made; a Dfa only where nothing is called.
+def build_separately(
+    tree: GrammarTree, start: str = "start", limits: Limits = LIMITS
+) -> Dfa | Network:
+    """A machine of the same language as ``build``, compiled quickly; a Dfa if nothing is called.
 
-    Raises: BuildError for what ``checks`` finds; LimitError where the machine is too large.
+    Raises: BuildError for the errors of ``checks``; LimitError if the machine is too large.
     """
-    program = context_free(tree, start, limits, program_apart).program
-    return _machine(program, program.names.index(start), limits)
+    program = context_free(tree, start, limits, separate_program).program
+    return _separate_machine(program, program.names.index(start), limits)
 
 
 @cache
-def ready_apart() -> None:
-    """Have the kernels compiled; work with a clock asks for this first, once a process."""
-    nowhere = Span(0, 0)
-    call = Nonterminal("a", nowhere)
-    body = Choice((Literal(b"a", nowhere), grammar_tree.Sequence((call, call), nowhere)), nowhere)
-    tree = GrammarTree((Rule("a", body, nowhere, nowhere),), Source("", "grammar"))
-    build_apart(tree, "a", Limits(seconds=600.0))
+def compile_kernels_separately() -> None:
+    """Compile or load the kernels of ``build_separately``, before a clock starts."""
+    call = Nonterminal("a", _NO_SPAN)
+    twice = grammar_tree.Sequence((call, call), _NO_SPAN)
+    body = Choice((Literal(b"a", _NO_SPAN), twice), _NO_SPAN)
+    tree = GrammarTree((Rule("a", body, _NO_SPAN, _NO_SPAN),), Source("", "grammar"))
+    build_separately(tree, "a", Limits(seconds=600.0))
 
 
-def _machine(program: RuleProgram, start: int, limits: Limits) -> Dfa | Network:
+def _separate_machine(program: RuleProgram, start: int, limits: Limits) -> Dfa | Network:
+    """Compiles all kept rules; if one becomes too large, the rules it calls are kept too."""
     order = program.reached_from(start)
-    kept = rules_apart(program, order, limits)
+    kept = separate_rules(program, order, limits)
     while True:
         roots = [start, *(rule for rule in order[1:] if rule in kept)]
-        number = {rule: place for place, rule in enumerate(roots) if rule in kept}
+        number = {rule: i for i, rule in enumerate(roots) if rule in kept}
         found = _separate_automata(program, roots, number, limits)
         if not isinstance(found, int):
             break
@@ -294,35 +303,36 @@ def _machine(program: RuleProgram, start: int, limits: Limits) -> Dfa | Network:
     automata = without_left_recursion(found, limits)
     if not called(automata[0]):
         return without_calls(automata[0])
-    made = assembled([program.names[rule] for rule in roots], automata, limits)
+    made = linked([program.names[rule] for rule in roots], automata, limits)
     return replace(made, together=False)
 
 
 def _separate_automata(
     program: RuleProgram, roots: list[int], number: Mapping[int, int], limits: Limits
 ) -> dict[int, Dfa] | int:
-    """The automaton of every root; or the root that is better called from than written into."""
+    """The automaton of every root; or the number of a root that is too large with inlined rules."""
     clock = limits.clock()
-    # a call at the end of a rule pushes nothing anyway: jumps would only copy
+    # a call at the end of a rule pushes nothing anyway: jumps would only copy states
     writer = Writer(program, number, frozenset(), limits)
     symbols = CALLS + max(number.values(), default=0) + 1
     found: dict[int, Dfa] = {}
-    for place, rule in enumerate(roots):
+    for i, rule in enumerate(roots):
         clock.check()
         machine = program.machines.get(rule)
         if machine is not None:
-            found[place] = _with_calls(machine, symbols)
+            found[i] = _with_symbols(machine, symbols)
             continue
         nfa = writer.rule(rule)
-        dfa = small_dfa(nfa, min(limits.states, _FEW + _TIMES * len(nfa)))
+        max_states = min(limits.states, _MAX_STATES + _STATES_PER_NFA_STATE * len(nfa))
+        dfa = small_dfa(nfa, max_states)
         if dfa is None and not number.keys() >= {*program.calls[rule]} - {roots[0]}:
             return rule
-        found[place] = dfa or smallest(nfa, limits, clock)
+        found[i] = dfa or smallest(nfa, limits, clock)
     return found
 
 
-def _with_calls(machine: Dfa, symbols: int) -> Dfa:
-    """A machine over bytes among automata that call: it calls nothing."""
+def _with_symbols(machine: Dfa, symbols: int) -> Dfa:
+    """A machine over bytes, extended to the symbols of calls, of which it reads none."""
     none = machine.table.shape[1]
     classes = np.full(symbols, none, np.uint16)
     classes[:CALLS] = machine.classes

@@ -1,9 +1,8 @@
-"""A grammar tree as rules by name, its terminals as machines, and all rules as one flat program.
+"""A context-free grammar: rules by name, terminals as DFAs, and all rules as one flat program.
 
-With them comes what everything after asks of rules: what texts each has, and whom it calls.
-
-In comes a ``GrammarTree`` and the start symbol; out comes a ``Cfg`` in which every
-nonterminal that is called has a body. Several rules of one name have become one choice.
+``RuleProgram`` is the form that kernels read (``automata.regex_program``), with facts about each
+rule: which texts it has, and which rules it calls. ``Cfg`` adds the expressions of the rules, in
+which every called nonterminal has a body; several rules with one name are one choice.
 """
 
 from __future__ import annotations
@@ -15,19 +14,20 @@ from functools import cached_property
 import numpy as np
 
 from workbench.automata.build import pattern_dfa
+from workbench.automata.graphs import reachable
 from workbench.automata.nfa import Ints
 from workbench.automata.operations import excluding, substrings
 from workbench.automata.regex_program import (
     CALL,
     CHOICE,
-    EMPTY,
+    HAS_EMPTY,
     MACHINE,
     REPEAT,
     SEQUENCE,
     WIDTH,
     Program,
-    after_of,
     check_size,
+    subtree_ends,
 )
 from workbench.automata.thompson import add as add_regex
 from workbench.base.dfa import Dfa
@@ -53,16 +53,16 @@ from workbench.syntax.grammar_tree import (
 )
 from workbench.syntax.regex.tree import walk
 
-#: A terminal whose language is a byte machine rather than one string.
+#: A terminal whose language is an automaton rather than one string.
 Terminal = Pattern | Substrings | Except | Automaton
 
 
 def terminal_machine(
     terminal: Terminal, rules: Mapping[str, Expression], source: Source, limits: Limits
 ) -> Dfa:
-    """The machine of a terminal; ``rules`` say what an ``except!`` excepts.
+    """The DFA of a terminal; ``rules`` are needed for the arguments of ``except!``.
 
-    It is the smallest there is, but for one that an ``Automaton`` brings.
+    It is minimal, except if it was given by an ``Automaton``.
 
     Raises: BuildError of kind ``invalid_except``; LimitError.
     """
@@ -83,17 +83,16 @@ def excepted_strings(
     """The strings of an ``except!``: a literal, or a nonterminal fully expanded.
 
     Raises: BuildError of kind ``invalid_except`` for regexes, repetitions, recursion and
-            empty strings; LimitError where the strings come to more than
-            ``limits.unrolled`` bytes.
+            empty strings; LimitError if the strings have more than ``limits.unrolled`` bytes.
     """
 
-    def refuse(place: Expression, what: str) -> BuildError:
-        span = place.span if not seen else node.excepted.span
+    def refuse(part: Expression, what: str) -> BuildError:
+        span = part.span if not seen else node.excepted.span
         return BuildError(
             f"except! takes an alternation of non-empty strings, not {what}",
             source,
             span,
-            "name a rule that is nothing but strings and '|'",
+            "name a rule that contains only strings and '|'",
             kind="invalid_except",
         )
 
@@ -130,10 +129,11 @@ def excepted_strings(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RuleProgram:
-    """The rules as a program.
+    """The rules as one program; rules are numbered in the order of ``names``.
 
-    Shape: ``code`` (instructions, 3), those of rule r are ``first[r]:first[r + 1]``; ``texts``
-           (instructions,), what texts each has (``SOME`` and so on), none where it derives none.
+    Shape: ``code`` (instructions, 3), those of rule r are ``first[r]:first[r + 1]``; ``data`` as in
+           ``automata.regex_program``; ``texts`` (instructions,), which texts each instruction has,
+           as bits (``HAS_TEXT`` and so on).
     """
 
     names: tuple[str, ...]
@@ -141,49 +141,42 @@ class RuleProgram:
     data: Ints
     first: Ints
     texts: Ints
-    #: The rules each rule calls, from left to right; not in parts that derive no text.
+    #: The rules each rule calls, from left to right, without parts that derive no text.
     calls: list[list[int]]
-    #: Those it may call before anything is read, and those after which it may read on.
+    #: Those it can call before it has read anything, and those that are not at its end.
     first_calls: list[list[int]]
     inner_calls: list[list[int]]
-    #: The rules that are nothing but a machine that was brought; see ``program_apart``.
+    #: The rules that are only an automaton; see ``separate_program``.
     machines: Mapping[int, Dfa]
 
     def texts_of(self, rule: int) -> int:
-        """What texts a rule has, as bits."""
+        """Which texts a rule has, as bits."""
         return int(self.texts[self.first[rule]])
 
     def reached_from(self, start: int) -> list[int]:
-        """The rules that a rule calls, itself or through others, in order of finding."""
-        found = {start: None}
-        waiting = [start]
-        for rule in waiting:  # grows while it is read
-            for called in self.calls[rule]:
-                if called not in found:
-                    found[called] = None
-                    waiting.append(called)
-        return waiting
+        """The rule itself and the rules it calls, directly or through others, breadth first."""
+        return list(reachable([start], self.calls.__getitem__))
 
 
 def rule_program(tree: GrammarTree, rules: Mapping[str, Expression], limits: Limits) -> RuleProgram:
-    """The program of ``rules``, the tree's by name.
+    """The program of ``rules``, those of the tree by name.
 
-    Raises: KeyError for a name without a rule; BuildError for what ``except!`` cannot except;
+    Raises: KeyError for a name without a rule; BuildError for invalid arguments of ``except!``;
             LimitError for regexes that are too large.
     """
     return _made(_Emitter(rules), tree, rules, limits)
 
 
-def program_apart(
+def separate_program(
     tree: GrammarTree, rules: Mapping[str, Expression], limits: Limits
 ) -> RuleProgram:
-    """The same, but that every machine that was brought is a rule of its own, called by its label.
+    """As ``rule_program``, but every ``Automaton`` is a separate rule, named after its label.
 
-    These come after ``rules``, whose numbers are the same as ever.
+    These rules come after ``rules``, whose numbers do not change.
 
     Raises: as ``rule_program``.
     """
-    return _made(_ApartEmitter(rules), tree, rules, limits)
+    return _made(_SeparateEmitter(rules), tree, rules, limits)
 
 
 def _made(
@@ -194,19 +187,19 @@ def _made(
         first.append(len(emitter.program.code) // WIDTH)
         emitter.add(body)
     program = emitter.program
-    for machine in emitter.apart:
+    for machine in emitter.separate:
         at = len(program.code) // WIDTH
         first.append(at)
-        program.name_machine(machine)
+        program.add_placeholder(machine)
     first.append(len(program.code) // WIDTH)
     for at, terminal in emitter.terminals:
-        program.put_machine(at, terminal_machine(terminal, rules, tree.source, limits))
+        program.set_machine(at, terminal_machine(terminal, rules, tree.source, limits))
     code, data = program.arrays()
     check_size(code, data, emitter.patterns, limits)
-    firsts, after = np.array(first, np.int32), after_of(code)
+    firsts, after = np.array(first, np.int32), subtree_ends(code)
     texts = texts_of(code, after, firsts)
-    names = (*rules, *(label for _, label in emitter.apart.values()))
-    machines = {number: machine for machine, (number, _) in emitter.apart.items()}
+    names = (*rules, *(label for _, label in emitter.separate.values()))
+    machines = {number: machine for machine, (number, _) in emitter.separate.items()}
     made = RuleProgram(names, code, data, firsts, texts, *_lists(len(names)), machines)
     for caller, called, at_end, at_start in calls_of(code, after, firsts, texts).tolist():
         made.calls[caller].append(called)
@@ -218,7 +211,7 @@ def _made(
 
 
 def _lists(rules: int) -> tuple[list[list[int]], list[list[int]], list[list[int]]]:
-    """Three empty lists a rule."""
+    """Three empty lists for each rule."""
     return [[] for _ in range(rules)], [[] for _ in range(rules)], [[] for _ in range(rules)]
 
 
@@ -228,11 +221,12 @@ class _Emitter:
     def __init__(self, rules: Mapping[str, Expression]) -> None:
         self.program = Program()
         self.numbers = {name: number for number, name in enumerate(rules)}
-        #: Where regexes stand that are part of the program, and machines that are still to be made.
+        #: The instructions at which regexes begin that are part of the program, and the
+        #: instructions of terminals that are replaced by automata at the end.
         self.patterns: list[int] = []
         self.terminals: list[tuple[int, Terminal]] = []
-        #: Machines that are rules of their own: the number and the name of the rule.
-        self.apart: dict[Dfa, tuple[int, str]] = {}
+        #: Automata that are separate rules: the number and the name of the rule.
+        self.separate: dict[Dfa, tuple[int, str]] = {}
 
     def add(self, expression: Expression) -> None:
         """Add an expression; KeyError for a name that has no rule."""
@@ -267,23 +261,23 @@ class _Emitter:
         self.program.code += (MACHINE, -1, 0)
 
 
-class _ApartEmitter(_Emitter):
-    """Writes machines that were brought as calls."""
+class _SeparateEmitter(_Emitter):
+    """Writes each ``Automaton`` as a call of a separate rule."""
 
     def _add_terminal(self, terminal: Terminal) -> None:
         if not isinstance(terminal, Automaton):
             super()._add_terminal(terminal)
             return
-        after = len(self.numbers) + len(self.apart)
-        number, _ = self.apart.setdefault(terminal.machine, (after, terminal.label))
+        after = len(self.numbers) + len(self.separate)
+        number, _ = self.separate.setdefault(terminal.machine, (after, terminal.label))
         self.program.code += (CALL, number, 0)
 
 
 @dataclass(frozen=True, eq=False)
 class Cfg:
-    """A grammar that has been checked.
+    """A checked grammar.
 
-    Machines are built from ``program``; who explains a grammar to its author walks ``rules``.
+    Machines are built from ``program``; explanations for the user are computed from ``rules``.
     """
 
     start: str
@@ -302,12 +296,12 @@ class Cfg:
         return {names[rule]: self._productive_part(self.written[names[rule]]) for rule in reached}
 
     def machine(self, terminal: Terminal) -> Dfa:
-        """The minimal machine of a terminal, made when it is first asked for."""
-        known = self._machines.get(id(terminal))
-        if known is None:
-            known = terminal_machine(terminal, self.written, self.source, self.limits)
-            self._machines[id(terminal)] = known
-        return known
+        """The DFA of a terminal, cached."""
+        cached = self._machines.get(id(terminal))
+        if cached is None:
+            cached = terminal_machine(terminal, self.written, self.source, self.limits)
+            self._machines[id(terminal)] = cached
+        return cached
 
     @cached_property
     def _texts(self) -> Mapping[str, int]:
@@ -322,13 +316,13 @@ class Cfg:
         if isinstance(leaf, Literal):
             return not leaf.value
         if isinstance(leaf, Nonterminal):
-            return bool(self._texts[leaf.name] & EMPTY)
+            return bool(self._texts[leaf.name] & HAS_EMPTY)
         machine = self.machine(leaf)
         return bool(machine.finals[machine.initial])
 
     def _is_productive(self, expression: Expression) -> bool:
-        known = {name for name, texts in self._texts.items() if texts}
-        return derives(expression, known, lambda terminal: not self.machine(terminal).is_empty)
+        productive = {name for name, texts in self._texts.items() if texts}
+        return derives(expression, productive, lambda one: not self.machine(one).is_empty)
 
     def _productive_part(self, expression: Expression) -> Expression:
         """A productive expression without the alternatives that derive no text."""
@@ -350,7 +344,7 @@ class Cfg:
 def derives(
     expression: Expression, known: Set[str], of_terminal: Callable[[Terminal], bool]
 ) -> bool:
-    """Whether an expression derives some text, if the rules ``known`` do."""
+    """Whether an expression derives some text, given that the rules ``known`` do."""
 
     def of_leaf(leaf: Literal | Nonterminal | Terminal) -> bool:
         if isinstance(leaf, Nonterminal):
@@ -363,9 +357,9 @@ def derives(
 def least(
     rules: Mapping[str, Expression], holds: Callable[[Expression, Set[str]], bool]
 ) -> frozenset[str]:
-    """The least set of names closed under ``holds``: of a body, given the names known so far.
+    """The least fixed point of ``holds``, a property of a body, given the names that have it.
 
-    Cost: a body is asked again only when something it calls has become known.
+    Cost: a body is tested again only if a rule it calls has been added.
     """
     callers: dict[str, list[str]] = {}
     for name, body in rules.items():
@@ -382,12 +376,12 @@ def least(
 
 
 def terminals(expression: Expression) -> Iterator[Terminal]:
-    """Every terminal in an expression that is a machine, from left to right."""
+    """Every terminal of an expression that is an automaton, from left to right."""
     return (node for node in walk(expression) if isinstance(node, Terminal))
 
 
 def gathered(tree: GrammarTree) -> dict[str, Expression]:
-    """The rules by name; rules that share a name become one choice, in the order written."""
+    """The rules by name; rules with the same name become one choice, in their order."""
     options: dict[str, list[Expression]] = {}
     for rule in tree.rules:
         options.setdefault(rule.name, []).append(rule.body)

@@ -1,15 +1,16 @@
-"""What a grammar must be to be built: in come its rules, out come errors, each at its place.
+"""Checks that a grammar can be built; every error has a source span.
 
-Checked are undefined nonterminals (in unused rules too) and whether anything is left; ``terminals``
-checks the arguments of ``except!``. Unused rules, ambiguity and recursion of every kind are not
-errors.
+Checked are undefined nonterminals (also in unused rules) and whether the start symbol derives a
+non-empty text; ``cfg.excepted_strings`` checks the arguments of ``except!``. Unused rules,
+ambiguity and recursion of any kind are not errors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workbench.automata.regex_program import LONGER
+from workbench.automata.graphs import reachable
+from workbench.automata.regex_program import HAS_NONEMPTY
 from workbench.base.dfa import DEAD
 from workbench.base.errors import BuildError
 from workbench.base.source import Span
@@ -51,7 +52,7 @@ def check_defined(tree: GrammarTree, rules: Mapping[str, Expression], start: str
 
 
 def _near(name: str, rules: Mapping[str, Expression]) -> str:
-    """A hint naming a rule that is spelt alike, or nothing."""
+    """A hint that names a rule with a similar name, or an empty text."""
     from difflib import get_close_matches
 
     close = get_close_matches(name, list(rules), n=1)
@@ -59,40 +60,35 @@ def _near(name: str, rules: Mapping[str, Expression]) -> str:
 
 
 def check_something_left(cfg: Cfg, tree: GrammarTree) -> None:
-    """The start symbol derives a text that is not empty.
+    """Check that the start symbol derives a text that is not empty.
 
     Raises: BuildError of kind ``unproductive`` or ``empty_grammar``.
     """
     texts = cfg.program.texts_of(cfg.program.names.index(cfg.start))
-    if texts & LONGER:
+    if texts & HAS_NONEMPTY:
         return
-    place = next(rule.name_span for rule in tree.rules if rule.name == cfg.start)
-    if not texts and _spells_something(cfg):
+    span = next(rule.name_span for rule in tree.rules if rule.name == cfg.start)
+    if not texts and _reads_bytes(cfg):
         raise BuildError(
             f"{cfg.start!r} never finishes: no text can be derived from it",
             cfg.source,
-            place,
+            span,
             "give a recursive rule an alternative that ends",
             kind="unproductive",
         )
     raise BuildError(
         "nothing is left of the grammar but the empty text",
         cfg.source,
-        place,
+        span,
         "let the start symbol read at least one character",
         kind="empty_grammar",
     )
 
 
-def _spells_something(cfg: Cfg) -> bool:
-    """Whether any rule the start symbol reaches has a terminal that reads a byte."""
-    reached = {cfg.start: None}
-    waiting = [cfg.start]
-    for name in waiting:  # grows while it is read
-        called = dict.fromkeys(call.name for call in calls(cfg.written[name]))
-        waiting.extend(other for other in called if other not in reached)
-        reached.update(called)
-    bodies = [cfg.written[name] for name in reached]
+def _reads_bytes(cfg: Cfg) -> bool:
+    """Whether a rule that the start symbol reaches has a terminal that reads a byte."""
+    rules = reachable([cfg.start], lambda name: [call.name for call in calls(cfg.written[name])])
+    bodies = [cfg.written[name] for name in rules]
     return any(map(_has_bytes, bodies)) or any(
         (cfg.machine(one).table != DEAD).any() for body in bodies for one in terminals(body)
     )

@@ -1,10 +1,11 @@
-"""Compiles rules to automata, inlines those that call nothing, and links them to a network.
+"""Compiles rules to automata, inlines rules that call nothing, and links the rest to a network.
 
-In comes a ``RuleProgram`` and which rules stay calls; out comes the automaton of a rule. A call at
-the end of a rule is a jump, so right recursion needs no stack.
-
-In come the automata of all rules, none left-recursive; out come those that still need a stack.
-This is what finds languages that are regular in disguise behind left recursion and ambiguity.
+1. ``Writer.rule`` compiles one rule of a ``RuleProgram`` to an NFA; rules without a number are
+   inlined (``automata.program_nfa``).
+2. ``inlined`` takes the minimal automata, none of them left-recursive, and inlines every rule that
+   calls nothing, repeatedly. So it also finds regular languages hidden behind left recursion and
+   ambiguity: in the end the start rule may call nothing.
+3. ``linked`` renumbers the states and symbol classes of the remaining automata into one table.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from workbench.automata.build import smallest
+from workbench.automata.graphs import reachable
 from workbench.automata.nfa import Classes, Ints, Nfa, NfaBuilder, class_runs
 from workbench.automata.program_nfa import rule_nfa
 from workbench.base.dfa import DEAD, Dfa, State
@@ -26,7 +28,11 @@ from workbench.pushdown.network import CALLS, Network, is_star
 
 
 class Writer:
-    """Writes rules as NFAs over bytes and calls."""
+    """Compiles rules to NFAs over bytes and calls.
+
+    ``number`` gives the call symbols of rules that are not inlined; calls of ``jumps`` at the end
+    of the compiled rule are inlined anyway.
+    """
 
     def __init__(
         self, program: RuleProgram, number: Mapping[int, int], jumps: Set[int], limits: Limits
@@ -45,9 +51,9 @@ class Writer:
         self._rules = rules
 
     def rule(self, rule: int) -> Nfa:
-        """The automaton of a rule, everything that needs no stack written in.
+        """The automaton of a rule, with all rules inlined that have no number.
 
-        Raises: LimitError past ``limits.states``.
+        Raises: LimitError above ``limits.states``.
         """
         program, most = self._program, self._limits.states
         nfa = rule_nfa(
@@ -55,46 +61,49 @@ class Writer:
         )
         if nfa is None:
             self._limits.check("states", most + 1)
-            raise AssertionError("the budget is overdrawn")
+            raise AssertionError("the limit of states is exceeded")
         return nfa
 
 
-#: The most states an automaton may come to by copies of a leaf.
-_SMALL = 10_000
+#: The most states of an automaton with an inlined rule.
+_MAX_INLINED_STATES = 10_000
 
-#: The most states that copies of one rule may add to its callers.
-_COPIED = 4_000
+#: A rule is not inlined if all its copies together would have more states.
+_MAX_COPIED_STATES = 4_000
 
 
-def written_in(rules: Mapping[int, Dfa], limits: Limits) -> dict[int, Dfa]:
-    """The rules with jumps for calls of themselves at their end, and leaves written in.
+def inlined(rules: Mapping[int, Dfa], limits: Limits) -> dict[int, Dfa]:
+    """The rules, with calls of themselves at their end as jumps, and with leaves inlined.
 
-    Where copies of a leaf would make an automaton explode, the leaf stays a call.
+    A leaf is a rule that calls nothing. It stays a call if inlining it needs too many states.
 
-    Raises: LimitError past ``limits.seconds``.
+    Raises: LimitError above ``limits.seconds``.
     """
-    left = {rule: _with_jumps(rule, machine, limits) for rule, machine in rules.items()}
-    small = replace(limits, states=min(limits.states, _SMALL))
-    staying = {0}
-    while (leaf := _leaf(left, staying)) is not None:
+    remaining = {rule: _with_jumps(rule, machine, limits) for rule, machine in rules.items()}
+    small = replace(limits, states=min(limits.states, _MAX_INLINED_STATES))
+    kept = {0}
+    while (leaf := _leaf(remaining, kept)) is not None:
+        its = remaining[leaf]
         try:
-            callers = {r: _with_copies(m, leaf, left[leaf], small) for r, m in left.items()}
+            callers = {r: _with_copies(m, leaf, its, small) for r, m in remaining.items()}
         except LimitError as error:
             if error.budget != "states":
                 raise
-            staying.add(leaf)
+            kept.add(leaf)
         else:
-            left = {rule: machine for rule, machine in callers.items() if rule != leaf}
-    return left
+            remaining = {rule: machine for rule, machine in callers.items() if rule != leaf}
+    return remaining
 
 
-def _leaf(rules: Mapping[int, Dfa], staying: Set[int]) -> int | None:
-    """A rule that calls nothing and has few copies."""
+def _leaf(rules: Mapping[int, Dfa], kept: Set[int]) -> int | None:
+    """A rule that calls nothing and whose copies would have few states."""
     return next(
         (
             rule
             for rule, machine in rules.items()
-            if rule not in staying and not called(machine) and _copies(rules, rule) <= _COPIED
+            if rule not in kept
+            and not called(machine)
+            and _copied_states(rules, rule) <= _MAX_COPIED_STATES
         ),
         None,
     )
@@ -107,13 +116,13 @@ def called(rule: Dfa) -> list[int]:
 
 
 def without_calls(rule: Dfa) -> Dfa:
-    """An automaton that calls nothing, over bytes alone."""
+    """An automaton that calls nothing, restricted to bytes."""
     used, classes = np.unique(rule.classes[:CALLS], return_inverse=True)
     return Dfa(classes.astype(np.uint16), rule.table[:, used], rule.finals, rule.initial)
 
 
-def _copies(rules: Mapping[int, Dfa], leaf: int) -> int:
-    """How many states all copies of a rule come to."""
+def _copied_states(rules: Mapping[int, Dfa], leaf: int) -> int:
+    """The number of states of all copies of a rule together."""
     uses = sum(
         int((machine.table[:, machine.classes[CALLS + leaf]] != DEAD).sum())
         for machine in rules.values()
@@ -122,11 +131,10 @@ def _copies(rules: Mapping[int, Dfa], leaf: int) -> int:
 
 
 def _with_jumps(rule: int, machine: Dfa, limits: Limits) -> Dfa:
-    """The automaton with jumps to its beginning for calls of itself that end it.
+    """The automaton with jumps to its initial state instead of calls of itself at its end.
 
-    A call of the rule after which only r remains may be a jump where L(rule)·L(r) is
-    L(rule): r ends at once, or every text of the rule ends in r and L(r) is closed under
-    being repeated.
+    Let r be the state after the call. The call may be a jump if L(rule)·L(r) = L(rule): if r has no
+    edges, or if r is the only final state and L(r) is closed under repetition.
     """
     targets = machine.table[:, machine.classes[CALLS + rule]]
     finals = np.flatnonzero(machine.finals).tolist()
@@ -151,8 +159,8 @@ def _with_jumps(rule: int, machine: Dfa, limits: Limits) -> Dfa:
 def _with_copies(machine: Dfa, leaf: int, its: Dfa, limits: Limits) -> Dfa:
     """The automaton with a copy of the leaf in place of every call of it.
 
-    A call stands for the texts of a rule that are not empty: the way around it is there
-    already, and at the beginning it may have been left recursion that is gone by now.
+    A call represents only the non-empty texts of a rule; the callers of a nullable rule have an
+    ε-edge in parallel with the call.
     """
     if leaf not in called(machine):
         return machine
@@ -173,7 +181,7 @@ def _with_copies(machine: Dfa, leaf: int, its: Dfa, limits: Limits) -> Dfa:
 
 
 def _without(machine: Dfa, symbol: int, states: list[State]) -> Dfa:
-    """The same states and edges, but for those of a symbol in some states."""
+    """The machine without the edges of a symbol in some states."""
     classes, table = machine.classes.copy(), machine.table
     table = np.append(table, table[:, classes[symbol : symbol + 1]], axis=1)
     classes[symbol] = table.shape[1] - 1
@@ -181,27 +189,24 @@ def _without(machine: Dfa, symbol: int, states: list[State]) -> Dfa:
     return Dfa(classes, table, machine.finals, machine.initial)
 
 
-def assembled(names: Sequence[str], rules: Mapping[int, Dfa], limits: Limits) -> Network:
-    """All automata in one numbering; the rules that are still called are renumbered in order.
+def linked(names: Sequence[str], rules: Mapping[int, Dfa], limits: Limits) -> Network:
+    """The network of all automata; the rules that are still called are renumbered in order.
 
-    Raises: LimitError where the table takes more than ``limits.megabytes``.
+    Raises: LimitError if the table needs more than ``limits.megabytes``.
     """
-    reached = [0]
-    for rule in reached:  # grows while it is read
-        reached.extend(other for other in called(rules[rule]) if other not in reached)
-    order = sorted(reached)
+    order = sorted(reachable([0], lambda rule: called(rules[rule])))
     machines = [rules[old] for old in order]
     symbols = np.array([*range(CALLS), *(CALLS + old for old in order)])
-    # a class of the whole is a class in every rule: told apart by the rules' own classes alone
+    # the classes of the network are the common refinement of the rules' classes
     classes, width = np.zeros(len(symbols), np.uint16), 1
     for machine in machines:
-        width = _tell_apart(classes, width, machine.classes[symbols], machine.table.shape[1])
+        width = _refine(classes, width, machine.classes[symbols], machine.table.shape[1])
     sizes = [len(machine) for machine in machines]
     offsets = np.cumsum([0, *sizes]).tolist()
     limits.check("megabytes", 4 * offsets[-1] * width / 2**20)
     table = np.full((offsets[-1], width), DEAD, np.int32)
     for machine, offset in zip(machines, offsets, strict=False):
-        _place(table, offset, classes, machine.classes[symbols], machine.table)
+        _write_rule(table, offset, classes, machine.classes[symbols], machine.table)
     return Network(
         names=tuple(names[old] for old in order),
         initials=tuple(at + one.initial for one, at in zip(machines, offsets, strict=False)),
@@ -214,8 +219,11 @@ def assembled(names: Sequence[str], rules: Mapping[int, Dfa], limits: Limits) ->
 
 
 @njit(cache=True, nogil=True)
-def _tell_apart(classes: Classes, count: int, own: Classes, width: int) -> int:
-    """Split ``count`` classes of symbols by ``width`` others; how many there are, in order."""
+def _refine(classes: Classes, count: int, own: Classes, width: int) -> int:
+    """Split ``count`` classes of symbols by ``width`` others; return the new number of classes.
+
+    Classes are numbered by their first symbol.
+    """
     numbers, made = np.full((count, width), -1, np.int32), 0
     for symbol in range(len(classes)):
         one, other = classes[symbol], own[symbol]
@@ -227,19 +235,19 @@ def _tell_apart(classes: Classes, count: int, own: Classes, width: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _place(table: Ints, offset: int, classes: Classes, own: Classes, part: Ints) -> None:
-    """Write the edges of one rule into the table of all, which is empty there."""
-    lives = np.zeros(part.shape[1], np.bool_)
+def _write_rule(table: Ints, offset: int, classes: Classes, own: Classes, part: Ints) -> None:
+    """Write the edges of one rule into its (still empty) rows of the network's table."""
+    used = np.zeros(part.shape[1], np.bool_)
     for row in part:
         for source in range(len(row)):
-            lives[source] |= row[source] >= 0
+            used[source] |= row[source] >= 0
     written = 0
     for symbol in range(len(classes)):
         column, source = classes[symbol], own[symbol]
         if column < written:
             continue
         written += 1
-        if not lives[source]:  # the calls of most other rules
+        if not used[source]:  # the calls of most other rules
             continue
         for state in range(len(part)):
             target = part[state, source]

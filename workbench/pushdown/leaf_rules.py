@@ -1,7 +1,7 @@
-"""Leaf rules: a tree with machines in it comes in, the same with a rule for each machine out.
+"""Gives every automaton in a grammar tree a separate rule, named after its label.
 
-For pictures and for what is said of a stack: ``schema › string`` tells more than twenty states of
-``schema`` do.
+For pictures and for descriptions of a stack: ``schema › string`` is clearer than one of twenty
+states inside ``schema``.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from workbench.syntax.grammar_tree import (
 
 
 def with_leaf_rules(tree: GrammarTree) -> GrammarTree:
-    """The same language; machines with one label that are one machine have one rule."""
-    made = _LeafRules(tree)
-    rules = [rule if _is_leaf(rule) else made.rule(rule) for rule in tree.rules]
-    return GrammarTree((*rules, *made.leaves.values()), tree.source)
+    """The same language; occurrences of one automaton with one label share a rule."""
+    leaf_rules = _LeafRules(tree)
+    rules = [rule if _is_leaf(rule) else leaf_rules.rule(rule) for rule in tree.rules]
+    return GrammarTree((*rules, *leaf_rules.leaves.values()), tree.source)
 
 
 def leaf_labels(tree: GrammarTree) -> dict[str, str]:
-    """The rules that are a machine and nothing else, each with its label."""
+    """The labels of the rules that are only an automaton."""
     return {rule.name: rule.body.label for rule in tree.rules if isinstance(rule.body, Automaton)}
 
 
@@ -32,7 +32,7 @@ def _is_leaf(rule: Rule) -> bool:
 
 
 class _LeafRules:
-    """Puts calls in place of machines."""
+    """Replaces automata by calls of new rules."""
 
     def __init__(self, tree: GrammarTree) -> None:
         self._taken = {rule.name for rule in tree.rules}

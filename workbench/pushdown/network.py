@@ -1,12 +1,19 @@
-"""A network: rules as deterministic automata over bytes and calls of each other.
+"""A network: the rules of a grammar as deterministic automata over bytes and calls of rules.
 
-This is the grammar as a machine: a call pushes the state to return to, a finished rule pops it
-(Koo et al. 2024, §3.1; Allauzen & Riley 2012, §4.5). All rules share one table and one numbering of
-states. A call is a symbol of its own: 256 + the called rule's number.
+A call pushes the state to return to, the end of a rule pops it (Koo et al. 2024, §3.1; Allauzen &
+Riley 2012, §4.5). All rules share one table and one numbering of states. The symbol of a call is
+256 + the number of the called rule. The network of ``S ::= 'a' S 'b' | 'c'``::
 
-The languages are then equal, which nobody can decide of context-free ones in general. Rules are
-minimal automata, so most rewritings that change no text (brackets, a rule written in, other names)
-end in the same machine.
+    state   a  b  c  call S    final        0 ─a→ 1 ─S→ 3 ─b→ 2
+      0     1     2                         0 ─────c──────→ 2
+      1              3                      the call of S in state 1 pushes state 3
+      2                          yes
+      3        2
+
+``bisimilar`` tests whether two networks are equal up to the numbering of rules and states; then
+their languages are equal. (Equality of context-free languages is undecidable in general. Rules are
+minimal automata, so most rewritings that change no text, such as brackets, an inlined rule or other
+names, give the same network.)
 """
 
 from __future__ import annotations
@@ -17,6 +24,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from workbench.automata.graphs import reachable
 from workbench.automata.nfa import Classes, Flags, Ints
 from workbench.base.dfa import DEAD, State
 from workbench.base.kernels import njit
@@ -25,17 +33,16 @@ from workbench.base.limits import LIMITS, Limits
 #: The symbol of the call of rule 0; bytes are the symbols below it.
 CALLS = 256
 
-#: A way to read on from a state: the calls entered on the way push these return states.
+#: A target state, and the return states pushed by the calls entered before.
 Move = tuple[State, tuple[State, ...]]
 
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """The rules that recurse, as automata; rules that do not are already part of them.
+    """The rules of a grammar as automata in one table.
 
-    No rule but the start accepts the empty text: where a rule is nullable, its callers
-    have a way around the call. No rule calls itself before reading a byte, so every
-    closure over calls is finite.
+    Only the start rule accepts the empty text: the callers of a nullable rule have a path without
+    the call. No rule calls itself before reading a byte, so every closure over calls is finite.
 
     Shape: R rules, Q states, C symbol classes. ``classes`` (256 + R,) uint16; ``table``
            (Q, C) int32, the next state or ``DEAD``; ``finals`` (Q,) bool; ``owner`` (Q,)
@@ -51,10 +58,10 @@ class Network:
     table: npt.NDArray[np.int32]
     finals: npt.NDArray[np.bool_]
     owner: npt.NDArray[np.int32]
-    #: Whether also callers with nothing left to do wait on the stack, so that it names every
-    #: rule being read; without them recursion at the end of a rule needs no stack.
+    #: Whether a call pushes its return state even if that state has no edges, so that the stack
+    #: names every rule being read. Otherwise right recursion needs no stack.
     all_wait: bool = False
-    #: Whether rules that need no stack are written into their callers; see ``apart``.
+    #: Whether rules that need no stack are inlined; False for ``build_separately``.
     together: bool = True
 
     def __len__(self) -> int:
@@ -76,17 +83,17 @@ class Network:
         """The bytes of each byte class."""
         found: dict[int, list[int]] = {}
         for byte, its_class in enumerate(self.byte_classes.tolist()):
-            found.setdefault(its_class, []).append(byte)  # classes are numbered as they are met
+            found.setdefault(its_class, []).append(byte)  # in the order of the classes
         return tuple(map(tuple, found.values()))
 
     @cached_property
     def calls(self) -> Ints:
-        """Every call: the calling state, the called rule, the state it returns to; (calls, 3)."""
+        """All calls, (calls, 3): the calling state, the called rule, the state to return to."""
         return calls_of_table(self.table, self.classes[CALLS:])
 
     @cached_property
     def calling(self) -> tuple[tuple[tuple[int, State], ...], ...]:
-        """For each state the rules it can call, each with the state it returns to."""
+        """For each state the rules it can call, each with the state to return to."""
         found: list[list[tuple[int, State]]] = [[] for _ in range(len(self))]
         for state, rule, target in self.calls.tolist():
             found[state].append((rule, target))
@@ -94,14 +101,14 @@ class Network:
 
     @cached_property
     def goes_on(self) -> npt.NDArray[np.bool_]:
-        """Whether a state has any edge at all, (Q,)."""
-        return edges_on(self.table)
+        """Whether a state has any edges, (Q,)."""
+        return _has_edges(self.table)
 
     @cached_property
     def returns(self) -> tuple[tuple[State, ...], ...]:
-        """For each rule the states that can lie on top of the stack when it is finished.
+        """For each rule the states that can be on top of the stack when it ends.
 
-        A caller that has nothing left to do does not wait; then its own callers do.
+        A tail call pushes nothing; then the return states of the calling rule are on top.
         """
         found: list[set[State]] = [set() for _ in self.names]
         for _, rule, target in self.calls[self._waiting].tolist():
@@ -120,37 +127,37 @@ class Network:
 
     @cached_property
     def ends_text(self) -> frozenset[int]:
-        """The rules that can be finished with an empty stack: the start, and whom it ends with."""
-        found = {self.start}
-        waiting = [self.start]
-        for rule in waiting:  # grows while it is read
-            ended_with = [called for caller, called in self._tail_calls if caller == rule]
-            waiting.extend(called for called in ended_with if called not in found)
-            found.update(ended_with)
-        return frozenset(found)
+        """The rules that can end with an empty stack: the start, and the rules it tail-calls."""
+        tail_calls: dict[int, list[int]] = {}
+        for caller, called in self._tail_calls:
+            tail_calls.setdefault(caller, []).append(called)
+        return frozenset(reachable([self.start], lambda rule: tail_calls.get(rule, ())))
 
     @cached_property
     def _tail_calls(self) -> frozenset[tuple[int, int]]:
-        """Caller and called rule of every call after which the caller has nothing left to do."""
+        """Caller and called rule of every call that pushes no return state."""
         jumps = self.calls[~self._waiting]
         return frozenset(zip(self.owner[jumps[:, 0]].tolist(), jumps[:, 1].tolist(), strict=True))
 
     @cached_property
     def _waiting(self) -> npt.NDArray[np.bool_]:
-        """Of every call whether it leaves the state it returns to on the stack."""
+        """For every call whether it pushes its return state."""
         on: npt.NDArray[np.bool_] = self.goes_on[self.calls[:, 2]] | self.all_wait
         return on
 
     def waits(self, target: State) -> bool:
-        """Whether a call that returns to a state leaves it on the stack."""
+        """Whether a call that returns to a state pushes it."""
         return self.all_wait or bool(self.goes_on[target])
 
     @cached_property
     def stars(self) -> npt.NDArray[np.bool_]:
-        """Whether what a state still reads may be repeated without becoming more, (Q,)."""
+        """Whether the texts read from a return state are closed under repetition, (Q,).
+
+        Pushing such a state twice in a row reads no more texts than pushing it once.
+        """
         waiting = self.calls[self._waiting, 2]
         found = np.zeros(len(self), np.bool_)
-        # a state with nothing left to read is one too, but it may be there for its name
+        # not states without edges: with ``all_wait`` they are pushed to name their rule
         for state in np.unique(waiting[self.finals[waiting] & self.goes_on[waiting]]).tolist():
             found[state] = is_star(self.table, self.finals, state)
         return found
@@ -160,23 +167,23 @@ class Network:
         return {}
 
     def openings(self, state: State) -> tuple[Move, ...]:
-        """The states bytes are read from when the machine stands in ``state``.
+        """The states that read the next byte if the current state is ``state``.
 
-        Each comes with the return states pushed on the way, the innermost last: the state
-        itself with none, and the first states of everything it can call.
+        These are the state itself and the initial states of all rules it can call, each with the
+        return states pushed by the calls, the innermost last.
         """
-        known = self._openings.get(state)
-        if known is None:
+        cached = self._openings.get(state)
+        if cached is None:
             found: list[Move] = [(state, ())]
-            for inner, pushed in found:  # grows while it is read
+            for inner, pushed in found:  # the list grows during the loop
                 for rule, target in self.calling[inner]:
                     waiting = (target,) if self.waits(target) else ()
                     found.append((self.initials[rule], (*pushed, *waiting)))
-            known = self._openings[state] = tuple(found)
-        return known
+            cached = self._openings[state] = tuple(found)
+        return cached
 
     def moves(self, state: State, byte_class: int) -> list[Move]:
-        """Where a byte of a class leads from a state, with what is pushed on the way."""
+        """The targets of a byte class from a state, with the return states pushed before."""
         byte = self.class_bytes[byte_class][0]
         column = self.classes[byte]
         return [
@@ -189,14 +196,14 @@ class Network:
 def is_star(table: npt.NDArray[np.int32], finals: npt.NDArray[np.bool_], state: State) -> bool:
     """Whether the texts read from a state form a language closed under repetition.
 
-    Sure where the state is the only final state that can be reached from it: then
-    every such text leads back to it. (Other closed languages are not recognised.)
+    They do if the state is the only final state that can be reached from it: then every such text
+    leads back to it. (Other closed languages are not recognised.)
     """
     if not finals[state]:
         return False
     seen = {state}
     waiting = [state]
-    while waiting:
+    while waiting:  # not ``reachable``: stops at the first other final state
         row = table[waiting.pop()]
         for target in set(row[row != DEAD].tolist()) - seen:
             if finals[target]:
@@ -208,12 +215,12 @@ def is_star(table: npt.NDArray[np.int32], finals: npt.NDArray[np.bool_], state: 
 
 @njit(cache=True, nogil=True)
 def calls_of_table(table: Ints, columns: Classes) -> Ints:
-    """The calls of a table, by state; ``columns`` are those of the rules."""
+    """The calls of a table, ordered by state; ``columns`` are the columns of the rules' calls."""
     count = 0
     for state in range(len(table)):
         for rule in range(len(columns)):
             count += table[state, columns[rule]] >= 0
-    # counted first: slices of a growing array took two seconds to compile
+    # counted first: code with slices of a growing array took two seconds to compile
     found, count = np.empty((count, 3), np.int32), 0
     for state in range(len(table)):
         for rule in range(len(columns)):
@@ -225,8 +232,8 @@ def calls_of_table(table: Ints, columns: Classes) -> Ints:
 
 
 @njit(cache=True, nogil=True)
-def edges_on(table: Ints) -> Flags:
-    """Whether each row of a table leads anywhere."""
+def _has_edges(table: Ints) -> Flags:
+    """Whether each row of a table has a target."""
     found = np.zeros(len(table), np.bool_)
     for state in range(len(table)):
         for target in table[state]:
@@ -241,15 +248,14 @@ _Call = tuple[int, State]
 
 
 def bisimilar(left: Network, right: Network, limits: Limits = LIMITS) -> bool:
-    """Whether a pairing of rules and states was found under which both machines do the same.
+    """Whether a pairing of rules and states was found in which both networks have equal edges.
 
-    Calls made from one state are paired with rules paired before, then in the order the rules
-    have: other orders are not tried, so False says nothing of the languages.
+    Calls of a state are paired with rules paired before, then in the order of the rules. Other
+    orders are not tried, so the result False does not mean that the languages differ.
 
-    Cost:   pairs met (as many as there are states, where the machines are alike) times the
-            byte classes.
-    Raises: LimitError past ``limits.seconds``.
-    Source: bisimulation (Park 1981); calls are labels, equal where their rules are paired.
+    Cost:   visited pairs (the number of states, if the networks are equal) times byte classes.
+    Raises: LimitError above ``limits.seconds``.
+    Source: bisimulation (Park 1981); calls are labels, equal if their rules are paired.
     """
     clock = limits.clock()
     behind = zip(left.classes[:CALLS].tolist(), right.classes[:CALLS].tolist(), strict=True)
@@ -257,7 +263,7 @@ def bisimilar(left: Network, right: Network, limits: Limits = LIMITS) -> bool:
     rules = {(left.start, right.start)}
     waiting = [(left.initial, right.initial)]
     seen = set(waiting)
-    for here, there in waiting:  # grows while it is read
+    for here, there in waiting:  # the list grows during the loop
         clock.check()
         calls = _paired(left.calling[here], right.calling[there], rules)
         if calls is None or left.finals[here] != right.finals[there]:
@@ -278,7 +284,7 @@ def bisimilar(left: Network, right: Network, limits: Limits = LIMITS) -> bool:
 def _paired(
     left: tuple[_Call, ...], right: tuple[_Call, ...], rules: set[tuple[int, int]]
 ) -> list[tuple[_Call, _Call]] | None:
-    """The calls of two states side by side; None where there are more of one machine."""
+    """The calls of two states in pairs; None if their numbers differ."""
     if len(left) != len(right):
         return None
     pairs, rest, free = [], [], list(right)

@@ -1,10 +1,8 @@
-"""The textbook push-down automaton of a network, edge by edge, with dotted rules.
+"""The textbook pushdown automaton (Σ, Π, S, Q, I, F, E) of a network (Koo et al. 2024, §3.1).
 
-In come a ``Network`` and a state; out comes a text such as ``S → a S • b``: the shortest
-way to it and the shortest way on. For rules with choices it is one example of the many.
-
-In comes a ``Network``; out comes the tuple (Σ, Π, S, Q, I, F, E) of Koo et al. 2024, §3.1, for
-pictures, lessons and small machines. Decoding runs on the network itself.
+For pictures, lessons and small machines; decoding runs on the network itself. States are labelled
+with dotted rules such as ``S → a S • b``: a shortest path to the state, and a shortest path from it
+to the end of the rule. For rules with choices this is one example of many.
 """
 
 from __future__ import annotations
@@ -15,31 +13,32 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from workbench.automata.graphs import reachable
 from workbench.base.dfa import DEAD, State
 from workbench.pushdown.network import CALLS, Network
 from workbench.syntax.ranges import Ranges
 
-#: The longest piece shown on one side of the dot, in symbols.
-_SHOWN = 8
+#: The most symbols shown on each side of the dot.
+_MAX_SHOWN = 8
 
 
 def dotted(network: Network, state: State) -> str:
-    """The rule of a state, with a dot where the state stands."""
+    """The rule of a state, with a dot at the position of the state."""
     rule = int(network.owner[state])
     before = _shortest(network, network.initials[rule], {state})
     finals = {s for s in range(len(network)) if network.finals[s] and network.owner[s] == rule}
     after = _shortest(network, state, finals)
-    left = _shown(network, before[-_SHOWN:], cut_left=len(before) > _SHOWN)
-    right = _shown(network, after[:_SHOWN], cut_right=len(after) > _SHOWN)
+    left = _shown(network, before[-_MAX_SHOWN:], cut_left=len(before) > _MAX_SHOWN)
+    right = _shown(network, after[:_MAX_SHOWN], cut_right=len(after) > _MAX_SHOWN)
     return " ".join(part for part in (f"{network.names[rule]} →", left, "•", right) if part)
 
 
 def _shortest(network: Network, start: State, goals: set[State]) -> list[int]:
     """The symbols of a shortest path, bytes before calls."""
-    came: dict[State, tuple[State, int]] = {}
+    came_from: dict[State, tuple[State, int]] = {}
     waiting = deque([start])
     seen = {start}
-    # of the symbols of a class one is enough: the first, for they all lead to one state
+    # the first symbol of a class represents the class: all lead to the same state
     symbols: dict[int, int] = {}
     for symbol, its_class in enumerate(network.classes.tolist()):
         symbols.setdefault(its_class, symbol)
@@ -48,16 +47,16 @@ def _shortest(network: Network, start: State, goals: set[State]) -> list[int]:
         if here in goals:
             path: list[int] = []
             while here != start:
-                here, symbol = came[here]
+                here, symbol = came_from[here]
                 path.append(symbol)
             return path[::-1]
         row = network.table[here].tolist()
         for its_class, symbol in symbols.items():
-            there = row[its_class]
-            if there != DEAD and there not in seen:
-                seen.add(there)
-                came[there] = here, symbol
-                waiting.append(there)
+            target = row[its_class]
+            if target != DEAD and target not in seen:
+                seen.add(target)
+                came_from[target] = here, symbol
+                waiting.append(target)
     return []
 
 
@@ -81,25 +80,25 @@ def _shown(
 
 @dataclass(frozen=True, slots=True)
 class PdaEdge:
-    """One edge: what is read, what must lie on the stack and goes, what is put on it."""
+    """One edge: the bytes read, the symbols popped from the stack, the symbols pushed."""
 
     source: State
     target: State
-    #: The bytes read; no range where nothing is read (ε).
+    #: The bytes read; empty for an ε-edge.
     ranges: Ranges
-    #: Stack symbols taken off, the top last.
+    #: Stack symbols popped, the top last.
     pops: tuple[int, ...]
-    #: Stack symbols put on, the top last.
+    #: Stack symbols pushed, the top last.
     pushes: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pda:
-    """A push-down automaton over bytes.
+    """A pushdown automaton over bytes.
 
-    Stack symbols are numbered; ``symbols`` holds what each stands for, a dotted rule:
-    the place to return to (Earley 1970). Symbol 0 is the initial stack symbol S, which
-    only the last edge takes off; the text is accepted in a final state.
+    Stack symbols are numbered; ``symbols`` are their labels: dotted rules, which show the position
+    to return to (Earley 1970). Symbol 0 is the initial stack symbol S, which only the last edge
+    pops; the text is accepted in a final state.
     """
 
     states: int
@@ -119,23 +118,22 @@ BOTTOM = 0
 
 
 def pda(network: Network) -> Pda:
-    """The network written out as a PDA.
+    """The network as a PDA.
 
-    A call and the first byte read inside it are one edge, as in Koo's Figure 6; a
-    return is an ε edge that pops, and the end of the whole text is one that pops S.
-    States nobody reaches (the first state of a rule that is only ever entered by such
-    an edge) are left out.
+    A call and the first byte read inside it are one edge, as in Koo's Figure 6; a return is an
+    ε-edge that pops its target, and the end of the text is an ε-edge that pops S. States that
+    cannot be reached (the initial state of a rule that is only entered by such edges) are left out.
 
     Source: Koo et al. 2024, §3.1 and Figure 6; Allauzen & Riley 2012, §4.5.
     """
-    found, known = [network.initial], {network.initial}
     raw: list[tuple[State, State, Ranges, tuple[State, ...], tuple[State, ...]]] = []
-    for state in found:
-        for target, ranges, pops, pushes in _edges_from(network, state):
-            raw.append((state, target, ranges, pops, pushes))
-            if target not in known:
-                known.add(target)
-                found.append(target)
+
+    def targets(state: State) -> list[State]:
+        edges = list(_edges_from(network, state))
+        raw.extend((state, *edge) for edge in edges)
+        return [edge[0] for edge in edges]
+
+    found = list(reachable([network.initial], targets))
     number = {state: i for i, state in enumerate(found)}
     last = len(found)
     waiting = sorted({symbol for edge in raw for symbol in (*edge[3], *edge[4])})
@@ -171,7 +169,7 @@ def pda(network: Network) -> Pda:
 def _edges_from(
     network: Network, state: State
 ) -> Iterator[tuple[State, Ranges, tuple[State, ...], tuple[State, ...]]]:
-    """Every edge of a state: (target, bytes read, popped, pushed)."""
+    """The edges of a state: (target, bytes read, popped, pushed)."""
     for inner, pushed in network.openings(state):
         targets: dict[State, list[int]] = {}
         row = network.table[inner, network.classes[:256]].tolist()

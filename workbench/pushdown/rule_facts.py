@@ -1,6 +1,7 @@
-"""What can be read off the program of a grammar's rules: texts, calls, sizes.
+"""Facts about the rules of a program: which texts they have, whom they call, how large they are.
 
-Kernels, for trees of some hundred nodes were walked a dozen times in Python.
+Computed by numba kernels on ``automata.regex_program`` code: in Python, trees of some hundred nodes
+were traversed a dozen times.
 """
 
 from __future__ import annotations
@@ -12,25 +13,25 @@ from workbench.automata.nfa import Flags, Ints
 from workbench.automata.regex_program import (
     CALL,
     CHOICE,
-    EMPTY,
+    HAS_EMPTY,
+    HAS_NONEMPTY,
+    HAS_TEXT,
     LITERAL,
-    LONGER,
     MACHINE,
     RANGE,
     REPEAT,
     SEQUENCE,
-    SOME,
 )
 from workbench.base.kernels import inner, int64, njit
 
-_ALL = SOME | EMPTY | LONGER
+_ALL = HAS_TEXT | HAS_EMPTY | HAS_NONEMPTY
 
 
 def texts_of(code: Ints, after: Ints, first: Ints) -> Ints:
-    """What texts each instruction has, as bits: the least that fulfils what the rules say.
+    """Which texts each instruction has, as bits: the least fixed point over all rules.
 
-    Rules are looked at again until nothing changes, now the last first and now the first, so
-    that whoever is called late or early is known in time.
+    The rules are visited until nothing changes, alternately from the last to the first and from
+    the first to the last, so that chains of calls in either direction need few passes.
     """
     texts = np.zeros(len(code), np.int32)
     _find_texts(code, after, first, texts)
@@ -39,7 +40,7 @@ def texts_of(code: Ints, after: Ints, first: Ints) -> Ints:
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _find_texts(code: Ints, after: Ints, first: Ints, texts: Ints) -> None:
-    """Write what texts each instruction has, from none on."""
+    """Write which texts each instruction has; ``texts`` is zero at first."""
     rules = len(first) - 1
     changed, sweep = True, 0
     while changed:
@@ -55,20 +56,20 @@ def _find_texts(code: Ints, after: Ints, first: Ints, texts: Ints) -> None:
 
 @inner
 def _texts(code: Ints, after: Ints, first: Ints, texts: Ints, at: int) -> int:
-    """What texts an instruction has, given those of what it holds."""
+    """Which texts an instruction has, given those of its parts."""
     what, one, two = code[at, 0], code[at, 1], code[at, 2]
     if what == RANGE:
-        return SOME | LONGER
+        return HAS_TEXT | HAS_NONEMPTY
     if what == LITERAL:
-        return SOME | (LONGER if two > 0 else EMPTY)
+        return HAS_TEXT | (HAS_NONEMPTY if two > 0 else HAS_EMPTY)
     if what == MACHINE:
         return int(two)
     if what == CALL:
         return int(texts[first[one]])
     if what == REPEAT:
         part = texts[at + 1]
-        found = part & _ALL if one > 0 else part | SOME | EMPTY
-        return found if two != 0 else SOME | EMPTY
+        found = part & _ALL if one > 0 else part | HAS_TEXT | HAS_EMPTY
+        return found if two != 0 else HAS_TEXT | HAS_EMPTY
     part, any_of, all_of = at + 1, 0, _ALL
     for _ in range(one):
         any_of |= texts[part]
@@ -76,22 +77,25 @@ def _texts(code: Ints, after: Ints, first: Ints, texts: Ints, at: int) -> int:
         part = after[part]
     if what == CHOICE:
         return any_of
-    if all_of & SOME == 0:
+    if all_of & HAS_TEXT == 0:
         return 0
-    return SOME | (all_of & EMPTY) | (any_of & LONGER)
+    return HAS_TEXT | (all_of & HAS_EMPTY) | (any_of & HAS_NONEMPTY)
 
 
 def calls_of(code: Ints, after: Ints, first: Ints, texts: Ints) -> Ints:
-    """The calls in what derives a text, (calls, 4): caller, called, at its end, at its start."""
-    found, places = np.empty((len(code), 4), np.int32), np.empty((2, len(code)), np.bool_)
-    return found[: _find_calls(code, after, first, texts, found, places[0], places[1])]
+    """The calls in parts that derive a text, (calls, 4).
+
+    Columns: caller, called rule, whether it is at the end of the caller, whether at its start.
+    """
+    found, flags = np.empty((len(code), 4), np.int32), np.empty((2, len(code)), np.bool_)
+    return found[: _find_calls(code, after, first, texts, found, flags[0], flags[1])]
 
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _find_calls(
     code: Ints, after: Ints, first: Ints, texts: Ints, found: Ints, ends: Flags, starts: Flags
 ) -> int:
-    """Write the calls; how many there are. The flags are space to work in."""
+    """Write the calls; return their number. ``ends`` and ``starts`` are scratch space."""
     made = 0
     for rule in range(len(first) - 1):
         at = first[rule]
@@ -105,14 +109,14 @@ def _find_calls(
                 found[made, 2], found[made, 3] = ends[at], starts[at]
                 made += 1
             else:
-                _hand_down(code, after, texts, ends, starts, int64(at))
+                _mark_parts(code, after, texts, ends, starts, int64(at))
             at += 1
     return made
 
 
 @inner
-def _hand_down(code: Ints, after: Ints, texts: Ints, ends: Flags, starts: Flags, at: int) -> None:
-    """Which parts of an instruction stand at the end and at the start of their rule."""
+def _mark_parts(code: Ints, after: Ints, texts: Ints, ends: Flags, starts: Flags, at: int) -> None:
+    """Mark which parts of an instruction are at the end and at the start of their rule."""
     what, count, part = code[at, 0], code[at, 1], at + 1
     if what == REPEAT:
         ends[part], starts[part] = ends[at] and code[at, 2] == 1, starts[at]
@@ -121,7 +125,7 @@ def _hand_down(code: Ints, after: Ints, texts: Ints, ends: Flags, starts: Flags,
         for k in range(count):
             ends[part] = ends[at] and (what == CHOICE or k == count - 1)
             starts[part] = starting
-            if what == SEQUENCE and texts[part] & EMPTY == 0:
+            if what == SEQUENCE and texts[part] & HAS_EMPTY == 0:
                 starting = False
             part = after[part]
 
@@ -130,10 +134,9 @@ def sizes_of(
     code: Ints, data: Ints, after: Ints, first: Ints, texts: Ints, order: Ints, kept: Flags,
     most: int,
 ) -> Ints:  # fmt: skip
-    """About how many states each rule comes to with all but the kept ones written in.
+    """The estimated states of each rule with all rules except the kept ones inlined.
 
-    ``order`` names the rules, each after those it calls. A call that closes its own circle comes
-    to nothing new.
+    ``order`` lists the rules, each after those it calls. A recursive call adds no states.
     """
     sizes, space = np.ones(len(first) - 1, np.int32), np.empty(len(code), np.int64)
     _find_sizes(code, data, after, first, texts, order, kept, most, sizes, space)
@@ -145,19 +148,19 @@ def _find_sizes(
     code: Ints, data: Ints, after: Ints, first: Ints, texts: Ints, order: Ints, kept: Flags,
     most: int, sizes: Ints, found: npt.NDArray[np.int64],
 ) -> None:  # fmt: skip
-    """Write the sizes of the rules; ``found`` is space for those of all instructions."""
+    """Write the sizes of the rules; ``found`` is scratch space for those of all instructions."""
     for rule in order:
         _find_size(code, data, after, first, texts, rule, kept, most, sizes, found)
 
 
 @njit(cache=True, nogil=True)
-def keep_apart(
+def keep_separate(
     code: Ints, data: Ints, after: Ints, first: Ints, texts: Ints, order: Ints, kept: Flags,
     copied: Ints, large: int, most: int,
 ) -> None:  # fmt: skip
-    """Keep the rules that come to more than ``large`` states, or whose copies come to ``most``.
+    """Keep rules with more than ``large`` states, or whose copies add more than ``most`` states.
 
-    ``copied`` are the copies of each rule beyond the first. Those that are kept already stay.
+    ``copied`` is the number of copies of each rule beyond the first. Kept rules remain kept.
     """
     sizes, found = np.ones(len(first) - 1, np.int32), np.empty(len(code), np.int64)
     for rule in order:
@@ -170,7 +173,7 @@ def _find_size(
     code: Ints, data: Ints, after: Ints, first: Ints, texts: Ints, rule: int, kept: Flags,
     most: int, sizes: Ints, found: npt.NDArray[np.int64],
 ) -> None:  # fmt: skip
-    """Write the size of a rule, those of the rules it calls being known."""
+    """Write the size of a rule, given those of the rules it calls."""
     for at in range(first[rule + 1] - 1, first[rule] - 1, -1):
         what, one, two = code[at, 0], code[at, 1], code[at, 2]
         size, part = 1, at + 1

@@ -1,8 +1,7 @@
-"""Shortest texts that reach each state of a network.
+"""Shortest texts that reach each state of a network, and the returns possible at the end of a rule.
 
-For every state the shortest text after which the machine can stand there, and for every rule
-the ways its end can lead back into callers. Nothing is searched text by text, so deep places
-cost no more than near ones.
+Computed by Dijkstra's algorithm over the states and rules, not by enumerating texts, so distant
+states cost no more than near ones.
 """
 
 from __future__ import annotations
@@ -16,26 +15,26 @@ from workbench.base.dfa import DEAD, State
 from workbench.base.limits import LIMITS, Limits
 from workbench.pushdown.network import CALLS, Network
 
-#: What a text is sorted by, and the text.
+#: The sort key of a text, and the text.
 _Ranked = tuple[tuple[int, bytes], bytes]
 
-#: So many ways back to one state are told apart: two show whether the way is the only one.
-_WAYS = 2
+#: The most chains of returns that end in one state: two show whether a chain is the only one.
+_MAX_CHAINS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class WayBack:
-    """Return states taken off the stack, the innermost first, when rules end one after another."""
+    """A chain of returns: the states popped, the innermost first, if rules end at one position."""
 
     chain: tuple[State, ...]
-    #: What was read since the outermost of these rules began, before the innermost one began.
+    #: The text between the start of the outermost of these rules and the start of the innermost.
     text: bytes
 
 
 class Shortest:
     """The shortest texts of a network.
 
-    Raises: LimitError past ``limits.seconds``.
+    Raises: LimitError above ``limits.seconds``.
     Source: Knuth 1977, "A generalization of Dijkstra's algorithm", over the rules.
     """
 
@@ -44,38 +43,39 @@ class Shortest:
         self.clock = limits.clock()
         self._edges: dict[State, tuple[tuple[int, State], ...]] = {}
         self._waits = [network.all_wait or bool(on) for on in network.goes_on]
-        #: The shortest text of each rule that is not empty.
+        #: The shortest non-empty text of each rule.
         self.words: dict[int, bytes] = {}
-        #: For each state the shortest text from the beginning of its rule.
+        #: For each state the shortest text from the start of its rule.
         self.inside: dict[State, bytes] = {}
-        #: The same where something has been read: also first states can be met again.
+        #: The same, but non-empty: an initial state may be reached again.
         self.arrived: dict[State, bytes] = {}
         self._read()
         #: For each rule the shortest text before it can begin.
-        self.before: dict[int, bytes] = self._entered()
-        self._ways: dict[int, list[WayBack]] = {}
+        self.before: dict[int, bytes] = self._spread(network.start, waiting=True)
+        self._chains: dict[int, list[WayBack]] = {}
 
     @cached_property
     def columns(self) -> dict[int, tuple[int, ...]]:
-        """The bytes of each column of the table that stands for bytes, the most readable first."""
+        """The bytes of each column of the table, without those of calls, most readable first."""
         found: dict[int, list[int]] = {}
         for byte in sorted(range(CALLS), key=_readable):
             found.setdefault(int(self.network.classes[byte]), []).append(byte)
         return {column: tuple(members) for column, members in found.items()}
 
     def edges(self, state: State) -> tuple[tuple[int, State], ...]:
-        """The columns a state reads bytes by, with where they lead, the most readable first."""
-        known = self._edges.get(state)
-        if known is None:
+        """The byte columns in which a state has an edge, with the targets, most readable first."""
+        cached = self._edges.get(state)
+        if cached is None:
             row = self.network.table[state].tolist()
-            known = tuple((column, row[column]) for column in self.columns if row[column] != DEAD)
-            self._edges[state] = known
-        return known
+            cached = tuple((column, row[column]) for column in self.columns if row[column] != DEAD)
+            self._edges[state] = cached
+        return cached
 
     def to(self, state: State) -> bytes | None:
-        """The shortest text after which the machine can stand in a state; None: there is none.
+        """The shortest text that leads to a state, or None.
 
-        A first state that is only ever a beginning is no place: its caller is.
+        None also for an initial state that is only entered by calls: after the text the current
+        state is that of the caller.
         """
         inside = b"" if state == self.network.initial else self.arrived.get(state)
         before = self.before.get(int(self.network.owner[state]))
@@ -96,31 +96,28 @@ class Shortest:
             heappush(heap, (_ranked(b""), False, initial))
         while heap:
             self.clock.check()
-            (_, text), is_word, place = heappop(heap)
-            known = self.words if is_word else self.inside
+            (_, text), is_word, item = heappop(heap)  # the item is a rule or a state
+            found = self.words if is_word else self.inside
             if text and not is_word:
-                self.arrived.setdefault(place, text)
-            if place in known:
+                self.arrived.setdefault(item, text)
+            if item in found:
                 continue
-            known[place] = text
+            found[item] = text
             if is_word:
-                for state, target in callers.get(place, ()):
+                for state, target in callers.get(item, ()):
                     arrive(self.inside[state] + text, target)
                 continue
-            for column, target in self.edges(place):
+            for column, target in self.edges(item):
                 arrive(text + bytes(self.columns[column][:1]), target)
-            for rule, target in network.calling[place]:
-                callers.setdefault(rule, []).append((place, target))
+            for rule, target in network.calling[item]:
+                callers.setdefault(rule, []).append((item, target))
                 if rule in self.words:
                     arrive(text + self.words[rule], target)
 
-    def _entered(self) -> dict[int, bytes]:
-        return self._spread(self.network.start, waiting=True)
-
     def _spread(self, first: int, *, waiting: bool) -> dict[int, bytes]:
-        """The shortest texts from the beginning of a rule to the beginning of others it calls.
+        """The shortest texts from the start of a rule to the start of the rules it calls.
 
-        Without ``waiting`` only through calls after which the caller has nothing left.
+        Without ``waiting`` only through tail calls, which push no return state.
         """
         found: dict[int, bytes] = {}
         heap: list[tuple[_Ranked, int]] = [(_ranked(b""), first)]
@@ -138,7 +135,7 @@ class Shortest:
 
     @cached_property
     def _calls(self) -> list[list[tuple[State, int, State]]]:
-        """For each rule its calls: where, of what, returning to."""
+        """For each rule its calls: the calling state, the called rule, the state to return to."""
         found: list[list[tuple[State, int, State]]] = [[] for _ in self.network.names]
         for state, edges in enumerate(self.network.calling):
             if state in self.inside:
@@ -147,21 +144,21 @@ class Shortest:
         return found
 
     @cached_property
-    def _handed_on(self) -> dict[State, dict[int, bytes]]:
-        """For each return state the rules that can end right above it.
+    def _rules_above(self) -> dict[State, dict[int, bytes]]:
+        """For each return state the rules that can end directly above it on the stack.
 
-        With the shortest text from the beginning of its own rule to their beginning.
+        With the shortest text from the start of the rule of the return state to their start.
         """
 
         @cache
-        def in_place(rule: int) -> dict[int, bytes]:
+        def by_tail_calls(rule: int) -> dict[int, bytes]:
             return self._spread(rule, waiting=False)
 
         found: dict[State, dict[int, bytes]] = {}
         for calls in self._calls:
             for state, called, target in calls:
                 if self._waits[target]:
-                    for rule, text in in_place(called).items():
+                    for rule, text in by_tail_calls(called).items():
                         longer = self.inside[state] + text
                         shorter = found.setdefault(target, {}).get(rule)
                         if shorter is None or rank(longer) < rank(shorter):
@@ -169,15 +166,16 @@ class Shortest:
         return found
 
     def ways_back(self, rule: int) -> list[WayBack]:
-        """Where the end of a rule can lead, ends of its callers included, shortest first.
+        """The chains of returns possible at the end of a rule, shortest texts first.
 
-        The last state of a chain is where the machine stands then; each comes at most twice.
+        The last state of a chain is the current state after these returns; at most two chains end
+        in the same state.
         """
-        if rule not in self._ways:
-            self._ways[rule] = list(self._found_back(rule))
-        return self._ways[rule]
+        if rule not in self._chains:
+            self._chains[rule] = list(self._return_chains(rule))
+        return self._chains[rule]
 
-    def _found_back(self, rule: int) -> Iterator[WayBack]:
+    def _return_chains(self, rule: int) -> Iterator[WayBack]:
         network = self.network
         times: dict[State, int] = {}
         heap: list[tuple[_Ranked, tuple[State, ...], int]] = [(_ranked(b""), (), rule)]
@@ -186,14 +184,14 @@ class Shortest:
             (_, text), chain, ended = heappop(heap)
             if chain:
                 times[chain[-1]] = times.get(chain[-1], 0) + 1
-                if times[chain[-1]] > _WAYS:
+                if times[chain[-1]] > _MAX_CHAINS:
                     continue
                 yield WayBack(chain, text)
                 if not network.finals[chain[-1]]:
                     continue
             for state in network.returns[ended]:
                 repeated = chain and state == chain[-1] and network.stars[state]
-                between = self._handed_on.get(state, {}).get(ended)
+                between = self._rules_above.get(state, {}).get(ended)
                 if between is not None and not repeated:
                     longer = between + text
                     owner = int(network.owner[state])
@@ -201,7 +199,7 @@ class Shortest:
 
 
 def _readable(byte: int) -> tuple[int, int]:
-    """Small letters, digits, capitals, signs, the space, then what has no sign of its own."""
+    """Small letters, digits, capitals, punctuation, the space, control characters, other bytes."""
     character = chr(byte)
     if byte >= 0x80:
         return 6, byte
@@ -209,15 +207,15 @@ def _readable(byte: int) -> tuple[int, int]:
     return ranks.index(True) if True in ranks else 4 + (byte != 0x20), byte
 
 
-#: All bytes, the most readable first, and the place of each among them.
+#: All bytes, the most readable first, and the index of each byte in this order.
 _ORDER: list[int] = sorted(range(CALLS), key=_readable)
 _BYTES = bytes(_ORDER)
-_PLACES = bytes(_BYTES.index(byte) for byte in range(CALLS))
+_INDICES = bytes(_BYTES.index(byte) for byte in range(CALLS))
 
 
 def rank(text: bytes) -> tuple[int, bytes]:
-    """What texts are sorted by: shorter ones first, of the same length the more readable."""
-    return len(text), text.translate(_PLACES)
+    """The sort key of a text: shorter texts first, then more readable ones."""
+    return len(text), text.translate(_INDICES)
 
 
 def unranked(order: tuple[int, bytes]) -> bytes:

@@ -1,10 +1,18 @@
-"""Kernels that intern stacks, grow the buffers, and step a network by one byte.
+"""Numba kernels that step a network by one byte and intern stacks and situations.
 
-Kernels over the arrays of a ``Room``: a stack node is known by the stack below it and its symbol,
-a situation by its configurations. Both are found in open hash tables, or added.
+They work on the arrays of ``buffers.Room``. A stack node is identified by the node below and its
+symbol, a situation by its configurations; both are looked up in hash tables or added.
 
-A state is opened once: everything it can call before it reads, with what is pushed on the way.
-Then a step moves every configuration, lets finished rules return, and numbers what is found.
+A step (``successor``) of a situation by a byte class:
+
+1. ``open_state``, once for each state: everything it can call before it reads a byte, with the
+   return states that these calls push, and its byte classes grouped by their targets.
+2. ``_move``, for each configuration: pushes the return states and reads the byte.
+3. ``settle``: adds the new configuration, and those after each return that is possible there.
+4. ``number``: looks up the resulting set of configurations, or adds it as a situation.
+
+A kernel that needs more room, or has computed ``STEPS_PER_CHECK`` steps, returns a negative status;
+``Runner.resolve`` handles it, and the kernel is called again. ``grown`` enlarges an array.
 """
 
 from __future__ import annotations
@@ -21,7 +29,6 @@ from workbench.pushdown import buffers as rooms
 from workbench.pushdown.buffers import (
     ACCEPTS,
     BEGIN,
-    BREATH,
     CONFIGURATIONS,
     DEEPEST,
     DEPTH,
@@ -43,6 +50,7 @@ from workbench.pushdown.buffers import (
     PUSHES,
     SITUATIONS,
     STAR,
+    STEPS_LEFT,
     SYMBOL,
     TO,
     TOO_DEEP,
@@ -57,7 +65,7 @@ _LOW = 0xFFFFFFFF
 
 @inner
 def mixed(marks: int, number: int) -> int:
-    """One more number taken into a hash, a non-negative int64."""
+    """A hash combined with one more number, a non-negative int64."""
     bits = (np.uint64(marks) ^ np.uint64(number)) * np.uint64(0x9E3779B97F4A7C15)
     bits ^= bits >> np.uint64(29)
     return int64(bits >> np.uint64(1))
@@ -65,7 +73,7 @@ def mixed(marks: int, number: int) -> int:
 
 @inner
 def push(room: Room, node: int, symbol: int) -> int:
-    """The stack with a symbol more, or ``FULL_NODES`` or ``TOO_DEEP``."""
+    """The stack with one more symbol, or ``FULL_NODES`` or ``TOO_DEEP``."""
     nodes, slots = room.nodes, room.node_slots
     slot = mixed(node + 1, symbol) & (len(slots) - 1)
     while slots[slot] >= 0:
@@ -86,7 +94,7 @@ def push(room: Room, node: int, symbol: int) -> int:
 
 @inner
 def insert(found: Longs, count: int, configuration: int) -> int:
-    """Put a configuration among the first ``count``, which are sorted; how many there are then."""
+    """Insert a configuration into the sorted first ``count`` ones; return the new count."""
     at = count
     while at > 0 and found[at - 1] > configuration:
         at -= 1
@@ -102,9 +110,9 @@ def insert(found: Longs, count: int, configuration: int) -> int:
 
 @njit(cache=True, nogil=True, _nrt=False)
 def number(rules: Rules, room: Room, count: int, floor: int) -> int:
-    """The number of the situation in ``room.found``, or what is full.
+    """The number of the situation in ``room.found``, or the status of a full array.
 
-    All its states are open.
+    All its states must be open.
     """
     found, configurations, about, slots = room.found, room.configurations, room.about, room.slots
     slot = hash_of(found, int64(0), count) & (len(slots) - 1)
@@ -128,13 +136,13 @@ def number(rules: Rules, room: Room, count: int, floor: int) -> int:
     slots[slot] = made
     room.used[SITUATIONS] += 1
     room.used[CONFIGURATIONS] += count
-    _rule_out(room, made)
+    _mark_dead_classes(room, made)
     return made
 
 
 @inner
-def _rule_out(room: Room, situation: int) -> None:
-    """Mark the byte classes that no configuration can read."""
+def _mark_dead_classes(room: Room, situation: int) -> None:
+    """Write ``DEAD`` for the byte classes that no configuration can read."""
     classes = room.groups.shape[1]
     begin, end = room.about[situation, FROM], room.about[situation, TO]
     for byte_class in range(classes):
@@ -148,7 +156,7 @@ def _rule_out(room: Room, situation: int) -> None:
 
 @inner
 def hash_of(configurations: Longs, begin: int, end: int) -> int:
-    """A hash of some configurations, a non-negative int64."""
+    """A hash of a slice of configurations, a non-negative int64."""
     marks = int64(1)
     for k in range(begin, end):
         marks = mixed(marks, configurations[k])
@@ -167,7 +175,7 @@ Kind = TypeVar("Kind", bound=np.generic)
 
 
 def grown(room: Room, full: int) -> Room:
-    """Twice as much room where a kernel said it was full."""
+    """The buffers with the full array (a status of a kernel) doubled."""
     if full == rooms.FULL_NODES:
         nodes = _longer(room.nodes)
         slots = np.full(2 * len(nodes), -1, np.int32)
@@ -197,7 +205,7 @@ def _longer(array: npt.NDArray[Kind]) -> npt.NDArray[Kind]:
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _enter_nodes(nodes: Ints, slots: Ints, count: int) -> None:
-    """Make the first nodes known in a new hash table."""
+    """Enter the first ``count`` nodes into a new hash table."""
     for node in range(1, count):
         slot = mixed(int64(nodes[node, PARENT]) + 1, int64(nodes[node, SYMBOL])) & (len(slots) - 1)
         while slots[slot] >= 0:
@@ -207,7 +215,7 @@ def _enter_nodes(nodes: Ints, slots: Ints, count: int) -> None:
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _enter_situations(configurations: Longs, about: Ints, slots: Ints, count: int) -> None:
-    """Make the first situations known in a new hash table."""
+    """Enter the first ``count`` situations into a new hash table."""
     for situation in range(count):
         marks = hash_of(configurations, int64(about[situation, FROM]), int64(about[situation, TO]))
         slot = marks & (len(slots) - 1)
@@ -221,13 +229,13 @@ _NO_FLOOR = 2**31 - 1
 
 @njit(cache=True, nogil=True, _nrt=False)
 def successor(rules: Rules, room: Room, situation: int, byte_class: int) -> int:
-    """Compute and keep a step: the next situation, ``DEAD``, or why it has to wait.
+    """Compute and store a step: the next situation, ``DEAD``, or a status.
 
-    Classes no configuration tells apart lead to the same place: all are filled in.
+    The result is stored for all byte classes that have the same targets in every configuration.
     """
-    if room.used[BREATH] <= 0:
+    if room.used[STEPS_LEFT] <= 0:
         return PAUSED
-    room.used[BREATH] -= 1
+    room.used[STEPS_LEFT] -= 1
     begin, end = room.about[situation, FROM], room.about[situation, TO]
     count, floor = int64(0), int64(_NO_FLOOR)
     for k in range(begin, end):
@@ -260,7 +268,10 @@ def successor(rules: Rules, room: Room, situation: int, byte_class: int) -> int:
 def _move(
     rules: Rules, room: Room, state: int, node: int, byte_class: int, count: int
 ) -> tuple[int, int]:
-    """Add where one configuration leads to; how many are found then, and the lowest depth."""
+    """Add the successors of one configuration.
+
+    Returns the new number of configurations found, and the lowest stack depth examined.
+    """
     width, column = len(rules.table) // len(rules.flags), rules.columns[byte_class]
     floor = int64(_NO_FLOOR)
     for opening in range(room.opened[state, BEGIN], room.opened[state, END]):
@@ -273,7 +284,7 @@ def _move(
             if rules.flags[symbol] & STAR:
                 floor = min(floor, int(room.nodes[inner, DEPTH]) - 1)
                 if symbol == room.nodes[inner, SYMBOL]:
-                    continue  # r above r reads no more than r alone
+                    continue  # pushing r on r reads no more texts than r alone
             inner = push(room, inner, int64(symbol))
             if inner < 0:
                 return inner, floor
@@ -286,10 +297,13 @@ def _move(
 
 @inner
 def settle(rules: Rules, room: Room, state: int, node: int, count: int) -> tuple[int, int]:
-    """Add a configuration and all it returns to; how many are found then, and the lowest depth.
+    """Add a configuration and those after all possible returns.
 
-    Where a rule may end here its caller goes on, so both stay alive. What can only return is
-    not kept itself; neither is a state above itself where its texts may be repeated anyway.
+    If a rule may end in the state, the caller may continue, so both configurations are added. A
+    state without edges can only return and is not added itself. If the texts of a state may be
+    repeated, the same state below it on the stack is dropped.
+
+    Returns the new number of configurations found, and the lowest stack depth examined.
     """
     nodes = room.nodes
     floor = int(nodes[node, DEPTH])
@@ -300,7 +314,7 @@ def settle(rules: Rules, room: Room, state: int, node: int, count: int) -> tuple
             floor = min(floor, int(nodes[node, DEPTH]) - 1)
         if node == 0 or rules.flags[state] & GOES_ON:
             more = insert(room.found, count, state << 32 | node)
-            if more <= count:  # known already, with all it returns to; or no room
+            if more <= count:  # present already, with all its returns; or no room
                 return more, floor
             count = more
         if not rules.flags[state] & FINAL:
@@ -313,7 +327,10 @@ def settle(rules: Rules, room: Room, state: int, node: int, count: int) -> tuple
 
 @njit(cache=True, nogil=True, _nrt=False)
 def open_state(rules: Rules, room: Room, state: int) -> int:
-    """Find out what a state can call before it reads, once; its row of groups or what is full."""
+    """Open a state: everything it can call before it reads a byte; cached.
+
+    Returns its row of ``groups``, or the status of a full array.
+    """
     if room.opened[state, GROUPS] >= 0:
         return int(room.opened[state, GROUPS])
     openings, pushes = room.openings, room.pushes
@@ -347,7 +364,7 @@ def open_state(rules: Rules, room: Room, state: int) -> int:
 
 @inner
 def _group(rules: Rules, room: Room, begin: int, end: int, row: int) -> None:
-    """Number the byte classes by where they lead from some openings; 0 leads nowhere."""
+    """Number the byte classes by their targets from some openings; 0 for no target."""
     width, classes = len(rules.table) // len(rules.flags), len(rules.columns)
     groups, marks, made = room.groups, room.marks, 1
     for byte_class in range(classes):
@@ -363,7 +380,7 @@ def _group(rules: Rules, room: Room, begin: int, end: int, row: int) -> None:
         while other >= 0 and not (
             marks[other] == found
             and groups[row, other] != 0
-            and _leads_alike(rules, room, begin, end, column, rules.columns[other])
+            and _same_targets(rules, room, begin, end, column, rules.columns[other])
         ):
             other -= 1
         if other >= 0:
@@ -374,8 +391,8 @@ def _group(rules: Rules, room: Room, begin: int, end: int, row: int) -> None:
 
 
 @inner
-def _leads_alike(rules: Rules, room: Room, begin: int, end: int, column: int, other: int) -> bool:
-    """Whether two columns agree for all of some openings."""
+def _same_targets(rules: Rules, room: Room, begin: int, end: int, column: int, other: int) -> bool:
+    """Whether two columns have equal targets for all of some openings."""
     width = len(rules.table) // len(rules.flags)
     for opening in range(begin, end):
         at = room.openings[opening, 0] * width

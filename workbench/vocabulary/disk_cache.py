@@ -1,11 +1,11 @@
-"""Arrays and packed byte strings cached on disk by a key.
+"""Arrays cached on disk under a key, and byte strings packed into arrays.
 
-A vocabulary of 131k tokens is read from disk in a millisecond so; as a list it takes thirty.
+A vocabulary of 131k tokens is read from the cache in 1 ms; building it as a list takes 30 ms.
 
-A file is a line of JSON that says where each array lies, and the arrays, which are mapped into
-memory, not read. Numpy's own .npz took 5 ms for what takes 0.3 so. A folder that cannot be written
-or a file that cannot be read costs time and nothing else. Left out: forgetting; a vocabulary takes
-a few megabytes.
+A file is a line of JSON with the type, shape and offset of each array, then the arrays, aligned to
+64 bytes. The arrays are mapped into memory, not read: numpy's .npz took 5 ms, this format 0.3 ms.
+If the folder cannot be written or a file cannot be read, the arrays are computed again. Files are
+never deleted; a vocabulary takes a few megabytes.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from workbench.vocabulary.trie import Trie
 
 
 class Packed(Sequence[bytes | None]):
-    """A sequence of byte strings and None, like a tuple of them and equal to it.
+    """A sequence of byte strings and None in two arrays; equal to a tuple of the same items.
 
-    Shape: ``text`` (B,) uint8, all bytes; ``lengths`` (V,) int32, how many each has, −1 for None.
-    Raises: ValueError where the two do not fit together.
+    Shape: ``text`` (B,) uint8, the bytes of all strings; ``lengths`` (V,) int32, −1 for None.
+    Raises: ValueError if the two are inconsistent.
     """
 
     def __init__(self, text: npt.NDArray[np.uint8], lengths: npt.NDArray[np.int32]) -> None:
@@ -90,7 +90,7 @@ class Packed(Sequence[bytes | None]):
 
     @cached_property
     def _whole(self) -> tuple[bytes | None, ...]:
-        """All strings, for whoever reads them all."""
+        """All strings as a tuple, for callers that read many of them."""
         text = self.text.tobytes()
         lengths: list[int] = self.lengths.tolist()
         ends = accumulate(max(0, n) for n in lengths)
@@ -107,20 +107,20 @@ class Packed(Sequence[bytes | None]):
 
 Arrays = Mapping[str, npt.NDArray[np.generic]]
 
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 
-#: Counted up when what is written changes.
-_VERSION = 5
+#: Incremented when the format or the content of a kind of file changes.
+_VERSION = 6
 
 #: Arrays begin at multiples of this many bytes.
-_ALIGNED = 64
+_ALIGNMENT = 64
 
-#: Below this many tokens a trie is made faster than it is found.
-_BIG = 8_000
+#: The trie of fewer tokens is built faster than read from disk.
+_MIN_CACHED_TOKENS = 8_000
 
 
 def folder() -> Path:
-    """The user's cache folder for this project, by each system's custom; it need not exist."""
+    """The user's cache folder for this project, as usual on the system; it need not exist."""
     if chosen := os.environ.get("XDG_CACHE_HOME"):
         base = Path(chosen)
     elif sys.platform == "win32":
@@ -132,14 +132,14 @@ def folder() -> Path:
     return base / "grammar-workbench"
 
 
-def remembered(
-    kind: str, key: str, make: Callable[[], Arrays], of: Callable[[Arrays], Made]
-) -> Made:
-    """What ``of`` makes of the arrays of that kind and key, read from disk or made and written.
+def cached_arrays(
+    kind: str, key: str, make: Callable[[], Arrays], of: Callable[[Arrays], Result]
+) -> Result:
+    """``of(make())``, with the arrays of ``make`` read from disk if they are cached.
 
-    Arrays that were read need not be what was written: ``of`` raises KeyError, TypeError or
-    ValueError where they are not, and they are made anew. Several processes may ask at once:
-    each writes a file of its own and renames it.
+    A file may be damaged: if ``of`` raises KeyError, TypeError or ValueError for arrays read from
+    disk, they are made again. Several processes may do this at the same time: each writes a
+    separate file and renames it.
     """
     try:
         path = folder() / f"{kind}-{_VERSION}-{key}.arrays"
@@ -150,7 +150,7 @@ def remembered(
         try:
             return of(found)
         except (KeyError, TypeError, ValueError):
-            pass  # another's, or damaged
+            pass  # written by another program, or damaged
     made = make()
     _write(path, made)
     return of(made)
@@ -167,7 +167,7 @@ def _read(path: Path) -> Arrays | None:
             for name, (kind, shape, offset) in json.loads(mapped[:line_end]).items()
         }
     except (OSError, ValueError, TypeError, AttributeError):
-        return None  # missing, cut off or not ours: made anew
+        return None  # missing, truncated or written by another program
 
 
 def _at(
@@ -175,11 +175,11 @@ def _at(
 ) -> npt.NDArray[np.generic]:
     """One array of a file.
 
-    Raises: ValueError, TypeError where it does not lie there whole.
+    Raises: ValueError, TypeError if the file does not contain all of it.
     """
     size = int(np.prod(shape, dtype=np.int64)) * np.dtype(kind).itemsize
     if not 0 <= size <= len(data) - start:
-        raise ValueError("cut off")
+        raise ValueError("the file is truncated")
     array: npt.NDArray[np.generic] = data[start : start + size].view(kind).reshape(shape)
     return array
 
@@ -198,25 +198,24 @@ def _write(path: Path, arrays: Arrays) -> None:
 
 
 def _put(file: IO[bytes], arrays: Arrays) -> None:
-    places, offset = {}, 0
+    layout, offset = {}, 0
     for name, array in arrays.items():
-        places[name] = array.dtype.str, array.shape, offset
-        offset += -(-array.nbytes // _ALIGNED) * _ALIGNED
-    head = json.dumps(places).encode()
-    # the line is filled up, so that what is aligned within the arrays is aligned in the file
-    file.write(head.ljust(-(-(len(head) + 1) // _ALIGNED) * _ALIGNED - 1) + b"\n")
+        layout[name] = array.dtype.str, array.shape, offset
+        offset += -(-array.nbytes // _ALIGNMENT) * _ALIGNMENT
+    head = json.dumps(layout).encode()
+    # the line is padded, so that the arrays are aligned in the file
+    file.write(head.ljust(-(-(len(head) + 1) // _ALIGNMENT) * _ALIGNMENT - 1) + b"\n")
     for array in arrays.values():
         data = array.tobytes()
-        file.write(data.ljust(-(-len(data) // _ALIGNED) * _ALIGNED, b"\0"))
+        file.write(data.ljust(-(-len(data) // _ALIGNMENT) * _ALIGNMENT, b"\0"))
 
 
 def trie_of(tokens: Sequence[bytes | None]) -> Trie:
-    """``Trie.of(tokens)``, remembered on disk where there are many.
+    """``Trie.of(tokens)``, cached on disk if there are many tokens.
 
-    Cost: for 131k tokens 2 ms where they are packed and the trie is on disk, 8 ms where they
-          are not packed.
+    Cost: for 131k tokens, if the trie is on disk: 2 ms for packed tokens, 8 ms for others.
     """
-    if len(tokens) < _BIG:
+    if len(tokens) < _MIN_CACHED_TOKENS:
         return Trie.of(tokens)
     packed = Packed.of(tokens)
     key = hashlib.sha256(packed.lengths.tobytes() + packed.text.tobytes()).hexdigest()
@@ -225,17 +224,17 @@ def trie_of(tokens: Sequence[bytes | None]) -> Trie:
         made = Trie.of(tokens)
         return {name: getattr(made, name) for name in _FIELDS} | {"height": np.array(made.height)}
 
-    return remembered("trie", key, make, _trie)
+    return cached_arrays("trie", key, make, _trie)
 
 
 _FIELDS = ("byte", "depth", "skip", "first", "token_ids")
 
 
 def _trie(arrays: Arrays) -> Trie:
-    """A trie as read.
+    """A trie from the arrays of a cached file.
 
-    Raises: KeyError, TypeError, ValueError where the arrays do not fit together: kernels trust
-            its indices.
+    Raises: KeyError, TypeError, ValueError if the arrays are inconsistent: kernels do not check
+            indices.
     """
     byte, depth, skip, first, ids = (arrays[name] for name in _FIELDS)
     trie = Trie(

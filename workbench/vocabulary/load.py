@@ -1,4 +1,4 @@
-"""Loads vocabularies by name: toy ones, a directory, or a model of the hub."""
+"""Loads vocabularies and tokenizers by name: a toy, a directory, or a model of the hub."""
 
 from __future__ import annotations
 
@@ -31,43 +31,42 @@ _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 
 
 def directory_of(name: str) -> Path | None:
-    """The directory a name stands for, or None where it may be a hub id.
+    """The directory a name refers to, or None if it may be a hub id.
 
-    Raises: FileNotFoundError for a name that can only be a path and is none.
+    Raises: FileNotFoundError for a name that is neither a directory nor a possible hub id.
     """
     try:
         path = Path(name).expanduser()
         if name and path.is_dir():
             return path
         is_path = path.is_file() or path.is_absolute() or name.startswith((".", "~"))
-    except (OSError, RuntimeError):  # too long, or the home of nobody
+    except (OSError, RuntimeError):  # too long, or the home of an unknown user
         is_path = True
     if is_path:
-        raise FileNotFoundError(f"expected the directory of a model, {name[:200]!r} is none")
+        raise FileNotFoundError(f"expected the directory of a model, not {name[:200]!r}")
     if not _HUB_ID.fullmatch(name) or ".." in name or "--" in name:
-        raise FileNotFoundError(f"expected a directory or a hub id, {name[:200]!r} is neither")
+        raise FileNotFoundError(f"expected a directory or a hub id, not {name[:200]!r}")
     return None
 
 
 def local_first(load: Callable[[bool], _T]) -> _T:
-    """``load(True)`` from local files alone; where that fails and the hub answers, ``load(False)``.
+    """``load(True)`` from local files alone; if that fails and the hub answers, ``load(False)``.
 
-    Asking the hub's own client without a network means half a minute of retries, so
-    its door is tried first.
+    Without a network the hub's client retries for half a minute, so the connection is tested first.
 
-    Raises: whatever ``load`` raises.
+    Raises: the errors of ``load``.
     """
     try:
         return load(True)
     except OSError:
-        if not _reachable():
+        if not _is_hub_reachable():
             raise
     return load(False)
 
 
-def _reachable() -> bool:
-    """Whether the hub can be asked: not told to stay offline, and its host answers."""
-    from huggingface_hub import constants  # takes a moment, and only hub ids need it
+def _is_hub_reachable() -> bool:
+    """Whether the hub can be used: offline mode is not set, and its host answers."""
+    from huggingface_hub import constants  # a slow import that only hub ids need
 
     if constants.HF_HUB_OFFLINE:
         return False
@@ -82,13 +81,13 @@ def _reachable() -> bool:
     return True
 
 
-#: Vocabularies of whole models known by a short name.
+#: All short names of vocabularies.
 NAMES: tuple[str, ...] = ("builtin", *MISTRAL, *TOYS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Loaded:
-    """A vocabulary and, where it comes from the tokenizers library, its tokenizer."""
+    """A vocabulary and its tokenizer, if it was read with the tokenizers library."""
 
     vocabulary: Vocabulary
     tokenizer: Tokenizer | None
@@ -99,9 +98,9 @@ _loading = threading.Lock()
 
 
 def load_vocabulary(name: str) -> Vocabulary:
-    """``builtin``, ``mistral-v1``, ``mistral-v3``, ``tekken``, a toy, a directory or a hub id.
+    """The vocabulary of one of ``NAMES``, a directory or a hub id.
 
-    Raises: VocabularyError with what to install or to do.
+    Raises: VocabularyError with a hint what to install or to do.
     """
     return _load(name).vocabulary
 
@@ -109,13 +108,12 @@ def load_vocabulary(name: str) -> Vocabulary:
 def load_tokenizer(name: str) -> Tokenizer:
     """The tokenizer of the same name.
 
-    Raises: VocabularyError where it cannot be had, or where the name is that of a vocabulary
-            alone.
+    Raises: VocabularyError if it cannot be loaded, or if there is only a vocabulary of this name.
     """
     tokenizer = _load(name).tokenizer
     if tokenizer is None:
         raise VocabularyError(
-            f"{name} is a vocabulary alone, without a tokenizer to encode with",
+            f"{name} is a vocabulary without a tokenizer",
             "pass a model's directory or hub id",
         )
     return tokenizer
@@ -145,7 +143,7 @@ def _read(name: str) -> _Loaded:
 
 
 def _from_directory(directory: Path, name: str) -> _Loaded:
-    """Read tokenizer.json directly, which spares importing transformers (two seconds)."""
+    """Read tokenizer.json directly, without importing transformers (two seconds)."""
     from tokenizers import Tokenizer
 
     path = directory / "tokenizer.json"
@@ -159,13 +157,13 @@ def _from_directory(directory: Path, name: str) -> _Loaded:
         ) from None
     except Exception as error:  # the tokenizers library raises a bare Exception
         raise VocabularyError(f"cannot read {path}: {error}") from error
-    return _made(tokenizer, spec, _end_of(directory, tokenizer), name)
+    return _checked(tokenizer, spec, _end_of(directory, tokenizer), name)
 
 
 def _end_of(directory: Path, tokenizer: Tokenizer) -> TokenId | None:
-    """The end token as the directory's files name it, the tokenizer's word before the model's."""
-    said = _json(directory / "tokenizer_config.json").get("eos_token")
-    text = said.get("content") if isinstance(said, dict) else said
+    """The end token according to the tokenizer's configuration, else the model's."""
+    entry = _json(directory / "tokenizer_config.json").get("eos_token")
+    text = entry.get("content") if isinstance(entry, dict) else entry
     if isinstance(text, str) and (found := tokenizer.token_to_id(text)) is not None:
         return found
     for file in ("generation_config.json", "config.json"):
@@ -177,7 +175,7 @@ def _end_of(directory: Path, tokenizer: Tokenizer) -> TokenId | None:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    """A file's object; empty where there is no such file or no object in it."""
+    """The JSON object of a file; empty if there is no such file or object."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -186,7 +184,7 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def _from_transformers(where: str, name: str) -> _Loaded:
-    """Let transformers find, fetch or convert the tokenizer."""
+    """Find, download or convert the tokenizer with transformers."""
     from transformers import AutoTokenizer
 
     def load(local: bool) -> PreTrainedTokenizerBase:
@@ -203,21 +201,21 @@ def _from_transformers(where: str, name: str) -> _Loaded:
             " does not know it",
             "download the model once with network, or pass a local directory",
         ) from error
-    except Exception as error:  # transformers raises what it meets while converting
-        told = (str(error).splitlines() or [type(error).__name__])[0]
-        raise VocabularyError(f"cannot load the tokenizer of {name!r}: {told}") from error
+    except Exception as error:  # transformers passes on any error of the conversion
+        message = (str(error).splitlines() or [type(error).__name__])[0]
+        raise VocabularyError(f"cannot load the tokenizer of {name!r}: {message}") from error
     tokenizer = getattr(found, "backend_tokenizer", None)
     if tokenizer is None or not hasattr(tokenizer, "to_str"):
         raise VocabularyError(
             f"the tokenizer of {name!r} is written in Python and cannot be read exactly",
             "choose a model that ships tokenizer.json",
         )
-    return _made(tokenizer, json.loads(tokenizer.to_str()), found.eos_token_id, name)
+    return _checked(tokenizer, json.loads(tokenizer.to_str()), found.eos_token_id, name)
 
 
-def _made(tokenizer: Tokenizer, spec: dict[str, Any], end: TokenId | None, name: str) -> _Loaded:
-    """The vocabulary, once it was held against its own tokenizer."""
-    tokenizer.no_truncation()  # some files say to cut a text for training, which a prompt is not
+def _checked(tokenizer: Tokenizer, spec: dict[str, Any], end: TokenId | None, name: str) -> _Loaded:
+    """The vocabulary of a tokenizer, checked against the tokenizer itself."""
+    tokenizer.no_truncation()  # some files truncate texts, for training
     tokenizer.no_padding()
 
     def encode(text: str) -> list[TokenId]:

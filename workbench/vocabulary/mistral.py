@@ -1,7 +1,8 @@
-"""Reads Mistral's SentencePiece and Tekken vocabularies.
+"""Reads Mistral's SentencePiece and Tekken vocabularies, from the package mistral-common.
 
-The file is a protocol buffer; the few fields needed are read here, since the library tells neither
-which pieces are user-defined nor how it normalises text.
+A SentencePiece model is a protocol buffer. The few fields needed are decoded here, because the
+library reports neither which pieces are user-defined nor how text is normalised.
+
 Source: sentencepiece_model.proto of google/sentencepiece.
 """
 
@@ -20,37 +21,37 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.base.errors import VocabularyError
-from workbench.vocabulary.disk_cache import Arrays, Packed, remembered
+from workbench.vocabulary.disk_cache import Arrays, Packed, cached_arrays
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
-#: The kinds of pieces that spell something.
+#: The kinds of pieces that have a text.
 NORMAL, USER_DEFINED, BYTE = 1, 4, 6
-#: Kind of model: byte-pair encoding.
+#: The model type of byte-pair encoding.
 _BPE = 2
 
-#: A field's number, and what it holds: a number, or bytes of 4, 8 or any length.
+#: The number of a field, and its value: an integer, or bytes (4, 8 or any number).
 _Field = tuple[int, int | bytes]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SentencePieceModel:
-    """Pieces by their ids: what they spell (▁ is a space), score and kind; and the settings."""
+    """The pieces by id (their text, where ▁ is a space, score and kind), and the settings."""
 
     pieces: list[str]
     scores: list[float]
     kinds: list[int]
-    #: Whether pieces are made by merging the best pair.
+    #: Whether it is a byte-pair encoding: pieces are produced by merging the best pair.
     merges: bool
-    #: Whether ▁ is put before a text.
+    #: Whether ▁ is added before a text.
     dummy_prefix: bool
-    #: Whether nothing else is changed in a text before it is cut.
+    #: Whether texts are not changed otherwise before encoding.
     plain: bool
 
 
 def read_model(data: bytes) -> SentencePieceModel:
-    """The model a file holds.
+    """The model in a file.
 
-    Raises: VocabularyError where it is no such file.
+    Raises: VocabularyError if it is not such a file.
     """
     try:
         fields = [(number, value) for number, value in _fields(data) if isinstance(value, bytes)]
@@ -85,7 +86,7 @@ def _int(value: int | bytes) -> int:
 
 
 def _fields(data: bytes) -> Iterator[_Field]:
-    """The fields of a message in their order."""
+    """The fields of a protocol buffer message in their order."""
     at = 0
     while at < len(data):
         tag, at = _number(data, at)
@@ -99,13 +100,13 @@ def _fields(data: bytes) -> Iterator[_Field]:
         else:
             size = {1: 8, 5: 4}[kind]
         if at + size > len(data):
-            raise ValueError("cut off")
+            raise ValueError("the file is truncated")
         yield number, data[at : at + size]
         at += size
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
-    """A number of seven bits a byte, and the place after it."""
+    """A variable-length integer (seven bits in each byte), and the index after it."""
     value = shift = 0
     while data[at] >= 0x80:
         value |= (data[at] & 0x7F) << shift
@@ -113,18 +114,18 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
     return value | data[at] << shift, at + 1
 
 
-#: The file behind each name.
+#: The file of each name.
 MISTRAL: dict[str, str] = {
     "mistral-v1": "tokenizer.model.v1",
     "mistral-v3": "mistral_instruct_tokenizer_240323.model.v3",
     "tekken": "tekken_240718.json",
 }
 
-#: In all of them.
+#: The end token in all of them.
 _END = 2
 
-#: What Tekken's first special tokens are called, which files of before 2025 leave to
-#: mistral-common's code (``Tekkenizer.DEPRECATED_SPECIAL_TOKENS``).
+#: The names of Tekken's first special tokens. Files from before 2025 do not contain them; they are
+#: in mistral-common's code (``Tekkenizer.DEPRECATED_SPECIAL_TOKENS``).
 _TEKKEN_NAMES = (
     "<unk> <s> </s> [INST] [/INST] [AVAILABLE_TOOLS] [/AVAILABLE_TOOLS] [TOOL_RESULTS] "
     "[/TOOL_RESULTS] [TOOL_CALLS] [IMG] <pad> [IMG_BREAK] [IMG_END] [PREFIX] [MIDDLE] [SUFFIX] "
@@ -135,10 +136,10 @@ _HINT = "pip install 'grammar-workbench[tokenizers]'"
 
 
 def mistral_vocabulary(name: str) -> Vocabulary:
-    """One of ``MISTRAL``, read from the installed package and nowhere else.
+    """One of ``MISTRAL``, read from the installed package mistral-common.
 
-    Cost:   0.1 s for 32k, 0.3 s for 131k; 1 ms once it is remembered on disk.
-    Raises: VocabularyError where mistral-common is missing.
+    Cost:   0.1 s for 32k, 0.3 s for 131k; 1 ms if it is cached on disk.
+    Raises: VocabularyError if mistral-common is missing.
     """
     path = _data_folder(name) / MISTRAL[name]
     if not path.is_file():
@@ -147,7 +148,7 @@ def mistral_vocabulary(name: str) -> Vocabulary:
 
 
 def _data_folder(name: str) -> Path:
-    """Where mistral-common keeps its files; found without importing it, which takes a second."""
+    """The data folder of mistral-common, found without importing it, which takes a second."""
     spec = find_spec("mistral_common")
     if spec is None or not spec.submodule_search_locations:
         raise VocabularyError(f"the vocabulary {name!r} comes with mistral-common", _HINT)
@@ -155,7 +156,7 @@ def _data_folder(name: str) -> Path:
 
 
 def _sentencepiece(path: Path, name: str) -> Vocabulary:
-    """▁ is a space, ``<0x41>`` a byte, control pieces and <unk> spell nothing."""
+    """▁ is a space, ``<0x41>`` a byte; control pieces and <unk> have no text."""
 
     def make() -> Arrays:
         model = read_model(path.read_bytes())
@@ -166,7 +167,7 @@ def _sentencepiece(path: Path, name: str) -> Vocabulary:
                 tokens.append(piece.replace("▁", " ").encode())
             else:
                 tokens.append(bytes((int(piece[3:5], 16),)) if kind == BYTE else None)
-        # pieces of one score tie, and have to
+        # pieces with equal scores must have equal ranks
         ranks = np.unique(-np.array(model.scores), return_inverse=True)[1].astype(np.int32)
         ranks[kinds != NORMAL] = -1
         found = {"ranks": ranks} if model.merges and model.plain else {}
@@ -181,11 +182,11 @@ def _sentencepiece(path: Path, name: str) -> Vocabulary:
             }
         )
 
-    return _remembered("sentencepiece", path, make, name)
+    return _cached("sentencepiece", path, make, name)
 
 
 def _tekken(path: Path, name: str) -> Vocabulary:
-    """Byte strings in rank order after the special ids; ranks past the size are cut.
+    """Byte strings in rank order after the special ids; ranks above the size are dropped.
 
     A piece that is a token is taken whole, as in every encoder that works by ranks.
     """
@@ -202,7 +203,7 @@ def _tekken(path: Path, name: str) -> Vocabulary:
         names = dict(enumerate(_TEKKEN_NAMES.split()[:special]))
         return _arrays(tokens, names) | {"pattern": pattern, "ranks": ranks}
 
-    return _remembered("tekken", path, make, name)
+    return _cached("tekken", path, make, name)
 
 
 def _arrays(
@@ -218,20 +219,19 @@ def _arrays(
     }
 
 
-def _remembered(kind: str, path: Path, make: Callable[[], Arrays], name: str) -> Vocabulary:
-    """The vocabulary a file holds, read once.
+def _cached(kind: str, path: Path, make: Callable[[], Arrays], name: str) -> Vocabulary:
+    """The vocabulary of a file, from the cache if it is there.
 
-    Parsing takes 0.1 to 0.3 s, so what came of it is remembered by where the file lies and when
-    it was written.
+    Parsing takes 0.1 to 0.3 s. The key is the path, the size and the modification time.
     """
     facts = path.stat()
     key = f"{path}\0{facts.st_size}\0{facts.st_mtime_ns}".encode()
     found = hashlib.sha256(key).hexdigest()
-    return remembered(kind, found, make, lambda arrays: _vocabulary(arrays, name))
+    return cached_arrays(kind, found, make, lambda arrays: _vocabulary(arrays, name))
 
 
 def _vocabulary(arrays: Arrays, name: str) -> Vocabulary:
-    tokens = Packed(arrays["text"], arrays["lengths"])  # type: ignore[arg-type]  # it looks itself
+    tokens = Packed(arrays["text"], arrays["lengths"])  # type: ignore[arg-type]  # checked by Packed
     pattern = arrays.get("pattern")
     names = arrays["names"].tobytes().decode().split("\0")
     return Vocabulary(

@@ -1,4 +1,4 @@
-"""Search in a vocabulary: a typed text comes in, the tokens it may mean go out, best first."""
+"""Searches a vocabulary for the tokens that match a typed text, best matches first."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ import numpy.typing as npt
 
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
-#: What can be typed for bytes that have no key.
+#: Escapes for bytes that cannot be typed.
 _ESCAPES = re.compile(rb"\\(n|t|r|\\|x[0-9A-Fa-f]{2})|<0x([0-9A-Fa-f]{2})>")
 _PLAIN = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"\\": b"\\"}
 
-#: How well a token fits: the very text, one that begins with it, one that holds it, one it begins
-#: with (the tokens somebody could write that text with).
-_SAME, _BEGINS, _HOLDS, _WITHIN = range(4)
+#: Kinds of matches, the best first: the token equals the text, begins with it, contains it, or is a
+#: prefix of it (a possible first token of the text).
+_EQUALS, _BEGINS, _CONTAINS, _IS_PREFIX = range(4)
 
 
 def find(
     vocabulary: Vocabulary, query: str, scores: npt.NDArray[np.float64], most: int
 ) -> tuple[list[TokenId], int]:
-    """The best tokens for a text, and how many more there are.
+    """The ``most`` best matches for a text, and how many more there are.
 
-    Better fits first, likelier ones first among them. ``\\n``, ``\\t``, ``\\x41`` and ``<0x41>``
-    are bytes; ``end`` also means the end token and ``#12`` the token of that id.
+    Ordered by kind of match, then by score. ``\\n``, ``\\t``, ``\\x41`` and ``<0x41>`` are bytes;
+    ``end`` also matches the end token and ``#12`` the token with that id.
 
     Shape: ``scores`` (V,), higher is better.
-    Cost:  one look at every token; some 30 ms for 131k.
+    Cost:  one comparison with every token; about 30 ms for 131k.
     """
     wanted = typed_bytes(query)
     if not wanted:
         return [], 0
     fits: dict[TokenId, int] = {}
     if (named := _named(vocabulary, query)) is not None:
-        fits[named] = _SAME
+        fits[named] = _EQUALS
     for token_id, token in enumerate(vocabulary.tokens):
         if token is not None and (wanted in token or wanted.startswith(token)):
             fits.setdefault(token_id, _fit(wanted, token))
@@ -43,7 +43,7 @@ def find(
 
 
 def typed_bytes(query: str) -> bytes:
-    """The bytes a search means."""
+    """The bytes of a query, with escapes replaced."""
 
     def byte(match: re.Match[bytes]) -> bytes:
         name = match[1] or b""
@@ -54,7 +54,7 @@ def typed_bytes(query: str) -> bytes:
 
 
 def _named(vocabulary: Vocabulary, query: str) -> TokenId | None:
-    """The token that is meant by its name or number, if any."""
+    """The token given by name (``end``) or number (``#12``), if any."""
     if query == "end":
         return vocabulary.end
     number = query.removeprefix("#")
@@ -65,13 +65,13 @@ def _named(vocabulary: Vocabulary, query: str) -> TokenId | None:
 
 def _fit(wanted: bytes, token: bytes) -> int:
     if token == wanted:
-        return _SAME
+        return _EQUALS
     if token.startswith(wanted):
         return _BEGINS
-    return _HOLDS if wanted in token else _WITHIN
+    return _CONTAINS if wanted in token else _IS_PREFIX
 
 
 def _order(fit: int, token: bytes | None, score: float) -> tuple[int, int, float]:
-    # of the tokens a text begins with the longest ones say most of it
-    length = -len(token or b"") if fit == _WITHIN else 0
+    # longer prefixes of the text are better
+    length = -len(token or b"") if fit == _IS_PREFIX else 0
     return fit, length, -score

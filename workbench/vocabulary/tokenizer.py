@@ -1,48 +1,50 @@
-"""Reads a tokenizer of the tokenizers library as a ``Vocabulary`` with exact bytes."""
+"""Reads a tokenizer of the tokenizers library (tokenizer.json) as a ``Vocabulary``.
+
+``vocabulary_of`` finds the exact bytes of every token, and what the encoder needs: merge rules,
+patterns, added tokens. ``unpredictable_reason`` decides whether encodings follow from these.
+``check_exact`` compares the bytes with the tokenizer itself.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workbench.base.errors import VocabularyError
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
-if TYPE_CHECKING:
-    pass
 
+def unpredictable_reason(spec: dict[str, Any], added: Sequence[dict[str, Any]], known: bool) -> str:
+    """The first reason why merges do not determine all encodings; empty if they do.
 
-def unpredictable(spec: dict[str, Any], added: Sequence[dict[str, Any]], known: bool) -> str:
-    """The first reason, or nothing where byte-pair merges tell all encodings.
-
-    ``added`` are the entries of added tokens that are not special, ``known`` whether regexes
-    say how text is cut.
+    ``added`` are the entries of added tokens that are not special; ``known``: whether the
+    pre-tokenizer is a sequence of regexes.
     """
     model = spec["model"]
     if "merges" not in model:
-        return "its tokens are not made by merging pairs"
+        return "its tokens are not produced by merging pairs"
     if not known:
-        return "its text is cut in a way that patterns do not describe"
+        return "its pre-tokenizer is not a sequence of patterns"
     if model.get("dropout"):
         return "it leaves merges out at random"
     if model.get("continuing_subword_prefix") or model.get("end_of_word_suffix"):
-        return "its tokens carry signs for the inside or the end of words"
+        return "its tokens mark the inside or the end of words"
     return _normalised(spec) or _fallback(model) or _added(spec, added)
 
 
 def _normalised(spec: dict[str, Any]) -> str:
-    """Only a space may change, into the sign that stands for it."""
+    """Normalisers may only replace spaces or add a prefix."""
     for part in parts({"normalizer": spec.get("normalizer")}):
         spaces = part["type"] == "Replace" and part["pattern"] == {"String": " "}
         if part["type"] != "Prepend" and not spaces:
-            return f"it changes texts before it cuts them ({part['type']})"
+            return f"it normalises texts before splitting them ({part['type']})"
     return ""
 
 
 def _fallback(model: dict[str, Any]) -> str:
-    """Either all bytes have a token of their own for characters that have none, or none has."""
+    """With byte fallback, every byte must have a token."""
     if model.get("byte_fallback"):
         missing = [byte for byte in range(256) if f"<0x{byte:02X}>" not in model["vocab"]]
         if missing:
@@ -51,34 +53,34 @@ def _fallback(model: dict[str, Any]) -> str:
 
 
 def _added(spec: dict[str, Any], added: Sequence[dict[str, Any]]) -> str:
-    """Added tokens have to be found wherever they are, by one look through the text."""
+    """Added tokens must be found independently of their surroundings and of each other."""
     for entry in added:
         if entry.get("single_word") or entry.get("lstrip") or entry.get("rstrip"):
-            return f"whether {entry['content']!r} is a token depends on what is around it"
+            return f"whether {entry['content']!r} is a token depends on the text around it"
     first, second = (
         [entry["content"] for entry in added if bool(entry.get("normalized")) == late]
         for late in (False, True)
     )
     for one, other in product(first, second):
-        if one in other or other in one or _meet(one, other) or _meet(other, one):
+        if one in other or other in one or _overlap(one, other) or _overlap(other, one):
             return f"its added tokens {one!r} and {other!r} overlap"
-    if added and any(_puts_spaces(part) for part in parts(spec)):
-        return "it puts a space before every stretch between added tokens"
+    if added and any(_adds_spaces(part) for part in parts(spec)):
+        return "it adds a space before the text after every added token"
     return ""
 
 
-def _meet(one: str, other: str) -> bool:
-    """Whether a text ends as another begins."""
+def _overlap(one: str, other: str) -> bool:
+    """Whether a text ends with a prefix of another."""
     return any(one.endswith(other[:size]) for size in range(1, len(other)))
 
 
-def _puts_spaces(part: dict[str, Any]) -> bool:
+def _adds_spaces(part: dict[str, Any]) -> bool:
     scheme = part.get("prepend_scheme", "always" if part["type"] == "Metaspace" else "never")
     return part["type"] == "Prepend" or bool(part.get("add_prefix_space")) or scheme == "always"
 
 
 def parts(spec: dict[str, Any]) -> list[dict[str, Any]]:
-    """The normalisers and pre-tokenizers of a file, those of sequences one by one."""
+    """The normalisers and pre-tokenizers of a file, with sequences flattened."""
     waiting = [part for part in (spec.get("normalizer"), spec.get("pre_tokenizer")) if part]
     found = []
     while waiting:
@@ -90,12 +92,12 @@ def parts(spec: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-#: One token of the model as its file writes it → what it spells.
-Speller = Callable[[str], bytes]
-#: A tokenizer's file (tokenizer.json) as read.
+#: A token as written in the tokenizer's file → its bytes.
+PieceReader = Callable[[str], bytes]
+#: The content of a tokenizer's file (tokenizer.json).
 Spec = dict[str, Any]
 
-#: The pattern a byte-level pre-tokenizer cuts with when it uses its own (GPT-2's).
+#: The default pattern of a byte-level pre-tokenizer (GPT-2's).
 GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 
 _SPACE = {"String": " "}
@@ -109,36 +111,35 @@ def vocabulary_of(
     end: TokenId | None,
     encoder: Callable[[str], Sequence[TokenId]] | None = None,
 ) -> Vocabulary:
-    """What every token spells in the middle of a text.
+    """The vocabulary of a tokenizer, with the bytes of every token in the middle of a text.
 
-    Byte-level byte-pair encodings and SentencePiece models with byte fallback are
-    exact; everything else is refused. A SentencePiece tokenizer may put a space
-    before a whole text or leave out the first one when it decodes: that belongs to
-    the text's beginning and not to a token, so it is not done here.
+    Byte-level byte-pair encodings and SentencePiece models with byte fallback are exact;
+    everything else is refused. A SentencePiece tokenizer may add a space before a whole text, or
+    remove the first one when it decodes; this does not belong to any token and is not done here.
 
-    Raises: VocabularyError where tokens cannot be mapped to bytes, with the reason.
+    Raises: VocabularyError with the reason if tokens cannot be mapped to bytes.
     """
     model = spec["model"]
     pieces = _pieces(model, name)
-    speller, byte_level = _speller(spec, name)
+    reader, byte_level = _piece_reader(spec, name)
     added = {entry["id"]: entry for entry in spec.get("added_tokens") or ()}
     special = {i for i, a in added.items() if a.get("special")} | _unknown(model, pieces)
-    read = {i: speller(piece) for piece, i in pieces.items() if i not in added and i not in special}
+    read = {i: reader(piece) for piece, i in pieces.items() if i not in added and i not in special}
     for token_id in added.keys() - special:
-        # written as text; only SentencePiece's own space sign means something else in it
+        # written as text; only SentencePiece's character for a space is replaced
         text = added[token_id]["content"]
-        read[token_id] = text.encode() if byte_level else speller(text)
+        read[token_id] = text.encode() if byte_level else reader(text)
     tokens = [read.get(i) or None for i in range(1 + max((*pieces.values(), *added), default=-1))]
     plain = [
         entry
         for token_id, entry in added.items()
-        if token_id not in special and (byte_level or not _looks_for_sign(entry))
+        if token_id not in special and (byte_level or not _matches_space_sign(entry))
     ]
     patterns = _patterns(spec)
     return Vocabulary(
         tokens,
         end=end,
-        merges=None if patterns is None else _merges(model, speller),
+        merges=None if patterns is None else _merges(model, reader),
         pretokenizer=patterns[0] if patterns else None,
         cut_again=patterns[1:] if patterns else (),
         ignore_merges=bool(model.get("ignore_merges")),
@@ -147,35 +148,35 @@ def vocabulary_of(
         byte_fallback=() if byte_level else _fallbacks(pieces),
         added=[entry["id"] for entry in plain],
         prefix=b" " if _is_prefixed(spec) else b"",
-        unpredictable=unpredictable(spec, plain, patterns is not None),
+        unpredictable=unpredictable_reason(spec, plain, patterns is not None),
         encoder=encoder,
         names={i: added[i]["content"] for i in special if i in added},
     )
 
 
-def _looks_for_sign(entry: dict[str, Any]) -> bool:
-    """Whether an added token is cut out only where a text has SentencePiece's sign itself.
+def _matches_space_sign(entry: dict[str, Any]) -> bool:
+    """Whether an added token is only found where a text contains the character ▁ itself.
 
-    Gemma lists runs of spaces so. A text has spaces, of which merges make the same tokens.
+    Gemma lists runs of spaces in this form. In a text with spaces, merges produce the same tokens.
     """
     return "▁" in entry["content"] and not entry.get("normalized")
 
 
 def _pieces(model: dict[str, Any], name: str) -> dict[str, TokenId]:
-    """The model's own tokens by their text."""
+    """The tokens of the model (without added ones) by their text in the file."""
     kind = model.get("type")
     if kind == "Unigram":
         return {piece: i for i, (piece, _) in enumerate(model["vocab"])}
     if kind == "BPE" or (kind is None and "merges" in model):
         return dict(model["vocab"])
     raise VocabularyError(
-        f"{name} is a {kind} tokenizer, whose tokens do not spell bytes exactly",
+        f"{name} is a {kind} tokenizer, whose tokens cannot be mapped to bytes exactly",
         "choose a model with a byte-level BPE or a byte-fallback SentencePiece tokenizer",
     )
 
 
-def _speller(spec: Spec, name: str) -> tuple[Speller, bool]:
-    """How a token's text is read, and whether it is byte-level."""
+def _piece_reader(spec: Spec, name: str) -> tuple[PieceReader, bool]:
+    """The function from a token in the file to its bytes, and whether it is byte-level."""
     decoders = _sequence(spec.get("decoder"), "decoders")
     kinds = [d["type"] for d in decoders]
     if "ByteLevel" in kinds:
@@ -187,13 +188,13 @@ def _speller(spec: Spec, name: str) -> tuple[Speller, bool]:
         )
     unknown = set(kinds) - {"Replace", "Metaspace", "ByteFallback", "Fuse", "Strip"}
     if unknown or not kinds:
-        told = sorted(unknown)[0] if unknown else "no decoder"
-        raise VocabularyError(f"{name} decodes with {told}, which is not exact in bytes")
+        decoder = sorted(unknown)[0] if unknown else "no decoder"
+        raise VocabularyError(f"{name} decodes with {decoder}, which is not exact in bytes")
     return _byte_fallback(decoders), False
 
 
 def _sequence(part: dict[str, Any] | None, key: str) -> list[dict[str, Any]]:
-    """A part of the file as a list: none, one, or the members of a sequence."""
+    """A part of the file as a list: empty, one item, or the members of a sequence."""
     if part is None:
         return []
     if part["type"] == "Sequence":
@@ -201,25 +202,25 @@ def _sequence(part: dict[str, Any] | None, key: str) -> list[dict[str, Any]]:
     return [part]
 
 
-def _byte_level(name: str) -> Speller:
+def _byte_level(name: str) -> PieceReader:
     """GPT-2's alphabet: a printable character for each byte."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [b for b in range(256) if b not in set(printable)]
     table = {b: b for b in printable} | {256 + n: b for n, b in enumerate(others)}
     readable = set(table)
 
-    def spell(piece: str) -> bytes:
+    def read(piece: str) -> bytes:
         if not readable.issuperset(map(ord, piece)):
             raise VocabularyError(
                 f"{name} has the token {piece!r}, which is not in the byte-level alphabet"
             )
         return piece.translate(table).encode("latin-1")
 
-    return spell
+    return read
 
 
-def _byte_fallback(decoders: list[dict[str, Any]]) -> Speller:
-    """``<0x41>`` is a byte, ▁ (or whatever the decoder replaces) a space, the rest UTF-8."""
+def _byte_fallback(decoders: list[dict[str, Any]]) -> PieceReader:
+    """``<0x41>`` is a byte, ▁ (or what the decoder replaces) a space, the rest UTF-8."""
     replaced: list[tuple[str, str]] = []
     for decoder in decoders:
         if decoder["type"] == "Metaspace":
@@ -227,14 +228,14 @@ def _byte_fallback(decoders: list[dict[str, Any]]) -> Speller:
         elif decoder["type"] == "Replace" and "String" in decoder["pattern"]:
             replaced.append((decoder["pattern"]["String"], decoder["content"]))
 
-    def spell(piece: str) -> bytes:
+    def read(piece: str) -> bytes:
         if byte := _FALLBACK.fullmatch(piece):
             return bytes((int(byte[1], 16),))
-        for sign, text in replaced:
-            piece = piece.replace(sign, text)
+        for old, new in replaced:
+            piece = piece.replace(old, new)
         return piece.encode()
 
-    return spell
+    return read
 
 
 def _fallbacks(pieces: dict[str, TokenId]) -> Iterable[TokenId]:
@@ -242,23 +243,23 @@ def _fallbacks(pieces: dict[str, TokenId]) -> Iterable[TokenId]:
 
 
 def _unknown(model: dict[str, Any], pieces: dict[str, TokenId]) -> set[TokenId]:
-    """The token that stands for anything unknown spells nothing."""
+    """The token for unknown text, which has no bytes."""
     if isinstance(model.get("unk_id"), int):
         return {model["unk_id"]}
     found = pieces.get(model.get("unk_token") or "")
     return set() if found is None else {found}
 
 
-def _merges(model: dict[str, Any], speller: Speller) -> list[tuple[bytes, bytes]] | None:
+def _merges(model: dict[str, Any], reader: PieceReader) -> list[tuple[bytes, bytes]] | None:
     """The merge rules in rank order; older files write them as ``left right``."""
     if "merges" not in model:
         return None
     pairs = (m.split(" ", 1) if isinstance(m, str) else m for m in model["merges"])
-    return [(speller(left), speller(right)) for left, right in pairs]
+    return [(reader(left), reader(right)) for left, right in pairs]
 
 
 def _is_prefixed(spec: Spec) -> bool:
-    """Whether the tokenizer puts a space before a whole text."""
+    """Whether the tokenizer adds a space before a whole text."""
     return any(
         part["type"] == "Prepend"
         or part.get("add_prefix_space") is True
@@ -268,7 +269,7 @@ def _is_prefixed(spec: Spec) -> bool:
 
 
 def _patterns(spec: Spec) -> tuple[str, ...] | None:
-    """The regexes that say how text is cut before merging, in their order, or None if none do."""
+    """The regexes that split text before merging, in order; None if it is split in another way."""
     found: list[str] = []
     seen: list[str] = []
     spaceless = any(
@@ -277,8 +278,8 @@ def _patterns(spec: Spec) -> tuple[str, ...] | None:
     )
     for part in _sequence(spec.get("pre_tokenizer"), "pretokenizers"):
         if spaceless and part["type"] == "Split" and part["pattern"] == _SPACE:
-            continue  # Gemma's; there is none left
-        if "ByteLevel" in seen:  # what comes after it sees bytes, not characters
+            continue  # Gemma's: all spaces are replaced before
+        if "ByteLevel" in seen:  # later parts would read bytes, not characters
             return None
         seen.append(part["type"])
         if part["type"] == "ByteLevel":
@@ -294,9 +295,9 @@ def _patterns(spec: Spec) -> tuple[str, ...] | None:
     return tuple(found)
 
 
-#: Every kind of byte a text can hold: ASCII with control characters, spaces in rows and at the
-#: ends, two-, three- and four-byte characters, joined emoji, and JSON. All are in Unicode's
-#: composed form (NFC), which many tokenizers normalise to.
+#: Texts with all kinds of bytes: ASCII with control characters, runs of spaces and spaces at both
+#: ends, characters of two, three and four bytes, joined emoji, and JSON. All are in Unicode's
+#: composed form (NFC), to which many tokenizers normalise.
 SAMPLES: tuple[str, ...] = (
     "The quick brown fox, 12345 + 67.89 = ?!",
     '{"name": "Ann", "tags": ["a", "b"], "n": -1.5e3}\n',
@@ -314,23 +315,23 @@ Encode = Callable[[str], Sequence[TokenId]]
 
 
 def check_exact(vocabulary: Vocabulary, encode: Encode) -> None:
-    """Hold a vocabulary's bytes against its own tokenizer.
+    """Check a vocabulary's bytes against its tokenizer.
 
-    The tokens of each sample must spell the sample, with at most the one space in
-    front which SentencePiece tokenizers add to a whole text.
+    The tokens of each sample must decode to the sample, possibly with the space in front that
+    SentencePiece tokenizers add to a whole text.
 
-    Raises: VocabularyError with the first example that fails.
+    Raises: VocabularyError with the first sample that fails.
     """
     for sample in SAMPLES:
         ids = list(encode(sample))
-        unspelt = [i for i in ids if i >= len(vocabulary) or vocabulary.tokens[i] is None]
-        spelt = vocabulary.decode(i for i in ids if i < len(vocabulary))
-        if not unspelt and spelt in (sample.encode(), b" " + sample.encode()):
+        special = [i for i in ids if i >= len(vocabulary) or vocabulary.tokens[i] is None]
+        decoded = vocabulary.decode(i for i in ids if i < len(vocabulary))
+        if not special and decoded in (sample.encode(), b" " + sample.encode()):
             continue
         reason = (
-            f"token {unspelt[0]} of it spells nothing"
-            if unspelt
-            else f"its tokens spell {_excerpt(spelt, sample.encode())}"
+            f"its token {special[0]} has no bytes"
+            if special
+            else f"its tokens decode to {_excerpt(decoded, sample.encode())}"
         )
         raise VocabularyError(
             f"{vocabulary.name} does not encode text byte by byte: for {sample[:40]!r} {reason}",
@@ -338,9 +339,9 @@ def check_exact(vocabulary: Vocabulary, encode: Encode) -> None:
         )
 
 
-def _excerpt(spelt: bytes, wanted: bytes) -> str:
-    """The place where two byte strings part."""
-    pairs = zip(spelt, wanted, strict=False)
-    place = next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(spelt), len(wanted)))
-    start = max(0, place - 8)
-    return f"{spelt[start : place + 8]!r} where the text has {wanted[start : place + 8]!r}"
+def _excerpt(decoded: bytes, wanted: bytes) -> str:
+    """The first difference of two byte strings, in words."""
+    pairs = zip(decoded, wanted, strict=False)
+    at = next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(decoded), len(wanted)))
+    start = max(0, at - 8)
+    return f"{decoded[start : at + 8]!r} where the text has {wanted[start : at + 8]!r}"

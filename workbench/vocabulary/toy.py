@@ -1,4 +1,4 @@
-"""Toy vocabularies: those of the papers' figures and those of a text, small enough to draw."""
+"""Toy vocabularies, small enough to draw: those of the papers' figures, and those of a text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from workbench.vocabulary.vocabulary import Vocabulary
 
 
 def toy(words: Iterable[str | bytes], *, end: bool = True, name: str = "toy") -> Vocabulary:
-    """The words as tokens, in this order, and an end token after them if wanted."""
+    """The words as tokens, in this order, and an end token after them if ``end``."""
     tokens: list[bytes | None] = [w.encode() if isinstance(w, str) else w for w in words]
     if end:
         return Vocabulary((*tokens, None), end=len(tokens), name=name)
@@ -31,12 +31,12 @@ def words_of(text: str, *, end: bool = True) -> Vocabulary:
     """The bytes of a text and its words, each also with a space before it."""
     words = dict.fromkeys(text.split())
     data = dict.fromkeys(bytes((b,)) for b in sorted(set(text.encode())))
-    spelt = dict.fromkeys(piece.encode() for word in words for piece in (word, f" {word}"))
-    return toy((data | spelt), end=end, name="words of a text")
+    both = dict.fromkeys(piece.encode() for word in words for piece in (word, f" {word}"))
+    return toy((data | both), end=end, name="words of a text")
 
 
-#: The named ones: Koo et al. 2024, Figures 4 and 7; Beurer-Kellner et al. 2024, Figure 3, as far as
-#: its text tells (``drawing.subterminals``); and one of plain bytes.
+#: The toy vocabularies by name: Koo et al. 2024, Figures 4 and 7; Beurer-Kellner et al. 2024,
+#: Figure 3, as far as the text of the paper describes it; and one of plain bytes.
 TOYS: dict[str, Callable[[], Vocabulary]] = {
     "figure-4": lambda: toy(("f", "oo", "foo", "for", "food"), name="figure-4"),
     "figure-7": lambda: toy(("a", "b", "bb", "aaab"), name="figure-7"),
@@ -48,7 +48,7 @@ TOYS: dict[str, Callable[[], Vocabulary]] = {
 def named_toy(name: str) -> Vocabulary:
     """A toy vocabulary by its name.
 
-    Raises: VocabularyError for a name that is none.
+    Raises: VocabularyError for an unknown name.
     """
     if name not in TOYS:
         raise VocabularyError(

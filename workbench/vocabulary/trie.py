@@ -1,7 +1,14 @@
-"""Trie: every token by its bytes, flattened in preorder; the detokenizing transducer T_V.
+"""The trie of a vocabulary, flattened in preorder: the detokenizing transducer T_V.
 
-Shared prefixes are merged (Koo et al. 2024, Algorithm 1 and Figure 4). A walk reads the nodes
-from left to right; where a byte cannot be read, ``skip`` jumps over everything below.
+Shared prefixes are merged (Koo et al. 2024, Algorithm 1 and Figure 4). A walk visits the nodes
+from left to right; if the byte of a node cannot be read, ``skip`` jumps over its subtree. The trie
+of the tokens "a", "ab", "ac", "b"::
+
+    node    0   1   2   3
+    byte    a   b   c   b
+    depth   0   1   1   0
+    skip    3   2   3   4
+    token   a   ab  ac  b
 """
 
 from __future__ import annotations
@@ -18,10 +25,11 @@ from workbench.base.errors import VocabularyError
 
 Kind = TypeVar("Kind")
 
-#: Where the fields of a node's record begin, and how far each of the first three reaches.
+#: The first bits of the fields depth, token and size of a node's record, and their numbers of
+#: values.
 DEPTH_AT, TOKEN_AT, SIZE_AT = 8, 21, 42
 DEPTHS, TOKENS, SIZES = 1 << 13, 1 << 21, 1 << 21
-#: What stands in a record for a token id where several tokens end at the node.
+#: The token field of a node at which several tokens end.
 SEVERAL = TOKENS - 1
 
 
@@ -29,11 +37,10 @@ SEVERAL = TOKENS - 1
 class Trie:
     """All tokens of a vocabulary by their bytes; the root (nothing read) is not stored.
 
-    Shape: N nodes in preorder. ``byte`` (N,) uint8, the byte read on the way into a node;
-           ``depth`` (N,) int32, how many bytes have been read before it (0 for the
-           first byte of a token); ``skip`` (N,) int32, the next node outside this
-           node's subtree; the tokens that end at node i are
-           ``token_ids[first[i]:first[i + 1]]``, ``first`` (N + 1,) int32. All read-only.
+    Shape: N nodes in preorder. ``byte`` (N,) uint8, the byte of the edge into a node; ``depth``
+           (N,) int32, how many bytes precede it (0 for the first byte of a token); ``skip`` (N,)
+           int32, the next node after this node's subtree; ``first`` (N + 1,) int32: the tokens
+           that end at node i are ``token_ids[first[i]:first[i + 1]]``. All read-only.
     """
 
     byte: npt.NDArray[np.uint8]
@@ -53,11 +60,11 @@ class Trie:
 
     @cached_property
     def records(self) -> npt.NDArray[np.uint64]:
-        """Each node in eight bytes, so that a walk reads one stream, (N,), read-only.
+        """Each node packed into 8 bytes, so that a walk reads one array, (N,), read-only.
 
-        From the low bits up: the byte, its depth, the token that ends here + 1 (0 where
-        none does, ``SEVERAL`` where ``token_ids`` has to be asked), the size of the subtree.
-        A walk of separate arrays took twice to three times as long.
+        From the lowest bits: the byte; its depth; 1 + the token that ends here (0 for none,
+        ``SEVERAL`` for more than one: see ``token_ids``); the size of the subtree.
+        A walk of separate arrays took two to three times as long.
         """
         nodes = np.arange(len(self), dtype=np.int64)
         sizes, ending = self.skip - nodes, np.diff(self.first)
@@ -83,9 +90,9 @@ class Trie:
         return {}
 
     def shared(self, kind: type[Kind]) -> Kind:
-        """The one ``kind()`` of this trie: a memory of what rows of a vocabulary have in common."""
-        known: Kind | None = self._shared.get(kind)
-        return known if known is not None else self._shared.setdefault(kind, kind())
+        """The only ``kind()`` of this trie: a cache shared by all constraints of a vocabulary."""
+        cached: Kind | None = self._shared.get(kind)
+        return cached if cached is not None else self._shared.setdefault(kind, kind())
 
     @staticmethod
     def of(tokens: Sequence[bytes | None]) -> Trie:
@@ -94,15 +101,15 @@ class Trie:
         Cost: sorting the tokens, then a few array operations for each level; 0.15 s for 131k
               tokens, half of it the sort.
         """
-        spelt = [t or b"" for t in tokens]
+        texts = [t or b"" for t in tokens]
         # sorted by bytes, equal tokens by id: the sort is stable
-        order = sorted((i for i, t in enumerate(tokens) if t is not None), key=spelt.__getitem__)
-        words = [spelt[i] for i in order]
+        order = sorted((i for i, t in enumerate(tokens) if t is not None), key=texts.__getitem__)
+        words = [texts[i] for i in order]
         lengths = np.fromiter(map(len, words), np.int32, len(words))
         text = np.frombuffer(b"".join(words), np.uint8)
         starts = np.cumsum(lengths, dtype=np.int64) - lengths
         shared = _shared_with_previous(text, starts, lengths)
-        # every token makes a node for each of its bytes that the token before it does not share
+        # every token adds a node for each of its bytes not shared with the token before it
         made = lengths - shared
         position = np.repeat(np.arange(len(words), dtype=np.int32), made)  # (N,)
         within = np.arange(len(position)) - np.repeat(np.cumsum(made) - made, made)
@@ -111,7 +118,7 @@ class Trie:
             byte=text[starts[position] + depth],
             depth=depth,
             skip=_skips(depth),
-            # a node made on the way to a longer token starts where its child does: an empty range
+            # an inner node without a token starts where its child does: an empty range
             first=np.append(position, np.int32(len(words))),
             token_ids=np.array(order, np.int32),
             height=int(lengths.max(initial=0)),
@@ -121,9 +128,9 @@ class Trie:
 def _shared_with_previous(
     text: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int32]
 ) -> npt.NDArray[np.int32]:
-    """How many bytes each of the sorted tokens begins with like the one before it.
+    """The length of the common prefix of each of the sorted tokens with the one before it.
 
-    Level by level; at each only the pairs that agreed so far are looked at.
+    Computed byte by byte; at each step only the pairs that agreed before are compared.
     """
     shared = np.zeros(len(lengths), np.int32)
     agreeing = np.arange(1, len(lengths))
@@ -139,7 +146,7 @@ def _shared_with_previous(
 
 
 def _skips(depth: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-    """For each node the next one that is not deeper: past its subtree, whose size is added up."""
+    """For each node the next one that is not deeper; computed from subtree sizes, bottom up."""
     size = np.ones(len(depth), np.int32)
     by_level = np.argsort(depth, kind="stable")  # nodes of a level stay in preorder
     bounds = np.searchsorted(depth[by_level], np.arange(int(depth.max(initial=-1)) + 2))

@@ -1,4 +1,4 @@
-"""Vocabulary: token id → bytes, the end token, and what proper tokenization needs to know."""
+"""Vocabulary: token ids and their bytes, the end token, and the facts that tokenization needs."""
 
 from __future__ import annotations
 
@@ -23,46 +23,45 @@ TokenId = int
 class Vocabulary:
     """The tokens of a language model as byte strings.
 
-    A token is None where the id is special (control tokens, ids nothing can be
-    spelt with); the end token is always None here, whatever it was given as.
-    Vocabularies compare by identity; what is derived from one (the trie) is kept
-    with it.
+    A token is None if its id is special (control tokens, ids without a text); the end token is
+    always None here, even if it was given with a text. Vocabularies compare by identity; what is
+    derived from one (the trie) is cached with it.
 
-    Raises: VocabularyError where there is no token, the end token or a special id is out of
-            range, or a token is empty or no byte string.
+    Raises: VocabularyError if there is no token, if the end token or a special id is out of
+            range, or if a token is empty or not a byte string.
     """
 
     tokens: Sequence[bytes | None]
-    #: The id of the end token, or None where the vocabulary has none.
+    #: The id of the end token, or None if the vocabulary has none.
     end: TokenId | None = None
-    #: Merge rules in rank order (byte-pair encoding), or None where unknown; text is read as UTF-8.
-    #: Of two equal rules the later one counts, as in tokenizers.
+    #: Merge rules in rank order (byte-pair encoding), or None if unknown; text is read as UTF-8.
+    #: Of two equal rules the later one is used, as in tokenizers.
     merges: Sequence[tuple[bytes, bytes]] | None = None
-    #: The regex that splits text before merging, or None where there is none.
+    #: The regex that splits text before merging, or None.
     pretokenizer: str | None = None
-    #: Whether a piece that is itself a token is taken whole, merges or not.
+    #: Whether a piece that is itself a token is taken whole, without merging.
     ignore_merges: bool = False
     #: Further ids that are never allowed.
     special: Iterable[TokenId] = ()
-    #: What messages call it.
+    #: The name used in messages.
     name: str = "vocabulary"
-    #: Ids of tokens that stand for one byte each through byte fallback (``<0x41>``).
+    #: Ids of the tokens of byte fallback, each for one byte (``<0x41>``).
     byte_fallback: Iterable[TokenId] = field(default=())
-    #: Ids of tokens that are cut out of a text before anything else, wherever they occur in it.
+    #: Ids of added tokens: cut out of a text before anything else, wherever they occur in it.
     added: Iterable[TokenId] = field(default=())
-    #: Regexes that split the pieces again, one after the other.
+    #: Further regexes, each of which splits the pieces of the one before.
     cut_again: tuple[str, ...] = ()
-    #: What the tokenizer puts before a whole text (SentencePiece: a space).
+    #: The bytes the tokenizer adds before a whole text (SentencePiece: a space).
     prefix: bytes = b""
-    #: Why nobody can say what the tokenizer would produce, where that is so.
+    #: The reason why encodings cannot be predicted from the merges, or empty.
     unpredictable: str = ""
-    #: The tokenizer itself, where there is one to hold merges against.
+    #: The tokenizer itself, if there is one, to check the merges against.
     encoder: Callable[[str], Sequence[TokenId]] | None = field(default=None, repr=False)
-    #: Where every cut of a token into two tokens is a merge rule: the rank of the rules that make
-    #: each token, the lowest first and equal ones leftmost first (SentencePiece by score, tiktoken
-    #: by rank); −1 for tokens that take no part. None where ``merges`` says it.
+    #: If every split of a token into two tokens is a merge rule: the rank of the rules that produce
+    #: each token; lower ranks are merged first, equal ones leftmost first (SentencePiece by score,
+    #: tiktoken by rank); −1 for tokens that are not merged. None if the rules are in ``merges``.
     ranks: npt.NDArray[np.int32] | None = None
-    #: What special tokens are called, as far as somebody said so (``[IMG]``).
+    #: The names of special tokens, as far as they are known (``[IMG]``).
     names: Mapping[TokenId, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -87,12 +86,12 @@ class Vocabulary:
 
     @cached_property
     def trie(self) -> Trie:
-        """The tokens with their prefixes merged; built once, and kept on disk where it is big."""
+        """The trie of all tokens; built once, and cached on disk if it is large."""
         return trie_of(self.tokens)
 
     @cached_property
     def ids_of(self) -> dict[bytes, tuple[TokenId, ...]]:
-        """Every byte string that is a token, with its ids (more than one for duplicates)."""
+        """The ids of every byte string that is a token (more than one for duplicates)."""
         found: dict[bytes, list[TokenId]] = {}
         for token_id, token in enumerate(self.tokens):
             if token is not None:
@@ -109,7 +108,7 @@ class Vocabulary:
     def ids(self, *tokens: str | bytes) -> list[TokenId]:
         """The (first) ids of tokens given by their text.
 
-        Raises: VocabularyError for a text that is no token.
+        Raises: VocabularyError for a text that is not a token.
         """
         wanted = [t.encode() if isinstance(t, str) else t for t in tokens]
         missing = [t for t in wanted if t not in self.ids_of]
@@ -119,25 +118,25 @@ class Vocabulary:
 
     @cached_property
     def longest(self) -> int:
-        """The bytes of the longest token; 0 where there is none."""
+        """The length of the longest token in bytes, or 0."""
         return max(map(len, self.ids_of), default=0)
 
-    def longest_at(self, data: bytes, place: int) -> TokenId | None:
-        """The (first) id of the longest token that stands at a place of some bytes."""
-        for length in range(min(self.longest, len(data) - place), 0, -1):
-            if (ids := self.ids_of.get(data[place : place + length])) is not None:
+    def longest_at(self, data: bytes, start: int) -> TokenId | None:
+        """The (first) id of the longest token that is a prefix of ``data[start:]``."""
+        for length in range(min(self.longest, len(data) - start), 0, -1):
+            if (ids := self.ids_of.get(data[start : start + length])) is not None:
                 return ids[0]
         return None
 
     def decode(self, token_ids: Iterable[TokenId]) -> bytes:
-        """The bytes a sequence of tokens spells; special tokens spell nothing."""
+        """The bytes of a sequence of tokens; special tokens have none."""
         return b"".join(self.tokens[i] or b"" for i in token_ids)
 
     @staticmethod
     def load(name: str) -> Vocabulary:
         """``builtin``, ``mistral-v1``, ``mistral-v3``, ``tekken``, a directory or a hub id.
 
-        Raises: VocabularyError with what to install or to do where it cannot be had.
+        Raises: VocabularyError with a hint what to install or to do if it cannot be loaded.
         """
         from workbench.vocabulary.load import load_vocabulary  # the libraries it needs are heavy
 
@@ -147,19 +146,19 @@ class Vocabulary:
 def _checked(
     tokens: Sequence[bytes | None], special: frozenset[TokenId]
 ) -> Packed | tuple[bytes | None, ...]:
-    """The tokens, None where they are special.
+    """The tokens, with None for special ones.
 
-    Raises: VocabularyError where one is empty.
+    Raises: VocabularyError if a token is empty or not a byte string.
     """
     if isinstance(tokens, Packed) and not np.any(tokens.lengths[list(special)] >= 0):
         found: Packed | tuple[bytes | None, ...] = tokens
         empty = np.flatnonzero(tokens.lengths == 0).tolist()
     else:
-        spelt = list(tokens)
+        listed = list(tokens)
         for token_id in special:
-            spelt[token_id] = None
-        found, empty = tuple(spelt), [i for i, token in enumerate(spelt) if token == b""]
-        odd = [token for token in spelt if not isinstance(token, bytes | None)]
+            listed[token_id] = None
+        found, empty = tuple(listed), [i for i, token in enumerate(listed) if token == b""]
+        odd = [token for token in listed if not isinstance(token, bytes | None)]
         if odd:
             raise VocabularyError(
                 f"expected tokens as byte strings, not {odd[0]!r}", "encode text as UTF-8"
@@ -167,21 +166,21 @@ def _checked(
     if not len(found):
         raise VocabularyError("expected a vocabulary with at least one token")
     if empty:
-        raise VocabularyError(f"token {empty[0]} spells nothing", "list it among the special ids")
+        raise VocabularyError(f"token {empty[0]} is empty", "list it among the special ids")
     return found
 
 
 def _in_bytes(merges: Iterable[Sequence[bytes | str]]) -> list[tuple[bytes, bytes]]:
     """Merge rules as pairs of byte strings.
 
-    Raises: VocabularyError for what is no pair of texts or byte strings.
+    Raises: VocabularyError for a rule that is not a pair of texts or byte strings.
     """
     found: list[Any] = list(merges)
     if set(map(len, found)) <= {2} and set(map(type, chain.from_iterable(found))) <= {bytes}:
-        return found  # as a rule, and there may be hundreds of thousands
-    for place, rule in enumerate(found):
+        return found  # the usual case, checked quickly: there may be hundreds of thousands
+    for index, rule in enumerate(found):
         sides = tuple(side.encode() if isinstance(side, str) else side for side in rule)
         if len(sides) != 2 or not all(isinstance(side, bytes) for side in sides):
             raise VocabularyError(f"expected a merge rule as a pair of tokens, not {rule!r}")
-        found[place] = sides
+        found[index] = sides
     return found

@@ -20,7 +20,7 @@ from workbench.app.lessons.world import World
 from workbench.base.visible_text import visible
 from workbench.constraint.methods.proper.direct_merge import TokenDfa, permissive
 from workbench.drawing.graph import Edge, Graph, Node
-from workbench.vocabulary.tokenization.canonical_dfa import StarByMerges, star_by_merges
+from workbench.vocabulary.tokenization.canonical_dfa import MergedDfa, canonical_dfa_by_merges
 
 #: A state of the product: of the regex's automaton, and the class of the last token.
 Pair = tuple[int, int]
@@ -30,7 +30,7 @@ Pair = tuple[int, int]
 class Star:
     """The ``.*`` automaton of a step's rules."""
 
-    automaton: StarByMerges
+    automaton: MergedDfa
     tokens: tuple[str, ...]
 
     def step(self, state: int, token: str) -> int | None:
@@ -49,7 +49,7 @@ class Star:
 def star_of(world: World) -> Star:
     """The automaton that accepts every proper sequence over the step's tokens."""
     symbols = [symbol.decode() for symbol in symbols_of(world)]
-    made = star_by_merges(symbols, in_order(world))
+    made = canonical_dfa_by_merges(symbols, in_order(world))
     return Star(made, tuple(made.state_of))
 
 

@@ -217,7 +217,7 @@ class LazyConstraint(AutomatonConstraint):
     def __init__(self, machine: LazyDfa, vocabulary: Vocabulary, limits: Limits = LIMITS) -> None:
         super().__init__(vocabulary, limits)
         self.machine = machine = (
-            machine.apart()
+            machine.private_copy()
         )  # a copy: walks add states to it under this constraint's lock
         self._rows = MaskRows(TableMachine(machine), vocabulary, limits)
         if machine.is_empty:

@@ -11,8 +11,16 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 
 from workbench.automata.code_points import fold
-from workbench.automata.components import circles
-from workbench.automata.to_regex import EMPTY, NOTHING, Paths, TooLongError, concat, either, repeat
+from workbench.automata.graphs import cyclic_components
+from workbench.automata.to_regex import (
+    EMPTY,
+    NOTHING,
+    StateElimination,
+    TooLongError,
+    concat,
+    either,
+    repeat,
+)
 from workbench.base.errors import BuildError, LimitError
 from workbench.base.limits import Clock
 from workbench.base.source import Span
@@ -68,7 +76,9 @@ class RuleRegexes:
         self._clock = clock
         self._made: dict[str, Regex] = {}
         called = {name: {call.name for call in calls(body)} for name, body in rules.items()}
-        self._component = {name: component for component in circles(called) for name in component}
+        self._component = {
+            name: component for component in cyclic_components(called) for name in component
+        }
 
     def regex(self, name: str) -> Regex:
         """The texts of a rule."""
@@ -105,7 +115,7 @@ class RuleRegexes:
                 for member in sorted(component)
                 for regex, after in self._alternatives(self._rules[member], component, at_end=True)
             ]
-            return Paths([(_BEFORE, EMPTY, name), *edges], self._most).between(
+            return StateElimination([(_BEFORE, EMPTY, name), *edges], self._most).between(
                 _BEFORE, _AFTER, self._clock
             )
         except NotLinearError:
@@ -116,7 +126,7 @@ class RuleRegexes:
                     self._rules[member], component, at_end=False
                 )
             ]
-            return Paths([*edges, (name, EMPTY, _AFTER)], self._most).between(
+            return StateElimination([*edges, (name, EMPTY, _AFTER)], self._most).between(
                 _BEFORE, _AFTER, self._clock
             )
 
@@ -254,7 +264,7 @@ def _refuse_recursion(grammar: Grammar) -> None:
     """Raise BuildError at the first recursive rule."""
     assert grammar.tree is not None, "a regex needs no stack"
     called = {rule.name: {call.name for call in calls(rule.body)} for rule in grammar.tree.rules}
-    inside = frozenset().union(*circles(called))
+    inside = frozenset().union(*cyclic_components(called))
     for rule in grammar.tree.rules:
         if rule.name in inside:
             message = (

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from workbench.automata.code_points import CharacterFsa, fold
-from workbench.automata.to_regex import EMPTY, Paths, TooLongError, one_of, plain, text
+from workbench.automata.to_regex import EMPTY, StateElimination, TooLongError, one_of, plain, text
 from workbench.base.dfa import State
 from workbench.base.errors import BuildError, LimitError
 from workbench.base.limits import LIMITS, Limits
@@ -100,7 +100,7 @@ def machine_regex(folded: CharacterFsa, most: int, limits: Limits = LIMITS) -> R
     ]
     edges += [(state, EMPTY, _AFTER) for state in folded.finals]
     try:
-        return Paths(edges, most).between(_BEFORE, _AFTER, limits.clock())
+        return StateElimination(edges, most).between(_BEFORE, _AFTER, limits.clock())
     except TooLongError:
         return None
 

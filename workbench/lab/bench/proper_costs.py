@@ -28,7 +28,7 @@ from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.tokenization import pair_test
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.tokenization.merge_rules import rules_of
-from workbench.vocabulary.tokenization.merge_tables import built
+from workbench.vocabulary.tokenization.merge_tables import build_tables
 from workbench.vocabulary.tokenization.pretokenizer import pretokens
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -84,13 +84,13 @@ def costs(vocabulary: Vocabulary) -> Iterator[Cost]:
     def cost(step: str, ms: float, of: str) -> Cost:
         return Cost(step, ms, of, REFERENCE.get((vocabulary.name, step)))
 
-    ms, _ = best(lambda: built(rules_of(vocabulary)), runs=2)
+    ms, _ = best(lambda: build_tables(rules_of(vocabulary)), runs=2)
     canonical = sum(map(bpe.is_canonical, range(len(vocabulary))))
     yield cost("normalise", ms, f"{canonical:,} of {len(vocabulary):,} tokens canonical")
     if (pattern := vocabulary.pretokenizer) is not None:
         ms, result = best(lambda: pretokens(pattern), runs=1)
         yield cost("guide", ms, f"K of {len(result)} states; fast if cached on disk")
-    bits, room = np.zeros((len(vocabulary) + 31) // 32, np.uint32), pair_test.room_for(bpe.tables)
+    bits, room = np.zeros((len(vocabulary) + 31) // 32, np.uint32), pair_test.row_buffer(bpe.tables)
     some = np.linspace(0, len(vocabulary) - 1, _TIMED_ROWS).astype(np.int32).tolist()
     ms, _ = best(lambda: [pair_test.forbid(bpe.tables, token, room, bits) for token in some])
     yield cost("row", ms / len(some), "one row removed from a mask, from Python")

@@ -24,7 +24,7 @@ from workbench.lab.experiments.experiment import Experiment, Record, Setting, Un
 from workbench.lab.experiments.throughput import least_ms
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.tokenization.merge_rules import rules_of
-from workbench.vocabulary.tokenization.merge_tables import built
+from workbench.vocabulary.tokenization.merge_tables import build_tables
 from workbench.vocabulary.vocabulary import Vocabulary
 
 #: The embedded model's, and the article's.
@@ -43,7 +43,7 @@ def _measured_merge(name: str, setting: Setting) -> Record:
         return {"failed": error.message}
     rules = rules_of(vocabulary)
     record: Record = {"tokens": len(vocabulary)}
-    record["tables_ms"] = least_ms(setting, lambda: built(rules))
+    record["tables_ms"] = least_ms(setting, lambda: build_tables(rules))
     for case in _MERGE_CASES:
         record[case] = _of(case, vocabulary, setting)
     return record

@@ -1,5 +1,15 @@
-"""Byte-pair encoding: which token sequences the tokenizer itself would write.
+"""Byte-pair encoding: which token sequences the tokenizer itself writes (canonical sequences).
 
-``Bpe`` has the encoder, the pair test, the rows of forbidden next tokens and the automaton of the
-pre-tokenizer. Grammars are unknown here.
+    merge_rules     the rules of a vocabulary, normalised: one live split for each token
+    merge_kernels   hash table of rules; kernels that apply rules to text
+    merge_tables    the normalised tables of a vocabulary, cached on disk
+    encode          the encoder, and its check against the tokenizer
+    pair_test       which two tokens may be adjacent; the row of forbidden next tokens
+    canonical_dfa   all rows together: the automaton of canonical token sequences
+    pretokenizer    the automaton of the pre-tokenizer's pattern, over characters
+    guide           pre-tokenizer, byte fallback, whole words and added tokens as one automaton
+    bpe             ``Bpe``, which offers all of this for a vocabulary
+
+This package knows no grammars. "Reference" in its docstrings is the project's note on proper
+tokenization, whose main source is Tran-Thien 2024 ("the article").
 """

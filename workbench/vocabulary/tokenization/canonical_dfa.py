@@ -1,8 +1,18 @@
 """The automaton of all canonical token sequences of a merge table.
 
-It is the article's `.*` automaton (Tran-Thien 2024, appendix, section 4): all states accept, and
-all edges labelled t lead to one state, so that it is a state for each token and, for each state,
-the set of tokens that may not come next. Tokens with equal sets share a state.
+It is the article's `.*` automaton (Tran-Thien 2024, appendix, section 4). All states are final, and
+all edges with the label t lead to the same state. So the automaton is described by two tables: the
+state after each token, and the set of forbidden next tokens of each state. Tokens with equal sets
+share a state. For the symbols a, b and the rules ab, then b·ab → bab::
+
+    token   state after it        state   forbidden next tokens
+      a          1                  0     none
+      b          2                  1     b and bab   (because a b is merged to ab)
+      ab         0                  2     ab          (because b ab is merged to bab)
+      bab        0
+
+``canonical_dfa`` computes the sets from the rows of ``pair_test``; ``canonical_dfa_by_merges`` is
+the article's algorithm, rule by rule, for lessons and tests.
 """
 
 from __future__ import annotations
@@ -14,17 +24,23 @@ import numpy as np
 
 from workbench.base.errors import VocabularyError
 from workbench.base.kernels import inner, njit
-from workbench.vocabulary.tokenization.merge_kernels import Ints, Numbers, Tables, pop, push
-from workbench.vocabulary.tokenization.pair_test import intervals, room_for
+from workbench.vocabulary.tokenization.merge_kernels import (
+    Ints,
+    Numbers,
+    Tables,
+    heap_pop,
+    heap_push,
+)
+from workbench.vocabulary.tokenization.pair_test import row_buffer, row_intervals
 
 
 @dataclass(frozen=True, eq=False)
-class Star:
-    """The automaton by rows; state 0 is the start, which forbids nothing that is canonical.
+class CanonicalDfa:
+    """The automaton; state 0 is initial and forbids no canonical token.
 
-    Shape: ``state_of`` (V,) the state a token leads to, −1 where it is not canonical;
+    Shape: ``state_of`` (V,) the state a token leads to, −1 for tokens that are not canonical;
            ``rows[first[s]:first[s + 1]]`` the intervals of ``Tables.order`` that state s forbids,
-           disjoint and sorted, ``first`` (S + 1,).
+           disjoint and sorted; ``first`` (S + 1,).
     """
 
     state_of: Ints
@@ -32,30 +48,30 @@ class Star:
     first: Numbers
 
     def __len__(self) -> int:
-        """How many states there are."""
+        """The number of states."""
         return len(self.first) - 1
 
 
-def star_by_rows(tables: Tables) -> Star:
-    """The automaton of a monotone table, row by row; equal rows are found by a hash.
+def canonical_dfa(tables: Tables) -> CanonicalDfa:
+    """The automaton of a monotone table; equal rows are found by a hash table.
 
     Cost:   40 ms for 32k tokens, 0.4 s for 131k.
-    Raises: VocabularyError in a table that is not monotone, where rows are no intervals.
+    Raises: VocabularyError if the table is not monotone: its rows are not intervals.
     """
-    if len(tables.judged):
-        raise VocabularyError("rows are no intervals where merge rules are not monotone")
+    if len(tables.exceptions):
+        raise VocabularyError("rows are not intervals if merge rules are not monotone")
     nodes = len(tables.order)
     state_of = np.full(len(tables.rank), -1, np.int32)
     first = np.zeros(nodes + 2, np.int64)
     known = np.full(1 << max(4, (2 * nodes).bit_length()), -1, np.int32)
     rows = np.empty((8 * nodes + 1_000, 2), np.int32)
-    states, place, room = 1, 0, room_for(tables)
+    states, place, room = 1, 0, row_buffer(tables)
     known[_EMPTY & (len(known) - 1)] = 0
     heap = np.empty(len(room), np.int64)
     while True:
         states, place = _share(tables, room, heap, known, state_of, rows, first, states, place)
         if place == nodes:
-            return Star(state_of, rows[: first[states]].copy(), first[: states + 1].copy())
+            return CanonicalDfa(state_of, rows[: first[states]].copy(), first[: states + 1].copy())
         rows = np.concatenate((rows, np.empty_like(rows)))
 
 
@@ -71,14 +87,15 @@ def _share(
     states: int,
     place: int,
 ) -> tuple[int, int]:
-    """Number the rows of the tokens from a place on, until all are or there is no room.
+    """Number the rows of the tokens from index ``place`` of ``order``, while ``rows`` has room.
 
-    ``known`` is a table of states by the hash of their rows.
+    ``known`` is a hash table of states by their rows. Returns the numbers of states and of tokens
+    done.
     """
     last = len(known) - 1
     while place < len(tables.order):
         token = tables.order[place]
-        size = intervals(tables, token, room)
+        size = row_intervals(tables, token, room)
         begin = first[states]
         if begin + size > len(rows):
             break
@@ -97,14 +114,14 @@ def _share(
 
 @inner
 def _disjoint(room: Ints, size: int, heap: Numbers, out: Ints) -> int:
-    """Write intervals sorted and joined, and tell how many."""
+    """Write intervals sorted and merged; return their number."""
     entries, count = 0, 0
     for i in range(size):
         if room[i, 0] < room[i, 1]:
-            entries = push(heap, entries, (room[i, 0] << 32) | room[i, 1])
+            entries = heap_push(heap, entries, (room[i, 0] << 32) | room[i, 1])
     while entries:
         begin, end = heap[0] >> 32, heap[0] & 0xFFFFFFFF
-        entries = pop(heap, entries)
+        entries = heap_pop(heap, entries)
         if count and begin <= out[count - 1, 1]:
             out[count - 1, 1] = max(out[count - 1, 1], end)
         else:
@@ -119,7 +136,7 @@ _EMPTY = 1_469_598_103_934_665_603
 
 @inner
 def _hash(rows: Ints, begin: int, end: int) -> int:
-    """A number that differs for most rows."""
+    """The hash of a row."""
     found = _EMPTY
     for i in range(begin, end):
         found = (found ^ ((rows[i, 0] << 32) | rows[i, 1])) * 1_099_511_628_211
@@ -129,7 +146,7 @@ def _hash(rows: Ints, begin: int, end: int) -> int:
 
 @inner
 def _equal(rows: Ints, first: Numbers, state: int, begin: int, size: int) -> bool:
-    """Whether the row that begins there is that of a state."""
+    """Whether the row that begins at ``begin`` equals the row of a state."""
     if first[state + 1] - first[state] != size:
         return False
     for i in range(size):
@@ -140,25 +157,25 @@ def _equal(rows: Ints, first: Numbers, state: int, begin: int, size: int) -> boo
 
 
 @dataclass(frozen=True, slots=True)
-class StarByMerges:
-    """The automaton of a small table: for each token its state, for each state what it forbids."""
+class MergedDfa:
+    """The automaton of a small table: the state of each token, the tokens each state forbids."""
 
     state_of: dict[str, int]
     forbidden: tuple[frozenset[str], ...]
 
 
-def star_by_merges(symbols: Iterable[str], merges: Sequence[tuple[str, str]]) -> StarByMerges:
-    """The automaton by the article's Algorithm 3, rule after rule; for pictures and tests.
+def canonical_dfa_by_merges(symbols: Iterable[str], merges: Sequence[tuple[str, str]]) -> MergedDfa:
+    """The automaton by the article's Algorithm 3, rule by rule; for lessons and tests.
 
-    The rules are normalised, in rank order and free of ties. The article's line 11 lacks "S is
-    the start": over {a, b} with (a, b) (b, a) (ab, a) its start would forbid a (reference,
-    section 12).
+    The rules are normalised, in rank order and without ties. Line 11 of the article omits the
+    condition "S is the initial state": over {a, b} with (a, b) (b, a) (ab, a) its initial state
+    would forbid a (reference, section 12).
     """
     state_of = dict.fromkeys(symbols, 0)
     forbidden: list[set[str]] = [set()]
     for left, right in merges:
         if left not in state_of or right not in state_of or right in forbidden[state_of[left]]:
-            continue  # the rule cannot fire
+            continue  # the rule is never applied
         before, after = state_of[left], state_of[right]
         shared = any(s == before and token != left for token, s in state_of.items())
         if before == 0 or left == right or shared:
@@ -174,4 +191,4 @@ def star_by_merges(symbols: Iterable[str], merges: Sequence[tuple[str, str]]) ->
         token: numbers.setdefault(frozenset(forbidden[state]), len(numbers))
         for token, state in state_of.items()
     }
-    return StarByMerges(merged, tuple(numbers))
+    return MergedDfa(merged, tuple(numbers))

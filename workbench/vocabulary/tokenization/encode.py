@@ -1,7 +1,7 @@
-"""Rank-greedy encoding in kernels, checked against the tokenizer.
+"""The byte-pair encoder, and its check against the tokenizer itself.
 
-Bytes or characters become the token ids of symbols by one look-up in an array; pieces are merged
-in one call of a kernel where they are short, through a heap where they are long.
+Bytes or characters become the token ids of symbols by one look-up in an array. If all pieces are
+short, one kernel call merges them; longer pieces are merged with a heap.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import numpy as np
 
 from workbench.base.errors import VocabularyError
 from workbench.vocabulary.tokenization.merge_kernels import (
-    SHORT,
+    MAX_SHORT,
     SYMBOL,
     Ints,
     Tables,
-    merge_many,
+    merge_long,
     merge_pieces,
 )
 from workbench.vocabulary.tokenization.merge_rules import over_characters
@@ -29,9 +29,9 @@ from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Alphabet:
-    """The symbols of a table, and the tokens they are.
+    """The symbols of a table that are tokens.
 
-    Shape: ``codes`` (S,) sorted, code points or bytes; ``tokens`` (S,).
+    Shape: ``codes`` (S,) sorted, code points or bytes; ``tokens`` (S,), the token of each.
     """
 
     characters: bool
@@ -39,16 +39,16 @@ class Alphabet:
     tokens: Ints
 
     def read(self, text: str) -> Ints:
-        """A text's symbols as token ids; −1 − code for one that is no token."""
+        """A text's symbols as token ids; −1 − code for a symbol that is not a token."""
         if self.characters:
             numbers = np.frombuffer(text.encode("utf-32-le"), np.int32)
         else:
             numbers = np.frombuffer(text.encode(), np.uint8).astype(np.int32)
         if not len(self.codes):
             return -1 - numbers
-        places = np.minimum(np.searchsorted(self.codes, numbers), len(self.codes) - 1)
-        known = self.codes[places] == numbers
-        return np.where(known, self.tokens[places], -1 - numbers).astype(np.int32)
+        indices = np.minimum(np.searchsorted(self.codes, numbers), len(self.codes) - 1)
+        is_token = self.codes[indices] == numbers
+        return np.where(is_token, self.tokens[indices], -1 - numbers).astype(np.int32)
 
 
 def alphabet(vocabulary: Vocabulary, tables: Tables) -> Alphabet:
@@ -61,14 +61,14 @@ def alphabet(vocabulary: Vocabulary, tables: Tables) -> Alphabet:
 
 
 def merged(tables: Tables, symbols: Ints, cuts: Sequence[int]) -> Ints:
-    """The encoding of pieces ``symbols[cuts[i]:cuts[i + 1]]``; a symbol below 0 stays as it is.
+    """The encoding of the pieces ``symbols[cuts[i]:cuts[i + 1]]``; symbols below 0 are kept.
 
     Shape: ``cuts`` from 0 to the number of symbols.
     """
     lengths = np.diff(cuts)
-    if lengths.max(initial=0) <= SHORT:
+    if lengths.max(initial=0) <= MAX_SHORT:
         work = symbols.copy()
-        pending = np.empty(SHORT + 1, np.int32)
+        pending = np.empty(MAX_SHORT + 1, np.int32)
         return work[: merge_pieces(tables.rules, work, np.asarray(cuts, np.int32), pending)]
     found = [_merged(tables, symbols[i:j]) for i, j in pairwise(cuts)]
     return np.concatenate(found)
@@ -77,21 +77,21 @@ def merged(tables: Tables, symbols: Ints, cuts: Sequence[int]) -> Ints:
 def _merged(tables: Tables, symbols: Ints) -> Ints:
     work, size = symbols.copy(), len(symbols)
     room = np.empty((3, size), np.int32)
-    left = merge_many(tables.rules, work, room[0], room[1], room[2], np.empty(3 * size, np.int64))
+    left = merge_long(tables.rules, work, room[0], room[1], room[2], np.empty(3 * size, np.int64))
     return work[:left]
 
 
-#: How many random texts, and how long they are at most.
-_TEXTS, _LENGTH = 300, 24
+#: The number of random texts, and their maximum length.
+_RANDOM_TEXTS, _MAX_LENGTH = 300, 24
 
 
-def hold_against(vocabulary: Vocabulary, encode: Callable[[str], list[TokenId]]) -> None:
-    """Encode samples, runs of spaces and random texts with both.
+def check_encoder(vocabulary: Vocabulary, encode: Callable[[str], list[TokenId]]) -> None:
+    """Compare our encoder with the tokenizer on samples, runs of spaces and random texts.
 
-    A tokenizer that puts something before a whole text may leave it out where the text begins
-    with it already.
+    A tokenizer that adds a prefix to a whole text may omit it if the text begins with it already,
+    so both results are accepted.
 
-    Raises: VocabularyError with the first text they differ on.
+    Raises: VocabularyError with the first text on which they differ.
     """
     if vocabulary.encoder is None:
         return
@@ -100,7 +100,7 @@ def hold_against(vocabulary: Vocabulary, encode: Callable[[str], list[TokenId]])
         wanted = list(vocabulary.encoder(text))
         if wanted not in (encode(prefix + text), encode(text)):
             raise VocabularyError(
-                f"what {vocabulary.name} would produce cannot be said exactly: its tokenizer and"
+                f"the encodings of {vocabulary.name} cannot be predicted exactly: its tokenizer and"
                 f" its merges differ on {text[:40]!r}",
                 "choose another vocabulary, or a method that does not need it",
             )
@@ -112,6 +112,6 @@ def _texts(vocabulary: Vocabulary) -> Iterator[str]:
     parts: Sequence[str] = [*"".join(SAMPLES), *" \n\t", *added]
     yield from SAMPLES
     yield from (f"a{' ' * size}{after}" for size in range(1, 41) for after in ("", "b", "\n"))
-    for _ in range(_TEXTS):
+    for _ in range(_RANDOM_TEXTS):
         script = rng.sample(parts, 8)
-        yield "".join(rng.choices([*script, *" \n", *added[:3]], k=rng.randint(1, _LENGTH)))
+        yield "".join(rng.choices([*script, *" \n", *added[:3]], k=rng.randint(1, _MAX_LENGTH)))

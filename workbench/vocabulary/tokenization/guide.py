@@ -1,17 +1,27 @@
-"""The parts of a tokenizer beyond merges, as one automaton over tokens.
+"""The guide: everything in a tokenizer except merges, as one automaton over tokens.
 
-They are cut out of a text before anything else: the leftmost, of several the longest, and on from
-its end. So a sequence is right where no added text begins at a byte outside the added tokens it
-has, wherever that text ends, and none that is longer begins with one of them.
+It is the product of four automata that read a token sequence together:
 
-A sequence is proper where its tokens are canonical and each token, read with a *mark* where a piece
-of the text begins at it, is taken by the guide, which tells together: the pre-tokenizer's automaton
-K over bytes, runs of byte fallback, tokens that are taken whole though merges do not make them, and
-added tokens, which are cut out of the text first. Two tokens with no mark between them have to be a
-good pair as well (reference, section 9).
+* K, the automaton of the pre-tokenizer, over characters (``pretokenizer``);
+* byte fallback: a run of such bytes must be one whole character that is not a token;
+* words: tokens that are taken whole although merges do not produce them. A piece of several tokens
+  must not have the text of a word;
+* added tokens, which are cut out of a text before anything else, the leftmost first, of several the
+  longest. So no added text may begin outside the added tokens of the sequence, wherever it ends,
+  and no longer added text may begin with one of them.
 
-A guide's state is one number, a *guess*: where pieces begin may be decided later, so what reads a
-sequence keeps a set of guesses (never more than three for the patterns in use).
+The tokens are read with *marks*: a marked token begins a piece of the text. A sequence is proper if
+its tokens are canonical, some marking of them is accepted by the guide, and every two adjacent
+tokens without a mark between them pass the pair test (reference, section 9).
+
+A state of the guide is one integer, called a *guess*, because the marks may depend on what follows
+(``\\s+(?!\\S)``): a reader keeps a set of guesses, at most three for the patterns in use::
+
+    bits   0–9   10    11–22      23–34     35–44   45–62
+           K     mark  character  fallback  added   word
+
+"character" and "fallback" are nodes inside an incomplete character (``utf8_table``); "mark" is the
+mark of that character; "word" is the node of the current piece in the trie of words.
 """
 
 from __future__ import annotations
@@ -27,27 +37,27 @@ from workbench.base.errors import VocabularyError
 from workbench.base.kernels import inner, int64, njit
 from workbench.vocabulary.disk_cache import Packed
 from workbench.vocabulary.tokenization.merge_kernels import (
-    NOWHERE,
+    NOT_PRODUCED,
     Bools,
     Ints,
     RuleTable,
     Tables,
-    place_of,
+    find_rule,
     rule_table,
 )
 from workbench.vocabulary.tokenization.merge_rules import over_characters, spellings
 from workbench.vocabulary.tokenization.pretokenizer import END, NONE, Pretokens, Table, utf8_table
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
-#: Texts that have begun and must not be completed, as what is read of each.
-_Begun = frozenset[bytes]
+#: Added texts that have begun outside added tokens: the prefixes read of each.
+_Prefixes = frozenset[bytes]
 
 
 class AddedTable(NamedTuple):
-    """The automaton; state 0 is the start.
+    """The automaton of added tokens; state 0 is initial.
 
-    Shape: ``bytes`` (S, 256) int16, the state after a byte outside added tokens, ``tokens`` (S, A)
-           the state after each added token; −1 where the text would be cut otherwise.
+    Shape: ``bytes`` (S, 256) int16, the state after a byte outside added tokens; ``tokens`` (S, A),
+           the state after each added token; −1 if the tokenizer would cut the text differently.
     """
 
     bytes: Table
@@ -55,22 +65,22 @@ class AddedTable(NamedTuple):
 
 
 def added_table(texts: Sequence[bytes], most: int) -> AddedTable:
-    """The automaton of some added texts.
+    """The automaton of some added texts; a state is the set of their prefixes that have begun.
 
-    Raises: VocabularyError where it has more than ``most`` states.
+    Raises: VocabularyError if it has more than ``most`` states.
     """
     whole = frozenset(texts)
-    beginnings = {text[:size] for text in texts for size in range(1, len(text))}
-    signs = sorted({byte for text in texts for byte in text})
-    numbers: dict[_Begun, int] = {frozenset(): 0}
+    prefixes = {text[:size] for text in texts for size in range(1, len(text))}
+    letters = sorted({byte for text in texts for byte in text})
+    numbers: dict[_Prefixes, int] = {frozenset(): 0}
     table = AddedTable(*(np.zeros((most + 1, width), np.int16) for width in (256, len(texts))))
     for begun in (queue := [frozenset[bytes]()]):
-        reads = [(table.bytes, sign, bytes([sign])) for sign in signs]
-        reads += [(table.tokens, place, text) for place, text in enumerate(texts)]
+        reads = [(table.bytes, letter, bytes([letter])) for letter in letters]
+        reads += [(table.tokens, index, text) for index, text in enumerate(texts)]
         for part, column, read in reads:
-            # one byte that is a text is over at once, but not where it stands for the token
-            over = part is table.bytes and read in whole
-            after = None if over else _after(begun, read, whole, beginnings)
+            # a byte that is an added text is complete, unless it is read as the added token
+            complete = part is table.bytes and read in whole
+            after = None if complete else _after(begun, read, whole, prefixes)
             if after is not None and after not in numbers:
                 queue.append(after)
                 numbers[after] = len(numbers)
@@ -80,30 +90,32 @@ def added_table(texts: Sequence[bytes], most: int) -> AddedTable:
     return AddedTable(table.bytes[: len(numbers)].copy(), table.tokens[: len(numbers)].copy())
 
 
-def _after(begun: _Begun, read: bytes, whole: _Begun, beginnings: set[bytes]) -> _Begun | None:
-    """What has begun after some more bytes; None where a text is complete."""
-    found = {read} & beginnings
-    for beginning in begun:
+def _after(
+    begun: _Prefixes, read: bytes, whole: frozenset[bytes], prefixes: set[bytes]
+) -> _Prefixes | None:
+    """The state after some bytes; None if an added text is completed."""
+    found = {read} & prefixes
+    for prefix in begun:
         for size in range(1, len(read) + 1):
-            grown = beginning + read[:size]
-            if grown in whole:
+            longer = prefix + read[:size]
+            if longer in whole:
                 return None
-            if grown not in beginnings:
+            if longer not in prefixes:
                 break
         else:
-            found.add(beginning + read)
+            found.add(prefix + read)
     return frozenset(found)
 
 
-#: What a token is to a guide; ``ADDED`` + i for the i-th added token.
+#: The kinds of tokens; ``ADDED`` + i for the i-th added token.
 NEVER_TAKEN, ORDINARY, FALLBACK_BYTE, WORD, ADDED = -1, 0, 1, 2, 3
-#: Where the parts of a guess lie, after K's state: the mark and the node of a character that is not
-#: complete, the node of byte fallback, of added tokens, of the piece among words.
+#: The first bit of each part of a guess, except K's state, which begins at 0; see the module.
 _MARK, _CHARACTER, _FALLBACK, _ADDED, _WORD = 10, 11, 23, 35, 45
+#: Masks of parts of 10, 12 and 18 bits.
 _TEN, _TWELVE, _EIGHTEEN = (1 << 10) - 1, (1 << 12) - 1, (1 << 18) - 1
-#: How many there may be of each.
-MOST_K, MOST_NODES, MOST_ADDED, MOST_WORD = _TEN, _TWELVE, _TEN, _EIGHTEEN - 1
-#: A piece that spells no beginning of a word; a piece that is one word.
+#: The largest numbers that fit into the parts.
+MAX_K_STATES, MAX_NODES, MAX_ADDED_STATES, MAX_WORD_NODES = _TEN, _TWELVE, _TEN, _EIGHTEEN - 1
+#: Special word nodes: the piece is not a prefix of a word; the piece is one word token.
 _OFF, _WHOLE = 0, _EIGHTEEN
 
 #: The guess before a text.
@@ -111,13 +123,13 @@ START = 1 << _WORD
 
 
 class GuideTables(NamedTuple):
-    """What kernels read of a guide; V tokens.
+    """The arrays of a guide, for kernels; V tokens.
 
-    Shape: ``text[text_from[t]:text_from[t + 1]]`` the bytes of a token; ``kind`` (V,) int16.
-           ``characters`` and ``fallback`` as ``utf8_table`` makes them; ``steps`` (K, 2, C) and
-           ``accepts`` (K,) of K. ``added_bytes`` (S, 256) and ``added_tokens`` (S, A) as
-           ``AddedTable`` has them. ``word_edges`` the trie of words, (node, byte) → node, from
-           node 1 on, ``word_ends`` its nodes where one ends.
+    Shape: ``text[text_from[t]:text_from[t + 1]]``: the bytes of token t; ``kind`` (V,) int16.
+           ``characters`` and ``fallback``: tables from ``utf8_table``; ``steps`` (K, 2, C) and
+           ``accepts`` (K,): those of ``Pretokens``; ``added_bytes`` (S, 256) and ``added_tokens``
+           (S, A): those of ``AddedTable``. ``word_edges``: the trie of words, (node, byte) → node,
+           with root 1; ``word_ends``: whether a word ends at a node.
     """
 
     text: npt.NDArray[np.uint8]
@@ -135,9 +147,11 @@ class GuideTables(NamedTuple):
 
 @inner
 def taken(guide: GuideTables, guess: int, token: int, marked: int) -> int:
-    """The guess after a token, whose first character begins a piece or not; −1: none. For kernels.
+    """The guess after a token, or −1; for kernels.
 
-    Cost: a look-up or two for each byte of the token.
+    ``marked`` is 1 if the token begins a piece of the text.
+
+    Cost: one or two look-ups for each byte of the token.
     """
     kind = guide.kind[token]
     if kind == NEVER_TAKEN:
@@ -175,7 +189,7 @@ def taken(guide: GuideTables, guess: int, token: int, marked: int) -> int:
 
 @inner
 def _fallback(guide: GuideTables, guess: int, kind: int, byte: int) -> int:
-    """The node of byte fallback after a token: a run spells a whole character that is no token."""
+    """The node of byte fallback after a token, or −1."""
     node = (guess >> _FALLBACK) & _TWELVE
     if kind != FALLBACK_BYTE:
         return 0 if node == 0 else -1
@@ -185,7 +199,7 @@ def _fallback(guide: GuideTables, guess: int, kind: int, byte: int) -> int:
 
 @inner
 def _word(guide: GuideTables, guess: int, kind: int, begin: int, end: int, marked: int) -> int:
-    """The node of the piece among words; no piece of several tokens spells a word."""
+    """The node of the current piece in the trie of words, −1 if it is a word of several tokens."""
     node = (guess >> _WORD) & _EIGHTEEN
     if marked:
         if node != _WHOLE and guide.word_ends[node]:
@@ -198,29 +212,29 @@ def _word(guide: GuideTables, guess: int, kind: int, begin: int, end: int, marke
     for place in range(begin, end):
         if node == _OFF:
             break
-        found = place_of(guide.word_edges, node, guide.text[place])
+        found = find_rule(guide.word_edges, node, guide.text[place])
         node = _OFF if found < 0 else guide.word_edges.results[found]
     return int(node)
 
 
 @inner
 def ends(guide: GuideTables, guess: int) -> bool:
-    """Whether the text may end here. For kernels."""
+    """Whether the text may end here; for kernels."""
     word = (guess >> _WORD) & _EIGHTEEN
     within = (guess >> _CHARACTER) & _TWELVE or (guess >> _FALLBACK) & _TWELVE
-    spelt = word != _WHOLE and guide.word_ends[word]
-    return bool(guide.accepts[guess & _TEN] and not within and not spelt)
+    split_word = word != _WHOLE and guide.word_ends[word]
+    return bool(guide.accepts[guess & _TEN] and not within and not split_word)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
 def take(guide: GuideTables, guess: int, token: int, marked: int) -> int:
-    """``taken``, for Python."""
+    """``taken`` for calls from Python."""
     return taken(guide, guess, token, marked)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
 def take_all(guide: GuideTables, guess: int, marked: int, out: npt.NDArray[np.int64]) -> None:
-    """The guess after every token of the vocabulary, −1 where there is none.
+    """Write the guess after every token of the vocabulary, or −1.
 
     Shape: ``out`` (V,).
     """
@@ -230,31 +244,28 @@ def take_all(guide: GuideTables, guess: int, marked: int, out: npt.NDArray[np.in
 
 @njit(cache=True, nogil=True, _nrt=False)
 def may_end(guide: GuideTables, guess: int) -> bool:
-    """``ends``, for Python."""
+    """``ends`` for calls from Python."""
     return ends(guide, guess)
 
 
-#: The sign SentencePiece writes a space as; a text with the sign itself comes out with a space.
+#: SentencePiece's character for a space; this character itself is encoded like a space.
 SPACE_SIGN = "▁"
 
 
 @dataclass(frozen=True, eq=False)
 class Guide:
-    """The automaton over marked tokens of everything in a tokenizer that is not merging.
+    """The automaton over marked tokens of everything in a tokenizer except merges.
 
-    A *guess* is a number; ``start`` is the one before a text. Read token after token with
-    ``take``, once with a mark and once without, and keep all guesses that come of it.
+    A state is an integer, called a *guess*; ``start`` is the initial one. To read a sequence, call
+    ``take`` for each token, once with a mark and once without, and keep all resulting guesses.
     """
 
-    #: The arrays kernels read: ``guide.taken(tables, guess, token, marked)``.
+    #: The arrays for the kernels ``taken`` and ``ends``.
     tables: GuideTables
     start: int = START
 
     def take(self, guess: int, token: TokenId, marked: bool) -> int | None:
-        """The guess after a token, whose first character begins a piece of the text or not.
-
-        None where the token cannot be read so.
-        """
+        """The guess after a token, or None; ``marked``: the token begins a piece of the text."""
         after = int(take(self.tables, guess, token, int(marked)))
         return None if after < 0 else after
 
@@ -263,7 +274,7 @@ class Guide:
         return bool(may_end(self.tables, guess))
 
     def row(self, guess: int, marked: bool) -> npt.NDArray[np.int64]:
-        """The guess after each token of the vocabulary, −1 where there is none, (V,); a new array.
+        """The guess after each token of the vocabulary, or −1, (V,); a new array.
 
         Cost: 1 ms for 32k tokens, 5 ms for 131k.
         """
@@ -275,11 +286,11 @@ class Guide:
 def guide_of(
     vocabulary: Vocabulary, tables: Tables, pretokens: Pretokens | None, words: list[TokenId]
 ) -> Guide | None:
-    """The guide, or None where merges are the whole tokenizer.
+    """The guide, or None if merges are the whole tokenizer.
 
-    ``words`` are the tokens that are taken whole though merges do not make them.
+    ``words`` are the tokens that are taken whole although merges do not produce them.
 
-    Raises: VocabularyError where the parts are too large for a guess.
+    Raises: VocabularyError if the parts are too large for a guess.
     """
     plain = not (vocabulary.byte_fallback or words or vocabulary.added or pretokens)
     return None if plain else Guide(_tables(vocabulary, tables, pretokens, words))
@@ -290,13 +301,13 @@ def _tables(
 ) -> GuideTables:
     packed = Packed.of(vocabulary.tokens)
     edges, word_ends = _trie([vocabulary.tokens[token] or b"" for token in words])
-    kind = np.where(tables.rank == NOWHERE, NEVER_TAKEN, ORDINARY).astype(np.int16)
+    kind = np.where(tables.rank == NOT_PRODUCED, NEVER_TAKEN, ORDINARY).astype(np.int16)
     fallback = np.array(sorted(vocabulary.byte_fallback), np.int64)
-    kind[fallback[tables.rank[fallback] != NOWHERE]] = FALLBACK_BYTE
+    kind[fallback[tables.rank[fallback] != NOT_PRODUCED]] = FALLBACK_BYTE
     kind[words] = WORD
     added = sorted(vocabulary.added)
     kind[added] = ADDED + np.arange(len(added))
-    around = added_table([vocabulary.tokens[t] or b"" for t in added], MOST_ADDED)
+    around = added_table([vocabulary.tokens[t] or b"" for t in added], MAX_ADDED_STATES)
     if pretokens is None:
         of, steps, accepts = _one_class(), _one_piece(), np.ones(2, np.bool_)
     else:
@@ -306,7 +317,7 @@ def _tables(
         text_from=np.concatenate(([0], np.cumsum(np.maximum(packed.lengths, 0)))).astype(np.int32),
         kind=kind,
         characters=utf8_table(of, NONE),
-        fallback=utf8_table(_of_no_token(vocabulary), NONE),
+        fallback=utf8_table(_fallback_classes(vocabulary), NONE),
         steps=steps,
         accepts=accepts,
         added_bytes=around.bytes,
@@ -315,38 +326,38 @@ def _tables(
         word_ends=word_ends,
     )
     for array in (*made.word_edges, *made):
-        if isinstance(array, np.ndarray):  # for those that may be written kernels compile again
+        if isinstance(array, np.ndarray):  # kernels would be compiled again for writable arrays
             array.setflags(write=False)
     _check_sizes(made, vocabulary.name)
     return made
 
 
 def _check_sizes(made: GuideTables, name: str) -> None:
-    """Raises: VocabularyError where the parts are too large for a guess."""
+    """Raises: VocabularyError if the parts are too large for a guess."""
     parts = (
-        (len(made.accepts), MOST_K),
-        (len(made.characters), MOST_NODES),
-        (len(made.fallback), MOST_NODES),
-        (len(made.word_ends), MOST_WORD),
+        (len(made.accepts), MAX_K_STATES),
+        (len(made.characters), MAX_NODES),
+        (len(made.fallback), MAX_NODES),
+        (len(made.word_ends), MAX_WORD_NODES),
     )
     if any(size > most for size, most in parts):
         raise VocabularyError(f"what {name} adds to its merges is too large to follow")
 
 
 def _one_class() -> npt.NDArray[np.uint8]:
-    """All characters alike."""
+    """Classes in which all characters are equal."""
     of = np.zeros(0x110000, np.uint8)
     of[0xD800:0xE000] = NONE
     return of
 
 
 def _one_piece() -> Table:
-    """K where nothing is cut: the first character is marked, no other is."""
+    """The steps of K without a pre-tokenizer: only the first character is marked."""
     return np.array([[[-1], [1]], [[1], [-1]]], np.int16)
 
 
-def _of_no_token(vocabulary: Vocabulary) -> npt.NDArray[np.uint8]:
-    """Class 0 for the characters byte fallback spells: those that are no token."""
+def _fallback_classes(vocabulary: Vocabulary) -> npt.NDArray[np.uint8]:
+    """Class 0 for the characters that byte fallback encodes: those that are not a token."""
     of = _one_class()
     if not vocabulary.byte_fallback or not over_characters(vocabulary):
         return of
@@ -358,7 +369,7 @@ def _of_no_token(vocabulary: Vocabulary) -> npt.NDArray[np.uint8]:
 
 
 def _trie(words: list[bytes]) -> tuple[RuleTable, npt.NDArray[np.bool_]]:
-    """The trie of some words; node 1 is its root, node 0 none at all."""
+    """The trie of some words; node 1 is its root, node 0 means that no word begins so."""
     edges: dict[tuple[int, int], int] = {}
     ends = {0: False, 1: False}
     for word in words:

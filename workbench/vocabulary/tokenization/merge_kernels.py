@@ -1,11 +1,21 @@
-"""Merge rules as arrays, and the kernels that look them up and apply them.
+"""Merge rules as arrays, and the numba kernels that look them up and apply them.
 
-A *symbol* is what merging starts from: a byte, or a character where the table is over characters
-(SentencePiece). A token is a *node* where it can stand in an encoding: a symbol, or the result of
-its *live split*, the one rule that ever makes it (Berglund & van der Merwe 2023; Tran-Thien 2024).
+A *symbol* is a unit that merging starts from: a byte, or a character if the table is over
+characters (SentencePiece). A token is a *node* if it can occur in an encoding: it is a symbol, or
+the result of its *live split*, the only rule that ever produces it (Berglund & van der Merwe 2023;
+Tran-Thien 2024).
 
-The specification is what SentencePiece, tokenizers and tiktoken compute: while some adjacent pair
-has a rule, the one of lowest rank is merged, the leftmost of several.
+Encoding is specified as in SentencePiece, tokenizers and tiktoken: while some adjacent pair has a
+rule, the pair with the lowest rank is merged, the leftmost of several. Example with the symbols
+a, b and the rules ab (rank 0), abab (rank 1)::
+
+    a b a b a   →   ab a b a   →   ab ab a   →   abab a
+
+    token   left  right  rank                       left forest (parent: left side)
+    a        −1    −1    SYMBOL                      a ── ab ── abab
+    b        −1    −1    SYMBOL                      b
+    ab       a     b     0
+    abab     ab    ab    1                           order: [a, ab, abab, b]
 """
 
 from __future__ import annotations
@@ -22,9 +32,9 @@ Words = npt.NDArray[np.uint32]
 Numbers = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-#: Ranks of tokens that no rule makes: symbols, and tokens that are in no encoding.
-SYMBOL, NOWHERE = -1, -2
-#: Later than every rule.
+#: Ranks of tokens that no rule produces: symbols, and tokens that are in no encoding.
+SYMBOL, NOT_PRODUCED = -1, -2
+#: A rank above that of every rule.
 NEVER = np.int32(2**31 - 1)
 
 
@@ -40,17 +50,19 @@ class RuleTable(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """A normalised merge table, by token id; V tokens.
+    """A normalised merge table of V tokens, N of them nodes; arrays are indexed by token id.
 
-    Shape: ``left``, ``right`` (V,) the live split, −1 where there is none; ``rank`` (V,) that
-           rule's rank, ``SYMBOL`` or ``NOWHERE``; equal ranks are ties, leftmost first.
-           ``rules`` the live rules. Left forest (parent = left side): ``before`` (V,) the place
-           of a token in preorder, −1 where it is no node; ``after`` (V,) the first place past its
-           subtree; ``order`` (N,) the token at each place; ``children[first_child[t]:first_child[
-           t + 1]]`` the results of the rules with left side t, by rank.
-           ``judged[judged_from[t]:judged_from[t + 1]]`` the next tokens where the pair test or
-           the row as such is wrong, u where it may follow and −1 − u where it may not; none in a
-           monotone table.
+    Shape: ``left``, ``right`` (V,): the live split, or −1; ``rank`` (V,): the rank of
+           that rule, ``SYMBOL`` or ``NOT_PRODUCED``. Equal ranks are ties, the leftmost pair first.
+           ``rules``: the live rules.
+           The left forest (the parent of a token is its left side): ``before`` (V,), the preorder
+           index of a token, −1 if it is not a node; ``after`` (V,), the first index after its
+           subtree; ``order`` (N,), the token at each index;
+           ``children[first_child[t]:first_child[t + 1]]``, the results of the rules with left side
+           t, by rank.
+           ``exceptions[exceptions_from[t]:exceptions_from[t + 1]]``: the next tokens for which the
+           pair test or the row of t is wrong: u if u may follow t, −1 − u if it may not. Monotone
+           tables have no exceptions.
     """
 
     left: Ints
@@ -62,23 +74,23 @@ class Tables(NamedTuple):
     order: Ints
     children: Ints
     first_child: Ints
-    judged: Ints
-    judged_from: Ints
+    exceptions: Ints
+    exceptions_from: Ints
 
 
-#: 2^64 divided by the golden ratio, as a signed number: spreads pairs that lie close together.
-_SPREAD = -7046029254386353131
+#: 2^64 divided by the golden ratio, as a signed integer: a factor for hashing pairs of ids.
+_HASH_FACTOR = -7046029254386353131
 
 
 @inner
-def place_of(rules: RuleTable, left: int, right: int) -> int:
-    """Where a pair's rule is, −1 where there is none; a symbol that is no token is below 0."""
+def find_rule(rules: RuleTable, left: int, right: int) -> int:
+    """The slot of a pair's rule, or −1; symbols that are not tokens are below 0."""
     if left < 0 or right < 0:
         return -1
     keys = rules.keys
     last = len(keys) - 1
     key = (left << 32) | right
-    place = ((key * _SPREAD) >> 24) & last
+    place = ((key * _HASH_FACTOR) >> 24) & last
     while keys[place] != key:
         if keys[place] == -1:
             return -1
@@ -88,11 +100,11 @@ def place_of(rules: RuleTable, left: int, right: int) -> int:
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _fill(rules: RuleTable, left: Ints, right: Ints, results: Ints, ranks: Ints) -> None:
-    """Write the rules into an empty table; of two for one pair the later one counts."""
+    """Write the rules into an empty table; of two rules for one pair the later one is used."""
     last = len(rules.keys) - 1
     for rule in range(len(left)):
         key = (left[rule] << 32) | right[rule]
-        place = ((key * _SPREAD) >> 24) & last
+        place = ((key * _HASH_FACTOR) >> 24) & last
         while rules.keys[place] != -1 and rules.keys[place] != key:
             place = (place + 1) & last
         rules.keys[place] = key
@@ -101,7 +113,7 @@ def _fill(rules: RuleTable, left: Ints, right: Ints, results: Ints, ranks: Ints)
 
 
 def rule_table(left: Ints, right: Ints, results: Ints, ranks: Ints) -> RuleTable:
-    """The rules, ready to be looked up; of two for one pair the later one counts."""
+    """The rules as a hash table; of two rules for one pair the later one is used."""
     size = 1 << max(4, int(2 * len(left)).bit_length())
     table = RuleTable(
         np.full(size, -1, np.int64), np.full(size, -1, np.int32), np.full(size, -1, np.int32)
@@ -110,19 +122,21 @@ def rule_table(left: Ints, right: Ints, results: Ints, ranks: Ints) -> RuleTable
     return table
 
 
-#: Longer stretches keep their pairs in a heap; shorter ones are searched.
-SHORT = 64
+#: Longer pieces are merged with a heap of pairs; in shorter ones the best pair is searched.
+MAX_SHORT = 64
 
 
 @inner
-def merge_few(rules: RuleTable, work: Ints, pending: Ints, size: int, least: int) -> int:
-    """Merge ``work[:size]`` in place until ``least`` are left or no rule is, and tell how many are.
+def merge_short(rules: RuleTable, work: Ints, pending: Ints, size: int, least: int) -> int:
+    """Merge ``work[:size]`` in place until ``least`` tokens remain or no rule applies.
 
-    Shape: ``pending`` as long as ``work``; room for the rank of each pair.
+    Returns the number of remaining tokens.
+
+    Shape: ``pending``, scratch for the rank of each pair, as long as ``work``.
     Cost:  quadratic in the size; for words.
     """
     for i in range(size - 1):
-        place = place_of(rules, work[i], work[i + 1])
+        place = find_rule(rules, work[i], work[i + 1])
         pending[i] = NEVER if place < 0 else rules.ranks[place]
     while size > least:
         best = 0
@@ -131,24 +145,24 @@ def merge_few(rules: RuleTable, work: Ints, pending: Ints, size: int, least: int
                 best = i
         if pending[best] == NEVER:
             break
-        place = place_of(rules, work[best], work[best + 1])
+        place = find_rule(rules, work[best], work[best + 1])
         work[best] = rules.results[place]
         for i in range(best + 1, size - 1):
             work[i] = work[i + 1]
             pending[i] = pending[i + 1]
         size -= 1
         if best > 0:
-            place = place_of(rules, work[best - 1], work[best])
+            place = find_rule(rules, work[best - 1], work[best])
             pending[best - 1] = NEVER if place < 0 else rules.ranks[place]
         if best < size - 1:
-            place = place_of(rules, work[best], work[best + 1])
+            place = find_rule(rules, work[best], work[best + 1])
             pending[best] = NEVER if place < 0 else rules.ranks[place]
     return size
 
 
 @inner
-def push(heap: Numbers, size: int, entry: int) -> int:
-    """Put an entry into a heap of that size; its new size."""
+def heap_push(heap: Numbers, size: int, entry: int) -> int:
+    """Add an entry to a heap of ``size`` entries; return the new size."""
     place = size
     while place > 0:
         above = (place - 1) >> 1
@@ -161,8 +175,8 @@ def push(heap: Numbers, size: int, entry: int) -> int:
 
 
 @inner
-def pop(heap: Numbers, size: int) -> int:
-    """Take the first entry, ``heap[0]``, out of a heap of that size; its new size."""
+def heap_pop(heap: Numbers, size: int) -> int:
+    """Remove the first entry, ``heap[0]``, from a heap of ``size`` entries; return the new size."""
     size -= 1
     entry, place = heap[size], 0
     while True:
@@ -180,11 +194,11 @@ def pop(heap: Numbers, size: int) -> int:
 
 
 @inner
-def _ask(rules: RuleTable, work: Ints, pending: Ints, after: Ints, at: int) -> int:
-    """Look the pair that begins at a place up, and note its rank."""
+def _update_rank(rules: RuleTable, work: Ints, pending: Ints, after: Ints, at: int) -> int:
+    """Look up the pair that begins at index ``at``; store and return its rank."""
     place = -1
     if at >= 0 and after[at] < len(work):
-        place = place_of(rules, work[at], work[after[at]])
+        place = find_rule(rules, work[at], work[after[at]])
     rank = NEVER if place < 0 else rules.ranks[place]
     if at >= 0:
         pending[at] = rank
@@ -192,12 +206,14 @@ def _ask(rules: RuleTable, work: Ints, pending: Ints, after: Ints, at: int) -> i
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def merge_many(
+def merge_long(
     rules: RuleTable, work: Ints, pending: Ints, after: Ints, before: Ints, heap: Numbers
 ) -> int:
-    """Merge ``work`` in place, pairs in a heap, and tell how many are left.
+    """Merge ``work`` in place, with a heap of pairs; return the number of remaining tokens.
 
-    Shape: ``pending``, ``after``, ``before`` (n,) for n symbols; ``heap`` (3 n,); all are room.
+    ``after`` and ``before`` link the remaining symbols.
+
+    Shape: scratch: ``pending``, ``after``, ``before`` (n,) for n symbols; ``heap`` (3 n,).
     Cost:  n log n.
     """
     total = len(work)
@@ -205,24 +221,24 @@ def merge_many(
         after[i], before[i] = i + 1, i - 1
     entries = 0
     for i in range(total):
-        rank = _ask(rules, work, pending, after, i)
+        rank = _update_rank(rules, work, pending, after, i)
         if rank != NEVER:
-            entries = push(heap, entries, (rank << 32) | i)
+            entries = heap_push(heap, entries, (rank << 32) | i)
     while entries:
         at, rank = heap[0] & 0xFFFFFFFF, heap[0] >> 32
-        entries = pop(heap, entries)
-        if pending[at] != rank:  # the pair is no more; a place that was merged away has no rank
+        entries = heap_pop(heap, entries)
+        if pending[at] != rank:  # an outdated entry: the pair has changed or was merged
             continue
         gone = after[at]
-        work[at] = rules.results[place_of(rules, work[at], work[gone])]
+        work[at] = rules.results[find_rule(rules, work[at], work[gone])]
         pending[gone] = NEVER
         after[at] = after[gone]
         if after[at] < total:
             before[after[at]] = at
         for other in (int64(before[at]), int64(at)):
-            rank = _ask(rules, work, pending, after, other)
+            rank = _update_rank(rules, work, pending, after, other)
             if rank != NEVER:
-                entries = push(heap, entries, (rank << 32) | other)
+                entries = heap_push(heap, entries, (rank << 32) | other)
     left, at = 0, 0
     while at < total:
         work[left] = work[at]
@@ -232,11 +248,11 @@ def merge_many(
 
 @njit(cache=True, nogil=True, _nrt=False)
 def merge_pieces(rules: RuleTable, work: Ints, cuts: Ints, pending: Ints) -> int:
-    """Merge the short pieces ``work[cuts[i]:cuts[i + 1]]`` each for itself; how many are left."""
+    """Merge each short piece ``work[cuts[i]:cuts[i + 1]]``; return how many tokens remain."""
     left = 0
     for i in range(len(cuts) - 1):
         piece = work[cuts[i] : cuts[i + 1]]
-        size = merge_few(rules, piece, pending, len(piece), 1)
+        size = merge_short(rules, piece, pending, len(piece), 1)
         for j in range(size):
             work[left + j] = piece[j]
         left += size

@@ -1,16 +1,22 @@
-"""The merge rules of a vocabulary, normalised to live splits.
+"""The merge rules of a vocabulary, normalised to live splits, and the forest of left sides.
 
-The parent of a token is its live left side. "The tokens with r on their left spine" are then the
-subtree of r, an interval of places; "those whose node above r has rank k or more" are the tail of
-that interval, since children lie in the order of their ranks (reference, section 5).
+**Rules.** There are two kinds of vocabularies. Hugging Face's files list the rules; the rank of a
+rule is its index. In SentencePiece and tiktoken every split of a token into two tokens is a rule;
+its rank is that of the token it produces (the score of the piece, the rank of the token).
 
-A rule that fires while some text is encoded makes a token whose own text, encoded alone, goes
-through the same merges. So every token that can stand in an encoding has one rule that ever makes
-it, its live split; all other rules are dead and are dropped.
+**Live splits.** If a rule is applied while some text is encoded, it produces a token whose text,
+encoded alone, goes through the same merges. So every token that can occur in an encoding has
+exactly one rule that ever produces it, its *live split*; all other rules are dead and are dropped.
 
-Two kinds of tables: listed rules, ranked by their place (Hugging Face's files), and tables where
-every way to cut a token into two tokens is a rule, ranked by the token it makes (SentencePiece by
-the score of the piece, tiktoken by the rank of the token).
+**Forest.** The parent of a token is the left side of its live split; children are ordered by rank,
+and tokens are numbered in preorder. Then "the tokens with r on their left spine" are the subtree of
+r, an interval of indices; "those of them whose node above r has rank k or more" are the end of
+that interval (reference, section 5)::
+
+    rules: ab 0, abc 1, abd 2                      index   0   1    2     3    4   5   6
+    a ── ab ─┬─ abc                                order   a   ab  abc   abd   b   c   d
+             └─ abd                                ab on the left spine: indices 1–3
+    b    c    d                                    … and rank ≥ 2 above ab: index 3
 """
 
 from __future__ import annotations
@@ -22,14 +28,14 @@ import numpy as np
 from workbench.base.errors import VocabularyError
 from workbench.base.kernels import njit
 from workbench.vocabulary.tokenization.merge_kernels import (
-    NOWHERE,
+    NOT_PRODUCED,
     SYMBOL,
     Bools,
     Ints,
     Numbers,
     RuleTable,
-    merge_few,
-    place_of,
+    find_rule,
+    merge_short,
     rule_table,
 )
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
@@ -46,13 +52,15 @@ class Forest(NamedTuple):
 
 
 def forest(parent: Ints, rank: Ints, lengths: Ints) -> Forest:
-    """The forest of these parents (−1: a root), children by rank; mirror it with right sides.
+    """The forest with these parents (−1 for a root); children are ordered by rank.
+
+    With left sides as parents it is the left forest, with right sides the right forest.
 
     Shape: all (V,); ``lengths`` are larger for children than for parents.
     Cost:  V log V.
     """
     tokens = len(parent)
-    taking_part = rank != NOWHERE
+    taking_part = rank != NOT_PRODUCED
     made = np.flatnonzero(parent >= 0)
     children = made[np.lexsort((made, rank[made], parent[made]))].astype(np.int32)
     first_child = np.zeros(tokens + 1, np.int32)
@@ -70,7 +78,7 @@ def forest(parent: Ints, rank: Ints, lengths: Ints) -> Forest:
 def _number(
     parent: Ints, down: Numbers, children: Ints, first_child: Ints, sizes: Ints, before: Ints
 ) -> None:
-    """Add subtrees up from the leaves, and number them from the roots."""
+    """Compute subtree sizes from the leaves up, then preorder indices from the roots down."""
     for i in range(len(down) - 1, -1, -1):
         token = down[i]
         if parent[token] >= 0:
@@ -90,11 +98,11 @@ def _number(
 
 
 class Rules(NamedTuple):
-    """All rules of a table, and what each of its V tokens spells.
+    """All rules of a table, and the symbols of each of its V tokens.
 
-    Shape: ``left``, ``right``, ``result``, ``rank`` (R,), in any order, by token id;
-           ``symbols[symbols_from[t]:symbols_from[t + 1]]`` the symbols of token t as token ids,
-           −1 for one that is no token; none at all for a token that takes no part.
+    Shape: ``left``, ``right``, ``result``, ``rank`` (R,): R rules in any order, by token id;
+           ``symbols[symbols_from[t]:symbols_from[t + 1]]``: the symbols of token t as token ids,
+           −1 for a symbol that is not a token; empty for a token that is not merged.
     """
 
     left: Ints
@@ -106,9 +114,10 @@ class Rules(NamedTuple):
 
 
 class Splits(NamedTuple):
-    """The live split of each token: sides −1 and a rank below 0 where no rule makes it.
+    """The live split of each token: sides −1 and a rank below 0 if no rule produces it.
 
-    Shape: ``left``, ``right``, ``rank`` (V,) as in ``Tables``; ``offending`` (V,).
+    Shape: ``left``, ``right``, ``rank`` (V,) as in ``Tables``; ``offending`` (V,): the token is
+           produced by an earlier rule than one of its sides.
     """
 
     left: Ints
@@ -118,7 +127,7 @@ class Splits(NamedTuple):
 
 
 def normalise(rules: Rules) -> Splits:
-    """Encode each token's text and keep the rule that was applied last.
+    """Encode the text of each token; its live split is the rule that is applied last.
 
     Cost: tokens times their length squared: 5 ms for 32k tokens, 35 ms for 131k.
     """
@@ -129,11 +138,11 @@ def normalise(rules: Rules) -> Splits:
     splits = Splits(
         np.full(tokens, -1, np.int32),
         np.full(tokens, -1, np.int32),
-        np.full(tokens, NOWHERE, np.int32),
+        np.full(tokens, NOT_PRODUCED, np.int32),
         np.zeros(tokens, np.bool_),
     )
     _split(table, rules.symbols, rules.symbols_from, splits, room[0], room[1])
-    _offend(splits)
+    _mark_offending(splits)
     return splits
 
 
@@ -141,7 +150,7 @@ def normalise(rules: Rules) -> Splits:
 def _split(
     rules: RuleTable, symbols: Ints, symbols_from: Ints, splits: Splits, work: Ints, pending: Ints
 ) -> None:
-    """Encode every token by itself; where one token comes out, note the last rule."""
+    """Encode the symbols of every token; if the result is the token, store the last rule."""
     for token in range(len(symbols_from) - 1):
         begin = symbols_from[token]
         size = symbols_from[token + 1] - begin
@@ -151,9 +160,9 @@ def _split(
             continue
         for i in range(size):
             work[i] = symbols[begin + i]
-        if merge_few(rules, work, pending, size, 2) > 2:
+        if merge_short(rules, work, pending, size, 2) > 2:
             continue
-        place = place_of(rules, work[0], work[1])
+        place = find_rule(rules, work[0], work[1])
         if place >= 0 and rules.results[place] == token:
             splits.left[token] = work[0]
             splits.right[token] = work[1]
@@ -161,8 +170,8 @@ def _split(
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _offend(splits: Splits) -> None:
-    """Mark the tokens one of whose sides is made by a later rule than they are themselves."""
+def _mark_offending(splits: Splits) -> None:
+    """Mark the tokens with a side that a later rule produces."""
     for token in range(len(splits.rank)):
         left, right = splits.left[token], splits.right[token]
         if left >= 0:
@@ -173,8 +182,8 @@ def _offend(splits: Splits) -> None:
 def over_characters(vocabulary: Vocabulary) -> bool:
     """Whether symbols are characters, not bytes.
 
-    With byte fallback they are; without, where tokens of more than one byte are characters and
-    no token is a part of one, which is how small tables over strings are written here.
+    With byte fallback they are. Without it, they are if not every byte is a token and every token
+    is valid UTF-8, as in the small tables over strings of lessons and tests.
     """
     if vocabulary.byte_fallback:
         return True
@@ -195,7 +204,7 @@ def rules_of(vocabulary: Vocabulary) -> Rules:
     """All rules of a vocabulary.
 
     Cost:   0.3 s for 131k tokens.
-    Raises: VocabularyError where it carries none.
+    Raises: VocabularyError if it has none.
     """
     texts = spellings(vocabulary)
     ids = ids_by_spelling(texts)
@@ -205,14 +214,14 @@ def rules_of(vocabulary: Vocabulary) -> Rules:
         columns = _listed(vocabulary, ids)
     else:
         raise VocabularyError(
-            f"{vocabulary.name} has no merge rules, so what its tokenizer would produce is unknown",
+            f"{vocabulary.name} has no merge rules, so the encodings of its tokenizer are unknown",
             "choose a byte-pair encoding",
         )
     symbols, symbols_from = _symbols(vocabulary, texts, ids)
     if vocabulary.ranks is not None and np.any(symbols < 0):
         raise VocabularyError(
-            f"{vocabulary.name} has tokens with characters that are no tokens themselves, which"
-            " its tokenizer merges by what they spell"
+            f"{vocabulary.name} has tokens with characters that are not tokens themselves, which"
+            " its tokenizer merges by their text"
         )
     left, right, result, rank = np.array(columns, np.int32).reshape(-1, 4).T.copy()
     return Rules(left, right, result, rank, symbols, symbols_from)
@@ -223,25 +232,25 @@ Row = tuple[TokenId, TokenId, TokenId, int]
 
 
 def spellings(vocabulary: Vocabulary) -> list[str | None]:
-    """What each token that merging knows spells, a character of the string for each symbol.
+    """The text of each token that can be merged, one character for each symbol.
 
-    Where symbols are bytes, a character is the byte of its number. None for tokens that merging
-    does not know: special and added ones, and bytes of byte fallback.
+    If symbols are bytes, the character has the byte's number. None for tokens that are not merged:
+    special and added ones, and bytes of byte fallback.
     """
-    known = list(vocabulary.tokens)
+    merged = list(vocabulary.tokens)
     for token in (*vocabulary.byte_fallback, *vocabulary.added):
-        known[token] = None
+        merged[token] = None
     coding = "utf-8" if over_characters(vocabulary) else "latin-1"
-    return [None if text is None else text.decode(coding) for text in known]
+    return [None if text is None else text.decode(coding) for text in merged]
 
 
 def ids_by_spelling(texts: list[str | None]) -> dict[str, TokenId]:
-    """The first token of each spelling."""
+    """The first token of each text."""
     return {text: token for token, text in reversed(list(enumerate(texts))) if text is not None}
 
 
 def _all_splits(texts: list[str | None], ids: dict[str, TokenId], ranks: list[int]) -> list[Row]:
-    """Every cut of a ranked token into two tokens."""
+    """Every split of a ranked token into two tokens."""
     rows: list[Row] = []
     find = ids.get
     for token, text in enumerate(texts):
@@ -255,9 +264,9 @@ def _all_splits(texts: list[str | None], ids: dict[str, TokenId], ranks: list[in
 
 
 def _listed(vocabulary: Vocabulary, ids: dict[str, TokenId]) -> list[Row]:
-    """The rules in their order; those of added tokens never come to it, these are cut out before.
+    """The listed rules in their order, without those of added tokens (found before merging).
 
-    Raises: VocabularyError where a side or a result is no token.
+    Raises: VocabularyError if a side or a result is not a token.
     """
     coding = "utf-8" if over_characters(vocabulary) else "latin-1"
     cut_out = {vocabulary.tokens[token] for token in vocabulary.added}
@@ -270,9 +279,9 @@ def _listed(vocabulary: Vocabulary, ids: dict[str, TokenId]) -> list[Row]:
             rows.append((ids[left], ids[right], ids[left + right], rank))
         except KeyError as error:
             missing: str = error.args[0]
-            told = missing.encode("latin-1") if coding == "latin-1" else missing
+            text = missing.encode("latin-1") if coding == "latin-1" else missing
             raise VocabularyError(
-                f"rule {rank} of {vocabulary.name} has {told!r}, which is no token",
+                f"rule {rank} of {vocabulary.name} has {text!r}, which is not a token",
                 "add it to the tokens, or leave the rule out",
             ) from None
     return rows
@@ -281,25 +290,25 @@ def _listed(vocabulary: Vocabulary, ids: dict[str, TokenId]) -> list[Row]:
 def _symbols(
     vocabulary: Vocabulary, texts: list[str | None], ids: dict[str, TokenId]
 ) -> tuple[Ints, Ints]:
-    """The symbols of each token; a byte of byte fallback is one by itself, which no rule has."""
-    alone = {token for token in vocabulary.byte_fallback if _of_no_piece(vocabulary, token, ids)}
+    """The symbols of each token; a byte of byte fallback is a symbol that no rule contains."""
+    alone = {token for token in vocabulary.byte_fallback if _is_used(vocabulary, token, ids)}
     symbol_of = {text: token for text, token in ids.items() if len(text) == 1}
-    spelt: list[int] = []
+    symbols: list[int] = []
     starts = [0]
     for token, text in enumerate(texts):
         if text is not None:
-            spelt.extend([symbol_of.get(symbol, -1) for symbol in text])
+            symbols.extend([symbol_of.get(symbol, -1) for symbol in text])
         elif token in alone:
-            spelt.append(token)
-        starts.append(len(spelt))
-    return np.array(spelt, np.int32), np.array(starts, np.int32)
+            symbols.append(token)
+        starts.append(len(symbols))
+    return np.array(symbols, np.int32), np.array(starts, np.int32)
 
 
-def _of_no_piece(vocabulary: Vocabulary, token: TokenId, ids: dict[str, TokenId]) -> bool:
-    """Whether a byte of byte fallback can be in a character that is no piece."""
+def _is_used(vocabulary: Vocabulary, token: TokenId, ids: dict[str, TokenId]) -> bool:
+    """Whether a byte of byte fallback occurs in a character that is not a token."""
     byte = vocabulary.tokens[token] or b""
-    return not (byte.isascii() and byte.decode() in ids) and byte not in _NO_UTF8
+    return not (byte.isascii() and byte.decode() in ids) and byte not in _NEVER_IN_UTF8
 
 
 #: Bytes that are in no character.
-_NO_UTF8 = frozenset(bytes([byte]) for byte in (0xC0, 0xC1, *range(0xF5, 0x100)))
+_NEVER_IN_UTF8 = frozenset(bytes([byte]) for byte in (0xC0, 0xC1, *range(0xF5, 0x100)))

@@ -1,8 +1,17 @@
-"""The normalised merge tables of a vocabulary, reordered where ranks are not monotone.
+"""Builds the normalised merge tables (``merge_kernels.Tables``) of a vocabulary; cached on disk.
 
-The pair test and the rows take ties as they are. Whatever applies rules one after the other needs
-an order: in Mistral's first vocabulary fifteen pieces of spaces share a score, and which of them is
-taken first decides what a run of spaces becomes (reference, section 4).
+``tables_of`` returns the tables of a vocabulary::
+
+    Vocabulary.merges or .ranks
+      → rules_of    all rules by token id                       (merge_rules)
+      → normalise   one live split for each token               (merge_rules)
+      → forest      the tokens in preorder of their left sides  (merge_rules)
+      → exceptions  pairs for which the pair test is wrong      (pair_test)
+
+``strictly_ordered`` removes ties. The pair test and the rows need no order among rules of equal
+rank, but algorithms that apply one rule after the other do: in Mistral's first vocabulary fifteen
+pieces of spaces have the same score, and their order decides the encoding of a run of spaces
+(reference, section 4).
 """
 
 from __future__ import annotations
@@ -15,9 +24,9 @@ import numpy.typing as npt
 
 from workbench.base.errors import VocabularyError
 from workbench.base.kernels import njit
-from workbench.vocabulary.disk_cache import Arrays, Packed, remembered
+from workbench.vocabulary.disk_cache import Arrays, Packed, cached_arrays
 from workbench.vocabulary.tokenization.merge_kernels import (
-    NOWHERE,
+    NOT_PRODUCED,
     SYMBOL,
     Ints,
     RuleTable,
@@ -32,35 +41,37 @@ from workbench.vocabulary.tokenization.merge_rules import (
     over_characters,
     rules_of,
 )
-from workbench.vocabulary.tokenization.pair_test import forbid, misjudged, room_for
+from workbench.vocabulary.tokenization.pair_test import forbid, pair_exceptions, row_buffer
 from workbench.vocabulary.vocabulary import Vocabulary
 
-#: Below this many tokens tables are made faster than they are found.
-_BIG = 8_000
+#: Tables of fewer tokens are built faster than read from disk.
+_MIN_CACHED_TOKENS = 8_000
 
 
 def tables_of(vocabulary: Vocabulary) -> Tables:
     """The normalised tables of a vocabulary.
 
-    Cost:   0.4 s for 131k tokens, a few milliseconds once they are on disk.
-    Raises: VocabularyError where it carries no rules, or they cannot be told pair by pair.
+    Cost:   0.4 s for 131k tokens, a few milliseconds if they are on disk.
+    Raises: VocabularyError if it has no rules, or too many exceptions to the pair test.
     """
-    if len(vocabulary) < _BIG:
-        return frozen(built(rules_of(vocabulary)))
+    if len(vocabulary) < _MIN_CACHED_TOKENS:
+        return read_only(build_tables(rules_of(vocabulary)))
 
     def make() -> Arrays:
-        made = built(rules_of(vocabulary))
+        made = build_tables(rules_of(vocabulary))
         hashed = {f"rules_{name}": array for name, array in made.rules._asdict().items()}
         return {n: a for n, a in made._asdict().items() if n != "rules"} | hashed
 
     key = _key(vocabulary)
-    return frozen(remembered("merges", key, make, lambda arrays: _read(arrays, len(vocabulary))))
+    return read_only(
+        cached_arrays("merges", key, make, lambda arrays: _read(arrays, len(vocabulary)))
+    )
 
 
-def built(rules: Rules) -> Tables:
-    """Normalise, number the left forest, and find the pairs the pair test gets wrong.
+def build_tables(rules: Rules) -> Tables:
+    """Normalise the rules, number the left forest, and find the exceptions to the pair test.
 
-    Raises: VocabularyError where there are too many of those.
+    Raises: VocabularyError if there are too many exceptions.
     """
     splits = normalise(rules)
     live = np.flatnonzero(splits.left >= 0).astype(np.int32)
@@ -70,13 +81,13 @@ def built(rules: Rules) -> Tables:
     none = np.zeros(0, np.int32), np.zeros(len(splits.rank) + 1, np.int32)
     tables = Tables(splits.left, splits.right, splits.rank, table, *left, *none)
     if splits.offending.any():
-        told, told_from = misjudged(tables, splits, rules)
-        tables = tables._replace(judged=told, judged_from=told_from)
+        exceptions, exceptions_from = pair_exceptions(tables, splits, rules)
+        tables = tables._replace(exceptions=exceptions, exceptions_from=exceptions_from)
     return tables
 
 
-def frozen(tables: Tables) -> Tables:
-    """The same, read-only: kernels are compiled once more for arrays that may be written."""
+def read_only(tables: Tables) -> Tables:
+    """Make the arrays read-only: kernels would be compiled again for writable arrays."""
     for array in (*tables.rules, *tables):
         if isinstance(array, np.ndarray):
             array.setflags(write=False)
@@ -84,24 +95,25 @@ def frozen(tables: Tables) -> Tables:
 
 
 def _key(vocabulary: Vocabulary) -> str:
-    """All that tables are made of."""
+    """A hash of everything the tables depend on."""
     packed = Packed.of(vocabulary.tokens)
-    said = hashlib.sha256(packed.lengths.tobytes() + packed.text.tobytes())
-    said.update(bytes([over_characters(vocabulary), vocabulary.ranks is not None]))
+    digest = hashlib.sha256(packed.lengths.tobytes() + packed.text.tobytes())
+    digest.update(bytes([over_characters(vocabulary), vocabulary.ranks is not None]))
     for ids in (vocabulary.byte_fallback, vocabulary.added):
-        said.update(np.array(sorted(ids), np.int64).tobytes() + b"|")
+        digest.update(np.array(sorted(ids), np.int64).tobytes() + b"|")
     if vocabulary.ranks is not None:
-        said.update(vocabulary.ranks.tobytes())
+        digest.update(vocabulary.ranks.tobytes())
     elif vocabulary.merges is not None:
         sides = [side for pair in vocabulary.merges for side in pair]
-        said.update(np.array([len(side) for side in sides], np.int32).tobytes() + b"".join(sides))
-    return said.hexdigest()
+        lengths = np.array([len(side) for side in sides], np.int32)
+        digest.update(lengths.tobytes() + b"".join(sides))
+    return digest.hexdigest()
 
 
 def _read(arrays: Arrays, tokens: int) -> Tables:
-    """Tables as they were written.
+    """Tables from the arrays of a cached file.
 
-    Raises: KeyError, ValueError where they do not fit together: kernels trust their numbers.
+    Raises: KeyError, ValueError if the arrays are inconsistent: kernels do not check indices.
     """
     keys = arrays["rules_keys"].astype(np.int64, copy=False)
     rules = RuleTable(keys, _ints(arrays, "rules_results"), _ints(arrays, "rules_ranks"))
@@ -113,16 +125,16 @@ def _read(arrays: Arrays, tokens: int) -> Tables:
         and bool((keys == -1).any())
         and len(rules.results) == len(rules.ranks) == size
         and all(len(a) == tokens for a in (*tables[:3], tables.before, tables.after))
-        and all(len(a) == tokens + 1 for a in (tables.first_child, tables.judged_from))
+        and all(len(a) == tokens + 1 for a in (tables.first_child, tables.exceptions_from))
         and all(
             _within(a, tokens) for a in (*tables[:2], tables.order, tables.children, rules.results)
         )
-        and _within(np.maximum(tables.judged, -1 - tables.judged), tokens)
+        and _within(np.maximum(tables.exceptions, -1 - tables.exceptions), tokens)
         and _within(tables.before, nodes)
         and _within(tables.after, nodes + 1)
         and _within(tables.first_child, made + 1)
-        and _within(tables.judged_from, len(tables.judged) + 1)
-        and nodes == int((tables.rank != NOWHERE).sum())
+        and _within(tables.exceptions_from, len(tables.exceptions) + 1)
+        and nodes == int((tables.rank != NOT_PRODUCED).sum())
     )
     if not whole:
         raise ValueError("the arrays of a merge table do not fit together")
@@ -138,22 +150,22 @@ def _within(array: npt.NDArray[np.int32], end: int) -> bool:
 
 
 def is_monotone(tables: Tables) -> bool:
-    """Whether no token is made by an earlier rule than its sides are."""
+    """Whether every rule comes after the rules that produce its two sides."""
     made = tables.left >= 0
     sides = np.maximum(tables.rank[tables.left], tables.rank[tables.right])
     return not bool(np.any(made & (tables.rank < sides)))
 
 
-def strict(rules: Callable[[], Rules], tables: Tables) -> Tables:
-    """The tables in an order, where there is one.
+def strictly_ordered(rules: Callable[[], Rules], tables: Tables) -> Tables:
+    """Equivalent tables with a strict monotone order of ranks.
 
-    Rules that come too early are moved behind those of their sides. Tried are all rules with ties
-    told apart by the id of the token they make, and the live rules alone with ties told apart by
-    its length. By the pairwise theorem an order encodes alike where it has the same canonical
-    tokens and the same rows.
+    Rules that come too early are moved behind the rules of their sides. Two orders are tried: all
+    rules, with ties broken by the id of the token they produce; and the live rules alone, with
+    ties broken by its length. By the pairwise theorem an order gives the same encodings if it has
+    the same canonical tokens and the same rows.
 
     Cost:   none for a table that is in order, else the rows of the vocabulary, twice.
-    Raises: VocabularyError where neither order encodes alike.
+    Raises: VocabularyError if neither order gives the same encodings.
     """
     ranks = tables.rank[tables.rank > SYMBOL]
     if is_monotone(tables) and len(np.unique(ranks)) == len(ranks):
@@ -161,18 +173,18 @@ def strict(rules: Callable[[], Rules], tables: Tables) -> Tables:
     given = rules()
     lifted = _lifted(given, tables)
     for tried in (_by_result(given, lifted), _live(given, tables, lifted)):
-        made = frozen(built(tried))
+        made = read_only(build_tables(tried))
         if is_monotone(made) and _encode_alike(tables, made):
             return made
     raise VocabularyError(
-        "these merge rules cannot be put into an order in which each encodes alike when it is"
-        " applied to the whole text",
-        "ask for pairs or rows, which need no order",
+        "these merge rules have no order that gives the same encodings when each rule is applied"
+        " to the whole text",
+        "use pairs or rows, which need no order",
     )
 
 
 def _by_result(rules: Rules, lifted: Ints) -> Rules:
-    """All rules by the token they make, and tokens that tie by their id."""
+    """All rules, ordered by the rank of the token they produce, ties by its id."""
     order = np.lexsort((rules.result, lifted[rules.result]))
     ranks = np.zeros(len(order), np.int32)
     ranks[order[1:]] = np.cumsum(np.diff(rules.result[order]) != 0)
@@ -180,7 +192,7 @@ def _by_result(rules: Rules, lifted: Ints) -> Rules:
 
 
 def _live(rules: Rules, tables: Tables, lifted: Ints) -> Rules:
-    """The live rules alone; those that tie by how long the token is that they make."""
+    """The live rules alone, ties ordered by the length of the token they produce."""
     made = np.flatnonzero(tables.left >= 0)
     lengths = np.diff(rules.symbols_from)[made]
     order = made[np.lexsort((made, lengths, lifted[made]))].astype(np.int32)
@@ -190,7 +202,7 @@ def _live(rules: Rules, tables: Tables, lifted: Ints) -> Rules:
 
 
 def _lifted(rules: Rules, tables: Tables) -> Ints:
-    """The ranks of tokens, none below those of its sides."""
+    """The ranks of tokens, raised to at least the ranks of their sides."""
     made = np.flatnonzero(tables.left >= 0)
     lengths = np.diff(rules.symbols_from)[made]
     lifted = tables.rank.copy()
@@ -202,15 +214,15 @@ def _lifted(rules: Rules, tables: Tables) -> Ints:
 
 def _encode_alike(one: Tables, other: Tables) -> bool:
     """Whether two tables have the same canonical tokens and the same rows."""
-    if not np.array_equal(one.rank == NOWHERE, other.rank == NOWHERE):
+    if not np.array_equal(one.rank == NOT_PRODUCED, other.rank == NOT_PRODUCED):
         return False
     bits = np.empty((2, (len(one.rank) + 31) // 32), np.uint32)
-    return bool(_same_rows(one, other, room_for(one), room_for(other), bits))
+    return bool(_same_rows(one, other, row_buffer(one), row_buffer(other), bits))
 
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _same_rows(one: Tables, other: Tables, room: Ints, other_room: Ints, bits: Words) -> bool:
-    """Whether the same tokens may not follow each token."""
+    """Whether both tables forbid the same next tokens after each token."""
     for token in range(len(one.rank)):
         if one.before[token] < 0:
             continue

@@ -1,22 +1,35 @@
-"""The pair test: which tokens may follow each other, and its exceptions.
+"""The pair test: which two tokens may be adjacent in a canonical sequence.
 
-t1 … tn is proper exactly when every ti is canonical and every adjacent pair is (reference, section
-4; without a pre-tokenizer). Only the right spine of the one and the left spine of the other ever
-touch the boundary.
+Without a pre-tokenizer, t1 … tn is canonical exactly if every token is canonical and every adjacent
+pair is (reference, section 4). Three views of the same relation:
 
-The article's `.*` automaton (Tran-Thien 2024, appendix, section 4) has a class for each token and
-for each class the set of tokens that may not come next; a row is that set, made on demand from the
-left forest instead of merge by merge (reference, section 5).
+**Pair** (``may_follow``): may v follow u? While u and v are encoded next to each other, only the
+*right spine* of u (u, its right side, the right side of that, …) and the *left spine* of v ever
+touch the boundary. The walk undoes the later of the two last merges step by step, and checks
+whether the two tokens now at the boundary would have merged earlier::
 
-Rules with a right side r are its children in the right forest (parent = live right side). A tie
-goes to the left, so what is "before" in a row is "not after" here (reference, section 5).
+            u                     v            u|v is canonical if no rule joins a token of u's
+          ╱   ╲                 ╱   ╲          right spine with a token of v's left spine before
+         ·     u'    boundary  v'    ·         the merges that cover them
+             ╱   ╲      │    ╱   ╲
+            ·     u''   │   v''   ·
 
-The walk of ``pairs`` takes for granted that the ranks of a derivation rise. A token made by an
-earlier rule than one of its sides is *offending*. A pair can be misjudged only where an offending
-token is in one of its two derivations, or where a rule between the right spine of the first and
-the left spine of the second makes one: else every merge on either side happens in the order of its
-rank, and a rule across the boundary is no earlier than its own sides. Those pairs are encoded
-outright, once (reference, section 3).
+**Row** (``row_intervals``, ``forbid``): all tokens that may not follow u. In the left forest
+(``merge_rules``) it is a union of intervals: for each rule (r, s) with r on the right spine of u,
+the tokens with s on their left spine whose merge above s is later. These are the sets of forbidden
+tokens of the article's `.*` automaton (Tran-Thien 2024, appendix, section 4), computed on demand
+instead of merge by merge (reference, section 5).
+
+**Column** (``Columns``): all tokens that may not precede v, in the same way in the right forest
+(the parent of a token is its right side). A tie is merged at the left first, so the comparison of
+ranks is strict in one view and not in the other.
+
+**Exceptions.** The walk assumes that ranks increase in a derivation. A token produced by an earlier
+rule than one of its sides is *offending*. The walk can be wrong only if an offending token is in
+one of the two derivations, or if a rule between the right spine of the first token and the left
+spine of the second produces one: otherwise every merge on either side happens in the order of its
+rank, and a rule across the boundary comes after the rules of its sides. ``pair_exceptions`` encodes
+those pairs once and stores the results that differ (reference, section 3).
 """
 
 from __future__ import annotations
@@ -28,43 +41,42 @@ from workbench.base.errors import VocabularyError
 from workbench.base.kernels import inner, int64, njit
 from workbench.vocabulary.tokenization.merge_kernels import (
     NEVER,
-    NOWHERE,
+    NOT_PRODUCED,
     SYMBOL,
     Bools,
     Ints,
     Tables,
     Words,
-    merge_few,
-    place_of,
+    find_rule,
+    merge_short,
 )
 from workbench.vocabulary.tokenization.merge_rules import Forest, Rules, Splits, forest
 
 
 @inner
-def joined(tables: Tables, first: int, second: int) -> bool:
-    """Whether [first, second] stays as it is when its text is encoded; for kernels.
+def may_follow(tables: Tables, first: int, second: int) -> bool:
+    """Whether encoding the text of [first, second] gives these two tokens; for kernels.
 
-    Undoes the later of the two last merges at each step, and looks whether the two now at the
-    boundary would have merged before what was undone. A tie goes to the left, so it is told
-    apart: a rule with equal sides breaks ``a|aa`` and not ``aa|a``.
-
-    Cost: depth + depth look-ups at most; spines are up to 7 deep, runs of spaces 14. 90 ns for
-          random pairs of 32k tokens, 250 ns of 131k, whose tables are larger than the cache.
+    Cost: at most as many look-ups as both spines are deep: up to 7, for runs of spaces 14. 90 ns
+          for random pairs of 32k tokens, 250 ns of 131k, whose tables exceed the processor cache.
     """
-    if tables.rank[first] == NOWHERE or tables.rank[second] == NOWHERE:
+    if tables.rank[first] == NOT_PRODUCED or tables.rank[second] == NOT_PRODUCED:
         return False
-    for i in range(tables.judged_from[first], tables.judged_from[first + 1]):
-        if tables.judged[i] == second or tables.judged[i] == -1 - second:
-            return bool(tables.judged[i] == second)
-    return untouched(tables, first, second)
+    for i in range(tables.exceptions_from[first], tables.exceptions_from[first + 1]):
+        if tables.exceptions[i] == second or tables.exceptions[i] == -1 - second:
+            return bool(tables.exceptions[i] == second)
+    return may_follow_by_spines(tables, first, second)
 
 
 @inner
-def untouched(tables: Tables, first: int, second: int) -> bool:
-    """The walk as such, which only a monotone table makes right."""
+def may_follow_by_spines(tables: Tables, first: int, second: int) -> bool:
+    """The walk over both spines, which is correct except for ``Tables.exceptions``.
+
+    Ties are merged at the left first: a rule with equal sides forbids ``a|aa`` but not ``aa|a``.
+    """
     left, right, limit = first, second, NEVER
     while True:
-        place = place_of(tables.rules, left, right)
+        place = find_rule(tables.rules, left, right)
         if place >= 0 and tables.rules.ranks[place] < limit:
             return False
         left_rank, right_rank = tables.rank[left], tables.rank[right]
@@ -80,15 +92,17 @@ def untouched(tables: Tables, first: int, second: int) -> bool:
 
 @njit(cache=True, nogil=True, _nrt=False)
 def pair_ok(tables: Tables, first: int, second: int) -> bool:
-    """``joined``, for Python."""
-    return joined(tables, first, second)
+    """``may_follow`` for calls from Python."""
+    return may_follow(tables, first, second)
 
 
 @inner
-def spans(forest: Forest | Tables, rank: Ints, token: int, least: int, out: Ints, size: int) -> int:
-    """Append the places of a token and of all above it whose node above it has a rank or a later.
+def subtree_intervals(
+    forest: Forest | Tables, rank: Ints, token: int, least: int, out: Ints, size: int
+) -> int:
+    """Append the token itself and the subtrees of its children of rank ``least`` or later.
 
-    Returns how many intervals there are then: one more, or two.
+    Intervals of forest indices are appended to ``out``; returns their new number: one or two more.
     """
     low, high = forest.first_child[token], forest.first_child[token + 1]
     first = low
@@ -109,13 +123,13 @@ def spans(forest: Forest | Tables, rank: Ints, token: int, least: int, out: Ints
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def intervals(tables: Tables, token: int, out: Ints) -> int:
-    """Write a row's intervals of places, as they come, and tell how many.
+def row_intervals(tables: Tables, token: int, out: Ints) -> int:
+    """Write the intervals of a row, unsorted and possibly overlapping; return their number.
 
-    A token that merging does not make has all others in its row, as the pair test says; else two
-    tokens with the same row would not be alike.
+    The row of a token that merging does not produce contains all tokens, as in the pair test, so
+    that tokens with equal rows are equivalent.
 
-    Shape: ``out`` (n, 2) as ``room_for`` makes it. They may overlap.
+    Shape: ``out`` (n, 2), from ``row_buffer``.
     """
     left, limit, size = token, NEVER, 0
     if tables.before[token] < 0:
@@ -127,7 +141,7 @@ def intervals(tables: Tables, token: int, out: Ints) -> int:
             rank = tables.rank[made]
             if rank >= limit:
                 break
-            size = spans(tables, tables.rank, tables.right[made], rank, out, size)
+            size = subtree_intervals(tables, tables.rank, tables.right[made], rank, out, size)
         if tables.right[left] < 0:
             return size
         limit = tables.rank[left]
@@ -136,41 +150,46 @@ def intervals(tables: Tables, token: int, out: Ints) -> int:
 
 @njit(cache=True, nogil=True, _nrt=False)
 def forbid(tables: Tables, token: int, room: Ints, bits: Words) -> None:
-    """Take the tokens that may not follow out of a mask, in place.
+    """Remove the tokens that may not follow ``token`` from a mask, in place.
 
-    Shape: ``room`` (n, 2) as ``room_for`` makes it; ``bits`` as in ``TokenMask``, by token id.
-    Cost:  a step for each forbidden token: 1.4 µs on average with 32k tokens, 4 µs with 131k,
-           114 µs for the space of 131k, which forbids nearly all.
+    Shape: ``room`` (n, 2), scratch from ``row_buffer``; ``bits`` as in ``TokenMask``, by token id.
+    Cost:  a step for each forbidden token: 1.4 µs on average with 32k tokens, 4 µs with 131k;
+           114 µs for the space in 131k, which forbids nearly all.
     """
-    size = intervals(tables, token, room)
-    judged = tables.judged[tables.judged_from[token] : tables.judged_from[token + 1]]
+    size = row_intervals(tables, token, room)
+    exceptions = tables.exceptions[
+        tables.exceptions_from[token] : tables.exceptions_from[token + 1]
+    ]
     for i in range(size):
         for place in range(room[i, 0], room[i, 1]):
             after = tables.order[place]
-            if len(judged) == 0 or not _among(judged, after):
+            if len(exceptions) == 0 or not _among(exceptions, after):
                 bits[after >> 5] &= ~(np.uint32(1) << np.uint32(after & 31))
-    for told in judged:
-        if told < 0:
-            after = -1 - told
+    for exception in exceptions:
+        if exception < 0:
+            after = -1 - exception
             bits[after >> 5] &= ~(np.uint32(1) << np.uint32(after & 31))
 
 
 @inner
-def _among(judged: Ints, token: int) -> bool:
-    for told in judged:  # noqa: SIM110  # numba knows no any()
-        if max(told, -1 - told) == token:
+def _among(exceptions: Ints, token: int) -> bool:
+    """Whether there is an exception for a next token, of either kind."""
+    for exception in exceptions:  # noqa: SIM110  # numba does not support any()
+        if max(exception, -1 - exception) == token:
             return True
     return False
 
 
-def room_for(tables: Tables) -> Ints:
-    """Room for the intervals of any row, (n, 2): two for each rule along a right spine."""
+def row_buffer(tables: Tables) -> Ints:
+    """A buffer for the intervals of any row, (n, 2): two for each rule along a right spine."""
     rules = np.diff(tables.first_child).astype(np.int32)
-    return np.empty((2 * max(1, _most(tables.right, tables.before, rules)), 2), np.int32)
+    spine_rules = _max_spine_rules(tables.right, tables.before, rules)
+    return np.empty((2 * max(1, spine_rules), 2), np.int32)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _most(right: Ints, before: Ints, rules: Ints) -> int:
+def _max_spine_rules(right: Ints, before: Ints, rules: Ints) -> int:
+    """The most rules whose left side is on the right spine of one token."""
     most = 0
     for token in range(len(right)):
         if before[token] >= 0:
@@ -182,8 +201,8 @@ def _most(right: Ints, before: Ints, rules: Ints) -> int:
     return most
 
 
-def disjoint(found: Ints) -> Ints:
-    """Intervals sorted and joined where they touch or overlap, empty ones left out, (n, 2)."""
+def merged_intervals(found: Ints) -> Ints:
+    """Intervals sorted, merged where they touch or overlap, without empty ones, (n, 2)."""
     some = found[found[:, 0] < found[:, 1]]
     if len(some) < 2:
         return some.copy()
@@ -195,20 +214,20 @@ def disjoint(found: Ints) -> Ints:
 
 
 class Columns:
-    """The columns of a monotone table, on demand.
+    """The columns of a monotone table, computed on demand.
 
     Raises: VocabularyError for a table that is not monotone.
     """
 
     def __init__(self, tables: Tables) -> None:
-        if len(tables.judged):
-            raise VocabularyError("columns are no intervals where merge rules are not monotone")
+        if len(tables.exceptions):
+            raise VocabularyError("columns are not intervals if merge rules are not monotone")
         self._tables = tables
         self._forest = _right_forest(tables)
 
     def before(self, token: int) -> Ints:
-        """The tokens that may not precede one inside a piece, sorted."""
-        if self._tables.rank[token] == NOWHERE:
+        """The tokens that may not precede a token inside a piece, sorted."""
+        if self._tables.rank[token] == NOT_PRODUCED:
             return np.empty(0, np.int32)
         room = np.empty((2 * len(self._tables.children) + 2, 2), np.int32)
         size = _column(self._tables, self._forest, token, room)
@@ -218,7 +237,7 @@ class Columns:
 
 
 def _right_forest(tables: Tables) -> Forest:
-    """The forest of right sides; a token is deeper in it than its parent is."""
+    """The forest in which the parent of a token is its right side."""
     depth = np.zeros(len(tables.right), np.int32)
     while True:
         made = tables.right >= 0
@@ -230,7 +249,7 @@ def _right_forest(tables: Tables) -> Forest:
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _column(tables: Tables, mirror: Forest, token: int, out: Ints) -> int:
-    """Write the intervals of places in the right forest, and tell how many."""
+    """Write the intervals of a column, as indices in the right forest; return their number."""
     right, limit, size = token, NEVER, 0
     while True:
         for i in range(mirror.first_child[right], mirror.first_child[right + 1]):
@@ -238,35 +257,35 @@ def _column(tables: Tables, mirror: Forest, token: int, out: Ints) -> int:
             rank = tables.rank[made]
             if rank > limit:
                 break
-            size = spans(mirror, tables.rank, tables.left[made], rank + 1, out, size)
+            size = subtree_intervals(mirror, tables.rank, tables.left[made], rank + 1, out, size)
         if tables.left[right] < 0:
             return size
         limit = tables.rank[right]
         right = tables.left[right]
 
 
-#: More pairs than this are not encoded: ten seconds of work.
-MOST = 30_000_000
+#: The most pairs ``pair_exceptions`` encodes: ten seconds of work.
+MAX_ENCODED_PAIRS = 30_000_000
 
 
-def misjudged(tables: Tables, splits: Splits, rules: Rules) -> tuple[Ints, Ints]:
-    """The next tokens each token is misjudged with, and the truth, as two fields of ``Tables``.
+def pair_exceptions(tables: Tables, splits: Splits, rules: Rules) -> tuple[Ints, Ints]:
+    """The fields ``exceptions`` and ``exceptions_from`` of ``Tables``.
 
-    Cost:   a microsecond for every pair with an offending token in it.
-    Raises: VocabularyError where there are too many of them.
+    Cost:   a microsecond for every pair with an offending token in its derivations.
+    Raises: VocabularyError if there are too many such pairs.
     """
     tokens = len(splits.rank)
     unsafe = splits.offending.copy()
     by_length = np.argsort(np.diff(rules.symbols_from), kind="stable")
     _inherit(splits, by_length, unsafe)
-    nodes = splits.rank != NOWHERE
+    nodes = splits.rank != NOT_PRODUCED
     first, second = _suspects(splits, unsafe, nodes)
     unsafe_count, node_count = int(unsafe.sum()), int(nodes.sum())
-    if 2 * unsafe_count * node_count + len(first) > MOST:
+    if 2 * unsafe_count * node_count + len(first) > MAX_ENCODED_PAIRS:
         raise VocabularyError(
-            f"{unsafe_count} tokens are made by earlier rules than their sides, too many to encode"
-            " every pair with one of them",
-            "order the merge rules so that the sides of a rule are made before it",
+            f"{unsafe_count} tokens are produced by earlier rules than their sides, too many to"
+            " encode every pair with one of them",
+            "order the merge rules so that the sides of a rule are produced before it",
         )
     found: list[tuple[int, int]] = []
     longest = int(np.diff(rules.symbols_from).max(initial=1))
@@ -284,7 +303,7 @@ def misjudged(tables: Tables, splits: Splits, rules: Rules) -> tuple[Ints, Ints]
 
 
 def _suspects(splits: Splits, unsafe: Bools, nodes: Bools) -> tuple[Ints, Ints]:
-    """The safe pairs between whose spines a rule makes an offending token."""
+    """The pairs of safe tokens between whose spines a rule produces an offending token."""
     pairs: set[tuple[int, int]] = set()
     safe = nodes & ~unsafe
     for token in np.flatnonzero(splits.offending).tolist():
@@ -292,14 +311,14 @@ def _suspects(splits: Splits, unsafe: Bools, nodes: Bools) -> tuple[Ints, Ints]:
         seconds = _with_on_spine(splits.left, int(splits.right[token])) & safe
         for first in np.flatnonzero(firsts).tolist():
             pairs.update((first, second) for second in np.flatnonzero(seconds).tolist())
-        if len(pairs) > MOST:
+        if len(pairs) > MAX_ENCODED_PAIRS:
             break
     sorted_pairs = np.array(sorted(pairs), np.int32).reshape(-1, 2)
     return sorted_pairs[:, 0], sorted_pairs[:, 1]
 
 
 def _with_on_spine(sides: Ints, token: int) -> Bools:
-    """The tokens that reach one by following left or right sides, itself among them."""
+    """The tokens whose left or right spine (by ``sides``) contains ``token``."""
     found = np.zeros(len(sides), np.bool_)
     found[token] = True
     grown = True
@@ -312,7 +331,7 @@ def _with_on_spine(sides: Ints, token: int) -> Bools:
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _inherit(splits: Splits, by_length: npt.NDArray[np.int64], unsafe: Bools) -> None:
-    """Mark what has a marked token in its derivation; sides come before what they make."""
+    """Mark the tokens with a marked token in their derivation, shorter tokens first."""
     for token in by_length:
         if splits.left[token] >= 0:
             sides = unsafe[splits.left[token]] or unsafe[splits.right[token]]
@@ -321,12 +340,12 @@ def _inherit(splits: Splits, by_length: npt.NDArray[np.int64], unsafe: Bools) ->
 
 @inner
 def _crossed(tables: Tables, first: int, second: int) -> bool:
-    """Whether a row says that a rule breaks the pair: all of one spine against all of the other."""
+    """Whether the row of ``first`` contains ``second``: compares both spines completely."""
     left, left_above = int64(first), int64(NEVER)
     while left >= 0:
         right, right_above = int64(second), int64(NEVER)
         while right >= 0:
-            place = place_of(tables.rules, left, right)
+            place = find_rule(tables.rules, left, right)
             if place >= 0 and left_above > tables.rules.ranks[place] <= right_above:
                 return True
             right_above = tables.rank[right]
@@ -338,7 +357,10 @@ def _crossed(tables: Tables, first: int, second: int) -> bool:
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _compare(tables: Tables, rules: Rules, first: int, others: Ints, room: Ints, out: Ints) -> int:
-    """Judge those of the others that the walk or the row misjudges after ``first``; how many."""
+    """Write the exceptions of ``first`` among ``others``; return their number.
+
+    Encodes each pair and compares the result with the walk and with the row.
+    """
     count = 0
     for second in others:
         size = 0
@@ -346,9 +368,11 @@ def _compare(tables: Tables, rules: Rules, first: int, others: Ints, room: Ints,
             for i in range(rules.symbols_from[token], rules.symbols_from[token + 1]):
                 room[0, size] = rules.symbols[i]
                 size += 1
-        left = merge_few(tables.rules, room[0], room[1], size, 1)
+        left = merge_short(tables.rules, room[0], room[1], size, 1)
         stays = left == 2 and room[0, 0] == first and room[0, 1] == second
-        if stays != untouched(tables, first, second) or stays == _crossed(tables, first, second):
+        if stays != may_follow_by_spines(tables, first, second) or stays == _crossed(
+            tables, first, second
+        ):
             out[count] = second if stays else -1 - second
             count += 1
     return count

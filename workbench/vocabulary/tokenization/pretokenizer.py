@@ -1,15 +1,26 @@
-r"""Automata of a pre-tokenizer's pattern: characters by class, and correctly split texts.
+r"""The automaton K of a pre-tokenizer: which marked texts are split correctly.
 
-Only what matches one character counts; how atoms are put together is the library's business. What
-this reading gets wrong, the check of the automaton finds, which draws from all characters.
+A pre-tokenizer splits a text into pieces by regexes; merges never cross a piece. Where a piece
+begins may depend on later characters (``\s+(?!\S)``). Mark the first character of each piece: the
+correctly marked texts are a regular language over pairs (mark, class of the character), and its
+automaton K is small (reference, section 9). For GPT-2's pattern::
 
-Merges stay inside a piece. Patterns are run by the library that tokenizers themselves use (Rust's
-``tokenizers``, Oniguruma), so that no reading of them is ours.
+    text     H e l l o ␣ w o r l d          "Hello" and " world" are the pieces
+    marks    1 0 0 0 0 1 0 0 0 0 0
 
-Merges stay inside a piece, and where pieces begin may depend on what comes later (``\s+(?!\S)``).
-Texts in which every piece's first character is marked, and no other, are a regular language over
-(mark, class of the character); its automaton K is small (reference, section 9). It is built by
-asking the pre-tokenizer itself, and refused where the two disagree on random texts.
+K is learned by querying the pre-tokenizer itself, in four steps:
+
+1. ``atoms`` finds the character sets in the pattern: ``\p{L}``, ``[^\r\n]``, a literal letter. Only
+   parts that match one character matter; how they are combined does not.
+2. ``classes`` partitions all characters by the atoms they match, so that one example represents a
+   class. The patterns are run by the library that tokenizers use (Rust's ``tokenizers``,
+   Oniguruma), so there is no second implementation that could differ.
+3. ``_explored`` builds K: two marked prefixes are one state if the pre-tokenizer splits all tested
+   continuations of them in the same way (texts of two or three classes, and words of the pattern).
+4. ``find_mistake`` compares K with the pre-tokenizer on random texts of all characters. If they
+   differ, the pattern is refused.
+
+``utf8_table`` turns classes of characters into an automaton over bytes, for ``guide``.
 """
 
 from __future__ import annotations
@@ -27,9 +38,9 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.base.errors import VocabularyError
-from workbench.vocabulary.disk_cache import Arrays, remembered
+from workbench.vocabulary.disk_cache import Arrays, cached_arrays
 
-#: ``table[node, byte]``: the next node, ``DEAD``, or where a character ends ``END`` − its class.
+#: ``table[node, byte]``: the next node, ``DEAD``, or at the end of a character ``END`` − its class.
 Table = npt.NDArray[np.int16]
 
 DEAD, END = -1, -2
@@ -38,17 +49,17 @@ _MORE = slice(0x80, 0xC0)
 
 
 def utf8_table(of: npt.NDArray[np.uint8], none: int) -> Table:
-    """The automaton; node 0 stands between characters.
+    """The automaton over bytes that finds the class of a character; node 0 is between characters.
 
-    Equal stretches of 64 and of 4096 code points share a node, so there are some hundred nodes.
+    Equal blocks of 64 and of 4096 code points share a node, so there are a few hundred nodes.
 
-    Shape: ``of`` (0x110000,), ``none`` marks code points that end nowhere.
-    Raises: VocabularyError where the nodes are too many.
+    Shape: ``of`` (0x110000,), the class of each code point, or ``none`` for those not accepted.
+    Raises: VocabularyError if there are too many nodes.
     """
     ends = np.where(of == none, DEAD, END - of.astype(np.int16)).astype(np.int16)
     nodes: dict[bytes, int] = {}
     lowest = _shared(ends, nodes)
-    # what fewer bytes spell is not spelt with more
+    # a character that needs fewer bytes has no longer encoding
     middle = _shared(np.where(np.arange(len(lowest)) < 0x800 >> 6, DEAD, lowest), nodes)
     highest = _shared(np.where(np.arange(len(middle)) < 0x10000 >> 12, DEAD, middle), nodes)
     if len(nodes) > 4_000:
@@ -58,13 +69,13 @@ def utf8_table(of: npt.NDArray[np.uint8], none: int) -> Table:
     table[0, 0xC2:0xE0] = lowest[2:0x20]
     table[0, 0xE0:0xF0] = middle[:0x10]
     table[0, 0xF0:0xF5] = highest[:5]
-    for stretch, node in nodes.items():
-        table[node, _MORE] = np.frombuffer(stretch, np.int16)
+    for block, node in nodes.items():
+        table[node, _MORE] = np.frombuffer(block, np.int16)
     return table
 
 
 def _shared(entries: Table, nodes: dict[bytes, int]) -> Table:
-    """The node of every 64 entries, the same for equal ones, dead where all of them are."""
+    """The node of each block of 64 entries: one node for equal blocks, ``DEAD`` for dead ones."""
     rows = np.pad(entries, (0, -len(entries) % 64), constant_values=DEAD).reshape(-1, 64)
     dead = np.full(64, DEAD, np.int16).tobytes()
     found = [row.tobytes() for row in rows]
@@ -74,48 +85,48 @@ def _shared(entries: Table, nodes: dict[bytes, int]) -> Table:
 
 
 _QUANTIFIER = re.compile(r"[*+?]|\{\d*,?\d*\}")
-#: How often something is there at most, where that is said.
+#: The upper bound of a counted repetition.
 _COUNTS = re.compile(r"\{(?:\d*,)?(\d+)\}")
-#: More often than this nothing is repeated in a run.
-_REPEATED = 40
+#: An atom is repeated at most this often in a run.
+_MAX_REPEATED = 40
 _GROUP = re.compile(r"\((?:\?(?:([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])|[=!>]|<[=!]|P?<\w+>))?")
 _ESCAPE = re.compile(
     r"\\(?:[pP](?:\{[^}]*\}|.)|x\{[0-9A-Fa-f]+\}|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|.)"
 )
-#: Places, not characters, and the characters that make them.
-_PLACES = {
+#: Assertions, which match no character, and the character sets they depend on.
+_ASSERTIONS = {
     r"\b": r"\w", r"\B": r"\w", r"\A": None, r"\z": None, r"\G": None,
     r"\Z": r"\n", "^": r"\n", "$": r"\n",
 }  # fmt: skip
 
 
 def atoms(pattern: str) -> list[str]:
-    """The character sets of a pattern, each as a pattern of its own, in their order.
+    """The character sets of a pattern in their order, each as a separate pattern.
 
-    Raises: VocabularyError for what cannot be told by characters alone, such as back references.
+    Raises: VocabularyError for what does not depend on characters alone, such as back references.
     """
     return list(dict.fromkeys(atom for _, atom in _read_atoms(pattern) if atom is not None))
 
 
 def runs(pattern: str) -> list[list[str]]:
-    """Atoms that stand after one another in a pattern, as often as it repeats them: its words.
+    """The sequences of consecutive atoms of a pattern, counted atoms repeated: its words.
 
-    What is optional counts once, and groups count as if they were not there, so that these are
-    texts to try and not what the pattern matches.
+    Optional atoms occur once and groups are ignored: these are texts to test, not the texts that
+    the pattern matches.
     """
     found: list[list[str]] = [[]]
-    for sign, atom in _read_atoms(pattern):
-        if sign == "|":
+    for part, atom in _read_atoms(pattern):
+        if part == "|":
             found.append([])
         elif atom is not None:
             found[-1].append(atom)
-        elif found[-1] and (counts := _COUNTS.match(sign)):
-            found[-1] += found[-1][-1:] * (min(int(counts[1]), _REPEATED) - 1)
+        elif found[-1] and (counts := _COUNTS.match(part)):
+            found[-1] += found[-1][-1:] * (min(int(counts[1]), _MAX_REPEATED) - 1)
     return found
 
 
 def _read_atoms(pattern: str) -> Iterator[tuple[str, str | None]]:
-    """The pieces of a pattern, each with the atom it is, if it is one."""
+    """The parts of a pattern, each with its atom, or None if it is not an atom."""
     folding = [False]
     at = 0
     while at < len(pattern):
@@ -125,36 +136,41 @@ def _read_atoms(pattern: str) -> Iterator[tuple[str, str | None]]:
 
 
 def _next(pattern: str, at: int, folding: list[bool]) -> tuple[int, str | None]:
-    """How long the piece of the pattern at a place is, and the atom it is, if it is one."""
-    sign = pattern[at]
-    if sign == "(" and (group := _GROUP.match(pattern, at)):
+    """The length of the part of the pattern at an index, and its atom, if it is one.
+
+    ``folding`` is the stack of open groups: whether each ignores case.
+    """
+    first = pattern[at]
+    if first == "(" and (group := _GROUP.match(pattern, at)):
         _open(group, folding)
         return len(group[0]), None
-    if sign == ")":
+    if first == ")":
         if len(folding) > 1:
             folding.pop()
         return 1, None
-    if sign == "[":
+    if first == "[":
         text = _bracket(pattern, at)
         return len(text), text
-    if sign == "\\" and (escape := _ESCAPE.match(pattern, at)):
+    if first == "\\" and (escape := _ESCAPE.match(pattern, at)):
         if escape[0][1] in "123456789kKRXX":
-            raise VocabularyError(f"the pre-tokenizer's pattern has {escape[0]}, which is no set")
-        return len(escape[0]), _PLACES.get(escape[0], escape[0])
+            raise VocabularyError(
+                f"the pre-tokenizer's pattern has {escape[0]}, which is not a set of characters"
+            )
+        return len(escape[0]), _ASSERTIONS.get(escape[0], escape[0])
     if quantifier := _QUANTIFIER.match(pattern, at):
         return len(quantifier[0]), None
-    if sign in "|.^$":
-        return 1, {"|": None, ".": ".", **_PLACES}[sign]
-    return 1, re.escape(sign)
+    if first in "|.^$":
+        return 1, {"|": None, ".": ".", **_ASSERTIONS}[first]
+    return 1, re.escape(first)
 
 
 def _open(group: re.Match[str], folding: list[bool]) -> None:
-    """Note whether case counts from here on: in a group, or in the rest of the one around it."""
+    """Push whether a group ignores case; flags without a group change the enclosing one."""
     on, off, end = group[1] or "", group[2] or "", group[3]
     if set(on + off) - set("im"):
         raise VocabularyError(
             f"the pre-tokenizer's pattern has the flags {on + off!r}",
-            r"write it with no flags but i and m: [\s\S] is every character",
+            r"use only the flags i and m: [\s\S] matches every character",
         )
     folds = (folding[-1] or "i" in on) and "i" not in off
     if end == ")":
@@ -164,30 +180,30 @@ def _open(group: re.Match[str], folding: list[bool]) -> None:
 
 
 def _bracket(pattern: str, at: int) -> str:
-    """A character class with all that is nested in it."""
-    depth, place = 0, at
-    while place < len(pattern):
-        if pattern[place] == "\\":
-            place += 1
-        elif pattern[place] == "[":
+    """A character class, including nested ones."""
+    depth, end = 0, at
+    while end < len(pattern):
+        if pattern[end] == "\\":
+            end += 1
+        elif pattern[end] == "[":
             depth += 1
-        elif pattern[place] == "]" and not _literal(pattern, place):
+        elif pattern[end] == "]" and not _is_literal(pattern, end):
             depth -= 1
             if not depth:
-                return pattern[at : place + 1]
-        place += 1
-    raise VocabularyError("the pre-tokenizer's pattern has a class without its end")
+                return pattern[at : end + 1]
+        end += 1
+    raise VocabularyError("the pre-tokenizer's pattern has a class without ']'")
 
 
-def _literal(pattern: str, place: int) -> bool:
-    """Whether a closing bracket stands first in its class, where it means itself."""
-    return pattern[place - 1] == "[" or pattern[place - 2 : place] == "[^"
+def _is_literal(pattern: str, at: int) -> bool:
+    """Whether a closing bracket is the first character of its class and so means itself."""
+    return pattern[at - 1] == "[" or pattern[at - 2 : at] == "[^"
 
 
-#: Code points, surrogates among them.
+#: The number of code points, including surrogates.
 _CODES = 0x110000
 _SURROGATES = range(0xD800, 0xE000)
-#: What stands for code points that are no characters.
+#: The class of code points that are not characters.
 NONE = 255
 
 
@@ -209,49 +225,50 @@ class Classes:
 
     @property
     def examples(self) -> list[str]:
-        """One character of each class, ASCII where there is one."""
+        """One character of each class, an ASCII one if there is any."""
         return [chr(int(self.members(kind)[0])) for kind in range(len(self))]
 
     def example(self, atom: str) -> str:
-        """A character that an atom these classes were made for matches; nothing if none does."""
+        """A character that an atom of these classes matches, or the empty text."""
         examples = np.array([ord(character) for character in self.examples], np.uint32)
         matching = examples[~np.isin(examples, _unmatched(atom, examples))]
         return chr(int(matching[0])) if len(matching) else ""
 
     def joined(self, into: Sequence[int]) -> Classes:
-        """The coarser partition where class i is part of class ``into[i]``."""
+        """The coarser partition in which class i is part of class ``into[i]``."""
         table = np.full(256, NONE, np.uint8)
         table[: len(into)] = into
         return Classes(table[self.of])
 
 
 def classes(atoms: Sequence[str]) -> Classes:
-    """Characters by the atoms they match, as the library behind tokenizers matches them.
+    """The partition of characters by the atoms they match, according to ``tokenizers``.
 
-    Cost:   20 ms an atom.
-    Raises: VocabularyError where an atom cannot be read, or they are too many.
+    Cost:   20 ms for each atom.
+    Raises: VocabularyError if an atom cannot be read, or there are too many.
     """
     if len(atoms) > 62:
         raise VocabularyError("the pre-tokenizer's pattern names too many kinds of characters")
-    characters = _asked(atoms)
+    characters = _tested_characters(atoms)
     signature = np.zeros(len(characters), np.int64)
-    for place, atom in enumerate(atoms):
+    for bit, atom in enumerate(atoms):
         matching = ~np.isin(characters, _unmatched(atom, characters), assume_unique=True)
-        signature |= matching.astype(np.int64) << place
+        signature |= matching.astype(np.int64) << bit
     begins = np.concatenate(([True], np.diff(signature) != 0))
     edges = characters[begins].astype(np.int64)
-    found: dict[int, int] = {}  # by their first characters
-    names = [found.setdefault(told, len(found)) for told in signature[begins].tolist()]
-    of = np.repeat(np.array(names, np.uint8), np.diff(np.append(edges, _CODES)))
+    found: dict[int, int] = {}  # classes by their first characters
+    numbers = [found.setdefault(bits, len(found)) for bits in signature[begins].tolist()]
+    of = np.repeat(np.array(numbers, np.uint8), np.diff(np.append(edges, _CODES)))
     of[_SURROGATES] = NONE
     return Classes(of)
 
 
-def _asked(atoms: Sequence[str]) -> npt.NDArray[np.uint32]:
-    """Every character; of the planes where Unicode has all alike, their ends stand for them.
+def _tested_characters(atoms: Sequence[str]) -> npt.NDArray[np.uint32]:
+    """All characters; of planes that Unicode treats uniformly only the first and last ones.
 
-    Planes 4 to 13 and what follows the tags in plane 14 are unassigned, 15 and 16 for private
-    use, the last two of each are no characters. Where an atom names some of them all are asked.
+    Planes 4 to 13 and the rest of plane 14 after the tags are unassigned, planes 15 and 16 are for
+    private use, the last two code points of each are not characters. If an atom names characters
+    of these planes, all are tested.
     """
     every = np.delete(np.arange(_CODES, dtype=np.uint32), _SURROGATES)
     if any(_NAMES_HIGH.search(atom) for atom in atoms):
@@ -264,12 +281,12 @@ def _asked(atoms: Sequence[str]) -> npt.NDArray[np.uint32]:
     return found
 
 
-#: A character of those planes, or its number.
+#: A character of these planes, or an escape of one.
 _NAMES_HIGH = re.compile(r"[\U00040000-\U0010FFFF]|\\x\{?0*[0-9A-Fa-f]{5,}|\\U")
 
 
 def _unmatched(atom: str, characters: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
-    """The characters an atom does not match: what is left when its matches are taken out."""
+    """The characters an atom does not match: the remainder after its matches are removed."""
     from tokenizers import Regex
     from tokenizers.normalizers import Replace
 
@@ -281,17 +298,17 @@ def _unmatched(atom: str, characters: npt.NDArray[np.uint32]) -> npt.NDArray[np.
     return np.frombuffer(left.encode("utf-32-le"), np.uint32)
 
 
-#: A text → where its pieces begin, in characters; 0 first, nothing for an empty text.
+#: A text → the indices (in characters) at which its pieces begin; empty for the empty text.
 Splitter = Callable[[str], list[int]]
 
 
 @cache
 def splitter(*patterns: str) -> Splitter:
-    """How patterns cut a text: matches are pieces, and what lies between them too.
+    """The function that splits a text by patterns: matches and the texts between them are pieces.
 
-    Each cuts the pieces that the one before it made.
+    Each pattern splits the pieces of the previous one.
 
-    Raises: VocabularyError where the library cannot read the pattern.
+    Raises: VocabularyError if the library cannot read a pattern.
     """
     from tokenizers import Regex
     from tokenizers.pre_tokenizers import Sequence, Split
@@ -304,23 +321,23 @@ def splitter(*patterns: str) -> Splitter:
     return lambda text: [start for _, (start, _) in split.pre_tokenize_str(text)] if text else []
 
 
-#: Automata larger than this are refused.
-MOST_STATES = 400
-#: Random texts the automaton is held against, and how long they are at most.
-CHECKS, LENGTH = 6_000, 12
+#: The most states of K; larger automata are refused.
+MAX_STATES = 400
+#: The number of random texts K is checked with, and their maximum length.
+RANDOM_TEXTS, MAX_LENGTH = 6_000, 12
 
-#: Where pieces begin.
+#: The indices at which pieces begin.
 _Starts = tuple[int, ...]
-#: For each further text where pieces begin in it, or None where a marked text cannot go on so.
+#: For each tested continuation, where pieces begin in it; None if it contradicts the marks before.
 _Signature = tuple[_Starts | None, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Pretokens:
-    """K: reads (mark, class) character by character; a state is what may still come.
+    """The automaton K, which reads a pair (mark, class) for each character.
 
-    Shape: ``steps`` (K, 2, C) int16, the next state or −1; ``accepts`` (K,) bool, whether the
-           text may end. State 0 is the start.
+    Shape: ``steps`` (K, 2, C) int16, the next state or −1; ``accepts`` (K,) bool, the final
+           states. State 0 is initial.
     """
 
     patterns: tuple[str, ...]
@@ -337,7 +354,7 @@ class Pretokens:
         return splitter(*self.patterns)
 
     def markings(self, text: str) -> list[tuple[bool, ...]]:
-        """All markings of a text that K accepts: one, where it is right."""
+        """All markings of a text that K accepts: exactly one if K is correct."""
         runs: list[tuple[int, tuple[bool, ...]]] = [(0, ())]
         for kind in self.classes.of[[ord(c) for c in text]].tolist():
             runs = [
@@ -351,25 +368,25 @@ class Pretokens:
 
 @cache
 def pretokens(*patterns: str) -> Pretokens:
-    """K of one pattern or of several, checked, and remembered on disk.
+    """K of one or several patterns, checked and cached on disk.
 
     Cost:   0.4 s for GPT-2's pattern and Tekken's, 0.7 s for Llama 3's, 2.2 s for o200k's, once.
-    Raises: VocabularyError where the pattern's cuts are not told by a small automaton.
+    Raises: VocabularyError if no small automaton splits texts like the patterns.
     """
-    from tokenizers import __version__  # its tables of characters are part of K
+    from tokenizers import __version__  # K depends on its Unicode tables
 
     def make() -> Arrays:
         made = _made(patterns)
         return {"of": made.classes.of, "steps": made.steps, "accepts": made.accepts}
 
     key = hashlib.sha256("\0".join((__version__, *patterns)).encode()).hexdigest()
-    return remembered("pretokens", key, make, lambda arrays: _read_patterns(patterns, arrays))
+    return cached_arrays("pretokens", key, make, lambda arrays: _read_patterns(patterns, arrays))
 
 
 def _read_patterns(patterns: tuple[str, ...], arrays: Arrays) -> Pretokens:
-    """K as it was written.
+    """K from the arrays of a cached file.
 
-    Raises: KeyError, ValueError where the arrays do not fit together: kernels trust its numbers.
+    Raises: KeyError, ValueError if the arrays are inconsistent: kernels do not check indices.
     """
     of = arrays["of"].astype(np.uint8, copy=False)
     steps = arrays["steps"].astype(np.int16, copy=False)
@@ -384,27 +401,27 @@ def _read_patterns(patterns: tuple[str, ...], arrays: Arrays) -> Pretokens:
 
 
 def _made(patterns: tuple[str, ...]) -> Pretokens:
-    """K, asked of the pre-tokenizer and checked.
+    """K, learned from the pre-tokenizer and checked.
 
-    Two characters ahead gave the automata of all patterns in use, in a tenth of the time that
-    three take. To guess first which classes are cut alike (contractions name letters one by one)
-    took as long as to ask about all of them.
+    Continuations of two characters are enough for all patterns in use, in a tenth of the time that
+    three need. Guessing first which classes are split alike (contractions name letters one by one)
+    took as long as testing all of them.
     """
     kinds = classes(list(dict.fromkeys(a for pattern in patterns for a in atoms(pattern))))
     words = ["".join(map(kinds.example, run)) for pattern in patterns for run in runs(pattern)]
     split = splitter(*patterns)
     for ahead in (2, 3):
-        made = _explored(patterns, kinds, split, _further(kinds, words, ahead))
-        if (wrong := mistaken(made, kinds, words)) is None:
-            return _joined(made)
+        made = _explored(patterns, kinds, split, _continuations(kinds, words, ahead))
+        if (wrong := find_mistake(made, kinds, words)) is None:
+            return _with_joined_classes(made)
     raise VocabularyError(
         f"the pre-tokenizer cuts {wrong!r} in a way a small automaton cannot decide",
         "choose a tokenizer whose pattern decides within three characters",
     )
 
 
-def _joined(made: Pretokens) -> Pretokens:
-    """The same automaton with classes taken together that it does not tell apart."""
+def _with_joined_classes(made: Pretokens) -> Pretokens:
+    """The same automaton, with classes merged that have the same steps in all states."""
     found: dict[bytes, int] = {}
     columns = [made.steps[:, :, kind].tobytes() for kind in range(made.steps.shape[2])]
     names = [found.setdefault(column, len(found)) for column in columns]
@@ -414,82 +431,86 @@ def _joined(made: Pretokens) -> Pretokens:
 
 
 def marks_of(split: Splitter, text: str) -> tuple[bool, ...]:
-    """Which characters of a text begin a piece."""
+    """For each character of a text, whether it begins a piece."""
     starts = set(split(text))
-    return tuple(place in starts for place in range(len(text)))
+    return tuple(index in starts for index in range(len(text)))
 
 
-def _further(kinds: Classes, words: Sequence[str], ahead: int) -> list[str]:
-    """What may follow: all texts of so many classes, and the words of the patterns from within.
+def _continuations(kinds: Classes, words: Sequence[str], ahead: int) -> list[str]:
+    """The tested continuations: texts of up to ``ahead`` classes, and substrings of ``words``.
 
-    Without the words a piece such as ``<|tool|>`` was never met.
+    Without the words a piece such as ``<|tool|>`` would never be tested.
     """
     found = ["".join(s) for n in range(ahead + 1) for s in product(kinds.examples, repeat=n)]
     ends = {word[i:j] for word in words for i, j in combinations(range(len(word) + 1), 2)}
-    if ahead > 2:  # a word may count only where it ends, or where it goes on
+    if ahead > 2:  # the result may depend on the character after a word
         ends |= {end + after for end in ends for after in kinds.examples}
     return [*found, *sorted(end for end in ends if len(end) > ahead)]
 
 
 def _explored(
-    patterns: tuple[str, ...], kinds: Classes, split: Splitter, further: Sequence[str]
+    patterns: tuple[str, ...], kinds: Classes, split: Splitter, continuations: Sequence[str]
 ) -> Pretokens:
-    """All marked prefixes, breadth first, told apart by what may follow them."""
+    """K, breadth first over marked prefixes; prefixes with equal signatures are one state."""
     examples = kinds.examples
     prefixes: list[tuple[str, _Starts]] = [("", ())]
-    known = {_signatures("", further, split)[()]: 0}
+    states = {_signatures("", continuations, split)[()]: 0}
     steps: list[list[list[int]]] = []
     while len(steps) < len(prefixes):
         text, starts = prefixes[len(steps)]
         row = [[-1] * len(examples) for _ in range(2)]
         for kind, example in enumerate(examples):
-            signatures = _signatures(text + example, further, split)
+            signatures = _signatures(text + example, continuations, split)
             for mark in (0, 1):
                 marked = (*starts, len(text)) if mark else starts
                 signature = signatures.get(marked)
                 if signature is None:
                     continue
-                if signature not in known:
-                    known[signature] = len(prefixes)
+                if signature not in states:
+                    states[signature] = len(prefixes)
                     prefixes.append((text + example, marked))
-                row[mark][kind] = known[signature]
+                row[mark][kind] = states[signature]
         steps.append(row)
-        if len(prefixes) > MOST_STATES:
-            raise VocabularyError("the pre-tokenizer's pattern looks too far around itself")
+        if len(prefixes) > MAX_STATES:
+            raise VocabularyError(
+                "the pre-tokenizer's pattern depends on too much text before or after a cut"
+            )
     accepts = [tuple(split(text)) == starts for text, starts in prefixes]
     return Pretokens(patterns, kinds, np.array(steps, np.int16), np.array(accepts, np.bool_))
 
 
-def _signatures(text: str, further: Sequence[str], split: Splitter) -> dict[_Starts, _Signature]:
-    """What may follow a text, for each way to cut it that anything can follow."""
+def _signatures(
+    text: str, continuations: Sequence[str], split: Splitter
+) -> dict[_Starts, _Signature]:
+    """For each way in which a text can be split, the signature of its continuations."""
     size = len(text)
     found: dict[_Starts, list[_Starts | None]] = {}
-    for place, more in enumerate(further):
-        starts = split(text + more)
+    for index, continuation in enumerate(continuations):
+        starts = split(text + continuation)
         cut = bisect_left(starts, size)
-        told = found.setdefault(tuple(starts[:cut]), [None] * len(further))
-        told[place] = tuple([start - size for start in starts[cut:]])
-    return {starts: tuple(told) for starts, told in found.items()}
+        signature = found.setdefault(tuple(starts[:cut]), [None] * len(continuations))
+        signature[index] = tuple([start - size for start in starts[cut:]])
+    return {starts: tuple(signature) for starts, signature in found.items()}
 
 
-def mistaken(made: Pretokens, kinds: Classes, words: Sequence[str]) -> str | None:
-    """A text that K cuts otherwise than its pre-tokenizer, or in more or fewer ways than one.
+def find_mistake(made: Pretokens, kinds: Classes, words: Sequence[str]) -> str | None:
+    """A text that K splits differently from the pre-tokenizer, or not in exactly one way.
 
-    Looked for among all texts of up to two classes, random ones of any characters, and random
-    ones with words of the patterns, whole or begun, which chance alone would not spell.
+    Tests all texts of up to two classes, random texts of any characters, and random texts with
+    words of the patterns or prefixes of them, which random characters would hardly produce.
     """
     rng = random.Random(1)
     members = [[chr(code) for code in kinds.members(kind)] for kind in range(len(kinds))]
     examples = kinds.examples
     texts = ["".join(t) for n in range(3) for t in product(examples, repeat=n)]
-    for place in range(CHECKS):
-        size = rng.randint(1, LENGTH)
-        # rare characters find what classes get wrong, common ones what follows from what
-        pools = members if place % 2 else [examples]
+    for index in range(RANDOM_TEXTS):
+        size = rng.randint(1, MAX_LENGTH)
+        # rare characters find wrong classes, examples find wrong steps
+        pools = members if index % 2 else [examples]
         texts.append("".join(rng.choice(rng.choice(pools)) for _ in range(size)))
     for word in words:
-        begun = [word, *(word[:end] for end in range(1, len(word)))]
-        for _ in range(CHECKS // (10 * len(words))):
-            texts.append("".join(rng.choice(rng.choice((begun, examples))) for _ in range(4)))
+        prefixes = [word, *(word[:end] for end in range(1, len(word)))]
+        for _ in range(RANDOM_TEXTS // (10 * len(words))):
+            texts.append("".join(rng.choice(rng.choice((prefixes, examples))) for _ in range(4)))
     wrong = (t for t in texts if made.markings(t) != [marks_of(made.split, t)])
     return next(wrong, None)

@@ -21,7 +21,7 @@ from workbench.base.kernels import njit
 from workbench.vocabulary.tokenization import guide as kernels
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.tokenization.guide import taken
-from workbench.vocabulary.tokenization.merge_kernels import NOWHERE
+from workbench.vocabulary.tokenization.merge_kernels import NOT_PRODUCED
 from workbench.vocabulary.trie import Trie
 from workbench.vocabulary.vocabulary import TokenId
 
@@ -90,7 +90,7 @@ class Guesses:
 
     def __init__(self, bpe: Bpe) -> None:
         self._guide = bpe.guide
-        self._canonical = bpe.tables.rank != NOWHERE
+        self._canonical = bpe.tables.rank != NOT_PRODUCED
         self._lock = threading.RLock()
         self._codes = np.full(1024, -1, np.int64)
         #: The number of a code, by its hash.

@@ -40,7 +40,7 @@ from workbench.constraint.methods.proper.walker import Walker
 from workbench.vocabulary.tokenization import pair_test as rows_of_bpe
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.tokenization.merge_kernels import Tables
-from workbench.vocabulary.tokenization.pair_test import forbid, joined
+from workbench.vocabulary.tokenization.pair_test import forbid, may_follow
 
 #: The tokens of a row: their ids, or one bit for each token if that is smaller.
 Row = Ints | Words
@@ -118,14 +118,14 @@ def _has_witness(tables: Tables, evidence: Evidence, token: int, target: int) ->
 
 @inner
 def _pair_ok(tables: Tables, evidence: Evidence, token: int, witness: int) -> bool:
-    """The pair test ``joined``, cached for frequent witnesses."""
+    """The pair test ``may_follow``, cached for frequent witnesses."""
     slot = evidence.slots[witness]
     if slot < 0:
-        return joined(tables, token, witness)
+        return may_follow(tables, token, witness)
     word, bit = token >> 5, np.uint32(1) << np.uint32(token & 31)
     if evidence.tested[slot, word] & bit:
         return bool(evidence.pair_ok[slot, word] & bit)
-    pair_ok = joined(tables, token, witness)
+    pair_ok = may_follow(tables, token, witness)
     evidence.tested[slot, word] |= bit
     if pair_ok:
         evidence.pair_ok[slot, word] |= bit
@@ -155,14 +155,14 @@ def may_be_followed(
 def may_precede(tables: Tables, tokens: Ints, after: int, result: Bytes) -> None:
     """Write for each token whether ``after`` may follow it, (n,)."""
     for i in range(len(tokens)):
-        result[i] = joined(tables, tokens[i], after)
+        result[i] = may_follow(tables, tokens[i], after)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def may_follow(tables: Tables, before: int, tokens: Ints, result: Bytes) -> None:
+def which_follow(tables: Tables, before: int, tokens: Ints, result: Bytes) -> None:
     """Write for each token whether it may follow ``before``, (n,)."""
     for i in range(len(tokens)):
-        result[i] = joined(tables, before, tokens[i])
+        result[i] = may_follow(tables, before, tokens[i])
 
 
 @njit(cache=True, nogil=True, _nrt=False)
@@ -261,7 +261,7 @@ class _LiveEdgeFinder:
         self._walker = Walker(dfa, bpe, limits)
         self._words = (len(bpe.vocabulary) + 31) // 32
         self._bits = np.zeros(self._words, np.uint32)
-        self._buffer = rows_of_bpe.room_for(bpe.tables)
+        self._buffer = rows_of_bpe.row_buffer(bpe.tables)
         self._bytes = 0
         self._evidence = Evidence.empty(len(bpe.vocabulary))
         self._slots = 0

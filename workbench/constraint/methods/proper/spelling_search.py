@@ -66,7 +66,7 @@ class ProperRows(ABC):
         #: The clock of the current row; a search outside of ``rows`` has its own.
         self._clock: Clock | None = None
         self._max_rows = limits.rows_of(8 * self.words)
-        self._buffer = rows_of_bpe.room_for(bpe.tables)
+        self._buffer = rows_of_bpe.row_buffer(bpe.tables)
         self._rows: dict[Position, tuple[Words, Words]] = {}
         self._coaccessible_nodes: dict[Node, bool] = {}
         self._edges: dict[tuple[Position, int], tuple[Ints, list[Position], Ints]] = {}
@@ -212,7 +212,7 @@ class ProperRows(ABC):
             batch = tokens[begin : begin + _BATCH]
             pair_ok = np.ones(len(batch), np.uint8)
             if mark == SAME_PIECE and last >= 0:
-                live_edges.may_follow(self.bpe.tables, last, batch, pair_ok)
+                live_edges.which_follow(self.bpe.tables, last, batch, pair_ok)
             for i in np.flatnonzero(pair_ok).tolist():
                 yield int(distance[begin + i]), targets[begin + i], int(batch[i])
 

@@ -1,4 +1,4 @@
-"""Tables: remembered on disk where they are big, refused there where they are damaged."""
+"""Merge tables: cached on disk, and built again if the file is damaged."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.vocabulary.bpe.obvious import table
+from tests.vocabulary.tokenization.slow_bpe import table
 from workbench.base.errors import VocabularyError
 from workbench.vocabulary import disk_cache
 from workbench.vocabulary.tokenization import merge_tables, pair_test
@@ -26,7 +26,7 @@ def same(one: Tables, other: Tables) -> None:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(merge_tables, "_BIG", 2)
+    monkeypatch.setattr(merge_tables, "_MIN_CACHED_TOKENS", 2)
     return tmp_path / "grammar-workbench"
 
 
@@ -36,16 +36,16 @@ def small(*, late: bool = False) -> Vocabulary:
 
 
 @pytest.mark.parametrize("late", [False, True])
-def test_tables_are_the_same_when_remembered(
+def test_cached_tables_are_the_same(
     folder: Path, monkeypatch: pytest.MonkeyPatch, late: bool
 ) -> None:
     made = tables_of(small(late=late))
     assert len(list(folder.iterdir())) == 1
     with monkeypatch.context() as patched:
-        patched.setattr(merge_tables, "rules_of", lambda _: pytest.fail("not remembered"))
+        patched.setattr(merge_tables, "rules_of", lambda _: pytest.fail("not cached"))
         same(made, tables_of(small(late=late)))
     for array in (made.left, made.rules.keys):
-        assert not array.flags.writeable  # else kernels are compiled once more
+        assert not array.flags.writeable  # kernels would be compiled again
 
 
 def test_other_rules_are_other_tables(folder: Path) -> None:
@@ -60,14 +60,14 @@ def test_other_rules_are_other_tables(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("field", "change"),
     [
-        ("rules_keys", lambda keys: np.abs(keys)),  # no empty place: a search would never end
+        ("rules_keys", lambda keys: np.abs(keys)),  # no empty slot: a search would not end
         ("rules_keys", lambda keys: keys[:-1].copy()),
         ("children", lambda children: children + np.int32(9)),
         ("before", lambda before: before + np.int32(9)),
         ("left", lambda left: left[:-1].copy()),
     ],
 )
-def test_damaged_tables_are_made_anew(
+def test_damaged_tables_are_built_again(
     folder: Path, field: str, change: Callable[..., Ints]
 ) -> None:
     made = tables_of(small())
@@ -77,24 +77,26 @@ def test_damaged_tables_are_made_anew(
     damaged = {name: np.array(array) for name, array in read.items()}
     damaged[field] = change(damaged[field])
     del read
-    file.unlink()  # it is mapped
+    file.unlink()  # the old file is mapped into memory
     with file.open("wb") as opened:
         disk_cache._put(opened, damaged)
     same(made, tables_of(small()))
 
 
-def test_error_too_much_disorder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pair_test, "MOST", 3)
-    with pytest.raises(VocabularyError, match="tokens are made by earlier rules than their sides"):
+def test_error_too_many_offending_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pair_test, "MAX_ENCODED_PAIRS", 3)
+    with pytest.raises(
+        VocabularyError, match="tokens are produced by earlier rules than their sides"
+    ):
         tables_of(small(late=True))
 
 
-def test_error_no_order() -> None:
+def test_error_no_strict_order() -> None:
     """Greedily bbbbb is [bbb, bb], by passes over (b, b) and then (bb, b) it is [bb, bbb]."""
     bpe = Bpe.of(table([("bb", "b"), ("b", "b")], "b"))
     assert not bpe.monotone
     assert [bpe.vocabulary.tokens[t] for t in bpe.encode("bbbbb")] == [b"bbb", b"bb"]
-    with pytest.raises(VocabularyError, match="cannot be put into an order"):
+    with pytest.raises(VocabularyError, match="have no order that gives the same encodings"):
         _ = bpe.merges
 
 
@@ -104,12 +106,12 @@ def test_rules_that_come_too_early_are_moved() -> None:
     assert bpe.merges == [(b"a", b"a"), (b"b", b"aa")]
 
 
-def test_pairs_of_a_table_in_disorder_are_judged_outright() -> None:
-    """Encoding abab makes ab, then aba, before the second ab is there."""
+def test_exceptions_to_the_pair_test() -> None:
+    """Encoding abab produces ab, then aba, before the second ab."""
     bpe = Bpe.of(table([("ab", "a"), ("a", "b")], "ab"))
     ab, aba, b = bpe.vocabulary.ids("ab", "aba", "b")
     assert bpe.encode("abab") == [aba, b]
-    assert len(bpe.tables.judged)
+    assert len(bpe.tables.exceptions)
     assert not bpe.pair_ok(ab, ab)
-    with pytest.raises(VocabularyError, match="its rows are no intervals"):
+    with pytest.raises(VocabularyError, match="its rows are not intervals"):
         bpe.row(ab)

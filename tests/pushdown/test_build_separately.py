@@ -1,4 +1,4 @@
-"""Rules apart read what rules together read: walked side by side, situation by situation."""
+"""build_separately() and build() give the same language, compared situation by situation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.base.source import Source, Span
 from workbench.grammar.gallery import Example, load_gallery
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
-from workbench.pushdown.build import build, build_apart, network_of
+from workbench.pushdown.build import build, build_separately, network_of
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
 from workbench.syntax.grammar_tree import (
@@ -39,22 +39,22 @@ def runner(machine: Dfa | Network) -> Runner:
     return Runner(network_of(machine) if isinstance(machine, Dfa) else machine, LIMITS)
 
 
-def assert_alike(one: Dfa | Network, other: Dfa | Network, most: int = 300) -> None:
-    """Both read the same: so many pairs of situations are looked at, the nearest first."""
+def assert_equivalent(one: Dfa | Network, other: Dfa | Network, most: int = 300) -> None:
+    """Compare the machines on at most ``most`` pairs of situations, breadth first."""
     left, right = runner(one), runner(other)
     letters = {
         pair: byte for byte, pair in enumerate(zip(left.classes, right.classes, strict=True))
     }
     seen = {(0, 0): b""}
     waiting = [(0, 0)]
-    for here in waiting:  # grows while it is read
+    for here in waiting:  # the list grows during the loop
         text = seen[here]
         assert left.is_final(here[0]) == right.is_final(here[1]), text
         for byte in letters.values():
             try:
                 there = left.step(here[0], byte), right.step(here[1], byte)
             except LimitError:
-                return  # ambiguous without bound, the one or the other
+                return  # one of them is ambiguous without bound
             assert (there[0] == DEAD) == (there[1] == DEAD), text + bytes((byte,))
             if DEAD not in there and there not in seen and len(seen) < most:
                 seen[there] = text + bytes((byte,))
@@ -62,24 +62,24 @@ def assert_alike(one: Dfa | Network, other: Dfa | Network, most: int = 300) -> N
 
 
 @pytest.mark.parametrize("example", GALLERY, ids=[e.name for e in GALLERY])
-def test_the_gallery_reads_alike(example: Example) -> None:
+def test_the_gallery(example: Example) -> None:
     tree = parse_kbnf(Source(example.text, "g"))
-    assert_alike(build(tree), build_apart(tree))
+    assert_equivalent(build(tree), build_separately(tree))
 
 
-CHANCE = {str(seed): grammar(Random(seed)) for seed in range(40)}
+RANDOM = {str(seed): grammar(Random(seed)) for seed in range(40)}
 
 
-@pytest.mark.parametrize("text", [*HARD.values(), *CHANCE.values()], ids=[*HARD, *CHANCE])
-def test_hard_grammars_and_those_of_chance_read_alike(text: str) -> None:
+@pytest.mark.parametrize("text", [*HARD.values(), *RANDOM.values()], ids=[*HARD, *RANDOM])
+def test_hard_and_random_grammars(text: str) -> None:
     tree = parse_kbnf(Source(text, "g"))
     try:
         together = build(tree)
     except BuildError as error:
         with pytest.raises(BuildError, match=error.message[:20]):
-            build_apart(tree)
+            build_separately(tree)
         return
-    assert_alike(together, build_apart(tree))
+    assert_equivalent(together, build_separately(tree))
 
 
 def word(pattern: str) -> Expression:
@@ -92,7 +92,7 @@ MACHINES: dict[str, Dfa] = {}
 
 
 def members(count: int) -> GrammarTree:
-    """Members in a row, each of which may be left out: right-linear rules, the shape of a schema."""
+    """A sequence of optional members: right-linear rules, as in a schema."""
     rules = [Rule("blank", word("[ \n]{0,20}"), HERE, HERE)]
     blank = Nonterminal("blank", HERE)
     for number in range(count):
@@ -113,16 +113,16 @@ def members(count: int) -> GrammarTree:
     return GrammarTree((Rule("start", start, HERE, HERE), *rules), Source("x", "g"))
 
 
-def test_what_is_used_often_is_called() -> None:
-    apart, together = build_apart(members(12)), build(members(12))
+def test_rules_used_often_are_called() -> None:
+    apart, together = build_separately(members(12)), build(members(12))
     assert isinstance(apart, Network)
     assert set(apart.names) == {"start", "[ \n]{0,20}", '"[a-z]*"'}
     assert 5 * len(apart) < len(together)
-    assert_alike(together, apart)
+    assert_equivalent(together, apart)
 
 
-def test_what_is_large_is_apart_however_seldom_it_is_called() -> None:
-    apart = build_apart(members(150))
+def test_large_rules_are_separate() -> None:
+    apart = build_separately(members(150))
     assert isinstance(apart, Network)
     assert len(apart.names) > 4, "a row of 150 members is cut into pieces"
     at = runner(apart)
@@ -130,36 +130,36 @@ def test_what_is_large_is_apart_however_seldom_it_is_called() -> None:
     assert at.run(b'{,7:"x",6:') == DEAD
 
 
-def test_error_where_there_is_nothing_to_read() -> None:
+def test_error_without_texts() -> None:
     tree = parse_kbnf(Source("start ::= other; other ::= '';", "g"))
     with pytest.raises(BuildError, match="empty text"):
-        build_apart(tree)
+        build_separately(tree)
     with pytest.raises(BuildError, match="missing"):
-        build_apart(parse_kbnf(Source("start ::= missing;", "g")))
+        build_separately(parse_kbnf(Source("start ::= missing;", "g")))
 
 
-def test_error_past_the_time() -> None:
+def test_error_above_the_time_limit() -> None:
     with pytest.raises(LimitError):
-        build_apart(members(150), limits=Limits(seconds=1e-9))
+        build_separately(members(150), limits=Limits(seconds=1e-9))
 
 
-def test_error_past_the_memory() -> None:
+def test_error_above_the_memory_limit() -> None:
     with pytest.raises(LimitError, match="1 megabytes"):
-        build_apart(members(1_500), limits=Limits(megabytes=1))
+        build_separately(members(1_500), limits=Limits(megabytes=1))
 
 
-def test_the_whole_machine_is_made_when_somebody_looks() -> None:
+def test_the_whole_machine_is_built_on_demand() -> None:
     flat = Grammar.from_json_schema({"type": "array", "items": {"type": ["integer", "boolean"]}})
     assert isinstance(flat.reader, Network)
     assert flat.is_regular
     assert flat.dfa is not None
-    assert_alike(flat.dfa, flat.reader)
+    assert_equivalent(flat.dfa, flat.reader)
     nested = Grammar.from_json_schema({"items": {"$ref": "#"}, "type": "array"})
     assert not nested.is_regular
     assert nested.dfa is None
 
 
-def test_where_the_whole_machine_explodes_the_reader_stays() -> None:
+def test_the_reader_is_kept_if_the_whole_machine_explodes() -> None:
     strings = {name: {"type": "string"} for name in "abcdefgh"}
     schema = {"type": "object", "properties": strings, "additionalProperties": False}
     small = Grammar.from_json_schema(schema, limits=Limits(states=200))

@@ -1,4 +1,4 @@
-"""Programs are written as the machines they say, whatever they hold."""
+"""The NFA of a program has the language of an equal regex, for every instruction."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from workbench.automata.program_nfa import program_nfa, rule_nfa
 from workbench.automata.regex_program import (
     CALL,
     CHOICE,
-    EMPTY,
-    LONGER,
+    HAS_EMPTY,
+    HAS_NONEMPTY,
+    HAS_TEXT,
     REPEAT,
     SEQUENCE,
-    SOME,
     Program,
 )
 
@@ -32,7 +32,7 @@ def program(*instructions: int | str | bytes) -> Program:
             made.literal(one)
         else:
             made.code += (0, 0, 0)
-            made.put_machine(len(made.code) // 3 - 1, machine(one))
+            made.set_machine(len(made.code) // 3 - 1, machine(one))
     return made
 
 
@@ -40,25 +40,25 @@ def program(*instructions: int | str | bytes) -> Program:
 WRITTEN = [
     ((b"foo",),                                         "foo",           "a literal"),
     ((b"",),                                            "",              "an empty one"),
-    ((SEQUENCE, 0, 0),                                  "",              "nothing one after the other"),
+    ((SEQUENCE, 0, 0),                                  "",              "an empty sequence"),
     ((SEQUENCE, 2, 0, b"a", CHOICE, 2, 0, b"b", b"c"),  "a[bc]",         "a choice in a sequence"),
-    (("(a|b)*a",),                                      "(a|b)*a",       "a machine with a circle at its start"),
-    ((SEQUENCE, 3, 0, "a*", "a*", "b*"),                "a*b*",          "machines that may read nothing"),
+    (("(a|b)*a",),                                      "(a|b)*a",       "an automaton with a cycle through its initial state"),
+    ((SEQUENCE, 3, 0, "a*", "a*", "b*"),                "a*b*",          "automata that accept the empty text"),
     ((CHOICE, 2, 0, SEQUENCE, 2, 0, "x*", b"a", SEQUENCE, 2, 0, "x*", b"b"),
-                                                        "x*a|x*b",       "options that begin alike"),
+                                                        "x*a|x*b",       "options with the same first part"),
     ((REPEAT, 0, -1, b"ab"),                            "(?:ab)*",       "no copy is enough"),
     ((REPEAT, 1, -1, b"ab"),                            "(?:ab)+",       "at least one"),
     ((REPEAT, 3, -1, b"a"),                             "a{3,}",         "at least three"),
-    ((REPEAT, 2, 4, "a|b?"),                            "(?:a|b?){2,4}", "copies that may be nothing"),
+    ((REPEAT, 2, 4, "a|b?"),                            "(?:a|b?){2,4}", "copies that may be empty"),
     ((REPEAT, 0, 0, b"a"),                              "",              "no copy at all"),
-    ((REPEAT, 0, 2_000, b"a"),                          "a{0,2000}",     "more than there is room for at first"),
+    ((REPEAT, 0, 2_000, b"a"),                          "a{0,2000}",     "more states than the arrays have room for at first"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("instructions", "pattern", "because"), WRITTEN, ids=[r[2] for r in WRITTEN]
 )
-def test_what_is_written(
+def test_program_nfa(
     instructions: tuple[int | str | bytes, ...], pattern: str, because: str
 ) -> None:
     assert equivalent(smallest(program_nfa(*program(*instructions).arrays())), machine(pattern)), (
@@ -67,10 +67,10 @@ def test_what_is_written(
 
 
 def rules_of(symbol: int, jumps: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:
-    return np.array([[0, SOME | LONGER, symbol, jumps]], np.int32)
+    return np.array([[0, HAS_TEXT | HAS_NONEMPTY, symbol, jumps]], np.int32)
 
 
-def test_calls_at_the_end_of_a_rule_that_is_written_in_close_a_circle() -> None:
+def test_calls_at_the_end_of_an_inlined_rule_become_a_cycle() -> None:
     made = program(CHOICE, 2, 0, b"b", SEQUENCE, 2, 0, b"a", CALL, 0, 0)  # r ::= 'b' | 'a' r
     code, data = made.arrays()
     texts = np.ones(len(code), np.int32)
@@ -86,7 +86,7 @@ def test_calls_at_the_end_of_a_rule_that_is_written_in_close_a_circle() -> None:
     assert found.is_final(found.step(found.run(b"a"), BYTES))
 
 
-def test_what_has_no_texts_is_left_out() -> None:
+def test_options_without_texts_are_left_out() -> None:
     made = program(CHOICE, 2, 0, b"a", b"b")
     code, data = made.arrays()
     nfa = rule_nfa(code, data, np.array([1, 0, 1], np.int32), rules_of(-1, 0), 0, BYTES, 100)
@@ -94,8 +94,8 @@ def test_what_has_no_texts_is_left_out() -> None:
     assert equivalent(smallest(nfa), machine("b"))
 
 
-def test_none_past_the_states() -> None:
+def test_none_above_the_states_limit() -> None:
     code, data = program(REPEAT, 50, 50, b"abc").arrays()
-    texts = np.full(len(code), SOME | EMPTY, np.int32)
+    texts = np.full(len(code), HAS_TEXT | HAS_EMPTY, np.int32)
     assert rule_nfa(code, data, texts, rules_of(-1, 0), 0, BYTES, 100) is None
     assert rule_nfa(code, data, texts, rules_of(-1, 0), 0, BYTES, 200) is not None

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.vocabulary.bpe.obvious import cases
+from tests.vocabulary.tokenization.slow_bpe import cases
 from workbench.base.errors import VocabularyError
 from workbench.vocabulary import disk_cache
 from workbench.vocabulary.load import load_vocabulary
@@ -19,8 +19,8 @@ from workbench.vocabulary.tokenization.pretokenizer import (
     Pretokens,
     atoms,
     classes,
+    find_mistake,
     marks_of,
-    mistaken,
     pretokens,
 )
 
@@ -63,7 +63,7 @@ def test_builtin() -> None:
 @pytest.mark.parametrize(
     ("pattern", "text", "pieces"),
     [
-        (PATTERNS["tekken"], "  1", [" ", " ", "1"]),  # one space stays behind, one goes along
+        (PATTERNS["tekken"], "  1", [" ", " ", "1"]),  # each space is a separate piece
         (PATTERNS["tekken"], "  ", ["  "]),  # the same spaces at the end
         (PATTERNS["llama3"], "\n \n", ["\n \n"]),  # a later line feed takes all before it
         (PATTERNS["llama3"], "\n  a", ["\n", " ", " a"]),  # a letter does not
@@ -119,12 +119,12 @@ def test_several_patterns_cut_one_after_the_other() -> None:
         (r"a{7}b|c|d|e|f|.", ["aaaaaaab"]),
         (r"https?://|\w+|.", ["https://", "http://"]),
         (r"hello(?!x)|.", ["hello"]),
-        (r"(?i:hello)|\w+|\s", ["hello", "HeLLo"]),  # a word that goes on is another
+        (r"(?i:hello)|\w+|\s", ["hello", "HeLLo"]),  # a longer word is another piece
         (r"[0-9]{4}-[0-9]{2}|\w+|.", ["1234-56"]),
     ],
 )
-def test_words_that_chance_does_not_spell(pattern: str, whole: list[str]) -> None:
-    """They are one piece, though what they begin with is none."""
+def test_words_that_random_texts_do_not_contain(pattern: str, whole: list[str]) -> None:
+    """They are one piece, although their prefixes are not."""
     made = pretokens(pattern)
     rng = random.Random(5)
     begun = [word[:end] for word in whole for end in range(1, len(word) + 1)]
@@ -136,7 +136,7 @@ def test_words_that_chance_does_not_spell(pattern: str, whole: list[str]) -> Non
 
 
 def test_guesses_are_few() -> None:
-    """Never more than three, whatever the text (reference, section 9)."""
+    """At most three for any text (reference, section 9)."""
     for name in PATTERNS:
         made = pretokens(PATTERNS[name])
         sets = {frozenset([0])}
@@ -167,37 +167,40 @@ def test_every_state_can_end() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "told"),
+    ("pattern", "message"),
     [
-        (r"a{4,}b|\S|\s", "cuts .* in a way a small automaton cannot decide|looks too far"),
-        (r"(?:abc){2}|[abc]|\s", "cuts 'abcabc.*' in a way"),  # found out by the word it begins
-        (r"(a)\1|\S", r"pattern has \\1, which is no set"),
+        (
+            r"a{4,}b|\S|\s",
+            "cuts .* in a way a small automaton cannot decide|depends on too much text",
+        ),
+        (r"(?:abc){2}|[abc]|\s", "cuts 'abcabc.*' in a way"),  # found with words of the pattern
+        (r"(a)\1|\S", r"pattern has \\1, which is not a set"),
         (r"(?x) a b", "has the flags 'x'"),
-        (r"[a", "cannot read the pre-tokenizer's pattern|a class without its end"),
+        (r"[a", "cannot read the pre-tokenizer's pattern|a class without ']'"),
         (r"(a", "cannot read the pre-tokenizer's pattern"),
     ],
 )
-def test_error_no_small_automaton(pattern: str, told: str) -> None:
-    with pytest.raises(VocabularyError, match=told):
+def test_error_no_small_automaton(pattern: str, message: str) -> None:
+    with pytest.raises(VocabularyError, match=message):
         pretokens(pattern)
 
 
-def test_an_automaton_that_is_wrong_is_found_out() -> None:
+def test_find_mistake() -> None:
     right = pretokens(PATTERNS["words"])
     kinds = classes(atoms(*right.patterns))
-    assert mistaken(right, kinds, []) is None
+    assert find_mistake(right, kinds, []) is None
     steps = right.steps.copy()
     steps[0, 1, 0] = -1
     wrong = Pretokens(right.patterns, right.classes, steps, right.accepts)
-    assert mistaken(wrong, kinds, []) == "\0"
+    assert find_mistake(wrong, kinds, []) == "\0"
 
 
-def test_it_is_the_same_when_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cached_automaton_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     fresh = room.pretokens.__wrapped__
     made = fresh(PATTERNS["words"])
     (file,) = (tmp_path / "grammar-workbench").iterdir()
-    monkeypatch.setattr(room, "_made", lambda _: pytest.fail("it was not remembered"))
+    monkeypatch.setattr(room, "_made", lambda _: pytest.fail("not cached"))
     read = fresh(PATTERNS["words"])
     monkeypatch.undo()
     np.testing.assert_array_equal(made.steps, read.steps)
@@ -211,7 +214,7 @@ def test_it_is_the_same_when_remembered(tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.slow
 def test_characters_are_those_of_the_engine_of_tiktoken() -> None:
-    """Tekken's text is cut by another engine, whose sets of characters are unions of our classes."""
+    """Tekken uses another regex engine, whose character sets are unions of our classes."""
     tiktoken = pytest.importorskip("tiktoken")
     ranks = {bytes([byte]): byte for byte in range(256)}
     found = atoms(PATTERNS["tekken"])

@@ -1,4 +1,4 @@
-"""Code points as bytes: sequences against Python's own encoder, machines against the sequences."""
+"""UTF-8 sequences compared with Python's encoder, and the automata of character sets."""
 
 from __future__ import annotations
 
@@ -21,35 +21,37 @@ CASES = [
     (0x10000, 0x10FFFF, ["f0 90-bf 80-bf 80-bf", "f1-f3 80-bf 80-bf 80-bf", "f4 80-8f 80-bf 80-bf"],
      "all of four bytes"),
     (0xD800, 0xDFFF, [], "surrogates are no characters"),
-    (0xD7FF, 0xE000, ["ed 9f bf", "ee 80 80"], "the hole of the surrogates"),
+    (0xD7FF, 0xE000, ["ed 9f bf", "ee 80 80"], "on both sides of the surrogates"),
     (0x1F600, 0x1F64F, ["f0 9f 98 80-bf", "f0 9f 99 80-8f"], "emoji"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("low", "high", "spelled", "because"), CASES)
-def test_utf8_sequences(low: int, high: int, spelled: list[str], because: str) -> None:
-    assert [_spell(sequence) for sequence in utf8_sequences(low, high)] == spelled, because
+@pytest.mark.parametrize(("low", "high", "hexadecimal", "because"), CASES)
+def test_utf8_sequences(low: int, high: int, hexadecimal: list[str], because: str) -> None:
+    assert [_hexadecimal(sequence) for sequence in utf8_sequences(low, high)] == hexadecimal, (
+        because
+    )
 
 
-def _spell(sequence: tuple[tuple[int, int], ...]) -> str:
+def _hexadecimal(sequence: tuple[tuple[int, int], ...]) -> str:
     return " ".join(f"{a:02x}" if a == b else f"{a:02x}-{b:02x}" for a, b in sequence)
 
 
 @pytest.mark.parametrize(
     ("low", "high"), [(0, 0x900), (0x7E0, 0x820), (0xD7F0, 0xE010), (0xFFF0, 0x10010), (0x40, 0x40)]
 )
-def test_utf8_sequences_spell_every_character_once(low: int, high: int) -> None:
-    spelled = [
+def test_utf8_sequences_encode_every_character_once(low: int, high: int) -> None:
+    encoded = [
         bytes(letters)
         for sequence in utf8_sequences(low, high)
         for letters in itertools.product(*(range(a, b + 1) for a, b in sequence))
     ]
     wanted = [chr(c).encode() for c in range(low, high + 1) if not 0xD800 <= c <= 0xDFFF]
-    assert spelled == wanted
+    assert encoded == wanted
 
 
 def test_character_machine_shares_tails() -> None:
-    # é and ü differ in the last byte alone; Greek and Cyrillic share their whole last byte
+    # é and ü differ only in the last byte; the Greek and Cyrillic ranges have equal last bytes
     assert len(character_machine(((0xE9, 0xE9), (0xFC, 0xFC))).edges) == 3
     assert len(character_machine(((0x3C0, 0x3FF), (0x440, 0x47F))).edges) == 3
 

@@ -1,4 +1,4 @@
-"""Machines made as they are read agree with the whole machine, and read where that explodes."""
+"""LazyDfa agrees with the complete DFA, and works where the complete one would explode."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ PIECES = st.sampled_from([b"a", b"b", b"x", b"\xc3", b"\xa9", b"c", b"~"])
 @pytest.mark.parametrize("pattern", PATTERNS)
 @given(pieces=st.lists(PIECES, max_size=12))
 @settings(deadline=None, max_examples=60)
-def test_reads_as_the_whole_machine(pattern: str, pieces: list[bytes]) -> None:
+def test_reads_like_the_complete_dfa(pattern: str, pieces: list[bytes]) -> None:
     regex = parse_regex(Source(pattern, "regex"))
     lazy, whole, text = LazyDfa(thompson(regex)), regex_dfa(regex), b"".join(pieces)
     here, there = lazy.run(text), whole.run(text)
     assert (here == DEAD) == (there == DEAD)
     assert here == DEAD or lazy.is_final(here) == whole.is_final(there)
-    assert here == DEAD or lazy.run(text) == here, "numbers stay"
+    assert here == DEAD or lazy.run(text) == here, "numbers do not change"
 
 
 @pytest.mark.parametrize("pattern", ["(a|b)*a(a|b){5}", "[ab]{0,20}b", "(a|ab|aab)*b{3}"])
-def test_masks_are_those_of_the_whole_machine(pattern: str) -> None:
+def test_masks_are_those_of_the_complete_dfa(pattern: str) -> None:
     regex = parse_regex(Source(pattern, "regex"))
     dfa = regex_dfa(regex)
     lazy, whole = LazyConstraint(LazyDfa(thompson(regex)), BYTES), DfaConstraint(dfa, BYTES)
@@ -78,7 +78,7 @@ def test_a_regex_that_explodes_still_reads_and_decodes() -> None:
         compile(grammar, BYTES, "composed")
 
 
-def test_whole_machine_where_bytes_are_missing() -> None:
+def test_complete_dfa_if_bytes_are_missing() -> None:
     toy = Vocabulary((b"a", b"ab", b"<end>"), end=2)
     grammar = Grammar.from_regex("(a|b)*a(a|b){9}")
     assert isinstance(grammar.reader, LazyDfa)
@@ -98,15 +98,15 @@ def test_memory_is_bounded() -> None:
         lazy.run(b"a" * 7_999)
 
 
-def test_constraints_of_one_grammar_add_to_sets_of_their_own() -> None:
-    """Two threads may ask two of them at once."""
+def test_constraints_of_one_grammar_have_separate_sets() -> None:
+    """Two threads may use two constraints at the same time."""
     lazy = LazyDfa(thompson(parse_regex(Source("(a|b)*a(a|b){9}", "regex"))))
     lazy.run(b"ab")
-    met = len(lazy)
+    states = len(lazy)
     one, other = LazyConstraint(lazy, BYTES), LazyConstraint(lazy, BYTES)
     assert one.mask(one.initial) == other.mask(other.initial)
     for constraint in (one, other):
         state = constraint.step_bytes(constraint.initial, b"abbabaab")
         assert state is not None
         assert constraint.mask(state) == one.mask(state)
-    assert len(lazy) == met
+    assert len(lazy) == states

@@ -8,7 +8,15 @@ from typing import Any
 
 import pytest
 
-from tests.vocabulary.bpe.obvious import case_table, cases, greedy, passes, ranked, sequences, walks
+from tests.vocabulary.tokenization.slow_bpe import (
+    case_table,
+    cases,
+    greedy,
+    passes,
+    ranked,
+    sequences,
+    walks,
+)
 from workbench.base.errors import VocabularyError
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.toy import toy
@@ -33,11 +41,11 @@ def test_proper_sequences_are_encodings(case: dict[str, Any]) -> None:
 def test_no_other_text_of_the_regex_has_a_proper_sequence(case: dict[str, Any]) -> None:
     bpe = Bpe.of(case_table(case))
     longest = min(case["max_len"], 6 if len(case["alphabet"]) < 4 else 3)
-    spelt = {"".join(proper) for proper in case["proper_sequences"]}
+    proper_texts = {"".join(proper) for proper in case["proper_sequences"]}
     for size in range(longest + 1):
         for text in map("".join, product(case["alphabet"], repeat=size)):
             matches = re.fullmatch(case["regex"], text, re.DOTALL) is not None
-            assert matches == (text in spelt)
+            assert matches == (text in proper_texts)
             assert bpe.is_proper(bpe.encode(text))
 
 
@@ -62,13 +70,13 @@ def test_both_encoders_agree_on_normalised_merges(case: dict[str, Any]) -> None:
         assert passes(merges, text) == proper
 
 
-def test_made_once_for_each_vocabulary() -> None:
+def test_built_once_for_each_vocabulary() -> None:
     vocabulary = case_table(CASES[0])
     assert Bpe.of(vocabulary) is Bpe.of(vocabulary)
     assert Bpe.of(vocabulary) is not Bpe.of(case_table(CASES[0]))
 
 
-def test_a_sequence_that_spells_no_text_is_not_proper() -> None:
+def test_a_sequence_of_invalid_utf8_is_not_proper() -> None:
     byte_level = Vocabulary([bytes([byte]) for byte in range(256)], merges=())
     assert not Bpe.of(byte_level).is_proper([0xC3])
     assert Bpe.of(byte_level).is_proper([0xC3, 0xA9])
@@ -79,15 +87,17 @@ def test_error_without_merges() -> None:
         Bpe.of(toy(["a", "b"]))
 
 
-def test_error_where_nobody_can_tell() -> None:
+def test_error_unpredictable() -> None:
     vocabulary = Vocabulary([b"a"], merges=(), unpredictable="it throws dice", name="dicey")
-    with pytest.raises(VocabularyError, match=r"dicey would produce .*: it throws dice"):
+    with pytest.raises(
+        VocabularyError, match=r"encodings of dicey cannot be predicted exactly: it throws dice"
+    ):
         Bpe.of(vocabulary)
 
 
-def test_error_a_rule_of_what_is_no_token() -> None:
+def test_error_a_rule_with_an_unknown_token() -> None:
     vocabulary = Vocabulary([b"a", b"aa"], merges=[(b"a", b"a"), (b"a", b"b")], name="odd")
-    with pytest.raises(VocabularyError, match="rule 1 of odd has 'b', which is no token"):
+    with pytest.raises(VocabularyError, match="rule 1 of odd has 'b', which is not a token"):
         Bpe.of(vocabulary)
 
 

@@ -1,4 +1,4 @@
-"""The guide: byte fallback, words taken whole, added tokens, and all of them with a pattern."""
+"""The guide: byte fallback, whole words, added tokens, and all of them with a pattern."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
-from tests.vocabulary.bpe.obvious import sequences, table, walks
+from tests.vocabulary.tokenization.slow_bpe import sequences, table, walks
 from workbench.base.errors import VocabularyError
 from workbench.vocabulary.tokenization import guide as kernels
 from workbench.vocabulary.tokenization.bpe import Bpe
@@ -47,7 +47,7 @@ def byte_level_kind(**options: object) -> Tokenizer:
     tokenizer = Tokenizer(
         models.BPE(
             {piece: i for i, piece in enumerate(pieces)},
-            [("a", "b"), ("b", "c"), ("Ġ", "Ġ"), ("Ġ", "a")],  # é and abc are made by no rule
+            [("a", "b"), ("b", "c"), ("Ġ", "Ġ"), ("Ġ", "a")],  # no rule produces é and abc
             **options,
         )
     )
@@ -56,10 +56,13 @@ def byte_level_kind(**options: object) -> Tokenizer:
     return tokenizer
 
 
-def hold(bpe: Bpe, tokenizer: Tokenizer, alphabet: str, rng: random.Random) -> int:
-    """Random spellings of random texts are taken where the library writes them; how many were."""
+def compare(bpe: Bpe, tokenizer: Tokenizer, alphabet: str, rng: random.Random) -> int:
+    """Random tokenizations of random texts are accepted exactly if the library writes them.
+
+    Returns how many were accepted.
+    """
     proper = 0
-    spelt = bpe.vocabulary.ids_of
+    ids_of = bpe.vocabulary.ids_of
     for _ in range(1500):
         text = "".join(rng.choices(alphabet, k=rng.randint(0, 5)))
         wanted = tokenizer.encode(text, add_special_tokens=False).ids
@@ -67,28 +70,28 @@ def hold(bpe: Bpe, tokenizer: Tokenizer, alphabet: str, rng: random.Random) -> i
         assert walks(bpe, wanted), text
         tokens, rest = [], text.encode()
         while rest:
-            size = rng.choice([n for n in range(1, len(rest) + 1) if rest[:n] in spelt])
-            tokens.append(rng.choice(spelt[rest[:size]]))
+            size = rng.choice([n for n in range(1, len(rest) + 1) if rest[:n] in ids_of])
+            tokens.append(rng.choice(ids_of[rest[:size]]))
             rest = rest[size:]
         assert walks(bpe, tokens) == (tokens == wanted), (text, tokens)
         proper += tokens == wanted
     return proper
 
 
-def test_runs_of_byte_fallback_spell_characters_that_are_no_tokens() -> None:
+def test_byte_fallback_encodes_characters_that_are_not_tokens() -> None:
     tokenizer = sentencepiece_kind()
     bpe = of(tokenizer)
-    assert hold(bpe, tokenizer, "ab é日本\n😀ü", random.Random(0)) > 50
+    assert compare(bpe, tokenizer, "ab é日本\n😀ü", random.Random(0)) > 50
     byte = {(bpe.vocabulary.tokens[i] or b"?")[0]: i for i in bpe.vocabulary.byte_fallback}
     for text, is_proper in (
-        (b"\n", True),  # no token, so its byte is required
+        (b"\n", True),  # not a token, so its byte is required
         (b"a", False),  # a token, so its byte is forbidden
         ("é".encode(), False),  # the same with two bytes
         ("本".encode(), True),
-        ("本".encode()[:2], False),  # not over
-        ("▁".encode(), False),  # the tokenizer takes the sign for a space
+        ("本".encode()[:2], False),  # incomplete
+        ("▁".encode(), False),  # the tokenizer reads this character as a space
         (b"\xff", False),
-        (b"\xc0\x8a", False),  # more bytes than needed
+        (b"\xc0\x8a", False),  # overlong
     ):
         assert walks(bpe, [byte[b] for b in text]) == is_proper, text
     a = bpe.vocabulary.ids("ab")[0]
@@ -102,7 +105,7 @@ def test_words_are_taken_whole() -> None:
     bpe = of(tokenizer)
     assert bpe.words == {"abc": bpe.vocabulary.ids("abc")[0], "Ã©": bpe.vocabulary.ids("é")[0]}
     assert bpe.is_canonical(bpe.vocabulary.ids("abc")[0])
-    assert hold(bpe, tokenizer, "abc é", random.Random(1)) > 50
+    assert compare(bpe, tokenizer, "abc é", random.Random(1)) > 50
 
 
 def test_without_ignoring_merges_they_are_not() -> None:
@@ -110,17 +113,17 @@ def test_without_ignoring_merges_they_are_not() -> None:
     bpe = of(tokenizer)
     assert bpe.words == {}
     assert not bpe.is_canonical(bpe.vocabulary.ids("abc")[0])
-    assert hold(bpe, tokenizer, "abc é", random.Random(1)) > 50
+    assert compare(bpe, tokenizer, "abc é", random.Random(1)) > 50
 
 
 @pytest.mark.parametrize("kind", [byte_level_kind, sentencepiece_kind])
 @pytest.mark.parametrize(
     "texts",
     [
-        ("bba", "aé"),  # one ends as the other begins
-        ("bab", "aba", "babab"),  # with themselves, and inside each other
+        ("bba", "aé"),  # one ends with a prefix of the other
+        ("bab", "aba", "babab"),  # overlapping themselves, and inside each other
         ("  ", "   ", "     "),  # runs of spaces, as in GPT-NeoX
-        ("b", "bb", "éa", " a"),  # one that is a symbol
+        ("b", "bb", "éa", " a"),  # one of them is a symbol
     ],
 )
 def test_added_tokens_are_cut_out_first(
@@ -130,24 +133,24 @@ def test_added_tokens_are_cut_out_first(
     tokenizer.add_tokens([AddedToken(text, normalized=False) for text in texts])
     bpe = of(tokenizer)
     assert frozenset(bpe.vocabulary.added)
-    assert hold(bpe, tokenizer, "ab é", random.Random(2)) > 50
+    assert compare(bpe, tokenizer, "ab é", random.Random(2)) > 50
 
 
 def test_runs_of_spaces_among_added_tokens_are_merged() -> None:
-    """As in Gemma: cut at spaces after they were replaced, and looked for as the sign for them."""
+    """As in Gemma: split at spaces after they were replaced, and listed with ▁ for a space."""
     tokenizer = sentencepiece_kind()
     tokenizer.pre_tokenizer = pre_tokenizers.Split(" ", "merged_with_previous")
     tokenizer.add_tokens([AddedToken(text, normalized=False) for text in ("▁▁", "\n\n")])
     bpe = of(tokenizer)
     assert [bpe.vocabulary.tokens[i] for i in bpe.vocabulary.added] == [b"\n\n"]
-    assert hold(bpe, tokenizer, "ab \n", random.Random(4)) > 50
+    assert compare(bpe, tokenizer, "ab \n", random.Random(4)) > 50
 
 
 def test_words_added_tokens_and_a_pattern_together() -> None:
     tokenizer = byte_level_kind(ignore_merges=True)
     tokenizer.add_tokens([AddedToken("c a", normalized=False)])
     bpe = of(tokenizer)
-    assert hold(bpe, tokenizer, "abc  ", random.Random(3)) > 50
+    assert compare(bpe, tokenizer, "abc  ", random.Random(3)) > 50
     seen = 0
     for tokens in islice(sequences_of(bpe, "abc "), 4000):
         assert walks(bpe, tokens) == bpe.is_proper(tokens), tokens
@@ -167,7 +170,7 @@ def test_merges_alone_need_no_guide() -> None:
     assert Bpe.of(table([("a", "b")], "ab")).guide is None
 
 
-def test_a_row_is_what_take_says() -> None:
+def test_row_agrees_with_take() -> None:
     bpe = Bpe.of(table([("a", "b"), (" ", "a")], " ab", ["bab"], r" ?\S+|\s+", ignore_merges=True))
     guide = bpe.guide
     assert isinstance(guide, Guide)
@@ -197,6 +200,6 @@ def test_error_too_many_words() -> None:
     vocabulary = table([], letters, sorted(words), ignore_merges=True)
     bpe = Bpe.of(vocabulary)
     assert len(bpe.words) == len(words)
-    assert 40 * len(words) > kernels.MOST_WORD
+    assert 40 * len(words) > kernels.MAX_WORD_NODES
     with pytest.raises(VocabularyError, match="too large to follow"):
         _ = bpe.guide

@@ -1,4 +1,4 @@
-"""Combining terminals: against the same operations on sets of small texts."""
+"""Combining terminals, compared with the same operations on sets of short texts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ expressions: st.SearchStrategy[Expression] = st.recursive(letters, larger, max_l
 
 
 def texts(expression: Expression) -> set[str]:
-    """The texts of an expression, as far as they are small."""
+    """The texts of an expression that are in ``TEXTS``."""
     match expression:
         case Literal(value):
             return {value.decode()}
@@ -74,7 +74,7 @@ def test_operations_are_those_of_sets(left: Expression, right: Expression) -> No
 
 
 @given(expressions, st.integers(0, 3))
-def test_texts_are_cut_short(part: Expression, most: int) -> None:
+def test_shortest_and_at_most(part: Expression, most: int) -> None:
     all_of_them = texts(part)
     shortest = {
         text
@@ -85,7 +85,7 @@ def test_texts_are_cut_short(part: Expression, most: int) -> None:
     assert read(COMBINING.at_most(part, most, {})) == {t for t in all_of_them if len(t) <= most}
 
 
-def test_all_but_some_are_texts() -> None:
+def test_a_complement_contains_only_valid_utf8() -> None:
     machine = COMBINING.but(None, Literal(b"a", SPAN), {})
     assert not machine.accepts(b"\xff"), "not valid UTF-8"
 

@@ -1,4 +1,4 @@
-"""Classes: characters grouped as the library behind tokenizers matches them."""
+"""classes(): the partition of characters, compared with the tokenizers library."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EVERY = np.delete(np.arange(0x110000, dtype=np.uint32), range(0xD800, 0xE000))
 
 
 def matched(atom: str) -> npt.NDArray[np.bool_]:
-    """Asked about every character there is."""
+    """The characters an atom matches, by testing all of them."""
     text = EVERY.tobytes().decode("utf-32-le")
     left = Replace(Regex(f"(?:{atom})+"), "").normalize_str(text).encode("utf-32-le")
     found = np.zeros(0x110000, np.bool_)
@@ -29,7 +29,10 @@ def matched(atom: str) -> npt.NDArray[np.bool_]:
     [
         [r"\p{L}", r"\s", "[\r\n]", r"\p{N}"],
         [r"\p{Co}", r"\p{Cn}"],  # private use and what is not assigned, in all planes
-        ["\U00050000", "[\U000f0000-\U000f0003]"],  # named where else all are alike
+        [
+            "\U00050000",
+            "[\U000f0000-\U000f0003]",
+        ],  # named characters of planes that are uniform otherwise
     ],
 )
 def test_each_atom_is_a_union_of_classes(atoms: list[str]) -> None:
@@ -43,7 +46,7 @@ def test_each_atom_is_a_union_of_classes(atoms: list[str]) -> None:
     assert (made.of[0xD800:0xE000] == NONE).all()
 
 
-def test_without_atoms_all_are_alike() -> None:
+def test_without_atoms_there_is_one_class() -> None:
     made = classes([])
     assert len(made) == 1
     assert made.examples == ["\0"]
@@ -58,7 +61,7 @@ def test_coarser_classes() -> None:
     np.testing.assert_array_equal(joined.of == NONE, made.of == NONE)
 
 
-def test_error_what_cannot_be_read() -> None:
+def test_error_unreadable_atoms() -> None:
     with pytest.raises(VocabularyError, match="cannot read"):
         classes([r"\p{Nothing}"])
     with pytest.raises(VocabularyError, match="too many kinds"):

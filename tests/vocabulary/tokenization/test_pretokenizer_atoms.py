@@ -1,4 +1,4 @@
-"""Atoms of patterns."""
+"""atoms() and runs(): the character sets in a pattern."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def test_atoms(pattern: str, found: list[str]) -> None:
         ("foo|b", ["foo", "b"]),
         ("(?:hel)lo(?!x)", ["hellox"]),
         ("a{3}b{1,2}c+d", ["aaabbcd"]),
-        ("a{2,}|b{99}", ["a", "b" * 40]),  # no most, and too many
-        ("(foo){2}", ["fooo"]),  # groups count as if they were not there
+        ("a{2,}|b{99}", ["a", "b" * 40]),  # unbounded, and above the maximum
+        ("(foo){2}", ["fooo"]),  # groups are ignored
     ],
 )
 def test_runs(pattern: str, found: list[str]) -> None:
@@ -46,6 +46,6 @@ def test_runs(pattern: str, found: list[str]) -> None:
 @pytest.mark.parametrize(
     "pattern", [r"(a)\1", r"(?<n>a)\k<n>", r"\R", r"\X", "(?x)a", "(?s:.)", "[a"]
 )
-def test_error_no_sets(pattern: str) -> None:
+def test_error_what_is_not_a_set(pattern: str) -> None:
     with pytest.raises(VocabularyError, match="the pre-tokenizer's pattern has"):
         atoms(pattern)

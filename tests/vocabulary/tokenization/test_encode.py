@@ -1,4 +1,4 @@
-"""Merges are held against the tokenizer itself before anything is said by them."""
+"""check_encoder(): our encoder is compared with the tokenizer before it is used."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from tokenizers import AddedToken, Tokenizer, pre_tokenizers
 
-from tests.vocabulary.tokenizers_made import byte_level, fallback_bpe, split_byte_level
+from tests.vocabulary.small_tokenizers import byte_level, fallback_bpe, split_byte_level
 from workbench.base.errors import VocabularyError
 from workbench.vocabulary.load import load_vocabulary
 from workbench.vocabulary.tokenization.bpe import Bpe
@@ -22,7 +22,7 @@ def added() -> Tokenizer:
 
 
 def digits() -> Tokenizer:
-    """SmolLM's kind: each digit by itself, then GPT-2's pattern."""
+    """As in SmolLM: each digit separately, then GPT-2's pattern."""
     parts = [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(False)]
     return byte_level(pre_tokenizers.Sequence(parts))
 
@@ -30,21 +30,21 @@ def digits() -> Tokenizer:
 @pytest.mark.parametrize("kind", [byte_level, split_byte_level, fallback_bpe, added, digits])
 def test_tokenizers_of_every_kind(kind: Callable[[], Tokenizer]) -> None:
     tokenizer = kind()
-    asked = []
+    texts = []
 
     def encode(text: str) -> list[int]:
-        asked.append(text)
+        texts.append(text)
         return tokenizer.encode(text, add_special_tokens=False).ids
 
     spec = json.loads(tokenizer.to_str())
     bpe = Bpe.of(vocabulary_of(spec, name="made", end=None, encoder=encode))
-    assert len(set(asked)) > 300
-    for text in set(asked):
+    assert len(set(texts)) > 300
+    for text in set(texts):
         wanted = tokenizer.encode(text, add_special_tokens=False).ids
         assert wanted in (bpe.encode(text), bpe.encode(bpe.vocabulary.prefix.decode() + text))
 
 
-def test_a_vocabulary_that_is_loaded_brings_its_tokenizer() -> None:
+def test_a_loaded_vocabulary_has_its_tokenizer() -> None:
     vocabulary = load_vocabulary("builtin")
     assert vocabulary.encoder is not None
     assert vocabulary.encoder("the fox") == Bpe.of(vocabulary).encode("the fox")
@@ -54,16 +54,16 @@ def test_error_where_they_differ() -> None:
     tokenizer = byte_level()
     spec = json.loads(tokenizer.to_str())
 
-    asked = []
+    texts = []
 
     def reversed_ids(text: str) -> list[int]:
-        asked.append(text)
+        texts.append(text)
         return tokenizer.encode(text, add_special_tokens=False).ids[::-1]
 
     vocabulary = vocabulary_of(spec, name="odd", end=None, encoder=reversed_ids)
     with pytest.raises(VocabularyError, match="its tokenizer and its merges differ on 'The quick"):
         Bpe.of(vocabulary)
-    told = len(asked)
+    calls = len(texts)
     with pytest.raises(VocabularyError, match="its tokenizer and its merges differ on 'The quick"):
         Bpe.of(vocabulary)
-    assert len(asked) == told  # what was found out once is not asked again
+    assert len(texts) == calls, "the error is cached"

@@ -1,4 +1,4 @@
-"""Laws of merging on random tables: dead rules, ties, equal sides, sides made too late and all."""
+"""Properties of encoding on random tables: dead rules, ties, equal sides, offending tokens."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.vocabulary.bpe.obvious import greedy, passes, ranked, spines_ok, table
+from tests.vocabulary.tokenization.slow_bpe import greedy, passes, ranked, spines_ok, table
 from workbench.base.errors import VocabularyError
 from workbench.vocabulary.tokenization.bpe import Bpe
-from workbench.vocabulary.tokenization.canonical_dfa import star_by_merges, star_by_rows
-from workbench.vocabulary.tokenization.merge_kernels import NOWHERE
+from workbench.vocabulary.tokenization.canonical_dfa import canonical_dfa, canonical_dfa_by_merges
+from workbench.vocabulary.tokenization.merge_kernels import NOT_PRODUCED
 from workbench.vocabulary.tokenization.pair_test import Columns
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -23,7 +23,7 @@ LONGEST = 6
 
 @st.composite
 def grown(draw: st.DrawFn) -> Merges:
-    """Rules whose sides are there already: what training gives, with rules that never fire."""
+    """Rules whose sides exist before, as in training; some rules are never applied."""
     words = list(draw(st.sampled_from(["a", "ab", "abc"])))
     merges: Merges = []
     for _ in range(draw(st.integers(0, 7))):
@@ -36,7 +36,7 @@ def grown(draw: st.DrawFn) -> Merges:
 
 @st.composite
 def malformed(draw: st.DrawFn) -> Merges:
-    """Rules in any order: sides may be made later than what they make, or by nothing."""
+    """Rules in any order: sides may be produced later than the result, or by no rule."""
     word = st.text("ab", min_size=1, max_size=3)
     pairs = draw(st.lists(st.tuples(word, word), max_size=9, unique=True))
     return draw(st.permutations([pair for pair in pairs if len("".join(pair)) <= LONGEST]))
@@ -46,7 +46,7 @@ def of(merges: Merges) -> Bpe:
     return Bpe.of(table(merges, "abc"))
 
 
-def spelt(bpe: Bpe, tokens: Sequence[TokenId]) -> list[str]:
+def in_text(bpe: Bpe, tokens: Sequence[TokenId]) -> list[str]:
     return [(bpe.vocabulary.tokens[token] or b"").decode() for token in tokens]
 
 
@@ -61,9 +61,9 @@ tables = st.one_of(grown(), malformed())
 @given(tables, st.text("abc", max_size=14))
 def test_encoding_is_rank_greedy(merges: Merges, text: str) -> None:
     bpe = of(merges)
-    assert spelt(bpe, bpe.encode(text)) == greedy(ranked(merges), text)
-    long = text * 9  # through the heap
-    assert spelt(bpe, bpe.encode(long)) == greedy(ranked(merges), long)
+    assert in_text(bpe, bpe.encode(text)) == greedy(ranked(merges), text)
+    long = text * 9  # merged with the heap
+    assert in_text(bpe, bpe.encode(long)) == greedy(ranked(merges), long)
 
 
 @PATIENT
@@ -93,9 +93,9 @@ def test_pairs_and_rows_are_those_of_encoding(merges: Merges) -> None:
 def test_monotone_tables_have_rows_and_columns_of_intervals(merges: Merges) -> None:
     bpe = of(merges)
     if not bpe.monotone:
-        return  # a rule that grew earlier may be revived by a later one
+        return  # a dead rule may become live by a later one
     columns = Columns(bpe.tables)
-    star = star_by_rows(bpe.tables)
+    dfa = canonical_dfa(bpe.tables)
     nodes = [token for token in range(len(texts(bpe))) if bpe.is_canonical(token)]
     forbidden = {
         first: {int(t) for i, j in bpe.row(first) for t in bpe.tables.order[i:j]} for first in nodes
@@ -104,10 +104,10 @@ def test_monotone_tables_have_rows_and_columns_of_intervals(merges: Merges) -> N
         assert forbidden[first] == {u for u in nodes if not spines_ok(bpe, first, u)}
         before = {t for t in nodes if first in forbidden[t]}
         assert set(columns.before(first).tolist()) == before
-        state = star.state_of[first]
-        rows = star.rows[star.first[state] : star.first[state + 1]]
+        state = dfa.state_of[first]
+        rows = dfa.rows[dfa.first[state] : dfa.first[state + 1]]
         np.testing.assert_array_equal(rows, bpe.row(first))
-    assert len(star) == len({frozenset(row) for row in forbidden.values()} | {frozenset()})
+    assert len(dfa) == len({frozenset(row) for row in forbidden.values()} | {frozenset()})
 
 
 @PATIENT
@@ -119,12 +119,12 @@ def test_merges_are_an_order_for_all_constructions(merges: Merges) -> None:
     except VocabularyError:
         assert not bpe.monotone
         return
-    star = star_by_merges("abc", live)
+    dfa = canonical_dfa_by_merges("abc", live)
     words = texts(bpe)
     canonical = {word for token, word in enumerate(words) if bpe.is_canonical(token)}
-    assert set(star.state_of) == canonical
+    assert set(dfa.state_of) == canonical
     for left in canonical:
-        row = star.forbidden[star.state_of[left]]
+        row = dfa.forbidden[dfa.state_of[left]]
         assert row == {
             right for right in canonical if greedy(ranked(merges), left + right) != [left, right]
         }
@@ -139,7 +139,7 @@ def test_merges_are_an_order_for_all_constructions(merges: Merges) -> None:
     st.randoms(use_true_random=False),
 )
 def test_ties_go_to_the_left(words: list[str], rng: object) -> None:
-    """Every cut of a token is a rule, several tokens share a rank, as in SentencePiece."""
+    """Every split of a token is a rule, several tokens share a rank, as in SentencePiece."""
     spellings = ["a", "b", *words]
     ranks = [-1, -1, *(rng.randrange(3) for _ in words)]  # type: ignore[attr-defined]
     vocabulary = Vocabulary([w.encode() for w in spellings], ranks=np.array(ranks, np.int32))
@@ -155,23 +155,23 @@ def test_ties_go_to_the_left(words: list[str], rng: object) -> None:
         for second, right in enumerate(spellings):
             stays = greedy(rules, left + right) == [left, right]
             assert bpe.pair_ok(first, second) == stays, (left, right)
-            assert spelt(bpe, bpe.encode(left + right)) == greedy(rules, left + right)
+            assert in_text(bpe, bpe.encode(left + right)) == greedy(rules, left + right)
 
 
 LATE = [("a", "a"), ("a", "aa"), ("aa", "aaa"), ("aa", "a")]
 
 
-def test_a_source_that_comes_later_than_its_rule() -> None:
-    """The reference's example (section 2): the real source of aaa is the last rule."""
+def test_a_live_split_that_comes_later_than_other_rules() -> None:
+    """The reference's example (section 2): the live split of aaa is the last rule."""
     bpe = of(LATE)
-    assert spelt(bpe, bpe.encode("aaaaa")) == ["aaaaa"]
+    assert in_text(bpe, bpe.encode("aaaaa")) == ["aaaaa"]
     assert passes(LATE, "aaaaa") == ["aa", "aaa"]
 
 
-def test_what_is_not_canonical_is_in_no_row_and_has_all_in_its_own() -> None:
-    bpe = of([("a", "b"), ("b", "c"), ("a", "bc")])  # ab is first, so abc is never made
+def test_the_row_of_a_token_that_is_not_canonical() -> None:
+    bpe = of([("a", "b"), ("b", "c"), ("a", "bc")])  # ab is merged first, so abc is never produced
     abc = bpe.vocabulary.ids("abc")[0]
-    assert bpe.tables.rank[abc] == NOWHERE
+    assert bpe.tables.rank[abc] == NOT_PRODUCED
     assert not bpe.pair_ok(abc, 0)
     assert not bpe.pair_ok(0, abc)
     others = sorted(set(range(len(texts(bpe)))) - {abc})
@@ -181,11 +181,11 @@ def test_what_is_not_canonical_is_in_no_row_and_has_all_in_its_own() -> None:
     assert not any(int(bpe.row_mask(token)[0]) >> abc & 1 for token in others)
 
 
-def test_the_start_of_the_star_forbids_nothing() -> None:
-    """The article's line 11 as printed makes the start forbid a here (reference, section 12)."""
-    star = star_by_merges("ab", [("a", "b"), ("b", "a"), ("ab", "a")])
-    assert star.forbidden[0] == frozenset()
-    assert {t: set(star.forbidden[s]) for t, s in star.state_of.items()} == {
+def test_the_initial_state_forbids_nothing() -> None:
+    """Line 11 of the article as printed makes the initial state forbid a here (reference, section 12)."""
+    dfa = canonical_dfa_by_merges("ab", [("a", "b"), ("b", "a"), ("ab", "a")])
+    assert dfa.forbidden[0] == frozenset()
+    assert {t: set(dfa.forbidden[s]) for t, s in dfa.state_of.items()} == {
         "a": {"b", "ba"},
         "b": {"a"},
         "ab": {"a"},

@@ -1,4 +1,4 @@
-"""The disk cache: what is read is what was made; nothing on disk can break a vocabulary."""
+"""The disk cache: arrays are read as they were written, and damaged files are replaced."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workbench.vocabulary import disk_cache
 from workbench.vocabulary.trie import Trie
 
 TOKENS: list[bytes | None] = [None, *(n.to_bytes(3, "big") for n in range(9000)), b"\0", b"\0"]
-#: Heads of files that promise what is not there, or are no heads.
+#: Files with a wrong layout line, or with missing arrays.
 DAMAGED = [
     b"",
     b"cut off",
@@ -43,10 +43,10 @@ def same(left: Trie, right: Trie) -> bool:
     return arrays and left.height == right.height
 
 
-def test_made_once_and_then_read(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_built_once_and_then_read(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = disk_cache.trie_of(TOKENS)
     assert len(list(home.iterdir())) == 1
-    monkeypatch.setattr(Trie, "of", staticmethod(lambda _: pytest.fail("made again")))
+    monkeypatch.setattr(Trie, "of", staticmethod(lambda _: pytest.fail("built again")))
     assert same(disk_cache.trie_of(TOKENS), made)
 
 
@@ -63,7 +63,7 @@ def test_small_vocabularies_are_not_written(home: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", DAMAGED)
-def test_a_damaged_file_is_made_anew(home: Path, damage: bytes) -> None:
+def test_a_damaged_file_is_replaced(home: Path, damage: bytes) -> None:
     made = disk_cache.trie_of(TOKENS)
     file = next(home.iterdir())
     whole = file.read_bytes()
@@ -74,7 +74,7 @@ def test_a_damaged_file_is_made_anew(home: Path, damage: bytes) -> None:
     assert same(disk_cache.trie_of(TOKENS), made)
 
 
-def test_arrays_that_do_not_fit_together_are_not_trusted(home: Path) -> None:
+def test_inconsistent_arrays_are_not_used(home: Path) -> None:
     made = disk_cache.trie_of(TOKENS)
     file = next(home.iterdir())
     arrays = {f: getattr(made, f) for f in FIELDS} | {"height": np.array(made.height)}
@@ -96,7 +96,9 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Mon
     assert same(disk_cache.trie_of(TOKENS), Trie.of(TOKENS))
 
 
-def test_no_part_is_left_where_writing_fails(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_partial_file_remains_if_writing_fails(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fails(*_: object) -> None:
         raise OSError("disk full")
 
@@ -105,7 +107,7 @@ def test_no_part_is_left_where_writing_fails(home: Path, monkeypatch: pytest.Mon
     assert list(home.iterdir()) == []
 
 
-def test_writers_at_once(home: Path) -> None:
+def test_concurrent_writers(home: Path) -> None:
     found: list[Trie] = []
     threads = [
         threading.Thread(target=lambda: found.append(disk_cache.trie_of(TOKENS))) for _ in range(6)
@@ -142,8 +144,8 @@ def test_arrays_are_mapped_aligned_and_read_only(home: Path) -> None:
     made: dict[str, npt.NDArray[Any]] = {
         "a": np.arange(5, dtype=np.uint8), "b": np.eye(3), "c": np.zeros(0, np.int32),
     }  # fmt: skip
-    disk_cache.remembered("some", "key", lambda: made, dict)
-    read = disk_cache.remembered("some", "key", lambda: pytest.fail("made again"), dict)
+    disk_cache.cached_arrays("some", "key", lambda: made, dict)
+    read = disk_cache.cached_arrays("some", "key", lambda: pytest.fail("built again"), dict)
     for name, array in made.items():
         found = read[name]
         assert np.array_equal(found, array)
@@ -152,8 +154,8 @@ def test_arrays_are_mapped_aligned_and_read_only(home: Path) -> None:
         assert not found.flags.writeable
 
 
-def test_a_file_without_what_is_wanted_is_written_anew(home: Path) -> None:
-    disk_cache.remembered("some", "key", lambda: {"other": np.eye(2)}, dict)
-    for make in (lambda: {"wanted": np.eye(3)}, lambda: pytest.fail("made again")):
-        found = disk_cache.remembered("some", "key", make, lambda arrays: arrays["wanted"])
+def test_a_file_without_the_wanted_array_is_replaced(home: Path) -> None:
+    disk_cache.cached_arrays("some", "key", lambda: {"other": np.eye(2)}, dict)
+    for make in (lambda: {"wanted": np.eye(3)}, lambda: pytest.fail("built again")):
+        found = disk_cache.cached_arrays("some", "key", make, lambda arrays: arrays["wanted"])
         assert len(found) == 3

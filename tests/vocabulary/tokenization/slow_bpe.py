@@ -1,4 +1,4 @@
-"""The obvious twins of what merging rooms do fast: read aloud from the reference, slow."""
+"""Slow implementations of the definitions, to compare the kernels with."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def passes(merges: Sequence[Sequence[str]], symbols: Iterable[str]) -> list[str]
 
 
 def spines_ok(bpe: Bpe, first: TokenId, second: TokenId) -> bool:
-    """The pair test as the theorem states it: all of one spine against all of the other."""
+    """The pair test as the theorem states it: every token of one spine with every one of the other."""
     tables = bpe.tables
     never = 10**9
 
@@ -106,7 +106,7 @@ def spines_ok(bpe: Bpe, first: TokenId, second: TokenId) -> bool:
 
 
 def walks(bpe: Bpe, tokens: Sequence[TokenId]) -> bool:
-    """Whether a sequence is proper as a constraint finds out: token by token, with guesses."""
+    """Whether a sequence is proper, tested as in a constraint: token by token, with guesses."""
     guide = bpe.guide
     guesses: set[int] = {0 if guide is None else guide.start}
     last: TokenId | None = None
@@ -129,7 +129,7 @@ def walks(bpe: Bpe, tokens: Sequence[TokenId]) -> bool:
 
 
 def sequences(vocabulary: Vocabulary, longest: int) -> Iterator[tuple[TokenId, ...]]:
-    """All token sequences of at most so many characters."""
+    """All token sequences of at most ``longest`` characters."""
     lengths = {t: len(text.decode()) for t, text in enumerate(vocabulary.tokens) if text}
     queue: list[tuple[tuple[TokenId, ...], int]] = [((), 0)]
     for tokens, size in queue:

@@ -1,4 +1,4 @@
-"""Machines without sets, held against the machines made of sets."""
+"""direct_dfa() gives the same tables as determinize() and minimize()."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ def assert_same(nfa: Nfa) -> None:
 @pytest.mark.parametrize(
     ("pattern", "made", "because"),
     [
-        ("abc", True, "one way"),
+        ("abc", True, "one path"),
         (
             '"(?P<SUBSTRING_OF>abcbcé)"',
             True,
             "each letter leads to one state of the suffix automaton",
         ),
-        ("(?P<TEXT_UNTIL>aab)", True, "and of the phrase"),
+        ("(?P<TEXT_UNTIL>aab)", True, "each letter leads to one state of the phrase"),
         ("[^x]{3}é*", True, "characters of several bytes"),
-        ("(ab|ac)d", True, "options share the letters they begin with"),
-        ("a*a", False, "'a' goes round, and out"),
-        ("(a|b)*a(a|b)", False, "sets are what tells where the text is"),
+        ("(ab|ac)d", True, "options share their first letters"),
+        ("a*a", False, "'a' leads back and to the end"),
+        ("(a|b)*a(a|b)", False, "several states for one text"),
     ],
 )
-def test_made_where_a_symbol_leads_to_one_state(pattern: str, made: bool, because: str) -> None:
+def test_built_if_a_symbol_leads_to_one_state(pattern: str, made: bool, because: str) -> None:
     assert (direct_dfa(nfa_of(pattern)) is not None) is made, because
     assert_same(nfa_of(pattern))
 
 
-def test_none_past_the_most() -> None:
+def test_none_above_the_states_limit() -> None:
     assert direct_dfa(nfa_of("abcdef"), Limits(states=6)) is None
     assert direct_dfa(nfa_of("abcdef"), Limits(states=7)) is not None
 
@@ -64,18 +64,18 @@ EDGES = st.lists(
     st.tuples(st.integers(0, 5), st.integers(0x61, 0x64), st.integers(0, 2), st.integers(0, 5)),
     max_size=12,
 )
-SILENT = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=5)
+EPSILONS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=5)
 
 
-@given(EDGES, SILENT, st.sets(st.integers(0, 5), min_size=1))
-def test_the_same_as_by_sets(
-    edges: list[tuple[int, int, int, int]], silent: list[tuple[int, int]], finals: set[int]
+@given(EDGES, EPSILONS, st.sets(st.integers(0, 5), min_size=1))
+def test_the_same_as_by_subsets(
+    edges: list[tuple[int, int, int, int]], epsilons: list[tuple[int, int]], finals: set[int]
 ) -> None:
     builder = NfaBuilder()
     for _ in range(6):
         builder.new_state()
     for source, low, more, target in edges:
         builder.edge(source, low, low + more, target)
-    for source, target in silent:
+    for source, target in epsilons:
         builder.epsilon(source, target)
     assert_same(builder.build(0, finals))

@@ -1,4 +1,4 @@
-"""Small tokenizers of every kind the tokenizers library knows, made for tests."""
+"""Small tokenizers of every kind of the tokenizers library, for tests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LLAMA_3 = r"\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s+"
 def byte_level(
     pre_tokenizer: pre_tokenizers.PreTokenizer | None = None, *, alphabet: bool = True
 ) -> Tokenizer:
-    """GPT-2's kind: byte-pair encoding over an alphabet of 256 printable characters."""
+    """As GPT-2: byte-pair encoding over an alphabet of 256 printable characters."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizer or pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -35,7 +35,7 @@ def byte_level(
 
 
 def split_byte_level() -> Tokenizer:
-    """Llama 3's kind: a Split regex, then bytes."""
+    """As Llama 3: a Split regex, then bytes."""
     split = pre_tokenizers.Split(Regex(LLAMA_3), "isolated")
     level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     return byte_level(pre_tokenizers.Sequence([split, level]))
@@ -45,7 +45,7 @@ FALLBACK = [f"<0x{b:02X}>" for b in range(256)]
 
 
 def _sentencepiece_parts(tokenizer: Tokenizer, *, old: bool) -> Tokenizer:
-    """How transformers dresses a SentencePiece model: before and after Metaspace was mended."""
+    """The parts transformers adds to a SentencePiece model, before and after Metaspace was fixed."""
     if old:
         tokenizer.normalizer = normalizers.Sequence(
             [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
@@ -63,7 +63,7 @@ def _sentencepiece_parts(tokenizer: Tokenizer, *, old: bool) -> Tokenizer:
 
 
 def fallback_bpe(*, old: bool = True) -> Tokenizer:
-    """Llama 2's kind: byte-pair encoding over characters, bytes where a character is unknown."""
+    """As Llama 2: byte-pair encoding over characters, with byte fallback."""
     pieces = ["<unk>", "<s>", "</s>", *FALLBACK, *"▁thequickbrownfx{}:", "▁▁", "th", "▁th", "▁the"]
     merges = [("▁", "▁"), ("t", "h"), ("▁", "th"), ("▁th", "e")]
     tokenizer = Tokenizer(
@@ -80,7 +80,7 @@ def fallback_bpe(*, old: bool = True) -> Tokenizer:
 
 
 def unigram(*, byte_fallback: bool) -> Tokenizer:
-    """SentencePiece's unigram model, with bytes for unknown characters or without."""
+    """SentencePiece's unigram model, with or without byte fallback."""
     words = ["▁", "▁the", "the", "▁quick", "n", "a", "m", "e"]
     pieces = [("<unk>", 0.0), ("</s>", 0.0)]
     pieces += [(w, -float(n)) for n, w in enumerate(words, 1)]
@@ -91,7 +91,7 @@ def unigram(*, byte_fallback: bool) -> Tokenizer:
 
 
 def word_piece() -> Tokenizer:
-    """BERT's kind."""
+    """As BERT."""
     tokenizer = Tokenizer(models.WordPiece({"[UNK]": 0, "a": 1, "##b": 2}, unk_token="[UNK]"))
     tokenizer.decoder = decoders.WordPiece()
     return tokenizer

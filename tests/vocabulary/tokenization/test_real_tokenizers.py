@@ -1,4 +1,4 @@
-"""Real tokenizers, held against the libraries that run them."""
+"""Real tokenizers, compared with the libraries that run them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer, decoders, models, normalizers
 
-from tests.vocabulary.bpe.obvious import sequences, walks
+from tests.vocabulary.tokenization.slow_bpe import sequences, walks
 from workbench.vocabulary import mistral
 from workbench.vocabulary.load import load_tokenizer, load_vocabulary
 from workbench.vocabulary.tokenization.bpe import Bpe
-from workbench.vocabulary.tokenization.canonical_dfa import star_by_rows
+from workbench.vocabulary.tokenization.canonical_dfa import canonical_dfa
 from workbench.vocabulary.tokenizer import vocabulary_of
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -35,7 +35,7 @@ SCRIPTS = (
 
 
 def random_text(rng: random.Random) -> str:
-    """Words and single characters of a few scripts, runs of spaces and line feeds among them."""
+    """Words and single characters of a few scripts, with runs of spaces and line feeds."""
     script = rng.sample(SCRIPTS, rng.randint(1, 3))
     parts = []
     for _ in range(rng.randint(1, 12)):
@@ -86,8 +86,8 @@ def builtin_encoder() -> Encode:
     return lambda text: tokenizer.encode(text, add_special_tokens=False).ids
 
 
-def hold_against(bpe: Bpe, encode: Encode, found: list[str]) -> None:
-    """Each text is encoded alike; what is walked along an encoding is never refused."""
+def compare(bpe: Bpe, encode: Encode, found: list[str]) -> None:
+    """Each text has the same encoding, and the walk accepts it."""
     prefix = bpe.vocabulary.prefix.decode()
     for text in filter(None, found):
         tokens = list(encode(text))
@@ -97,15 +97,15 @@ def hold_against(bpe: Bpe, encode: Encode, found: list[str]) -> None:
 
 @pytest.mark.parametrize("name", ["mistral-v1", "mistral-v3"])
 def test_sentencepiece(name: str) -> None:
-    hold_against(Bpe.of(load_vocabulary(name)), sentencepiece_encoder(name), texts(1, 1500))
+    compare(Bpe.of(load_vocabulary(name)), sentencepiece_encoder(name), texts(1, 1500))
 
 
 def test_tekken() -> None:
-    hold_against(Bpe.of(load_vocabulary("tekken")), tiktoken_encoder(), texts(2, 1500))
+    compare(Bpe.of(load_vocabulary("tekken")), tiktoken_encoder(), texts(2, 1500))
 
 
 def test_builtin() -> None:
-    hold_against(Bpe.of(load_vocabulary("builtin")), builtin_encoder(), texts(3, 1500))
+    compare(Bpe.of(load_vocabulary("builtin")), builtin_encoder(), texts(3, 1500))
 
 
 ENCODERS: dict[str, Callable[[], Encode]] = {
@@ -117,23 +117,23 @@ ENCODERS: dict[str, Callable[[], Encode]] = {
 
 
 @pytest.mark.parametrize("name", ENCODERS)
-def test_sequences_that_are_cut_otherwise_are_improper_for_the_library_too(name: str) -> None:
-    """Random ways to spell short texts: taken by the walk exactly where the library writes them."""
+def test_other_sequences_are_improper(name: str) -> None:
+    """Random tokenizations of short texts are accepted exactly if the library writes them."""
     vocabulary = load_vocabulary(name)
     bpe, encode = Bpe.of(vocabulary), ENCODERS[name]()
     rng = random.Random(4)
     proper = 0
     for text in filter(None, texts(5, 250)):
         prefixed = vocabulary.prefix + text[:12].encode()
-        tokens = random_spelling(vocabulary, prefixed, rng)
+        tokens = random_tokens(vocabulary, prefixed, rng)
         is_proper = tokens == list(encode(text[:12]))
         assert walks(bpe, tokens) == is_proper, (text, tokens)
         proper += is_proper
     assert proper > 20
 
 
-def random_spelling(vocabulary: Vocabulary, text: bytes, rng: random.Random) -> list[TokenId]:
-    """Tokens that spell a text, mostly long ones."""
+def random_tokens(vocabulary: Vocabulary, text: bytes, rng: random.Random) -> list[TokenId]:
+    """Random tokens of a text, mostly long ones."""
     found: list[TokenId] = []
     while text:
         lengths = [n for n in range(1, min(len(text), 16) + 1) if text[:n] in vocabulary.ids_of]
@@ -146,7 +146,7 @@ def random_spelling(vocabulary: Vocabulary, text: bytes, rng: random.Random) -> 
 @pytest.mark.parametrize(
     ("name", "canonical", "live", "states", "free"),
     [
-        # 118 bytes of byte fallback can stand in a text beside the 31,741 pieces
+        # 118 bytes of byte fallback can occur in a text, and 31,741 pieces
         ("mistral-v1", 31_741 + 118, 28_446, 9_364, 4_136 + 118),
         ("tekken", 130_072, 129_816, 39_422, 6_385),
     ],
@@ -157,14 +157,14 @@ def test_numbers_of_the_reference(
     tables = Bpe.of(load_vocabulary(name)).tables
     assert len(tables.order) == canonical
     assert int((tables.left >= 0).sum()) == live == len(tables.children)
-    star = star_by_rows(tables)
+    star = canonical_dfa(tables)
     assert len(star) == states
     assert int((star.state_of == 0).sum()) == free
 
 
 @pytest.mark.parametrize("name", ["mistral-v1", "mistral-v3"])
-def test_ties_are_broken_so_that_passes_encode_alike(name: str) -> None:
-    """Eight spaces come out as one token in any order that is right (reference, section 4)."""
+def test_ordered_rules_give_the_same_encodings_of_spaces(name: str) -> None:
+    """Eight spaces become one token in any correct order (reference, section 4)."""
     bpe = Bpe.of(load_vocabulary(name))
     assert len(bpe.merges) == 28_446
     spaces = [pair for pair in bpe.merges if not (pair[0] + pair[1]).strip(b" ")]
@@ -180,7 +180,7 @@ def test_ties_are_broken_so_that_passes_encode_alike(name: str) -> None:
 
 
 def in_the_order_of_transformers(v1: Vocabulary) -> tuple[dict[str, int], list[tuple[str, str]]]:
-    """The pieces of Mistral v1, and its rules by score and then by how long their sides are."""
+    """The pieces of Mistral v1, and its rules ordered by score and by the lengths of their sides."""
     assert v1.ranks is not None
     taking_part = np.flatnonzero(v1.ranks >= 0).tolist()
     pieces = {(v1.tokens[i] or b"").decode().replace(" ", "▁"): i for i in taking_part}
@@ -191,8 +191,8 @@ def in_the_order_of_transformers(v1: Vocabulary) -> tuple[dict[str, int], list[t
     return pieces, known
 
 
-def test_rules_in_the_order_transformers_derives_are_told_outright() -> None:
-    """The longest rules of spaces come first there, before those of their sides."""
+def test_rules_in_the_order_of_transformers() -> None:
+    """There, the rules of the longest runs of spaces precede those of their sides."""
     v1 = load_vocabulary("mistral-v1")
     pieces, merges = in_the_order_of_transformers(v1)
     fallback = {f"<0x{(v1.tokens[i] or b'')[0]:02X}>": i for i in v1.byte_fallback}
@@ -206,7 +206,7 @@ def test_rules_in_the_order_transformers_derives_are_told_outright() -> None:
     sides = np.maximum(tables.rank[tables.left], tables.rank[tables.right])
     assert int(((tables.left >= 0) & (tables.rank < sides)).sum()) == 13
     assert not bpe.monotone
-    hold_against(bpe, lambda text: tokenizer.encode(text).ids, texts(6, 300))
+    compare(bpe, lambda text: tokenizer.encode(text).ids, texts(6, 300))
     spaces = [i for text, i in pieces.items() if not text.strip("▁")]
     others = np.random.default_rng(0).choice(list(pieces.values()), 150).tolist()
     for first in spaces:

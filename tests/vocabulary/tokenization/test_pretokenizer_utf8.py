@@ -1,4 +1,4 @@
-"""The automaton over bytes tells each character's class, and reads nothing that is no UTF-8."""
+"""utf8_table(): the class of each character, and nothing that is not UTF-8."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def some_classes() -> npt.NDArray[np.uint8]:
 
 
 def read(table: Table, text: bytes) -> list[int] | None:
-    """The classes of the characters, or None where a byte cannot be read or one is not over."""
+    """The classes of the characters, or None if a byte cannot be read or a character is incomplete."""
     node, found = 0, []
     for byte in text:
         node = int(table[node, byte])
@@ -41,20 +41,20 @@ def test_every_kind_of_character_has_its_class() -> None:
     assert len(table) < 40
 
 
-def test_what_is_no_utf8_is_not_read() -> None:
+def test_invalid_utf8_is_not_read() -> None:
     table = utf8_table(some_classes(), NONE)
     rng = random.Random(0)
     edges = [0x41, 0x80, 0x90, 0x9F, 0xA0, 0xBF, 0xC1, 0xC2, 0xE0, 0xED, 0xEF, 0xF0, 0xF4, 0xF5]
-    told = {True: 0, False: 0}
+    counts = {True: 0, False: 0}
     for _ in range(20_000):
         text = bytes(rng.choice(edges) for _ in range(rng.randint(1, 5)))
         try:
             is_text = bool(text.decode())
         except UnicodeDecodeError:
             is_text = False
-        told[is_text] += 1
+        counts[is_text] += 1
         assert (read(table, text) is not None) == is_text, text
-    assert min(told.values()) > 100
+    assert min(counts.values()) > 100
 
 
 def test_error_too_scattered() -> None:

@@ -1,0 +1,56 @@
+"""Which texts rules have and which rules they call, computed from the program."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbench.automata.regex_program import HAS_EMPTY, HAS_NONEMPTY, HAS_TEXT
+from workbench.base.limits import LIMITS
+from workbench.base.source import Source
+from workbench.pushdown.cfg import RuleProgram, gathered, rule_program
+from workbench.syntax.kbnf.kbnf_parser import parse_kbnf
+
+
+def rules(text: str) -> RuleProgram:
+    tree = parse_kbnf(Source(text, "g"))
+    return rule_program(tree, gathered(tree), LIMITS)
+
+
+BOTH = HAS_TEXT | HAS_EMPTY | HAS_NONEMPTY
+
+#   grammar                                      texts of a      because
+TEXTS = [
+    ("a ::= 'x';",                               HAS_TEXT | HAS_NONEMPTY,  "one text"),
+    ("a ::= '';",                                HAS_TEXT | HAS_EMPTY,   "the empty one"),
+    ("a ::= 'x'?;",                              BOTH,           "both"),
+    ("a ::= a;",                                 0,              "never ends"),
+    ("a ::= 'x' a;",                             0,              "never ends, although it reads"),
+    ("a ::= a | 'x';",                           HAS_TEXT | HAS_NONEMPTY,  "also ends"),
+    ("a ::= 'x'? b; b ::= b;",                   0,              "needs a part that never ends"),
+    ("a ::= 'x'? b*; b ::= b;",                  BOTH,           "the part that never ends is optional"),
+    ("a ::= b c; b ::= '' | c; c ::= b? d; d ::= '' | '';", HAS_TEXT | HAS_EMPTY, "the empty text, by many derivations"),
+    ("a ::= b; b ::= c; c ::= d; d ::= 'x';",    HAS_TEXT | HAS_NONEMPTY,  "called before they are defined"),
+    ("a ::= #'[^\\\\s\\\\S]y' | '';",            HAS_TEXT | HAS_EMPTY,   "a regex without texts"),
+    ("a ::= #ex'x';",                            HAS_TEXT | HAS_NONEMPTY,  "a terminal with an automaton"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "texts", "because"), TEXTS, ids=[r[0] for r in TEXTS])
+def test_texts(text: str, texts: int, because: str) -> None:
+    assert rules(text).texts_of(0) == texts, because
+
+
+def test_calls() -> None:
+    found = rules("a ::= 'x' b | (c b) | c? d* e | b; b ::= 'y'; c ::= ''; d ::= d; e ::= 'z' b?;")
+
+    def names_of(called: list[int]) -> str:
+        return "".join(found.names[rule] for rule in called)
+
+    assert names_of(found.calls[0]) == "bcbceb", "d never ends and is left out"
+    assert names_of(found.first_calls[0]) == "cbceb", (
+        "not b after 'x', but b after c, which is empty"
+    )
+    assert names_of(found.inner_calls[0]) == "cc"
+    e = found.names.index("e")
+    assert (names_of(found.calls[e]), found.first_calls[e], found.inner_calls[e]) == ("b", [], [])
+    assert [found.names[rule] for rule in found.reached_from(0)] == ["a", "b", "c", "e"]
