@@ -10,9 +10,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from workbench.drawing.dot import dot
-from workbench.drawing.edge_labels import printable, shorten, visible
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.render import renderer
+from workbench.drawing.visible_text import printable, shorten, visible
 
 NASTY = [
     '"]; evil [label="x',

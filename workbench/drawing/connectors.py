@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from workbench.drawing.edge_labels import columns, fitted, printable, shorten
 from workbench.drawing.graph import Edge, Graph, Node
+from workbench.drawing.visible_text import columns, fitted, printable, shorten
 
 #: Width of one column of the label font, and height of a label's box.
 CHAR, BOX = 6.65, 19.0

@@ -25,8 +25,8 @@ from typing import Literal
 import graphviz
 
 from workbench.base.errors import WorkbenchError
-from workbench.drawing.edge_labels import printable, shorten
 from workbench.drawing.graph import Edge, Graph, Node
+from workbench.drawing.visible_text import printable, shorten
 
 Direction = Literal["LR", "TB"]
 

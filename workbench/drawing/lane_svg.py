@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from workbench.drawing.connectors import BOX, Label, Point
-from workbench.drawing.edge_labels import printable, shorten
 from workbench.drawing.graph import Edge, Node
 from workbench.drawing.lanes import NAME, RADIUS, Lane, LaneLayout, Line, Placed
 from workbench.drawing.render import MONOSPACED, NAMESPACE
+from workbench.drawing.visible_text import printable, shorten
 
 #: Size of labels and of state numbers, in pixels.
 LABEL_SIZE, NUMBER_SIZE = "11", "10"

@@ -25,15 +25,7 @@ from workbench.base.dfa import Dfa
 from workbench.constraint.engine.compose import TokenFsa
 from workbench.constraint.engine.compose_pda import TokenPda, TokenPdaMove
 from workbench.constraint.labels import LabelTokens, first_sign
-from workbench.drawing.edge_labels import (
-    ByteEdge,
-    CharacterEdges,
-    byte_edges,
-    folded,
-    printable,
-    read_back,
-    visible,
-)
+from workbench.drawing.edge_labels import ByteEdge, CharacterEdges, byte_edges, folded, read_back
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.token_edges import (
     MAX_SEARCHED,
@@ -46,6 +38,7 @@ from workbench.drawing.token_edges import (
     terminal_edge,
     token_edges,
 )
+from workbench.drawing.visible_text import printable, visible
 from workbench.grammar.label_encoding import SIGNS
 from workbench.pushdown.network import Network
 from workbench.pushdown.pda import BOTTOM, Pda

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import railroad
 
 from workbench.automata.describe import describe
-from workbench.drawing.edge_labels import columns, printable, shorten, visible
+from workbench.drawing.visible_text import columns, printable, shorten, visible
 from workbench.pushdown.cfg import gathered
 from workbench.syntax import grammar_tree as kbnf
 from workbench.syntax.grammar_tree import Expression, GrammarTree, Stop, shape

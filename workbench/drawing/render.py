@@ -30,8 +30,8 @@ from workbench.drawing.dot import (
     dot,
     layout_by_program,
 )
-from workbench.drawing.edge_labels import printable
 from workbench.drawing.graph import Graph
+from workbench.drawing.visible_text import printable
 
 NAMESPACE = "http://www.w3.org/2000/svg"
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"

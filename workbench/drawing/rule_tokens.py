@@ -14,7 +14,6 @@ from functools import cached_property
 
 from workbench.base.dfa import DEAD
 from workbench.base.limits import Limits
-from workbench.drawing.edge_labels import printable
 from workbench.drawing.graph import Edge, Graph
 from workbench.drawing.machines import kinds_of
 from workbench.drawing.parts import TokenPdaParts
@@ -25,6 +24,7 @@ from workbench.drawing.token_edges import (
     MAX_WRITTEN_OUT_TOY,
     counted_edge,
 )
+from workbench.drawing.visible_text import printable
 from workbench.pushdown.network import Network
 from workbench.pushdown.pda import dotted
 from workbench.pushdown.runner import Runner, Situation

@@ -18,9 +18,10 @@ from workbench.base.limits import LIMITS
 from workbench.constraint.methods.domino.domino import DominoConstraint, pruned
 from workbench.constraint.methods.domino.scanner import BETWEEN, Scanner, Terminal
 from workbench.constraint.methods.domino.subterminal_trees import SubterminalTree, Trees
-from workbench.drawing.edge_labels import folded, shorten, visible
+from workbench.drawing.edge_labels import folded
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import reading_edges, state_node
+from workbench.drawing.visible_text import shorten, visible
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.toy import named_toy
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary

@@ -19,8 +19,8 @@ from workbench.automata.lazy_dfa import LazyDfa
 from workbench.base.dfa import Dfa
 from workbench.constraint.engine.compose import TokenFsa
 from workbench.constraint.labels import LabelTokens, SignedVocabulary, first_sign
-from workbench.drawing.edge_labels import columns, fitted, visible
 from workbench.drawing.graph import Edge
+from workbench.drawing.visible_text import columns, fitted, visible
 from workbench.vocabulary.vocabulary import Vocabulary
 
 #: Up to this many tokens between two states are all drawn; of more, a few and their number.

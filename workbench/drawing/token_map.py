@@ -16,12 +16,12 @@ from dataclasses import dataclass, field, replace
 from xml.etree import ElementTree
 
 from workbench.drawing.connectors import BOX, CHAR, MAX_LABEL_LETTERS, TOKEN, Point
-from workbench.drawing.edge_labels import columns, count_of, fitted, printable, shorten
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.lane_svg import add_rect, add_text, draw_line, draw_state, root_of, svg_of
 from workbench.drawing.lanes import RADIUS, STREET, LaneLayout, Line, Placed, lay_out
 from workbench.drawing.lanes import state_width as width_of
 from workbench.drawing.token_edges import fitting
+from workbench.drawing.visible_text import columns, count_of, fitted, printable, shorten
 
 #: The most stack effects of one target that are drawn separately.
 _MAX_EFFECTS = 4

@@ -21,9 +21,9 @@ from workbench.base.errors import WorkbenchError
 from workbench.base.source import Source
 from workbench.constraint.engine.compose import compose
 from workbench.constraint.engine.compose_pda import compose_pda
-from workbench.drawing.edge_labels import visible
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import draw_dfa, draw_nfa, draw_pda, draw_token_fsa, draw_token_pda
+from workbench.drawing.visible_text import visible
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.network import Network
 from workbench.pushdown.pda import pda

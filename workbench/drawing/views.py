@@ -17,13 +17,13 @@ from workbench.automata.components import circles
 from workbench.base.errors import LimitError
 from workbench.drawing.connectors import CHAR
 from workbench.drawing.dot import Direction
-from workbench.drawing.edge_labels import columns, count_of
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.lane_svg import svg as lanes_svg
 from workbench.drawing.lanes import STREET, LaneLayout, lay_out
 from workbench.drawing.parts import Parts
 from workbench.drawing.reductions import collapse_chains, fold_counts, merge_parallel, nearest
 from workbench.drawing.render import Renderer
+from workbench.drawing.visible_text import columns, count_of
 
 #: The scales of pictures: at the least, state numbers have 9.1 pixels, at the most, labels 16.5.
 _MIN_SCALE, _MAX_SCALE = 0.91, 1.5

@@ -27,7 +27,7 @@ from workbench.decoding.compare import (
     first_different_token,
 )
 from workbench.decoding.trace import Trace
-from workbench.drawing.edge_labels import visible
+from workbench.drawing.visible_text import visible
 from workbench.vocabulary.vocabulary import TokenId
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from workbench.automata.determinize import determinize
 from workbench.automata.minimize import minimize
 from workbench.automata.nfa import Nfa
 from workbench.base.dfa import DEAD, Dfa
-from workbench.drawing.edge_labels import visible
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import character_label, draw_dfa, draw_nfa
+from workbench.drawing.visible_text import visible
 
 #: Characters of a text a reader may type, tokens a reader may take.
 LONGEST = 60

@@ -18,8 +18,8 @@ from workbench.app.lessons.method_films import ids_of
 from workbench.app.lessons.token_films import taken, taken_row
 from workbench.app.lessons.world import World
 from workbench.constraint.methods.proper.direct_merge import TokenDfa, permissive
-from workbench.drawing.edge_labels import visible
 from workbench.drawing.graph import Edge, Graph, Node
+from workbench.drawing.visible_text import visible
 from workbench.vocabulary.tokenization.canonical_dfa import StarByMerges, star_by_merges
 
 #: A state of the product: of the regex's automaton, and the class of the last token.

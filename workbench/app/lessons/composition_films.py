@@ -15,7 +15,6 @@ from workbench.app.lessons.token_films import taken, taken_row
 from workbench.app.lessons.world import World
 from workbench.base.dfa import DEAD, Dfa
 from workbench.constraint.engine.compose import compose
-from workbench.drawing.edge_labels import visible
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import draw_dfa, draw_token_fsa
 from workbench.drawing.transducers import (
@@ -28,6 +27,7 @@ from workbench.drawing.transducers import (
     draw_fst,
     merged_detokenizer,
 )
+from workbench.drawing.visible_text import visible
 from workbench.vocabulary.vocabulary import TokenId
 
 

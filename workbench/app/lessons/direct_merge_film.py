@@ -19,8 +19,8 @@ from workbench.constraint.methods.proper.direct_merge import (
     permissive,
     steps,
 )
-from workbench.drawing.edge_labels import count_of, visible
 from workbench.drawing.graph import Edge, Graph, Node
+from workbench.drawing.visible_text import count_of, visible
 
 #: The rules shown together.
 _SHOWN = 7

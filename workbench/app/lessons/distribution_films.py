@@ -30,7 +30,7 @@ from workbench.decoding.contenders import Contender
 from workbench.decoding.exact_distribution import ExactComparison, exact_comparison, token_tree
 from workbench.decoding.invasive import forbidden_at, search_spellings
 from workbench.decoding.retokenize import perplexity_of, retokenized
-from workbench.drawing.edge_labels import visible
+from workbench.drawing.visible_text import visible
 from workbench.vocabulary.vocabulary import TokenId
 
 

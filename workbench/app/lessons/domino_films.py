@@ -33,9 +33,9 @@ from workbench.constraint.methods.domino.domino import DominoConstraint
 from workbench.constraint.methods.domino.scanner import BETWEEN
 from workbench.constraint.methods.domino.subterminal_trees import SubterminalTree
 from workbench.constraint.protocol import State
-from workbench.drawing.edge_labels import visible
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import draw_nfa
+from workbench.drawing.visible_text import visible
 from workbench.vocabulary.vocabulary import TokenId
 
 

@@ -21,9 +21,9 @@ from workbench.constraint.methods.outlines import (
     character_machine,
     find_sub_sequences,
 )
-from workbench.drawing.edge_labels import visible
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import character_label, draw_dfa
+from workbench.drawing.visible_text import visible
 from workbench.syntax.ranges import normalized
 from workbench.syntax.regex.parser import parse_regex
 

@@ -27,7 +27,7 @@ from workbench.app.lessons.mask_films import share
 from workbench.app.lessons.token_films import choices, needed
 from workbench.app.lessons.world import World, spelt
 from workbench.constraint.engine.compose import compose
-from workbench.drawing.edge_labels import visible
+from workbench.drawing.visible_text import visible
 from workbench.grammar.notations import Notation
 from workbench.vocabulary.vocabulary import Vocabulary
 

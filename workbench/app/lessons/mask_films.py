@@ -15,7 +15,7 @@ from workbench.app.lessons.world import World, spelt
 from workbench.decoding.generate import generate
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.trace import Step, perplexity
-from workbench.drawing.edge_labels import visible
+from workbench.drawing.visible_text import visible
 from workbench.grammar.gallery import recorded_run
 from workbench.vocabulary.vocabulary import TokenId
 

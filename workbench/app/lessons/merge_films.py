@@ -32,7 +32,7 @@ from workbench.app.lessons.lesson import (
 from workbench.app.lessons.method_films import ids_of
 from workbench.app.lessons.stack_films import Tree, tree_graph
 from workbench.app.lessons.world import World, spelt
-from workbench.drawing.edge_labels import count_of, visible
+from workbench.drawing.visible_text import count_of, visible
 
 #: A merge rule: its two sides; its result is both together.
 Rule = tuple[str, str]

@@ -25,7 +25,7 @@ from workbench.decoding.kbnf_engine import Advance, Engine
 from workbench.decoding.speculative import Counts
 from workbench.decoding.template import Template
 from workbench.decoding.trace import Step, Trace, perplexity
-from workbench.drawing.edge_labels import count_of, visible
+from workbench.drawing.visible_text import count_of, visible
 from workbench.vocabulary.vocabulary import TokenId
 
 

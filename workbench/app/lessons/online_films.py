@@ -19,8 +19,8 @@ from workbench.constraint.engine.automaton import AutomatonConstraint
 from workbench.constraint.methods.online import ASKING
 from workbench.constraint.methods.recogniser import OfMachine
 from workbench.constraint.protocol import State
-from workbench.drawing.edge_labels import visible
 from workbench.drawing.graph import Edge, Graph, Node
+from workbench.drawing.visible_text import visible
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 

@@ -34,8 +34,8 @@ from workbench.app.lessons.world import World, spelt
 from workbench.base.dfa import DEAD
 from workbench.constraint.engine.compose import compose
 from workbench.constraint.engine.compose_pda import compose_pda
-from workbench.drawing.edge_labels import visible
 from workbench.drawing.transducers import detokenizer, merged_detokenizer
+from workbench.drawing.visible_text import visible
 from workbench.pushdown.runner import Runner
 from workbench.vocabulary.vocabulary import TokenId
 

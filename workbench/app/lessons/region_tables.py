@@ -18,8 +18,8 @@ from workbench.app.lessons.direct_merge_film import symbols_of
 from workbench.app.lessons.lesson import Asked, Film, Frame, Given, Row, Table, View, which
 from workbench.app.lessons.world import World
 from workbench.constraint.methods.proper.direct_merge import TokenDfa, permissive
-from workbench.drawing.edge_labels import count_of, visible
 from workbench.drawing.graph import Edge, Graph, Node
+from workbench.drawing.visible_text import count_of, visible
 
 State = int
 

@@ -13,9 +13,9 @@ from workbench.app.lessons.token_films import allows, choices, needed, taken, ta
 from workbench.app.lessons.world import World
 from workbench.base.dfa import DEAD
 from workbench.constraint.engine.compose_pda import compose_pda
-from workbench.drawing.edge_labels import visible
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import draw_network, draw_pda, draw_token_pda
+from workbench.drawing.visible_text import visible
 from workbench.pushdown.build import context_free, rule_network
 from workbench.pushdown.network import Network
 from workbench.pushdown.pda import dotted, pda

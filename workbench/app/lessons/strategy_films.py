@@ -25,7 +25,7 @@ from workbench.decoding.sampling import Sampling
 from workbench.decoding.speculative import Drafting
 from workbench.decoding.strategy import Plain, Skipping, Speculating, Strategy
 from workbench.decoding.trace import Step
-from workbench.drawing.edge_labels import count_of
+from workbench.drawing.visible_text import count_of
 from workbench.vocabulary.vocabulary import TokenId
 
 Shares = npt.NDArray[np.float64]
@@ -115,14 +115,14 @@ class _Watched:
 
     def logits(self, token_ids: Sequence[TokenId]) -> Logits:
         """One place."""
-        rows: Logits = self.judge(token_ids, 1)[0]
+        rows: Logits = self.score(token_ids, 1)[0]
         return rows
 
-    def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
+    def score(self, token_ids: Sequence[TokenId], last: int) -> Logits:
         """Several places together."""
         read = len(token_ids) - last + 1
         self.passes.append((read, tuple(token_ids[read:])))
-        return self.model.judge(token_ids, last)
+        return self.model.score(token_ids, last)
 
 
 @dataclass(frozen=True, eq=False)

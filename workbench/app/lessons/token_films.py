@@ -31,9 +31,9 @@ from workbench.constraint.label_reasons import label_reason
 from workbench.constraint.labels import Labelled, read_by, signed_vocabulary
 from workbench.decoding.generate import after as state_after
 from workbench.drawing.drawable import Machine, draw, draw_tokens
-from workbench.drawing.edge_labels import count_of, visible
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import describe_bytes, draw_token_fsa
+from workbench.drawing.visible_text import count_of, visible
 from workbench.grammar.label_encoding import signed
 from workbench.syntax.ranges import normalized
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary

@@ -18,7 +18,7 @@ from workbench.base.source import Source
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.engine.automaton import AutomatonConstraint
 from workbench.decoding.model import Logits, one_by_one
-from workbench.drawing.edge_labels import visible
+from workbench.drawing.visible_text import visible
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 from workbench.syntax.regex.parser import parse_regex
@@ -197,6 +197,6 @@ class KnownModel:
                 return self.chances[ending]
         raise WorkbenchError(f"expected chances after {text!r}")
 
-    def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
+    def score(self, token_ids: Sequence[TokenId], last: int) -> Logits:
         """As ``Session`` says."""
         return one_by_one(self.logits, token_ids, last)

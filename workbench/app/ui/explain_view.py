@@ -21,7 +21,7 @@ from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.label_reasons import Reason, label_reason
 from workbench.constraint.labels import longest_tokens
 from workbench.constraint.small_tokens import is_small
-from workbench.drawing.edge_labels import visible
+from workbench.drawing.visible_text import visible
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.label_encoding import labels_of
 

@@ -32,9 +32,9 @@ from workbench.app.ui.records import Record
 from workbench.app.ui.requests import text_in
 from workbench.base.errors import WorkbenchError
 from workbench.drawing.dot import Direction
-from workbench.drawing.edge_labels import visible
 from workbench.drawing.graph import Graph
 from workbench.drawing.render import renderer
+from workbench.drawing.visible_text import visible
 from workbench.grammar.notations import Notation
 
 _Sent = Mapping[str, Any]

@@ -13,7 +13,6 @@ from workbench.app.ui.requests import bytes_in, number_in, text_in
 from workbench.base.errors import LimitError, WorkbenchError
 from workbench.drawing.connectors import relabelled
 from workbench.drawing.drawable import OVER_TOKENS, Drawn, Machine
-from workbench.drawing.edge_labels import count_of
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.parts import LazyTokenParts, TokenFsaParts
 from workbench.drawing.reductions import collapse_chains, fold_counts, merge_parallel, nearest
@@ -31,6 +30,7 @@ from workbench.drawing.views import (
     lanes_of,
     shown_at,
 )
+from workbench.drawing.visible_text import count_of
 
 #: The tab that lists a machine instead of drawing it.
 TABLE = "table"

@@ -39,7 +39,7 @@ from workbench.decoding.generate import after, generate
 from workbench.decoding.model import LanguageModel, Session
 from workbench.decoding.retokenize import ImproperToken, first_improper
 from workbench.decoding.trace import Step, StopReason
-from workbench.drawing.edge_labels import shorten
+from workbench.drawing.visible_text import shorten
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.search import find
 from workbench.vocabulary.vocabulary import TokenId

@@ -24,9 +24,9 @@ from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.source import Span
 from workbench.constraint.labels import signed_vocabulary
 from workbench.drawing.drawable import OVER_TOKENS, Drawn, Machine
-from workbench.drawing.edge_labels import visible
 from workbench.drawing.graph import Graph
 from workbench.drawing.reductions import calm, fold_counts
+from workbench.drawing.visible_text import visible
 from workbench.grammar.label_encoding import named, signed, spelt
 from workbench.pushdown.runner import Runner
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary

@@ -19,7 +19,7 @@ from workbench.decoding.invasive import (
 )
 from workbench.decoding.retokenize import retokenized_perplexity
 from workbench.decoding.sampling import Sampling
-from workbench.drawing.edge_labels import visible
+from workbench.drawing.visible_text import visible
 from workbench.lab.experiments.experiment import (
     Experiment,
     Record,

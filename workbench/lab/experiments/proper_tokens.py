@@ -16,7 +16,7 @@ from workbench.decoding.candidates import milliseconds_since
 from workbench.decoding.contenders import CONTENDERS
 from workbench.decoding.exact_distribution import exact_comparison
 from workbench.decoding.measures import canonical_spelling
-from workbench.drawing.edge_labels import visible
+from workbench.drawing.visible_text import visible
 from workbench.grammar.grammar import Grammar
 from workbench.lab.bench.cases import CASES
 from workbench.lab.experiments.experiment import Experiment, Record, Setting, Unit

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.drawing.edge_labels import printable, shorten, visible
+from workbench.drawing.visible_text import printable, shorten, visible
 
 #   text                   shown                        because
 CASES: list[tuple[str | bytes, str, str]] = [
