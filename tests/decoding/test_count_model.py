@@ -43,7 +43,7 @@ def test_probabilities_sum_to_1(texts: list[list[int]], memory: int, data: st.Da
     found = shares(model, *context)
     assert sum(found) == pytest.approx(1)
     assert min(found) > 0, "nothing is impossible: a draft must be able to propose it"
-    rows = model.session().judge(context, len(context))
+    rows = model.session().score(context, len(context))
     for row, length in zip(rows, range(1, len(context) + 1), strict=True):
         np.testing.assert_array_equal(row, model.logits(context[:length]))
 

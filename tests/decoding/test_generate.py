@@ -215,7 +215,7 @@ def test_skipping_the_model_if_one_token_is_allowed() -> None:
     assert (asked.forward_passes, skipped.forward_passes) == (5, 1)
     assert model.asked[calls:] == [[0], [0, 0], [0, 0, 1]]
     assert [s.forward for s in skipped.steps] == [False, False, True, False, False]
-    assert [s.judged for s in skipped.steps] == [True, True, True, False, False]
+    assert [s.is_scored for s in skipped.steps] == [True, True, True, False, False]
     assert [s.logprob for s in skipped.steps[:3]] == [s.logprob for s in asked.steps[:3]]
     assert skipped.perplexity == perplexity(s.logprob for s in asked.steps[:3])
     assert skipped.mask_bits == math.fsum(s.mask_bits for s in asked.steps[:3])

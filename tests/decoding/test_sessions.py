@@ -61,7 +61,7 @@ def test_the_latest_sessions_are_kept() -> None:
 
 def test_error_leaves_a_session_with_an_unknown_cache() -> None:
     class Failing(StatelessSession):
-        def judge(self, token_ids: Sequence[int], last: int) -> Logits:
+        def score(self, token_ids: Sequence[int], last: int) -> Logits:
             raise ModelError("no")
 
     class Model(ToyModel):
@@ -79,7 +79,7 @@ def test_positions_are_scored_in_the_order_of_the_request() -> None:
     sessions = SessionPool()
     context = [0, 1, 2, 3]
     with sessions.borrow(MODEL, context) as session:
-        rows = session.judge(context, 3)
+        rows = session.score(context, 3)
         assert session.read == context
     for row, length in zip(rows, (2, 3, 4), strict=True):
         np.testing.assert_array_equal(row, MODEL.logits(context[:length]))

@@ -152,7 +152,7 @@ def test_a_draft_that_is_the_target_is_always_accepted() -> None:
     for seed in range(20):
         run = speculative(TARGET, TARGET, LANGUAGE, [0], Sampling(1.0, seed=seed), tokens=3)
         steps = list(run)
-        assert run.acceptance.accepted == run.acceptance.judged
+        assert run.acceptance.accepted == run.acceptance.compared
         assert run.trace.forward_passes == math.ceil(len(steps) / 4)
 
 
@@ -161,7 +161,7 @@ def test_refused_tokens_leave_no_trace() -> None:
     constraint = wb.compile(wb.Grammar.from_regex("(a|b)*"), WORDS)
     run = speculative(likes_b, likes_a, constraint, [3], tokens=3, max_tokens=6)
     assert [step.token for step in run] == [b"b"] * 6
-    assert (run.acceptance.accepted, run.acceptance.judged) == (0, 5)
+    assert (run.acceptance.accepted, run.acceptance.compared) == (0, 5)
     assert math.isnan(Acceptance().rate)
     # after a refusal both read what was taken, nothing else
     assert likes_a.asked[3] == [3, 1]

@@ -94,10 +94,10 @@ def passes(
     asked = 0
 
     class Counted(StatelessSession):
-        def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
+        def score(self, token_ids: Sequence[TokenId], last: int) -> Logits:
             nonlocal asked
             asked += 1
-            return super().judge(token_ids, last)
+            return super().score(token_ids, last)
 
     session = Counted(model.logits)
     finished(
@@ -139,7 +139,7 @@ def test_tokens_equal_the_plain_loops(
     assert found.forward_passes <= plain.forward_passes
     assert passes(model, constraint, sampling, strategy, budget) == found.forward_passes
     for step, other in zip(found.steps, plain.steps, strict=True):
-        assert same_numbers(step, other) or not step.judged
+        assert same_numbers(step, other) or not step.is_scored
 
 
 @pytest.mark.slow
@@ -162,12 +162,12 @@ def test_skipping_writes_the_plain_loops_text(
     run = generate(model, constraint, [0], sampling, max_tokens=budget, top=2, strategy=Skipping())
     finished(run)
     if run.trace.token_ids == plain.token_ids:
-        assert run.judged().perplexity == plain.perplexity or not plain.text
-        for step, other in zip(run.judged().steps, plain.steps, strict=True):
+        assert run.scored_trace().perplexity == plain.perplexity or not plain.text
+        for step, other in zip(run.scored_trace().steps, plain.steps, strict=True):
             assert same_numbers(step, other)
-    assert run.judged().forward_passes == found.forward_passes
+    assert run.scored_trace().forward_passes == found.forward_passes
     for step, other in zip(found.steps, plain.steps, strict=False):
-        if not step.judged:
+        if not step.is_scored:
             break
         assert same_numbers(step, other)
 
@@ -187,36 +187,36 @@ FREE = FiniteConstraint(LETTERS, [b"abcd", b"abdd", b"bbdc", b"ccccc"])
 
 
 @pytest.mark.parametrize(
-    ("guessed", "judged", "firsts", "because"),
+    ("proposals", "scored", "firsts", "because"),
     [
-        ("ccccc", [6], [0], "five guesses and the end in one pass"),
+        ("ccccc", [6], [0], "five proposals and the end in one pass"),
         ("", [1] * 6, [0, 1, 2, 3, 4, 5], "no proposals: the plain loop"),
         ("ccb", [3, 1, 1, 1], [0, 3, 4, 5], "the third is not allowed, so it is not asked about"),
         ("ca", [2, 1, 1, 1, 1], [0, 2, 3, 4, 5], "nor is the second"),
-        ("accc", [5, 4, 1], [0, 1, 5], "abcd was guessed and a is wrong, then three are right"),
+        ("accc", [5, 4, 1], [0, 1, 5], "abcd was proposed and a is wrong, then three are right"),
     ],
 )  # fmt: skip
 def test_passes_of_a_speculation(
-    guessed: str, judged: list[int], firsts: list[int], because: str
+    proposals: str, scored: list[int], firsts: list[int], because: str
 ) -> None:
     constraint = wb.compile(wb.Grammar.from_regex("abcd|abdd|b+dc|(c|d)+"), LETTERS)
     model = TableModel(LETTERS, USUAL, {(0, 2, 2, 2, 2, 2): [0, 0, 0, 0, 9]})
     asked: list[int] = []
 
     class Counting(TableModel):
-        def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
+        def score(self, token_ids: Sequence[TokenId], last: int) -> Logits:
             asked.append(last)
-            return super().judge(token_ids, last)
+            return super().score(token_ids, last)
 
-    guesses = Knowing(LETTERS.ids(*guessed))
+    guesses = Knowing(LETTERS.ids(*proposals))
     session = Counting(LETTERS, USUAL, model.after)
     found = generate(model, constraint, [0], strategy=Speculating(guesses, 5), session=session)
     steps = list(found)
     assert found.trace.text == b"ccccc"
-    assert asked == judged, because
+    assert asked == scored, because
     assert [step.index for step in steps if step.forward] == firsts
-    assert found.trace.forward_passes == len(judged)
-    assert all(step.judged for step in steps)
+    assert found.trace.forward_passes == len(scored)
+    assert all(step.is_scored for step in steps)
 
 
 @pytest.mark.parametrize(
@@ -243,10 +243,10 @@ def test_a_forced_suffix_is_skipped(
 
 def test_a_draft_too_long_for_the_model_is_left_out() -> None:
     class Short(StatelessSession):
-        def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
+        def score(self, token_ids: Sequence[TokenId], last: int) -> Logits:
             if len(token_ids) > 4:
                 raise ModelError("too long")
-            return super().judge(token_ids, last)
+            return super().score(token_ids, last)
 
     constraint = wb.compile(wb.Grammar.from_regex("(a|b)ccccc(a|b)"), LETTERS)
     model = ToyModel(LETTERS)

@@ -76,7 +76,7 @@ def test_scoring_many_positions_equals_single_passes(tiny_model: TransformersMod
         kept = int(rng.integers(1, len(ids) + 1))
         ids = [*ids[:kept], *rng.integers(1, tiny_model.rows, rng.integers(1, 9)).tolist()][:60]
         last = int(rng.integers(1, len(ids) + 1))
-        rows = session.judge(ids, last)
+        rows = session.score(ids, last)
         assert rows.shape == (last, tiny_model.rows)
         expected = [alone.logits(ids[: len(ids) - last + 1 + row]) for row in range(last)]
         np.testing.assert_allclose(rows, np.stack(expected), atol=1e-4)
@@ -94,17 +94,17 @@ def test_positions_are_scored_in_one_pass(
 
     session = tiny_model.session()
     monkeypatch.setattr(tiny_model.module, "forward", counted)
-    session.judge([1, 2, 3], 1)
-    session.judge([1, 2, 3, 4, 5], 3)
-    session.judge([1, 2, 3, 4, 5], 2)
-    session.judge([1, 2, 3, 7], 1)
+    session.score([1, 2, 3], 1)
+    session.score([1, 2, 3, 4, 5], 3)
+    session.score([1, 2, 3, 4, 5], 2)
+    session.score([1, 2, 3, 7], 1)
     assert lengths == [3, 3, 1]
 
 
 @pytest.mark.parametrize("last", [0, 4])
 def test_error_scoring_positions_outside_the_text(tiny_model: TransformersModel, last: int) -> None:
     with pytest.raises(ModelError, match=f"expected 1 to 3 positions, not {last}"):
-        tiny_model.session().judge([1, 2, 3], last)
+        tiny_model.session().score([1, 2, 3], last)
 
 
 def test_earlier_results_are_not_changed(tiny_model: TransformersModel) -> None:

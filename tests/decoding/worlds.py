@@ -68,5 +68,5 @@ class TableModel:
         self.asked.append(list(token_ids))
         return np.array(self.after.get(tuple(token_ids), self.usual), np.float32)
 
-    def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
+    def score(self, token_ids: Sequence[TokenId], last: int) -> Logits:
         return one_by_one(self.logits, token_ids, last)

@@ -165,7 +165,7 @@ def run_events(
     except WorkbenchError as error:
         yield RunFailed(run, error)
         return
-    trace = generation.judged()  # not timed: scores the tokens skipped at the end
+    trace = generation.scored_trace()  # not timed: scores the tokens skipped at the end
     yield RunEnded(
         run, measure(trace, grammar, model.vocabulary, spent, prepared.compile_ms), trace
     )

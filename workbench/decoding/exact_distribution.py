@@ -168,7 +168,7 @@ def _score(model: LanguageModel, prompt: str, root: Node) -> int:
             waiting.extend([*ids, token_id] for token_id in around[1:])
             ids.append(around[0])
             chain.append(chain[-1].children[around[0]])
-        rows = session.judge([*context, *ids], len(ids) - first + 1)
+        rows = session.score([*context, *ids], len(ids) - first + 1)
         passes += 1
         for node, row in zip(chain, rows, strict=True):
             logprobs = log_softmax(padded(row, size))

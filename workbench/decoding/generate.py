@@ -109,22 +109,22 @@ class Generation(Iterator[Step]):
         """The steps taken in this call, and why it ended."""
         return Trace(tuple(self.steps), self.stop)
 
-    def judged(self) -> Trace:
+    def scored_trace(self) -> Trace:
         """The trace with skipped tokens at the end scored, in one more pass if there are any.
 
         The recorded steps are not changed, and the pass counts for no step. Without it the
         perplexity of a text would depend on how much of its end was skipped. A context longer than
         the model can read is not scored.
         """
-        tail = list(takewhile(lambda step: not step.judged, reversed(self.steps)))[::-1]
+        tail = list(takewhile(lambda step: not step.is_scored, reversed(self.steps)))[::-1]
         if not tail:
             return self.trace
         loop = self._loop
         try:
-            rows = loop.session.judge(loop.context[:-1], len(tail))
+            rows = loop.session.score(loop.context[:-1], len(tail))
         except ModelError:
             return self.trace
-        known = [loop.judged(step, row) for step, row in zip(tail, rows, strict=True)]
+        known = [loop.scored_step(step, row) for step, row in zip(tail, rows, strict=True)]
         return Trace((*self.steps[: -len(tail)], *known), self.stop)
 
     def __next__(self) -> Step:

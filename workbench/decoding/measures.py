@@ -27,7 +27,7 @@ class Surprisal:
     @staticmethod
     def of(steps: Iterable[Step]) -> Surprisal:
         """Of the steps that the model scored."""
-        known = [step.surprisal for step in steps if step.judged]
+        known = [step.surprisal for step in steps if step.is_scored]
         return Surprisal(math.fsum(known), len(known))
 
     def __add__(self, other: Surprisal) -> Surprisal:

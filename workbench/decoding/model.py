@@ -41,7 +41,7 @@ class Session(Protocol):
         """
         ...
 
-    def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
+    def score(self, token_ids: Sequence[TokenId], last: int) -> Logits:
         """The logits after each of the ``last`` longest prefixes of ``token_ids``, in one pass.
 
         Row i is ``logits(token_ids[: n - last + 1 + i])`` up to rounding: with another number of
@@ -83,7 +83,7 @@ class StatelessSession:
             raise ModelError("expected at least one token", "an empty prompt is the end token")
         return self.answer(token_ids)
 
-    def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
+    def score(self, token_ids: Sequence[TokenId], last: int) -> Logits:
         """Implements ``Session``."""
         return one_by_one(self.logits, token_ids, last)
 
@@ -103,7 +103,7 @@ def padded(logits: Logits, size: int) -> Logits:
 def one_by_one(
     logits: Callable[[Sequence[TokenId]], Logits], token_ids: Sequence[TokenId], last: int
 ) -> Logits:
-    """``Session.judge`` for models that score one position per call."""
+    """``Session.score`` for models that score one position per call."""
     lengths = range(len(token_ids) - last + 1, len(token_ids) + 1)
     return np.stack([logits(token_ids[:length]) for length in lengths])
 

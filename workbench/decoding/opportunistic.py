@@ -148,7 +148,7 @@ class Opportunistic:
             whole = no_end_token or loop.left <= 0
             if not (loop.can_continue(mask) if whole else loop.has_room()):
                 return
-            rows, model_ms = loop.judge(())
+            rows, model_ms = loop.score(())
             scored = loop.distribution((mask, 0.0), rows[0], model_ms)
             try:
                 token_id = loop.draw(scored)
@@ -195,7 +195,7 @@ class Picard:
     def steps(self, loop: DecodingLoop) -> Iterator[Step]:
         """Implements ``Strategy``; the text may differ from the plain loop's."""
         while loop.has_room():
-            rows, model_ms = loop.judge(())
+            rows, model_ms = loop.score(())
             started = time.perf_counter()
             mask = allowed_of_likeliest(loop.constraint, loop.state, rows[0], self.k)
             masked = mask, milliseconds_since(started)

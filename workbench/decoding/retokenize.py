@@ -153,7 +153,7 @@ def perplexity_of(
         return perplexity(())
     context = context_of(model, prompt)
     session = model.session() if session is None else session
-    rows = session.judge([*context, *token_ids[:-1]], len(token_ids))
+    rows = session.score([*context, *token_ids[:-1]], len(token_ids))
     return perplexity(
         float(log_softmax(padded(row, len(model.vocabulary)))[token_id])
         for row, token_id in zip(rows, token_ids, strict=True)

@@ -26,13 +26,13 @@ class PooledSession:
 
     def logits(self, token_ids: Sequence[TokenId]) -> Logits:
         """Implements ``Session``."""
-        found: Logits = self.judge(token_ids, 1)[0]
+        found: Logits = self.score(token_ids, 1)[0]
         return found
 
-    def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
+    def score(self, token_ids: Sequence[TokenId], last: int) -> Logits:
         """Implements ``Session``."""
         self.read = []  # after a failed call the cache is unknown
-        found = self._session.judge(token_ids, last)
+        found = self._session.score(token_ids, last)
         self.read = list(token_ids)
         return found
 

@@ -39,13 +39,13 @@ class Acceptance:
 
     proposed: int = 0
     #: Proposals compared with the target: those after a rejected one are not.
-    judged: int = 0
+    compared: int = 0
     accepted: int = 0
 
     @property
     def rate(self) -> float:
-        """Accepted proposals divided by judged ones; nan if none was judged."""
-        return self.accepted / self.judged if self.judged else float("nan")
+        """Accepted proposals divided by compared ones; nan if none was compared."""
+        return self.accepted / self.compared if self.compared else float("nan")
 
 
 class RandomSource(Protocol):
@@ -144,7 +144,7 @@ class Drafting:
     ) -> Iterator[Step]:
         """The accepted proposals, then one token of the target."""
         end = loop.constraint.vocabulary.end
-        rows, model_ms = loop.judge([p.token_id for p in proposals if p.token_id != end])
+        rows, model_ms = loop.score([p.token_id for p in proposals if p.token_id != end])
         for number, row in enumerate(rows):
             proposal = proposals[number] if number < len(proposals) else None
             masked = loop.masked(loop.state) if proposal is None else proposal.masked
@@ -170,7 +170,7 @@ class Drafting:
     ) -> bool:
         chance = float(probabilities[proposal.position] / proposal.probabilities[proposal.position])
         accepted = chance >= 1 or random.accepts(chance)
-        self.acceptance.judged += 1
+        self.acceptance.compared += 1
         self.acceptance.accepted += accepted
         return accepted
 

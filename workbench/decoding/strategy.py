@@ -81,7 +81,7 @@ class DecodingLoop:
             self.stop = StopReason.STOPPED
         return self.stop is None
 
-    def judge(self, draft: Sequence[TokenId]) -> tuple[Logits, float]:
+    def score(self, draft: Sequence[TokenId]) -> tuple[Logits, float]:
         """The logits after the context, and after each token of a draft, in one pass.
 
         If the context with the draft is too long for the model, the context is scored alone.
@@ -90,11 +90,11 @@ class DecodingLoop:
         """
         started = time.perf_counter()
         try:
-            rows = self.session.judge([*self.context, *draft], len(draft) + 1)
+            rows = self.session.score([*self.context, *draft], len(draft) + 1)
         except ModelError:
             if not draft:
                 raise
-            rows = self.session.judge(self.context, 1)
+            rows = self.session.score(self.context, 1)
         return rows, milliseconds_since(started)
 
     def distribution(self, masked: TimedMask, row: Logits, model_ms: float) -> TokenDistribution:
@@ -110,7 +110,7 @@ class DecodingLoop:
         index, advance_ms = self.advance(token_id, scored.mask)
         return scored.taken(token_id, index, self.top, advance_ms, forward=forward)
 
-    def judged(self, step: Step, row: Logits) -> Step:
+    def scored_step(self, step: Step, row: Logits) -> Step:
         """A skipped step, completed with the model's row of logits."""
         vocabulary, masked = self.constraint.vocabulary, (step.mask, step.mask_ms)
         scored = TokenDistribution.of(vocabulary, step.state, masked, row, 0.0)
@@ -166,7 +166,7 @@ class DecodingLoop:
         masked = self.masked(self.state)
         if not self.can_continue(masked[0]):
             return
-        rows, model_ms = self.judge([d.token_id for d in draft if d.token_id != end])
+        rows, model_ms = self.score([d.token_id for d in draft if d.token_id != end])
         counted = False
         for position, row in enumerate(rows):
             if position:

@@ -93,7 +93,7 @@ class Step:
         return self.favourite_id not in self.mask
 
     @property
-    def judged(self) -> bool:
+    def is_scored(self) -> bool:
         """Whether the model scored this position."""
         return not math.isnan(self.logprob)
 
@@ -148,12 +148,12 @@ class Trace:
         Tokens that the model did not score are not counted.
         Source: the project's design, §6; the model's unmasked probabilities.
         """
-        return perplexity(s.logprob for s in self.steps if s.judged and not s.is_end)
+        return perplexity(s.logprob for s in self.steps if s.is_scored and not s.is_end)
 
     @property
     def perplexity_with_end(self) -> float:
         """The perplexity including the end token."""
-        return perplexity(step.logprob for step in self.steps if step.judged)
+        return perplexity(step.logprob for step in self.steps if step.is_scored)
 
     @property
     def forward_passes(self) -> int:
@@ -166,7 +166,7 @@ class Trace:
     @property
     def mask_bits(self) -> float:
         """The cost of the masks over the whole text, in bits."""
-        return math.fsum(step.mask_bits for step in self.steps if step.judged)
+        return math.fsum(step.mask_bits for step in self.steps if step.is_scored)
 
 
 def perplexity(logprobs: Iterable[float]) -> float:

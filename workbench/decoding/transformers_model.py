@@ -225,10 +225,10 @@ class TransformersSession:
         Shape:  (rows,) float32: the rows of the model, at least V.
         Raises: ModelError past the model's context, or if it fails.
         """
-        found: Logits = self.judge(token_ids, 1)[0]
+        found: Logits = self.score(token_ids, 1)[0]
         return found
 
-    def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
+    def score(self, token_ids: Sequence[TokenId], last: int) -> Logits:
         """The logits after each of the ``last`` longest prefixes, in one forward pass.
 
         Shape:  (last, rows) float32.

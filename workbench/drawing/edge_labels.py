@@ -113,9 +113,9 @@ class CharacterEdges:
 def read_back(
     rows: Sequence[Sequence[ByteEdge]], entries: Iterable[int], solid: Collection[int]
 ) -> CharacterEdges:
-    """The edges of all states reached from ``entries``, as characters.
+    """The character edges of all states reached from ``entries``.
 
-    ``solid`` states are never inside a character: something else than reading happens there.
+    ``solid`` states are never inside a character: they have other transitions than reading bytes.
     """
     rows = [_tidy(row) for row in rows]
     characters: defaultdict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
@@ -128,7 +128,7 @@ def read_back(
             for part_low, part_high, length in _parts(low, high):
                 ends = list(_follow(rows, target, length, solid)) if length >= 0 else [None]
                 whole = [end for end in ends if end is not None]
-                if len(whole) < len(ends):  # somewhere it is no character: the byte is shown
+                if len(whole) < len(ends):  # some path is no character: the byte is shown
                     raw[state, target].append((part_low, part_high))
                     reached = [target]
                 else:
@@ -150,7 +150,7 @@ def read_back(
 
 
 def folded(dfa: Dfa) -> CharacterEdges:
-    """The character edges of a DFA, by ``automata.code_points.fold``."""
+    """The character edges of a DFA, by ``code_points.fold``."""
     machine = fold(dfa)
     targets = [set(row) - {DEAD} for row in dfa.table.tolist()]
     whole = set(machine.states)

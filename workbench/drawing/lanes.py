@@ -297,7 +297,7 @@ class _Builder:
         self._rows = [_Row()]
         self._x: dict[str, float] = {}
         self._row: dict[str, int] = {}
-        #: Connectors between neighbours: row and left end of the labels.
+        #: The connectors between neighbours: row and left end of the labels.
         self._track: dict[int, tuple[int, float]] = {}
         self._wrapped: dict[int, str] = {}
         for connector in self._connectors:
@@ -396,7 +396,7 @@ class _Builder:
         return _assign_columns([route for route in routes if route.span])
 
     def _rail_routes(self, number: int, row: int, sources: list[str]) -> list[_Route]:
-        """The routes of the sources that one row has."""
+        """The routes of the sources in one row."""
         goal_row, goal = self._goal(number)
         if goal_row != row:
             return [self._cross_route(number, row, sources)]
@@ -409,7 +409,7 @@ class _Builder:
         ]
 
     def _goal(self, number: int) -> tuple[int, float]:
-        """Where rails of a connector end: its labels on the track, or its target."""
+        """The end of a connector's rails: its labels on the track, or its target."""
         if number in self._track:
             row, x = self._track[number]
             return row, x - 6
@@ -430,14 +430,14 @@ class _Builder:
         edge = goal if joins else goal + (-5 if side == _UP else 5)
         xs = [self._x[s] + (4 if side == _UP else -4) for s in sources]
         left, right = min(*xs, edge) if len(xs) > 1 else min(xs[0], edge), max(*xs, edge)
-        # the labels lie between the last source and the end
+        # the labels are between the last source and the end
         near = max(xs) if side == _UP else min(xs)
         room = abs(edge - near) - 12
         need = 0.0 if joins else one.width - room
         middle = (near + edge) / 2
         if need > 0:
             reach = one.width / 2 + 6
-            middle = self._between(middle, reach)  # the margins stay free
+            middle = self._between(middle, reach)  # keeps the margins free
             left, right = min(left, middle - reach), max(right, middle + reach)
 
         def draw(route: _Route) -> None:
@@ -469,7 +469,7 @@ class _Builder:
         return _Route(wants, draw)
 
     def _self_route(self, number: int) -> _Route:
-        """A loop at one state: a shelf above it with the labels."""
+        """A loop at one state: a rail above it with the labels."""
         one = self._connectors[number]
         state = one.target
         row, x = self._row[state], self._x[state]

@@ -114,14 +114,14 @@ class _RecordingSession:
 
     def logits(self, token_ids: Sequence[TokenId]) -> Logits:
         """The logits of one position."""
-        rows: Logits = self.judge(token_ids, 1)[0]
+        rows: Logits = self.score(token_ids, 1)[0]
         return rows
 
-    def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
+    def score(self, token_ids: Sequence[TokenId], last: int) -> Logits:
         """The logits of several positions."""
         read = len(token_ids) - last + 1
         self.passes.append((read, tuple(token_ids[read:])))
-        return self.model.judge(token_ids, last)
+        return self.model.score(token_ids, last)
 
 
 @dataclass(frozen=True, eq=False)

@@ -197,6 +197,6 @@ class KnownModel:
                 return self.chances[ending]
         raise WorkbenchError(f"expected chances after {text!r}")
 
-    def judge(self, token_ids: Sequence[TokenId], last: int) -> Logits:
+    def score(self, token_ids: Sequence[TokenId], last: int) -> Logits:
         """See ``Session.judge``."""
         return one_by_one(self.logits, token_ids, last)
