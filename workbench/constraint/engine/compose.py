@@ -42,9 +42,7 @@ from workbench.constraint.engine.compose_kernel import (
     SPENT,
     START,
     SUBTREE,
-    Ints,
     LoopArrays,
-    Records,
     RowArrays,
     RowBuffers,
     Steps,
@@ -52,6 +50,7 @@ from workbench.constraint.engine.compose_kernel import (
     write_rows,
 )
 from workbench.constraint.engine.compose_loops import LoopingStates, looping_states
+from workbench.constraint.engine.trie_walk import Ints, Records
 from workbench.vocabulary.trie import Trie
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 

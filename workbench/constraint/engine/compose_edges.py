@@ -27,15 +27,20 @@ from workbench.constraint.engine.compose_kernel import (
     RANGE_END,
     TO,
     Edges,
-    Ints,
     RowArrays,
     Tokens,
 )
-from workbench.vocabulary.trie import SEVERAL, TOKEN_AT, Trie
+from workbench.constraint.engine.trie_walk import (
+    NO_TOKEN,
+    SEVERAL_END,
+    TOKEN_MASK,
+    TOKEN_SHIFT,
+    Ints,
+)
+from workbench.vocabulary.trie import Trie
 from workbench.vocabulary.vocabulary import TokenId
 
-_NONE, _ONE, _HALF, _INDEX = (np.uint64(n) for n in (0, 1, 32, 2**32 - 1))
-_TOKEN_AT, _SEVERAL = np.uint64(TOKEN_AT), np.uint64(SEVERAL)
+_HALF, _INDEX = np.uint64(32), np.uint64(2**32 - 1)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
@@ -65,8 +70,8 @@ def _decode_edges(
         target = arrays.maps[np.uint64(base) + (edge & _INDEX)]
         if target >= 0:
             node = int(np.int64(edge >> _HALF))
-            token = (tokens.records[node] >> _TOKEN_AT) & _SEVERAL
-            if token == _SEVERAL:
+            token = (tokens.records[node] >> TOKEN_SHIFT) & TOKEN_MASK
+            if token == SEVERAL_END:
                 count = _decode_same_bytes(tokens, node, target, edges, count)
                 continue
             edges.ids[count], edges.targets[count] = np.int32(token) - 1, target
@@ -87,13 +92,13 @@ def _decode_loop(
     records = tokens.records
     for node in range(begin, end):
         index = int(loop_members[node])
-        token = (records[node] >> _TOKEN_AT) & _SEVERAL
-        if token == _SEVERAL and index >= 0:
+        token = (records[node] >> TOKEN_SHIFT) & TOKEN_MASK
+        if token == SEVERAL_END and index >= 0:
             count = _decode_same_bytes(tokens, node, maps[index], edges, count)
             continue
         edges.ids[count] = np.int32(token) - 1
         edges.targets[count] = maps[index if index >= 0 else 0]
-        count += (token != _NONE) & (index >= 0)
+        count += (token != NO_TOKEN) & (index >= 0)
     return count
 
 
@@ -198,7 +203,8 @@ def _update_from_loop(
 ) -> None:
     loop_members, maps = arrays.loop_members[owner[LOOP]], arrays.maps[owner[MAP] :]
     for node in range(begin, end):
-        if loop_members[node] >= 0 and (tokens.records[node] >> _TOKEN_AT) & _SEVERAL != _NONE:
+        token = (tokens.records[node] >> TOKEN_SHIFT) & TOKEN_MASK
+        if loop_members[node] >= 0 and token != NO_TOKEN:
             _update(maps[loop_members[node]], node, earliest)
 
 

@@ -36,19 +36,27 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench.automata.lazy_dfa import UNKNOWN
 from workbench.base.dfa import DEAD
 from workbench.base.kernels import inner, njit
-from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SEVERAL, SIZE_AT, TOKEN_AT, Trie
-
-Ints = npt.NDArray[np.int32]
-Classes = npt.NDArray[np.uint16]
-Local = npt.NDArray[np.int8]
-Offsets = npt.NDArray[np.uint32]
-Records = npt.NDArray[np.uint64]
-Numbers = npt.NDArray[np.int64]
+from workbench.constraint.engine.trie_walk import (
+    BYTE_MASK,
+    DEPTH_MASK,
+    DEPTH_SHIFT,
+    NO_TOKEN,
+    ONE,
+    SIZE_SHIFT,
+    TOKEN_MASK,
+    TOKEN_SHIFT,
+    Classes,
+    Ints,
+    Local,
+    Numbers,
+    Offsets,
+    Records,
+)
+from workbench.vocabulary.trie import Trie
 
 #: The columns of ``rows``:
 #:
@@ -242,10 +250,7 @@ def rename_row(
     return end - begin
 
 
-# numba mixes unsigned numbers with signed ones to floats, so every constant is unsigned here
-_NONE, _ONE, _BYTES, _HALF, _INDEX = (np.uint64(n) for n in (0, 1, 255, 32, 2**32 - 1))
-_DEPTH_AT, _DEPTHS = np.uint64(DEPTH_AT), np.uint64(DEPTHS - 1)
-_TOKEN_AT, _SEVERAL, _SIZE_AT = np.uint64(TOKEN_AT), np.uint64(SEVERAL), np.uint64(SIZE_AT)
+_HALF, _INDEX = np.uint64(32), np.uint64(2**32 - 1)
 
 #: A subtree of fewer nodes is written, not shared.
 MIN_SHARED_NODES = 16
@@ -368,12 +373,12 @@ def _walk_row(
         record = records[node]
         if number >= 0:
             origin = np.uint32(loops.members[number, loops.exit_members[k]]) * width
-        if table[origin + classes[record & _BYTES]] == DEAD:
+        if table[origin + classes[record & BYTE_MASK]] == DEAD:
             cursor[NODE] = -1  # this may be the node of the interruption, whose step was UNKNOWN
             continue
-        stop = node + (record >> _SIZE_AT)
+        stop = node + (record >> SIZE_SHIFT)
         if cursor[NODE] < 0:
-            buffers.path[(record >> _DEPTH_AT) & _DEPTHS] = origin
+            buffers.path[(record >> DEPTH_SHIFT) & DEPTH_MASK] = origin
         else:
             node = np.uint64(cursor[NODE])
         node = _walk(steps, nodes, loops, buffers.rows[start], node, stop, number < 0, buffers)
@@ -397,17 +402,17 @@ def _walk(
     count, next_name = np.uint64(buffers.cursor[EDGES]), np.int32(buffers.cursor[MAPS])
     while node < stop:
         record = records[node]
-        level = (record >> _DEPTH_AT) & _DEPTHS
-        state = table[path[level] + classes[record & _BYTES]]
+        level = (record >> DEPTH_SHIFT) & DEPTH_MASK
+        state = table[path[level] + classes[record & BYTE_MASK]]
         if state < 0:
             if state == UNKNOWN:
                 break
-            node += record >> _SIZE_AT
+            node += record >> SIZE_SHIFT
             continue
-        if may_share and record >> _SIZE_AT >= _MIN_SHARED_NODES and loops.loop_of[state] >= 0:
+        if may_share and record >> SIZE_SHIFT >= _MIN_SHARED_NODES and loops.loop_of[state] >= 0:
             loop = loops.loop_of[state]
             if loops.loop_members[loops.loop_rows[loop >> 8], node] == loop & 255:
-                end = node + (record >> _SIZE_AT)
+                end = node + (record >> SIZE_SHIFT)
                 _share_range(row, loops.members[loop >> 8, 0], node, end, buffers)
                 node = end
                 continue
@@ -416,11 +421,11 @@ def _walk(
             here = next_name
             local[state], maps[next_name] = next_name, state
             next_name += 1
-        path[level + _ONE] = np.uint32(state) * width
+        path[level + ONE] = np.uint32(state) * width
         # half of the nodes have no token: a branch here took twice the time
         edges[count] = node << _HALF | np.uint64(here - base)
-        count += np.uint64((record >> _TOKEN_AT) & _SEVERAL != _NONE)
-        node += _ONE
+        count += np.uint64((record >> TOKEN_SHIFT) & TOKEN_MASK != NO_TOKEN)
+        node += ONE
     buffers.cursor[EDGES], buffers.cursor[MAPS] = count, next_name
     return node
 
@@ -452,7 +457,7 @@ def _end_row(
     for k in range(row[EDGE], row[EDGE_END]):
         node = buffers.edges[k] >> _HALF
         index = np.uint64(row[MAP]) + (buffers.edges[k] & _INDEX)
-        buffers.token_counts[index] += nodes.first[node + _ONE] - nodes.first[node]
+        buffers.token_counts[index] += nodes.first[node + ONE] - nodes.first[node]
     for k in range(row[MAP], row[MAP_END]):
         row[COUNT] += buffers.token_counts[k]
     for k in range(row[RANGE], row[RANGE_END]):
@@ -482,11 +487,11 @@ def _find_owner_edges(
     count = nodes.first[shared[TO]] - nodes.first[shared[FROM]]
     for k in range(begin, end):
         node = edges[k] >> _HALF
-        count += nodes.first[node + _ONE] - nodes.first[node]
+        count += nodes.first[node + ONE] - nodes.first[node]
     # all tokens of the range are in the loop, except those below its exits
     number = loops.loop_of[shared[OWNER]] >> 8
     exits = loops.exits[loops.exit_starts[number] : loops.exit_starts[number + 1]]
     for k in range(np.searchsorted(exits, shared[FROM]), np.searchsorted(exits, shared[TO])):
         node = np.uint64(exits[k])
-        count -= nodes.first[node + (nodes.records[node] >> _SIZE_AT)] - nodes.first[node]
+        count -= nodes.first[node + (nodes.records[node] >> SIZE_SHIFT)] - nodes.first[node]
     return int(count)

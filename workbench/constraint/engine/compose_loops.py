@@ -19,20 +19,19 @@ import numpy as np
 
 from workbench.base.dfa import State
 from workbench.base.kernels import njit
-from workbench.constraint.engine.compose_kernel import (
+from workbench.constraint.engine.compose_kernel import LoopArrays, Steps, TrieNodes, nodes_of
+from workbench.constraint.engine.self_loops import MAX_MEMBERS, MIN_LOOP_BYTES, find_self_loop
+from workbench.constraint.engine.trie_walk import (
+    BYTE_MASK,
+    DEPTH_MASK,
+    DEPTH_SHIFT,
+    ONE,
+    SIZE_SHIFT,
     Ints,
     Local,
-    LoopArrays,
     Numbers,
-    Steps,
-    TrieNodes,
-    nodes_of,
 )
-from workbench.constraint.engine.self_loops import MAX_MEMBERS, MIN_LOOP_BYTES, find_self_loop
-from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SIZE_AT, Trie
-
-_ONE, _BYTES = np.uint64(1), np.uint64(255)
-_DEPTH_AT, _DEPTHS, _SIZE_AT = np.uint64(DEPTH_AT), np.uint64(DEPTHS - 1), np.uint64(SIZE_AT)
+from workbench.vocabulary.trie import Trie
 
 #: The number of loops in one table of a vocabulary.
 _TABLE_ROWS = 16
@@ -130,22 +129,22 @@ def _walk(
     exit_count, inner_count = np.uint64(0), np.uint64(0)
     while node < stop:
         record = records[node]
-        level = (record >> _DEPTH_AT) & _DEPTHS
+        level = (record >> DEPTH_SHIFT) & DEPTH_MASK
         here = path[level]
-        there = flat[np.uint64(here) * np.uint64(256) + (record & _BYTES)]
+        there = flat[np.uint64(here) * np.uint64(256) + (record & BYTE_MASK)]
         if there < 0:
             exits[exit_count], exit_members[exit_count] = node, here
-            exit_count += _ONE
-            end = node + (record >> _SIZE_AT)
+            exit_count += ONE
+            end = node + (record >> SIZE_SHIFT)
             while node < end:
                 loop_members[node] = np.int8(-1)
-                node += _ONE
+                node += ONE
             continue
-        path[level + _ONE] = there
+        path[level + ONE] = there
         loop_members[node] = there
         inner_nodes[inner_count] = node
         inner_count += np.uint64(there > 0)
-        node += _ONE
+        node += ONE
     return int(np.int64(exit_count)), int(np.int64(inner_count))
 
 
@@ -158,7 +157,7 @@ def _count_tokens(
     member_tokens[0] = first[-1]
     for k in range(len(exits)):
         node = np.uint64(exits[k])
-        member_tokens[0] -= first[node + (nodes.records[node] >> _SIZE_AT)] - first[node]
+        member_tokens[0] -= first[node + (nodes.records[node] >> SIZE_SHIFT)] - first[node]
     for k in range(len(inner_nodes)):
         tokens = first[inner_nodes[k] + 1] - first[inner_nodes[k]]
         member_tokens[loop_members[inner_nodes[k]]] += tokens

@@ -23,9 +23,10 @@ from workbench.base.errors import LimitError
 from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.engine.compose import RowWriter, ready
 from workbench.constraint.engine.compose_edges import EdgeRows
-from workbench.constraint.engine.compose_kernel import Ints, Steps
+from workbench.constraint.engine.compose_kernel import Steps
 from workbench.constraint.engine.compose_loops import LoopingStates, is_looping
 from workbench.constraint.engine.mask_rows import used_bytes
+from workbench.constraint.engine.trie_walk import Ints
 from workbench.pushdown.network import CALLS, Move, Network
 from workbench.pushdown.pda import BOTTOM, dotted
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary

@@ -19,10 +19,15 @@ from workbench.automata.lazy_dfa import UNKNOWN, fill_row
 from workbench.base.dfa import DEAD
 from workbench.base.kernels import inlined, inner, int64
 from workbench.constraint.engine import self_loops
-from workbench.constraint.engine.self_loops import Local, find_self_loop
+from workbench.constraint.engine.self_loops import find_self_loop
 from workbench.constraint.engine.trie_walk import (
+    BYTE_MASK,
+    DEPTH_MASK,
+    DEPTH_SHIFT,
+    SIZE_SHIFT,
     Classes,
     Ints,
+    Local,
     Offsets,
     Records,
     Words,
@@ -31,7 +36,7 @@ from workbench.constraint.engine.trie_walk import (
 )
 from workbench.pushdown.buffers import Growth, Longs, Room
 from workbench.pushdown.stepping import successor
-from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SIZE_AT, Trie
+from workbench.vocabulary.trie import Trie
 
 #: Indexes into ``Scratch.cursor``, the state of an interrupted row computation.
 #:
@@ -126,10 +131,6 @@ class Scratch(NamedTuple):
         )
 
 
-_BYTES = np.uint64(255)
-_DEPTH_AT, _DEPTHS, _SIZE_AT = np.uint64(DEPTH_AT), np.uint64(DEPTHS - 1), np.uint64(SIZE_AT)
-
-
 @inner
 def compute_step(growth: Growth, room: Room, state: int, byte_class: int) -> int:
     """Compute a missing step: the target state or ``DEAD``; a status below ``DEAD`` on failure."""
@@ -163,12 +164,12 @@ def walk_below(
     Below the node the walk continues from ``begin``. Returns 0, or a status below ``DEAD``.
     """
     cursor, record = scratch.cursor, nodes.records[node]
-    level = int64((record >> _DEPTH_AT) & _DEPTHS)
+    level = int64((record >> DEPTH_SHIFT) & DEPTH_MASK)
     scratch.path[level + 1] = state * room.groups.shape[1]
     if len(room.floors) > 0:
         cursor[FLOOR] = min(cursor[FLOOR], room.floors[state])
     set_token_bits(record, np.uint64(node), nodes.first, nodes.token_ids, bits)
-    end = node + int64(record >> _SIZE_AT)
+    end = node + int64(record >> SIZE_SHIFT)
     if begin >= end:
         return 0
     return walk_nodes(growth, room, nodes, scratch, begin, end, bits)
@@ -180,8 +181,8 @@ def compute_missing_step(
 ) -> int:
     """Compute the step from ``scratch.path`` into a trie node, as ``compute_step`` does."""
     record = nodes.records[node]
-    offset = int64(scratch.path[np.int64((record >> _DEPTH_AT) & _DEPTHS)])
-    byte_class = int64(nodes.classes[np.int64(record & _BYTES)])
+    offset = int64(scratch.path[np.int64((record >> DEPTH_SHIFT) & DEPTH_MASK)])
+    byte_class = int64(nodes.classes[np.int64(record & BYTE_MASK)])
     return compute_step(growth, room, offset // room.groups.shape[1], byte_class)
 
 

@@ -71,13 +71,20 @@ from workbench.constraint.engine.self_loops import (
     SelfLoop,
     SelfLoopCache,
 )
-from workbench.constraint.engine.trie_walk import Classes, Words, mark_tokens, set_token_bits
+from workbench.constraint.engine.trie_walk import (
+    BYTE_MASK,
+    DEPTH_MASK,
+    DEPTH_SHIFT,
+    ONE,
+    SIZE_SHIFT,
+    Classes,
+    Words,
+    mark_tokens,
+    set_token_bits,
+)
 from workbench.pushdown.buffers import Growth, Room
-from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SIZE_AT, Trie
+from workbench.vocabulary.trie import Trie
 from workbench.vocabulary.vocabulary import Vocabulary
-
-_ONE, _BYTES = np.uint64(1), np.uint64(255)
-_DEPTH_AT, _DEPTHS, _SIZE_AT = np.uint64(DEPTH_AT), np.uint64(DEPTHS - 1), np.uint64(SIZE_AT)
 
 
 @inlined
@@ -100,7 +107,7 @@ def _enter_loop(growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, b
         if state != DEAD or scratch.local[0, byte] >= 0:
             scratch.path[level] = cursor[STATE] * room.groups.shape[1]
             scratch.loop_path[level] = 0
-            end = node + int64(nodes.records[node] >> _SIZE_AT)
+            end = node + int64(nodes.records[node] >> SIZE_SHIFT)
             agreed = _walk_with_loop(growth, room, nodes, scratch, node, end, agreed, bits)
             if agreed < 0:
                 return agreed
@@ -122,8 +129,8 @@ def _walk_with_loop(
     path, loop_path = scratch.path, scratch.loop_path
     while at < stop:
         record = nodes.records[at]
-        level, byte = (record >> _DEPTH_AT) & _DEPTHS, record & _BYTES
-        past = at + (record >> _SIZE_AT)
+        level, byte = (record >> DEPTH_SHIFT) & DEPTH_MASK, record & BYTE_MASK
+        past = at + (record >> SIZE_SHIFT)
         state = int64(room.table[path[level] + nodes.classes[byte]])
         if state == UNKNOWN:
             state = compute_missing_step(growth, room, nodes, scratch, int64(at))
@@ -137,15 +144,15 @@ def _walk_with_loop(
             at = past
             continue
         if there >= 0:  # the state leads elsewhere than the loop, or cannot read the byte
-            _clear_token_bits(nodes, at, past if state < 0 else at + _ONE, bits)
+            _clear_token_bits(nodes, at, past if state < 0 else at + ONE, bits)
         if state < 0:
             at = past
             continue
-        path[level + _ONE], loop_path[level + _ONE] = state * width, there
+        path[level + ONE], loop_path[level + ONE] = state * width, there
         if len(room.floors) > 0:
             cursor[FLOOR] = min(cursor[FLOOR], room.floors[state])
         set_token_bits(record, at, nodes.first, nodes.token_ids, bits)
-        at += _ONE
+        at += ONE
     return agreed
 
 
@@ -210,8 +217,8 @@ def _exit_group(
             set_token_bits(nodes.records[node], np.uint64(node), nodes.first, nodes.token_ids, bits)
         if not has_steps or loop.sizes[k] == 1:
             continue
-        level = (nodes.records[node] >> _DEPTH_AT) & _DEPTHS
-        scratch.path[level + _ONE] = state * width
+        level = (nodes.records[node] >> DEPTH_SHIFT) & DEPTH_MASK
+        scratch.path[level + ONE] = state * width
         past = node + int64(loop.sizes[k])
         # a direct call passes fewer arrays; ``walk_nodes`` continues where a step is missing
         at, scratch.cursor[FLOOR] = mark_tokens(
@@ -361,7 +368,7 @@ def _begin_part(
     if nodes.runs[cursor[PART], LEVEL] == 1:
         node = nodes.runs[cursor[PART], BEGIN] - 1
         record = nodes.records[node]
-        target = step_by(growth, room, nodes, scratch, state, int64(record & _BYTES))
+        target = step_by(growth, room, nodes, scratch, state, int64(record & BYTE_MASK))
         if target < DEAD:
             return target
         cursor[STATE] = target
@@ -400,7 +407,7 @@ def _walk_part(growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, bi
     cursor, children = scratch.cursor, nodes.children[scratch.cursor[PART]]
     for byte in range(256):
         node = int64(children[byte])
-        if node < 0 or node < cursor[NODE] >= node + int64(nodes.records[node] >> _SIZE_AT):
+        if node < 0 or node < cursor[NODE] >= node + int64(nodes.records[node] >> SIZE_SHIFT):
             continue  # walked before the interruption
         target = step_by(growth, room, nodes, scratch, cursor[STATE], byte)
         if target < DEAD:

@@ -15,16 +15,24 @@ import threading
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench.automata.lazy_dfa import UNKNOWN
 from workbench.base.dfa import DEAD
 from workbench.base.kernels import inner, int64, njit
-from workbench.constraint.engine.trie_walk import Classes, Ints, Records, Words, set_token_bits
-from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SIZE_AT, Trie
-
-_ONE, _BYTES = np.uint64(1), np.uint64(255)
-_DEPTH_AT, _DEPTHS, _SIZE_AT = np.uint64(DEPTH_AT), np.uint64(DEPTHS - 1), np.uint64(SIZE_AT)
+from workbench.constraint.engine.trie_walk import (
+    BYTE_MASK,
+    DEPTH_MASK,
+    DEPTH_SHIFT,
+    ONE,
+    SIZE_SHIFT,
+    Classes,
+    Ints,
+    Local,
+    Records,
+    Words,
+    set_token_bits,
+)
+from workbench.vocabulary.trie import Trie
 
 #: The most members of a loop: the state itself and the states in the middle of a character. A
 #: class like ``\w`` has about 250; beyond the maximum they are walked as exits of the loop.
@@ -42,8 +50,6 @@ SEVERAL_TOKENS = -2
 
 #: The columns of ``Parts.runs``: the number of bytes read before the part, and its two node ranges.
 LEVEL, BEGIN, END, BEGIN_2, END_2 = range(5)
-
-Local = npt.NDArray[np.int8]
 
 
 class Parts(NamedTuple):
@@ -165,17 +171,17 @@ def _walk(
     at, stop = np.uint64(begin), np.uint64(end)
     while at < stop:
         record = records[at]
-        level = (record >> _DEPTH_AT) & _DEPTHS
+        level = (record >> DEPTH_SHIFT) & DEPTH_MASK
         here = path[level]
-        there = local[here, record & _BYTES]
+        there = local[here, record & BYTE_MASK]
         if there < 0:
             nodes[count], states[count] = at, here
             count += 1
-            at += record >> _SIZE_AT
+            at += record >> SIZE_SHIFT
             continue
-        path[level + _ONE] = there
+        path[level + ONE] = there
         set_token_bits(record, at, first, token_ids, bits)
-        at += _ONE
+        at += ONE
     return count
 
 

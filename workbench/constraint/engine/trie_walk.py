@@ -14,18 +14,33 @@ import numpy.typing as npt
 
 from workbench.automata.lazy_dfa import UNKNOWN
 from workbench.base.kernels import inner, njit
-from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SEVERAL, SIZE_AT, TOKEN_AT
+from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SEVERAL, SIZE_AT, TOKEN_AT, TOKENS
 
-# numba mixes unsigned numbers with signed ones to floats, so every constant is unsigned here
-_NONE, _ONE, _WORD, _IN_WORD, _BYTES = (np.uint64(n) for n in (0, 1, 5, 31, 255))
-_DEPTH_AT, _DEPTHS = np.uint64(DEPTH_AT), np.uint64(DEPTHS - 1)
-_TOKEN_AT, _SEVERAL, _SIZE_AT = np.uint64(TOKEN_AT), np.uint64(SEVERAL), np.uint64(SIZE_AT)
+# numba converts mixed signed and unsigned numbers to floats, so every constant is unsigned.
+#: The fields of a trie node's record (``Trie.records``), from the low bits up:
+#:
+#: ===== ================= ================================================================
+#: byte  BYTE_MASK         the byte read into the node
+#: depth DEPTH_SHIFT, MASK the number of bytes before it
+#: token TOKEN_SHIFT, MASK the token that ends here + 1, ``NO_TOKEN`` or ``SEVERAL_END``
+#: size  SIZE_SHIFT        the number of nodes of the subtree
+#: ===== ================= ================================================================
+BYTE_MASK = np.uint64(255)
+DEPTH_SHIFT, DEPTH_MASK = np.uint64(DEPTH_AT), np.uint64(DEPTHS - 1)
+TOKEN_SHIFT, TOKEN_MASK = np.uint64(TOKEN_AT), np.uint64(TOKENS - 1)
+NO_TOKEN, SEVERAL_END = np.uint64(0), np.uint64(SEVERAL)
+SIZE_SHIFT = np.uint64(SIZE_AT)
+ONE = np.uint64(1)
+
+_WORD_SHIFT, _BIT_MASK = np.uint64(5), np.uint64(31)
 
 Classes = npt.NDArray[np.uint16]
 Ints = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint32]
 Offsets = npt.NDArray[np.uint32]
 Records = npt.NDArray[np.uint64]
+Local = npt.NDArray[np.int8]
+Numbers = npt.NDArray[np.int64]
 
 
 @inner
@@ -49,18 +64,18 @@ def mark_tokens(
     has_stack, lowest = len(floors) > 0, np.int32(floor)
     while at < stop:
         record = records[at]
-        level = (record >> _DEPTH_AT) & _DEPTHS
-        state = table[path[level] + classes[record & _BYTES]]
+        level = (record >> DEPTH_SHIFT) & DEPTH_MASK
+        state = table[path[level] + classes[record & BYTE_MASK]]
         if state < 0:
             if state == UNKNOWN:
                 return int(np.int64(at)), int(lowest)
-            at += record >> _SIZE_AT
+            at += record >> SIZE_SHIFT
             continue
-        path[level + _ONE] = np.uint32(state) * np.uint32(width)
+        path[level + ONE] = np.uint32(state) * np.uint32(width)
         if has_stack:
             lowest = min(lowest, floors[state])
         set_token_bits(record, at, first, token_ids, bits)
-        at += _ONE
+        at += ONE
     return int(np.int64(at)), int(lowest)
 
 
@@ -69,12 +84,12 @@ def set_token_bits(
     record: np.uint64, node: np.uint64, first: Ints, token_ids: Ints, bits: Words
 ) -> None:
     """Set the bits of the tokens that end at a node."""
-    token = (record >> _TOKEN_AT) & _SEVERAL
-    if token == _NONE:
+    token = (record >> TOKEN_SHIFT) & TOKEN_MASK
+    if token == NO_TOKEN:
         return
-    if token != _SEVERAL:
-        token -= _ONE
-        bits[token >> _WORD] |= np.uint32(1) << np.uint32(token & _IN_WORD)
+    if token != SEVERAL_END:
+        token -= ONE
+        bits[token >> _WORD_SHIFT] |= np.uint32(1) << np.uint32(token & _BIT_MASK)
         return
-    for k in range(first[node], first[node + _ONE]):
+    for k in range(first[node], first[node + ONE]):
         bits[token_ids[k] >> 5] |= np.uint32(1) << np.uint32(token_ids[k] & 31)

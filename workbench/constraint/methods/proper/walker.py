@@ -17,6 +17,17 @@ from workbench.automata.lazy_dfa import UNKNOWN
 from workbench.base.dfa import Dfa, State
 from workbench.base.kernels import njit
 from workbench.base.limits import Limits
+from workbench.constraint.engine.trie_walk import (
+    BYTE_MASK,
+    DEPTH_MASK,
+    DEPTH_SHIFT,
+    NO_TOKEN,
+    ONE,
+    SEVERAL_END,
+    SIZE_SHIFT,
+    TOKEN_MASK,
+    TOKEN_SHIFT,
+)
 from workbench.constraint.methods.proper.guide_guesses import (
     INSIDE_CHARACTER,
     NO_ROOM,
@@ -29,12 +40,7 @@ from workbench.constraint.methods.proper.guide_guesses import (
 )
 from workbench.pushdown.runner import Runner
 from workbench.vocabulary.tokenization.bpe import Bpe
-from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SEVERAL, SIZE_AT, TOKEN_AT
 from workbench.vocabulary.vocabulary import Vocabulary
-
-_NONE, _ONE, _BYTES = np.uint64(0), np.uint64(1), np.uint64(255)
-_DEPTH_AT, _DEPTHS = np.uint64(DEPTH_AT), np.uint64(DEPTHS - 1)
-_TOKEN_AT, _SEVERAL, _SIZE_AT = np.uint64(TOKEN_AT), np.uint64(SEVERAL), np.uint64(SIZE_AT)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
@@ -52,23 +58,23 @@ def read_permissive(
     node, stop = np.uint64(begin), np.uint64(len(nodes.records))
     while node < stop:
         record = nodes.records[node]
-        level = (record >> _DEPTH_AT) & _DEPTHS
-        target = machine.table[path[level] * machine.width + machine.classes[record & _BYTES]]
+        level = (record >> DEPTH_SHIFT) & DEPTH_MASK
+        target = machine.table[path[level] * machine.width + machine.classes[record & BYTE_MASK]]
         if target == UNKNOWN:
             break
         if target < 0:
-            node += record >> _SIZE_AT
+            node += record >> SIZE_SHIFT
             continue
-        path[level + _ONE] = target
-        token = (record >> _TOKEN_AT) & _SEVERAL
-        if token == _SEVERAL:
-            for k in range(nodes.first[node], nodes.first[node + _ONE]):
+        path[level + ONE] = target
+        token = (record >> TOKEN_SHIFT) & TOKEN_MASK
+        if token == SEVERAL_END:
+            for k in range(nodes.first[node], nodes.first[node + ONE]):
                 tokens[count], states[count] = nodes.token_ids[k], target
                 count += 1
-        elif token != _NONE:
-            tokens[count], states[count] = np.int32(token - _ONE), target
+        elif token != NO_TOKEN:
+            tokens[count], states[count] = np.int32(token - ONE), target
             count += 1
-        node += _ONE
+        node += ONE
     return int(np.int64(node)), count
 
 
