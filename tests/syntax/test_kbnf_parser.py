@@ -130,8 +130,8 @@ ERRORS = [
     ("a ::= ['x'", "this '[' is never closed: expected ']' before the end of the text", "["),
     ("a ::= ('x'];", "expected ')', not ']', to close the '(' of line 1, column 7", "]"),
     ("a ::= ('x' % y);", "this sign has no meaning outside quotes", "%"),
-    ("a ::= 'x'; // y", "this is no comment of KBNF", "//"),
-    ("# y\na ::= 'x';", "this is no comment of KBNF", "#"),
+    ("a ::= 'x'; // y", "this is not a comment in KBNF", "//"),
+    ("# y\na ::= 'x';", "this is not a comment in KBNF", "#"),
     ("a ::= # 'x';", "no space may follow '#' here", "#"),
     ("a ::= #x'x';", "there is no such kind of regex", "#x"),
     ("<a> ::= 'x';", "a rule's name is written without angle brackets", "<"),
@@ -144,7 +144,7 @@ ERRORS = [
     ("a ::= ‘x’;", "expected a straight quote", "‘"),
     ("a ::= 12;",
      "expected a string, a regex, a rule's name or a bracket after '::=', not '12'", "12"),
-    ("a ::= 'x'\u00a0;", "this white space is none of KBNF's", "\u00a0"),
+    ("a ::= 'x'\u00a0;", "this white space character is not allowed in KBNF", "\u00a0"),
     ("  ", "expected at least one rule", ""),
 ]  # fmt: skip
 

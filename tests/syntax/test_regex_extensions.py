@@ -238,7 +238,7 @@ ERRORS = [
         "regex, line 1, column 17: expected nothing inside '(?P<QUOTED_TEXT>)'\n"
         "1 | (?P<QUOTED_TEXT>a|b)c\n"
         "                    ^^^\n"
-        "hint: leave it empty: the name says it all; choose another name for your own group",
+        "hint: leave it empty, or choose another name for the group",
         "a duplicate name would be a group by accident",
     ),
     (

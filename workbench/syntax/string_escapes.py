@@ -75,7 +75,7 @@ class Escapes:
     def _code(self, source: Source, digits: str, span: Span) -> int:
         code = int(digits, 16)
         if code in _SURROGATES or code > MAX_CODE_POINT:
-            message = f"expected a character's number, and U+{code:04X} is none"
+            message = f"expected the code point of a character, not U+{code:04X}"
             hint = (
                 "surrogates are halves of UTF-16; write the whole number: \\U0001F600"
                 if code in _SURROGATES

@@ -56,7 +56,7 @@ def write_kbnf(grammar: Grammar, start: str = "start") -> str:
         return grammar.source.text
     if isinstance(grammar.reader, Dfa) and not (grammar.reader.table != DEAD).any():
         whole = Span(0, len(grammar.source.text))
-        message, hint = "KBNF has no grammar of the empty text alone", "let it read a character"
+        message, hint = "KBNF has no grammar with only the empty text", "let it read a character"
         raise BuildError(message, grammar.source, whole, hint, "unsupported_export")
     features = NotationFeatures(
         title="KBNF", alphabet=KBNF, start=start, own=_kbnf_leaf,

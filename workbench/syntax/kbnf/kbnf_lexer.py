@@ -90,7 +90,7 @@ def _value(source: Source, match: re.Match[str]) -> str:
 
 def _not_a_character(source: Source, span: Span, code: int) -> ParseError:
     what = f"U+{code:04X}" if code <= 0xFFFFFF else "this number"
-    message = f"expected a character's number, and {what} is none"
+    message = f"expected the code point of a character, not {what}"
     hint = (
         "surrogates are halves of UTF-16; write the character itself, or its number: \\u{1F600}"
         if code in _SURROGATES

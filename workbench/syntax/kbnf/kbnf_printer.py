@@ -51,7 +51,7 @@ class KbnfPrinter(TreePrinter):
                 most = "" if limit is None else f", {limit}"
                 return f"except!({self.atom(excepted)}{most})"
             case Automaton(_, label):
-                raise WorkbenchError(f"KBNF has no sign for a machine, and {label!r} is one")
+                raise WorkbenchError(f"KBNF cannot express an automaton such as {label!r}")
 
     def counted(self, part: str, low: int, high: int | None) -> str:
         return f"({_copies(part, low, high)})"
@@ -75,7 +75,7 @@ def _text(value: bytes) -> str:
         return value.decode()
     except UnicodeDecodeError:
         raise WorkbenchError(
-            f"expected text in UTF-8, and {value!r} is none",
+            f"expected text in UTF-8, not {value!r}",
             "KBNF has no way to write a single byte above 7F",
         ) from None
 

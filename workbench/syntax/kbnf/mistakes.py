@@ -57,7 +57,7 @@ def _unclosed(mistake: Mistake) -> ParseError | None:
 #   pattern               message, hint; tried where no lexeme matches
 _FOREIGN = [
     (r"#\w*\s+['\"]", "no space may follow '#' here", "write #'…' without a space"),
-    (r"//|#(?!\w*['\"])", "this is no comment of KBNF", "comments are written (* … *)"),
+    (r"//|#(?!\w*['\"])", "this is not a comment in KBNF", "comments are written (* … *)"),
     (r"#\w+\s*['\"]", "there is no such kind of regex",
      "the forms are #'…', #e'…', #ex'…' and #substrs'…'"),
     (r"\*\)", "this closes no comment", "a comment begins with (*"),
@@ -71,7 +71,7 @@ _FOREIGN = [
     (r"\.", "this sign has no meaning outside quotes",
      "any character but a line break is the regex #'.', and a rule ends with ';'"),
     (r"/", "a regex is not written between slashes", "write #'…' instead of /…/"),
-    (r"[^\S \t\r\n]|\ufeff", "this white space is none of KBNF's",
+    (r"[^\S \t\r\n]|\ufeff", "this white space character is not allowed in KBNF",
      "replace it with a plain space; only spaces, tabs and line breaks are allowed here"),
 ]  # fmt: skip
 

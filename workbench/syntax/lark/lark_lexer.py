@@ -70,7 +70,7 @@ LEXEME_NAMES = LexemeNames(
         (r"/", "regex", "'/' on the same line"),
     ),
     foreign=(
-        (r"/\*", "this is no comment of Lark", "comments are written // … to the end of a line"),
+        (r"/\*", "this is not a comment in Lark", "comments are written // … to the end of a line"),
         (r"'", "Lark writes strings in double quotes", "write \"…\" instead of '…'"),
         (r";", "a rule of Lark ends with its line", "leave the ';' out"),
         (r"→", "expected '->'", "an alias is written -> name"),

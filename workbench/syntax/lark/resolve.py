@@ -114,7 +114,7 @@ def definitions_by_name(source: Source, grammar: LarkGrammar) -> dict[str, Defin
 def _changed(source: Source, change: Definition, before: Definition | None) -> Definition:
     if before is None:
         raise ParseError(
-            f"{change.name!r} cannot be changed: nothing is called so before",
+            f"{change.name!r} cannot be changed: it is not defined before",
             source,
             change.name_span,
             "import it, or define it without a statement",
@@ -278,7 +278,7 @@ class Instances:
         scope = Scope(one.is_terminal, given, deep=around.deep + 1)
         if scope.deep > _MAX_DEPTH:
             message = f"templates are nested deeper than {_MAX_DEPTH}"
-            hint = "let a template use itself with what it was given alone"
+            hint = "let a template pass only its own parameters to itself"
             raise ParseError(message, self.source, use.span, hint, "unsupported")
         key = (use.name, tuple(map(shape, arguments)))
         named = [part.name for part in use.arguments if isinstance(part, Nonterminal)]

@@ -137,7 +137,7 @@ def read_extension(
             raise reader.fail(
                 f"expected nothing inside '(?P<{name}>)'",
                 reader.between(begin, max(reader.at, begin + 1)),
-                "leave it empty: the name says it all; choose another name for your own group",
+                "leave it empty, or choose another name for the group",
             )
         return _EMPTY[name](reader.between(start, reader.at + 1))
     if name == _LIST:
