@@ -1,15 +1,22 @@
 /* The alarm: where a run goes round in circles. In come step records, out come stretches with a reason.
    A step's `loop` names the circle of the machine it does not leave (null where it stays in none). */
-"use strict";
+
 (() => {
   const { el } = wb;
-  const LOW = 8, BITS = 2; // so many tokens in one circle while the mask takes so many bits of each
+  const LOW = 8,
+    BITS = 2; // so many tokens in one circle while the mask takes so many bits of each
   const SAME = 12; // so many tokens of white space, or of digits, or of one text again and again
   const TIMES = 4;
 
-  const textOf = (step) => (step.token.end ? null : step.token.text ?? null);
-  const KINDS = [[/^\s+$/, "white space"], [/^[0-9]+$/, "digits"]];
-  const kindOf = (step) => { const text = textOf(step); return text === null ? "" : KINDS.find(([pattern]) => pattern.test(text))?.[1] ?? ""; };
+  const textOf = (step) => (step.token.end ? null : (step.token.text ?? null));
+  const KINDS = [
+    [/^\s+$/, "white space"],
+    [/^[0-9]+$/, "digits"],
+  ];
+  const kindOf = (step) => {
+    const text = textOf(step);
+    return text === null ? "" : (KINDS.find(([pattern]) => pattern.test(text))?.[1] ?? "");
+  };
 
   /** Stretches of at least `least` steps that have the same key (falsy keys belong to none). */
   function stretches(steps, least, key) {
@@ -30,7 +37,11 @@
       for (let period = 1; period <= 6; period++) {
         let to = from + period;
         while (to < steps.length && steps[to].id === steps[to - period].id && textOf(steps[to]) !== null) to++;
-        if (to - from >= Math.max(SAME, TIMES * period)) { found.push({ from, to: to - 1, period }); from = to - 1; break; }
+        if (to - from >= Math.max(SAME, TIMES * period)) {
+          found.push({ from, to: to - 1, period });
+          from = to - 1;
+          break;
+        }
       }
     }
     return found;
@@ -40,13 +51,21 @@
   function traps(steps) {
     const found = [];
     const covered = (one) => found.some((other) => one.from <= other.to && other.from <= one.to);
-    const add = (one, why) => { if (!covered(one)) found.push({ ...one, why, rule: wb.shades.rule(steps[one.from]) }); };
-    for (const one of stretches(steps, SAME, kindOf)) add(one, `${one.to - one.from + 1} tokens of ${kindOf(steps[one.from])}`);
-    for (const one of stretches(steps, LOW, (step) => (step.loop === null || step.loop === undefined ? "" : "loop " + step.loop))) {
-      const inside = steps.slice(one.from, one.to + 1), taken = inside.reduce((sum, step) => sum + (step.m ?? 20), 0) / inside.length;
-      if (taken >= BITS) add(one, `${inside.length} tokens while the mask kept ${wb.percent(2 ** -taken)} of the model's probability`);
+    const add = (one, why) => {
+      if (!covered(one)) found.push({ ...one, why, rule: wb.shades.rule(steps[one.from]) });
+    };
+    for (const one of stretches(steps, SAME, kindOf))
+      add(one, `${one.to - one.from + 1} tokens of ${kindOf(steps[one.from])}`);
+    for (const one of stretches(steps, LOW, (step) =>
+      step.loop === null || step.loop === undefined ? "" : `loop ${step.loop}`,
+    )) {
+      const inside = steps.slice(one.from, one.to + 1),
+        taken = inside.reduce((sum, step) => sum + (step.m ?? 20), 0) / inside.length;
+      if (taken >= BITS)
+        add(one, `${inside.length} tokens while the mask kept ${wb.percent(2 ** -taken)} of the model's probability`);
     }
-    for (const one of repeated(steps)) add(one, `the same ${one.period === 1 ? "token" : one.period + " tokens"} repeated`);
+    for (const one of repeated(steps))
+      add(one, `the same ${one.period === 1 ? "token" : `${one.period} tokens`} repeated`);
     return found.sort((a, b) => a.from - b.from);
   }
 
@@ -60,15 +79,40 @@
   function bound(trap, steps, compiled) {
     const fixes = (compiled?.problems ?? []).filter((problem) => problem.fix);
     const live = new Set(steps.slice(trap.from, trap.to + 1).flatMap((step) => step.rules ?? []));
-    return fixes.find((problem) => { const rule = ruleAt(compiled.text, problem.start); return rule ? live.has(rule) : !live.size; }) ?? null;
+    return (
+      fixes.find((problem) => {
+        const rule = ruleAt(compiled.text, problem.start);
+        return rule ? live.has(rule) : !live.size;
+      }) ?? null
+    );
   }
 
   /** The lines of the alarm. `doors.go(index)`, `doors.mend(problem)`; without the latter there is no button. */
   function lines(found, steps, compiled, doors) {
     return found.slice(0, 3).map((trap) => {
       const fix = doors.mend ? bound(trap, steps, compiled) : null;
-      const line = el("span", { class: "trapline" }, el("span", { class: "sign", "aria-hidden": "true" }, "⚠"), el("button", { class: "link warn", title: "Go to where it begins", onclick: () => doors.go(trap.from) }, `tokens ${trap.from + 1} to ${trap.to + 1}`), ` stay in a loop${trap.rule ? " of rule " : ""}`, trap.rule ? el("code", {}, trap.rule) : "", `: ${trap.why}`);
-      if (fix) line.append(" ", el("button", { class: "link mend", title: fix.message, onclick: () => doors.mend(fix) }, "write " + (fix.fix.length > 28 ? fix.fix.slice(0, 27) + "…" : fix.fix)));
+      const line = el(
+        "span",
+        { class: "trapline" },
+        el("span", { class: "sign", "aria-hidden": "true" }, "⚠"),
+        el(
+          "button",
+          { class: "link warn", title: "Go to where it begins", onclick: () => doors.go(trap.from) },
+          `tokens ${trap.from + 1} to ${trap.to + 1}`,
+        ),
+        ` stay in a loop${trap.rule ? " of rule " : ""}`,
+        trap.rule ? el("code", {}, trap.rule) : "",
+        `: ${trap.why}`,
+      );
+      if (fix)
+        line.append(
+          " ",
+          el(
+            "button",
+            { class: "link mend", title: fix.message, onclick: () => doors.mend(fix) },
+            `write ${fix.fix.length > 28 ? `${fix.fix.slice(0, 27)}…` : fix.fix}`,
+          ),
+        );
       return line;
     });
   }

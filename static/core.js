@@ -1,22 +1,42 @@
 /* The ground of the page: one shared state, one bus, and how anything typed becomes visible text.
    Everything a person or a model wrote enters the page through textContent, never as markup. */
 window.wb = (() => {
-  "use strict";
   const listeners = new Map();
   const state = {
-    gallery: [], methods: [], example: null, notation: "regex", start: "start", style: "", text: "", tests: [], prompt: "",
-    compiled: null, drawn: null, pending: false, tab: "characters", steps: [], selected: -1, running: false, model: "", view: "workbench",
+    gallery: [],
+    methods: [],
+    example: null,
+    notation: "regex",
+    start: "start",
+    style: "",
+    text: "",
+    tests: [],
+    prompt: "",
+    compiled: null,
+    drawn: null,
+    pending: false,
+    tab: "characters",
+    steps: [],
+    selected: -1,
+    running: false,
+    model: "",
+    view: "workbench",
   };
 
   const on = (name, listener) => {
     if (!listeners.has(name)) listeners.set(name, []);
     listeners.get(name).push(listener);
   };
-  const emit = (name, detail) => { for (const listener of listeners.get(name) || []) listener(detail); };
+  const emit = (name, detail) => {
+    for (const listener of listeners.get(name) || []) listener(detail);
+  };
 
   /** The grammar of whatever holds one, as the server is asked about it; two are one if their keys are. */
   const grammarOf = ({ text, notation, start, style }) => ({ text, notation, start, style: style || "" });
-  const key = (held) => { const { text, notation, start, style } = grammarOf(held); return [notation, start, style, text].join("\n"); };
+  const key = (held) => {
+    const { text, notation, start, style } = grammarOf(held);
+    return [notation, start, style, text].join("\n");
+  };
 
   /** An element with properties, data-/aria- attributes and children (text nodes for strings). */
   function el(tag, properties = {}, ...children) {
@@ -38,13 +58,22 @@ window.wb = (() => {
   function visible(text) {
     const nodes = document.createDocumentFragment();
     let plain = "";
-    const flush = () => { if (plain) nodes.append(plain); plain = ""; };
+    const flush = () => {
+      if (plain) nodes.append(plain);
+      plain = "";
+    };
     for (const character of text) {
       const name = CLASS_OF[character];
-      if (!name && !SHAPELESS.test(character)) { plain += character; continue; }
+      if (!name && !SHAPELESS.test(character)) {
+        plain += character;
+        continue;
+      }
       flush();
       if (name) nodes.append(el("span", { class: name }, character));
-      else nodes.append(el("span", { class: "byte" }, "<U+" + character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0") + ">"));
+      else
+        nodes.append(
+          el("span", { class: "byte" }, `<U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}>`),
+        );
     }
     flush();
     return nodes;
@@ -58,7 +87,8 @@ window.wb = (() => {
     if (token.hex === undefined) return visible(token.text);
     const nodes = document.createDocumentFragment();
     for (const byte of bytesOf(token.hex)) {
-      const shown = byte > 32 && byte < 127 ? String.fromCharCode(byte) : "<0x" + byte.toString(16).toUpperCase().padStart(2, "0") + ">";
+      const shown =
+        byte > 32 && byte < 127 ? String.fromCharCode(byte) : `<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`;
       nodes.append(byte > 32 && byte < 127 ? shown : el("span", { class: "byte" }, shown));
     }
     return nodes;
@@ -67,42 +97,66 @@ window.wb = (() => {
   /** The same on one line, for lists: spaces as dots, breaks as signs. */
   function glyphs(token) {
     if (token.end) return "end";
-    if (token.hex !== undefined) return bytesOf(token.hex).map((b) => (b > 32 && b < 127 ? String.fromCharCode(b) : "<0x" + b.toString(16).toUpperCase().padStart(2, "0") + ">")).join("");
-    return token.text.replace(/[ \n\t]/g, (c) => ({ " ": "·", "\n": "⏎", "\t": "⇥" })[c])
-      .replace(/[\p{Cc}\p{Cf}]/gu, (c) => "<U+" + c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0") + ">");
+    if (token.hex !== undefined)
+      return bytesOf(token.hex)
+        .map((b) =>
+          b > 32 && b < 127 ? String.fromCharCode(b) : `<0x${b.toString(16).toUpperCase().padStart(2, "0")}>`,
+        )
+        .join("");
+    return token.text
+      .replace(/[ \n\t]/g, (c) => ({ " ": "·", "\n": "⏎", "\t": "⇥" })[c])
+      .replace(/[\p{Cc}\p{Cf}]/gu, (c) => `<U+${c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}>`);
   }
 
   /** The bytes of a token as hexadecimal digits; null for the end. */
-  const hexOf = (token) => (token.end ? null : token.hex ?? [...new TextEncoder().encode(token.text)].map((byte) => byte.toString(16).padStart(2, "0")).join(""));
+  const hexOf = (token) =>
+    token.end
+      ? null
+      : (token.hex ??
+        [...new TextEncoder().encode(token.text)].map((byte) => byte.toString(16).padStart(2, "0")).join(""));
   /** The bytes of a token; none of the end. */
-  const tokenBytes = (token) => (token.end ? [] : token.hex !== undefined ? bytesOf(token.hex) : [...new TextEncoder().encode(token.text)]);
+  const tokenBytes = (token) =>
+    token.end ? [] : token.hex !== undefined ? bytesOf(token.hex) : [...new TextEncoder().encode(token.text)];
   /** The text that tokens spell together. */
   const spelt = (tokens) => new TextDecoder().decode(new Uint8Array(tokens.flatMap(tokenBytes)));
 
-  const percent = (p) => (p === 0 ? "0 %" : p < 0.001 ? "< 0.1 %" : (100 * p).toFixed(1) + " %");
+  const percent = (p) => (p === 0 ? "0 %" : p < 0.001 ? "< 0.1 %" : `${(100 * p).toFixed(1)} %`);
   const number = new Intl.NumberFormat("en-US").format;
   const bits = (b) => (b === null ? "∞" : b < 0.05 ? "0.0" : b.toFixed(1));
 
   /** Call a function again only when nothing more came for so many milliseconds. */
   function debounce(wait, act) {
     let timer = 0;
-    const later = (...args) => { clearTimeout(timer); timer = setTimeout(() => act(...args), wait); };
-    later.now = (...args) => { clearTimeout(timer); act(...args); };
+    const later = (...args) => {
+      clearTimeout(timer);
+      timer = setTimeout(() => act(...args), wait);
+    };
+    later.now = (...args) => {
+      clearTimeout(timer);
+      act(...args);
+    };
     return later;
   }
 
   async function copy(text, button) {
     let done = true;
-    try { await navigator.clipboard.writeText(text); } catch {
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
       // no clipboard without https or permission: the old way still works
       const area = el("textarea", { style: "position:fixed;opacity:0" });
-      area.value = text; document.body.append(area); area.select();
-      done = document.execCommand("copy"); area.remove();
+      area.value = text;
+      document.body.append(area);
+      area.select();
+      done = document.execCommand("copy");
+      area.remove();
     }
     if (!button) return;
     const told = button.textContent;
     button.textContent = done ? "Copied" : "Could not copy";
-    setTimeout(() => { button.textContent = told; }, 1200);
+    setTimeout(() => {
+      button.textContent = told;
+    }, 1200);
   }
 
   function download(name, type, text) {
@@ -126,7 +180,8 @@ window.wb = (() => {
 
   /** Bring an item into sight in its row, and the row alone: scrollIntoView would pull the page along. */
   function bring(row, item, margin = 0) {
-    const place = item.getBoundingClientRect(), seen = row.getBoundingClientRect();
+    const place = item.getBoundingClientRect(),
+      seen = row.getBoundingClientRect();
     row.scrollLeft += Math.min(0, place.left - seen.left - margin) + Math.max(0, place.right - seen.right + margin);
   }
 
@@ -140,10 +195,30 @@ window.wb = (() => {
   /** A row of choices of which one is taken: buttons that hold their key in an attribute. `act(key)` hears which is
       taken; given back is a way to show one as taken. */
   function radios(box, attribute, options, act) {
-    const show = (key) => choose(box, "aria-checked", [...box.children].find((button) => button.getAttribute(attribute) === key));
-    const take = (button) => { const key = button.getAttribute(attribute); show(key); act(key); };
-    box.replaceChildren(...options.map(([key, label]) => el("button", { type: "button", role: "radio", "aria-checked": "false", tabindex: "-1", [attribute]: key }, label)));
-    box.addEventListener("click", (event) => { const button = event.target.closest("button"); if (button) take(button); });
+    const show = (key) =>
+      choose(
+        box,
+        "aria-checked",
+        [...box.children].find((button) => button.getAttribute(attribute) === key),
+      );
+    const take = (button) => {
+      const key = button.getAttribute(attribute);
+      show(key);
+      act(key);
+    };
+    box.replaceChildren(
+      ...options.map(([key, label]) =>
+        el(
+          "button",
+          { type: "button", role: "radio", "aria-checked": "false", tabindex: "-1", [attribute]: key },
+          label,
+        ),
+      ),
+    );
+    box.addEventListener("click", (event) => {
+      const button = event.target.closest("button");
+      if (button) take(button);
+    });
     roving(box, take);
     return show;
   }
@@ -151,10 +226,24 @@ window.wb = (() => {
   /** A button and what it opens: one click, Escape or a click elsewhere closes it, arrows go through it. */
   function menu(box) {
     const [button, list] = box.children;
-    const toggle = (wanted) => { list.hidden = !wanted; button.setAttribute("aria-expanded", String(wanted)); };
-    button.addEventListener("click", () => { toggle(list.hidden); if (!list.hidden) list.querySelector("button:not(:disabled), input")?.focus(); });
-    document.addEventListener("click", (event) => { if (!box.contains(event.target)) toggle(false); });
-    box.addEventListener("keydown", (event) => { if (event.key === "Escape" && !list.hidden) { toggle(false); button.focus(); event.stopPropagation(); } });
+    const toggle = (wanted) => {
+      list.hidden = !wanted;
+      button.setAttribute("aria-expanded", String(wanted));
+    };
+    button.addEventListener("click", () => {
+      toggle(list.hidden);
+      if (!list.hidden) list.querySelector("button:not(:disabled), input")?.focus();
+    });
+    document.addEventListener("click", (event) => {
+      if (!box.contains(event.target)) toggle(false);
+    });
+    box.addEventListener("keydown", (event) => {
+      if (event.key === "Escape" && !list.hidden) {
+        toggle(false);
+        button.focus();
+        event.stopPropagation();
+      }
+    });
     roving(list, () => {});
     toggle(false);
     return { close: () => toggle(false) };
@@ -164,7 +253,13 @@ window.wb = (() => {
   async function ask(question, sent) {
     let answer;
     const slow = setTimeout(() => emit("slow answer"), 1500);
-    try { answer = await question({ model: state.model, ...sent }); } catch { return { fault: "the server did not answer; is it still running?" }; } finally { clearTimeout(slow); }
+    try {
+      answer = await question({ model: state.model, ...sent });
+    } catch {
+      return { fault: "the server did not answer; is it still running?" };
+    } finally {
+      clearTimeout(slow);
+    }
     return answer ?? { fault: "a fault of the workbench itself; the server's log says more" };
   }
 
@@ -179,10 +274,19 @@ window.wb = (() => {
   }
 
   /** When the page's own sheets are there; Gradio loads them beside the scripts and waits for neither. */
-  const styled = () => Promise.all([...document.querySelectorAll("link[href*='wb/']")].map((sheet) => new Promise((go) => {
-    if (sheet.sheet) { go(); return; }
-    for (const end of ["load", "error"]) sheet.addEventListener(end, go, { once: true });
-  })));
+  const styled = () =>
+    Promise.all(
+      [...document.querySelectorAll("link[href*='wb/']")].map(
+        (sheet) =>
+          new Promise((go) => {
+            if (sheet.sheet) {
+              go();
+              return;
+            }
+            for (const end of ["load", "error"]) sheet.addEventListener(end, go, { once: true });
+          }),
+      ),
+    );
 
   const parts = {};
   const mounted = new Set();
@@ -198,12 +302,47 @@ window.wb = (() => {
     for (const part of document.querySelectorAll(".wb")) part.style.visibility = "";
   }
 
-  return { state, on, emit, grammarOf, key, el, visible, tokenNodes, glyphs, bytesOf, hexOf, tokenBytes, spelt, percent, number, bits, debounce, copy, download, roving, bring, choose, radios, menu, ask, compiling, parts, mount };
+  return {
+    state,
+    on,
+    emit,
+    grammarOf,
+    key,
+    el,
+    visible,
+    tokenNodes,
+    glyphs,
+    bytesOf,
+    hexOf,
+    tokenBytes,
+    spelt,
+    percent,
+    number,
+    bits,
+    debounce,
+    copy,
+    download,
+    roving,
+    bring,
+    choose,
+    radios,
+    menu,
+    ask,
+    compiling,
+    parts,
+    mount,
+  };
 })();
 
 /* The theme is set before anything is painted: what was chosen last, or what the system says. */
 (() => {
-  const kept = () => { try { return localStorage.getItem("wb-theme"); } catch { return null; } };
+  const kept = () => {
+    try {
+      return localStorage.getItem("wb-theme");
+    } catch {
+      return null;
+    }
+  };
   const system = matchMedia("(prefers-color-scheme: dark)");
   const apply = () => {
     const dark = (kept() || (system.matches ? "dark" : "light")) === "dark";
@@ -213,7 +352,11 @@ window.wb = (() => {
   };
   wb.toggleTheme = () => {
     const next = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
-    try { localStorage.setItem("wb-theme", next); } catch { /* private window: it lasts as long as the page */ }
+    try {
+      localStorage.setItem("wb-theme", next);
+    } catch {
+      /* private window: it lasts as long as the page */
+    }
     document.documentElement.dataset.theme = next;
     document.body.classList.toggle("dark", next === "dark");
     wb.emit("theme", next === "dark");

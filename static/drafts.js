@@ -1,33 +1,62 @@
 /* What a person wrote, kept in their own browser: the view switches, the draft as it is typed, and
    drafts with names. Nothing of it reaches the server. */
-"use strict";
 
 /* A drawer of the browser's own storage. Where that is blocked or full it forgets, and says so. */
 (() => {
   const PREFIX = "wb:1:"; // another number when what is kept changes its shape
-  const store = (() => { try { const s = window.localStorage; s.setItem(PREFIX + "?", ""); s.removeItem(PREFIX + "?"); return s; } catch { return null; } })();
+  const store = (() => {
+    try {
+      const s = window.localStorage;
+      s.setItem(`${PREFIX}?`, "");
+      s.removeItem(`${PREFIX}?`);
+      return s;
+    } catch {
+      return null;
+    }
+  })();
 
   wb.saved = {
     /** Whether anything can be kept here at all. */
     possible: Boolean(store),
     get(key, otherwise = null) {
-      try { const kept = store?.getItem(PREFIX + key); return kept === null || kept === undefined ? otherwise : JSON.parse(kept); } catch { return otherwise; }
+      try {
+        const kept = store?.getItem(PREFIX + key);
+        return kept === null || kept === undefined ? otherwise : JSON.parse(kept);
+      } catch {
+        return otherwise;
+      }
     },
     /** Keep a value; false where the browser refuses (storage blocked, or full). */
     set(key, value) {
-      try { store.setItem(PREFIX + key, JSON.stringify(value)); return true; } catch { return false; }
+      try {
+        store.setItem(PREFIX + key, JSON.stringify(value));
+        return true;
+      } catch {
+        return false;
+      }
     },
-    remove(key) { try { store?.removeItem(PREFIX + key); } catch { /* blocked meanwhile: then it is gone anyway */ } },
+    remove(key) {
+      try {
+        store?.removeItem(PREFIX + key);
+      } catch {
+        /* blocked meanwhile: then it is gone anyway */
+      }
+    },
     /** Forget all that this page ever kept, of earlier versions too. */
     clear() {
-      try { for (const key of Object.keys(store ?? {})) if (/^wb[:-]/.test(key)) store.removeItem(key); } catch { /* the same */ }
+      try {
+        for (const key of Object.keys(store ?? {})) if (/^wb[:-]/.test(key)) store.removeItem(key);
+      } catch {
+        /* the same */
+      }
     },
   };
 })();
 
 /* The work: a grammar with all a person set beside it. What links, drafts and exports hold. */
 (() => {
-  const MOST_TESTS = 50, LONGEST = 50000;
+  const MOST_TESTS = 50,
+    LONGEST = 50000;
   const text = (value, most = LONGEST) => (typeof value === "string" && value.length <= most ? value : null);
   const number = (value, low, high) => (typeof value === "number" && value >= low && value <= high ? value : undefined);
 
@@ -43,7 +72,8 @@
       temperature: number(held?.temperature, 0, 5),
       seed: number(held?.seed, 0, 2 ** 31 - 1),
       max_tokens: number(held?.max_tokens, 1, 1024),
-      constraint: typeof held?.constraint === "string" && /^[a-z_]{1,40}$/.test(held.constraint) ? held.constraint : undefined,
+      constraint:
+        typeof held?.constraint === "string" && /^[a-z_]{1,40}$/.test(held.constraint) ? held.constraint : undefined,
       lookahead: number(held?.lookahead, 0, 1000),
       small_tokens: held?.small_tokens === true || undefined,
     };
@@ -52,7 +82,8 @@
 
   /** What came from outside (a link, a storage), or null where it is no work of this page's. */
   function checked(held) {
-    if (!held || typeof held !== "object" || !Object.hasOwn(wb.notations, held.notation) || text(held.text) === null) return null;
+    if (!held || typeof held !== "object" || !Object.hasOwn(wb.notations, held.notation) || text(held.text) === null)
+      return null;
     const tests = (Array.isArray(held.tests) ? held.tests : []).slice(0, MOST_TESTS).map(test);
     return {
       notation: held.notation,
@@ -69,22 +100,61 @@
 
   /** What is set side by side; only where the view that does so is open. */
   function comparison(held) {
-    const methods = (Array.isArray(held.methods) ? held.methods : []).filter((name) => typeof name === "string" && name.length <= 80).slice(0, 100);
+    const methods = (Array.isArray(held.methods) ? held.methods : [])
+      .filter((name) => typeof name === "string" && name.length <= 80)
+      .slice(0, 100);
     const { temperature, seed } = settings(held);
-    return JSON.parse(JSON.stringify({ methods, temperature, seed, seeds: number(held.seeds, 1, 30), max_tokens: number(held.max_tokens, 1, 512), prompts: text(held.prompts) ?? undefined, whose: held.whose === "example" ? "example" : undefined }));
+    return JSON.parse(
+      JSON.stringify({
+        methods,
+        temperature,
+        seed,
+        seeds: number(held.seeds, 1, 30),
+        max_tokens: number(held.max_tokens, 1, 512),
+        prompts: text(held.prompts) ?? undefined,
+        whose: held.whose === "example" ? "example" : undefined,
+      }),
+    );
   }
 
   /** As an example of the gallery has it, so that whoever opens examples opens this too. */
-  const asExample = (work, title) => ({ name: "", title, note: "", group: "Yours", accepts: [], rejects: [], ...work, max_tokens: work.settings.max_tokens });
+  const asExample = (work, title) => ({
+    name: "",
+    title,
+    note: "",
+    group: "Yours",
+    accepts: [],
+    rejects: [],
+    ...work,
+    max_tokens: work.settings.max_tokens,
+  });
 
   /** What stands on the page now. */
   function now() {
-    const { prompt, tests, tab } = wb.state, grammar = wb.grammarOf(wb.state);
-    return checked({ ...grammar, prompt, tests, tab, settings: wb.run?.settings?.() ?? {}, compare: wb.compare?.settings() }) ?? { ...grammar, text: "", prompt: "", tests: [], settings: {}, tab };
+    const { prompt, tests, tab } = wb.state,
+      grammar = wb.grammarOf(wb.state);
+    return (
+      checked({
+        ...grammar,
+        prompt,
+        tests,
+        tab,
+        settings: wb.run?.settings?.() ?? {},
+        compare: wb.compare?.settings(),
+      }) ?? { ...grammar, text: "", prompt: "", tests: [], settings: {}, tab }
+    );
   }
 
   /** Two works are the same draft whatever tab is open and however the model is run. */
-  const written = (work) => JSON.stringify([work.notation, work.start, work.style, work.text.trimEnd(), work.prompt, work.tests.map(({ text, expect }) => [text, expect])]);
+  const written = (work) =>
+    JSON.stringify([
+      work.notation,
+      work.start,
+      work.style,
+      work.text.trimEnd(),
+      work.prompt,
+      work.tests.map(({ text, expect }) => [text, expect]),
+    ]);
   const same = (one, other) => written(one) === written(other);
 
   wb.work = { checked, asExample, now, same };
@@ -94,15 +164,27 @@
 (() => {
   const { saved, work } = wb;
   const WAIT = 700; // milliseconds without a key until the draft is kept
-  const LONGEST_NAME = 80, EARLIER = "Earlier draft";
+  const LONGEST_NAME = 80,
+    EARLIER = "Earlier draft";
   const FULL = "the draft was not saved: browser storage is full or blocked";
   let opened = null; // what was opened last: no draft until something in it is changed
   let changed = false; // whether it was, since then
   let forgotten = false;
 
-  const names = () => { const held = saved.get("yours", {}); return held && typeof held === "object" ? held : {}; };
-  const put = (held) => { const done = saved.set("yours", held); wb.emit("drafts", list()); return done; };
-  const last = () => { const held = saved.get("draft"), draft = work.checked(held); return draft && { ...draft, when: Number(held.when) || 0, left: Boolean(held.left) }; };
+  const names = () => {
+    const held = saved.get("yours", {});
+    return held && typeof held === "object" ? held : {};
+  };
+  const put = (held) => {
+    const done = saved.set("yours", held);
+    wb.emit("drafts", list());
+    return done;
+  };
+  const last = () => {
+    const held = saved.get("draft"),
+      draft = work.checked(held);
+    return draft && { ...draft, when: Number(held.when) || 0, left: Boolean(held.left) };
+  };
 
   /** The drafts with a name, the newest first. */
   function list() {
@@ -124,9 +206,14 @@
     discard();
     return "";
   }
-  function remove(name) { const held = names(); delete held[name]; put(held); }
+  function remove(name) {
+    const held = names();
+    delete held[name];
+    put(held);
+  }
   function rename(name, other) {
-    const held = names(), next = called(other);
+    const held = names(),
+      next = called(other);
     if (!next || !(name in held)) return "a draft needs a name";
     if (next === name) return "";
     if (next in held) return `there is a draft named ${next}`;
@@ -139,14 +226,32 @@
     if (held) wb.emit("open", { ...work.asExample(held, name), from: "draft" });
   }
 
-  const asDraft = (draft) => ({ ...work.asExample(draft, "Your draft"), draft: true, from: "draft", compare: undefined });
+  const asDraft = (draft) => ({
+    ...work.asExample(draft, "Your draft"),
+    draft: true,
+    from: "draft",
+    compare: undefined,
+  });
   /** The draft a visit begins with, as an example to be opened; null where it was left for another grammar. */
-  function kept() { const draft = last(); return draft && !draft.left && draft.text.trim() ? asDraft(draft) : null; }
+  function kept() {
+    const draft = last();
+    return draft && !draft.left && draft.text.trim() ? asDraft(draft) : null;
+  }
   /** Open the draft that was left. */
-  function reopen() { const draft = last(); if (draft) wb.emit("open", asDraft(draft)); }
-  function discard() { saved.remove("draft"); wb.emit("draft", null); }
+  function reopen() {
+    const draft = last();
+    if (draft) wb.emit("open", asDraft(draft));
+  }
+  function discard() {
+    saved.remove("draft");
+    wb.emit("draft", null);
+  }
   /** Discard the draft that stands on the page, and begin as a visitor does. */
-  function restart() { forgotten = true; saved.remove("draft"); location.replace(location.pathname + location.search); }
+  function restart() {
+    forgotten = true;
+    saved.remove("draft");
+    location.replace(location.pathname + location.search);
+  }
 
   /** Keep the draft as it stands, if anything in it is a person's own. */
   function keep() {
@@ -178,7 +283,9 @@
     wb.emit("draft", draft ? { when: draft.when, open: Boolean(example.draft) } : null);
     opened = null;
     changed = false;
-    setTimeout(() => { opened = { ...work.now(), own: Boolean(example.draft) }; }, 0); // when every part has it
+    setTimeout(() => {
+      opened = { ...work.now(), own: Boolean(example.draft) };
+    }, 0); // when every part has it
   }
 
   function forget() {
@@ -189,11 +296,18 @@
 
   wb.on("example", moved);
   // "Break it" is the page's change, not a person's
-  wb.on("rewrite", () => setTimeout(() => { if (opened && !changed) opened = { ...work.now(), own: opened.own }; }, 0));
+  wb.on("rewrite", () =>
+    setTimeout(() => {
+      if (opened && !changed) opened = { ...work.now(), own: opened.own };
+    }, 0),
+  );
   wb.on("ready", () => {
-    for (const name of ["input", "change", "click"]) document.addEventListener(name, () => soon(), { capture: true, passive: true });
+    for (const name of ["input", "change", "click"])
+      document.addEventListener(name, () => soon(), { capture: true, passive: true });
     // a page that is put away may never be asked again
-    document.addEventListener("visibilitychange", () => { if (document.visibilityState === "hidden") soon.now(); });
+    document.addEventListener("visibilitychange", () => {
+      if (document.visibilityState === "hidden") soon.now();
+    });
     window.addEventListener("pagehide", () => soon.now());
   });
 

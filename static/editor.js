@@ -2,8 +2,6 @@
    (typing, undo, input methods, screen readers); the copy carries colours, line numbers and marks: problems as wavy
    lines, places that could read on as boxes, a rule's name wherever it stands, the bracket that belongs to one. */
 (() => {
-  "use strict";
-
   /** So many lines are typed as a person types; a browser's work for more grows with their square. */
   const LINES = 200;
   /** In a text so long, looking for a name takes as long as painting a line. */
@@ -14,7 +12,8 @@
   /** How much two texts share at their beginning, and at their end. */
   function shared(one, other) {
     const most = Math.min(one.length, other.length);
-    let head = 0, tail = 0;
+    let head = 0,
+      tail = 0;
     while (head < most && one[head] === other[head]) head++;
     while (tail < most - head && one[one.length - 1 - tail] === other[other.length - 1 - tail]) tail++;
     return [head, tail];
@@ -23,8 +22,11 @@
   /** Marks where their text stands after an edit; those of text that was edited are gone. */
   function moved(marks, before, after) {
     const [head, tail] = shared(before, after);
-    const by = after.length - before.length, from = before.length - tail;
-    return marks.flatMap((mark) => (mark.to <= head ? [mark] : mark.from >= from ? [{ ...mark, from: mark.from + by, to: mark.to + by }] : []));
+    const by = after.length - before.length,
+      from = before.length - tail;
+    return marks.flatMap((mark) =>
+      mark.to <= head ? [mark] : mark.from >= from ? [{ ...mark, from: mark.from + by, to: mark.to + by }] : [],
+    );
   }
 
   function editor(box, changed) {
@@ -32,9 +34,16 @@
     const painter = wb.painter(box.querySelector(".paint"));
     let shown = "";
     let notation = "regex";
-    let problems = [], places = [], reading = [], names = [], brackets = [];
+    let problems = [],
+      places = [],
+      reading = [],
+      names = [],
+      brackets = [];
     let live = new Set();
-    let caretAsked = 0, pointerAsked = 0, cameFrom = null, markedNow = "";
+    let caretAsked = 0,
+      pointerAsked = 0,
+      cameFrom = null,
+      markedNow = "";
 
     const draw = () => painter.draw(shown, notation, [...problems, ...reading, ...places, ...names, ...brackets], live);
 
@@ -48,10 +57,14 @@
 
     /** What is said of a name under the pointer. */
     function told({ here, all }) {
-      const defined = all.filter((one) => one.defines), used = all.length - defined.length;
+      const defined = all.filter((one) => one.defines),
+        used = all.length - defined.length;
       const where = [...new Set(defined.map((one) => painter.number(one.from)))];
       const times = used === 1 ? "once" : `${used} times`;
-      return `${here.word}: ${where.length ? "defined in line " + where.join(", ") : "not defined"}, ${used ? "used " + times : "not used"}` + (where.length && !here.defines ? " (Ctrl+click or F12 goes there)" : "");
+      return (
+        `${here.word}: ${where.length ? `defined in line ${where.join(", ")}` : "not defined"}, ${used ? `used ${times}` : "not used"}` +
+        (where.length && !here.defines ? " (Ctrl+click or F12 goes there)" : "")
+      );
     }
 
     /** The bracket beside the caret and the one that belongs to it. */
@@ -64,7 +77,8 @@
             for (let i = 0; i < piece.length; i++) {
               if (PAIRS[piece[i]]) open.push([at + i, PAIRS[piece[i]]]);
               else if (CLOSING.has(piece[i]) && open.length && open[open.length - 1][1] === piece[i]) {
-                const [from] = open.pop(), to = at + i;
+                const [from] = open.pop(),
+                  to = at + i;
                 if (from === place || from === place - 1 || to === place || to === place - 1) return [from, to];
               }
             }
@@ -78,7 +92,10 @@
     /** What belongs to the place of the caret, or of the pointer. */
     function belongs(place, only) {
       const found = sameName(place);
-      names = found && found.all.length > 1 ? found.all.map((one) => ({ from: one.from, to: one.to, name: one.defines ? "named def" : "named" })) : [];
+      names =
+        found && found.all.length > 1
+          ? found.all.map((one) => ({ from: one.from, to: one.to, name: one.defines ? "named def" : "named" }))
+          : [];
       if (!only) brackets = pairAt(place).map((at) => ({ from: at, to: at + 1, name: "bracket" }));
       const now = [...names, ...brackets].map((mark) => mark.from + mark.name).join();
       if (now === markedNow) return;
@@ -86,7 +103,8 @@
       draw();
     }
 
-    const atCaret = () => (area.selectionStart === area.selectionEnd && document.activeElement === area ? area.selectionStart : -1);
+    const atCaret = () =>
+      area.selectionStart === area.selectionEnd && document.activeElement === area ? area.selectionStart : -1;
     const caretMoved = () => {
       clearTimeout(caretAsked);
       caretAsked = setTimeout(() => belongs(atCaret()), shown.length > LONG ? 120 : 0); // no key waits for it
@@ -97,7 +115,7 @@
       const found = sameName(place);
       if (!found) return false;
       const { here, all } = found;
-      const next = here.defines ? all[(all.indexOf(here) + 1) % all.length] : all.find((one) => one.defines) ?? here;
+      const next = here.defines ? all[(all.indexOf(here) + 1) % all.length] : (all.find((one) => one.defines) ?? here);
       go(next.from, next.to);
       return true;
     }
@@ -108,7 +126,9 @@
       if (document.activeElement !== area) cameFrom = document.activeElement;
       area.focus({ preventScroll: true });
       area.setSelectionRange(from, to);
-      const line = painter.element(from), seen = box.getBoundingClientRect(), stands = line?.getBoundingClientRect();
+      const line = painter.element(from),
+        seen = box.getBoundingClientRect(),
+        stands = line?.getBoundingClientRect();
       if (line && (stands.top < Math.max(0, seen.top) || stands.bottom > Math.min(innerHeight, seen.bottom))) {
         box.scrollTop += stands.top - seen.top - (seen.height - stands.height) / 2;
         line.scrollIntoView({ block: "nearest" });
@@ -128,7 +148,10 @@
 
     /** Type something as a person would: the browser's undo knows it. Many lines take it seconds, so they go in at once. */
     function type(text) {
-      if (text.split("\n").length > LINES || !document.execCommand("insertText", false, text)) { area.setRangeText(text, area.selectionStart, area.selectionEnd, "end"); area.dispatchEvent(new Event("input")); }
+      if (text.split("\n").length > LINES || !document.execCommand("insertText", false, text)) {
+        area.setRangeText(text, area.selectionStart, area.selectionEnd, "end");
+        area.dispatchEvent(new Event("input"));
+      }
     }
 
     area.addEventListener("input", () => {
@@ -148,7 +171,7 @@
         const indent = line.match(/^[ \t]*/)[0];
         if (!indent) return;
         event.preventDefault();
-        type("\n" + indent);
+        type(`\n${indent}`);
       }
     });
     area.addEventListener("click", (event) => {
@@ -165,9 +188,15 @@
         belongs(found ? over : atCaret(), true);
       });
     });
-    area.addEventListener("pointerleave", () => { cancelAnimationFrame(pointerAsked); area.title = ""; caretMoved(); });
+    area.addEventListener("pointerleave", () => {
+      cancelAnimationFrame(pointerAsked);
+      area.title = "";
+      caretMoved();
+    });
     area.addEventListener("blur", caretMoved);
-    document.addEventListener("selectionchange", () => { if (document.activeElement === area) caretMoved(); });
+    document.addEventListener("selectionchange", () => {
+      if (document.activeElement === area) caretMoved();
+    });
 
     function put(text, kind) {
       area.value = text;
@@ -187,16 +216,39 @@
         type(text.slice(head, text.length - tail));
       },
       set: put,
-      notation(kind) { notation = kind; names = []; draw(); },
+      notation(kind) {
+        notation = kind;
+        names = [];
+        draw();
+      },
       /** Problems: [{start, end, severity}] in code points. */
-      problems(list) { problems = wb.marksOf(shown, list, (problem) => "squig " + problem.severity); draw(); },
+      problems(list) {
+        problems = wb.marksOf(shown, list, (problem) => `squig ${problem.severity}`);
+        draw();
+      },
       /** Pieces of the grammar that could have read on: [{start, end}]; none takes them away. */
-      places(list) { places = wb.piecesOf(shown, list, "place"); draw(); },
+      places(list) {
+        places = wb.piecesOf(shown, list, "place");
+        draw();
+      },
       /** Pieces of the grammar a run stands in. */
-      readIn(spans) { if (!spans.length && !reading.length) return; reading = wb.piecesOf(shown, spans, "reading"); draw(); },
-      live(rules) { const next = new Set(rules); if ([...next].join() !== [...live].join()) { live = next; draw(); } },
+      readIn(spans) {
+        if (!spans.length && !reading.length) return;
+        reading = wb.piecesOf(shown, spans, "reading");
+        draw();
+      },
+      live(rules) {
+        const next = new Set(rules);
+        if ([...next].join() !== [...live].join()) {
+          live = next;
+          draw();
+        }
+      },
       /** Select a piece of the text and bring it into sight. */
-      jump(span) { const units = wb.unitsIn(shown); go(units(span.start), units(span.end)); },
+      jump(span) {
+        const units = wb.unitsIn(shown);
+        go(units(span.start), units(span.end));
+      },
     };
   }
 

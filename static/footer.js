@@ -1,11 +1,12 @@
 /* The footer: lessons, API, About, keys, the version and the source. */
-"use strict";
+
 wb.parts.footer = ({ element, props, server }) => {
   const { el } = wb;
   const find = (selector) => element.querySelector(selector);
-  const sheet = find("dialog"), open = wb.sheet(sheet);
+  const sheet = find("dialog"),
+    open = wb.sheet(sheet);
   const { version, source } = JSON.parse(props.value);
-  if (version) find(".version").textContent = "Version " + version;
+  if (version) find(".version").textContent = `Version ${version}`;
   if (source) find(".version").after(el("a", { href: source, target: "_blank", rel: "noopener" }, "Source"));
 
   find(".api").addEventListener("click", () => {
@@ -18,7 +19,9 @@ wb.parts.footer = ({ element, props, server }) => {
     open();
     const answer = await wb.ask(server.about, {});
     const list = (pairs) => (pairs || []).flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]);
-    sheet.querySelector(".versions").replaceChildren(...list(answer.fault ? [["server", answer.fault]] : answer.versions));
+    sheet
+      .querySelector(".versions")
+      .replaceChildren(...list(answer.fault ? [["server", answer.fault]] : answer.versions));
     sheet.querySelector(".limits").replaceChildren(...list(answer.limits));
   });
 };

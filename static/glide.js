@@ -1,19 +1,26 @@
 /* When a picture replaces another of the same machine, the states in both move from their old place to the new one. */
 (() => {
-  "use strict";
   const LASTS = 200; // milliseconds
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
   wb.glide = () => {
-    let running = [], request = 0;
+    let running = [],
+      request = 0;
     /** Everything is at its new place at once. */
-    const end = () => { for (const each of running) each.cancel(); running = []; };
+    const end = () => {
+      for (const each of running) each.cancel();
+      running = [];
+    };
     /** States and lanes with the point of the screen at which each is. */
     function places(svg) {
       const found = new Map();
       for (const group of svg.querySelectorAll(".node[data-id], .cluster[data-rule]")) {
         const at = (group.querySelector("ellipse, rect, polygon, path") ?? group).getBoundingClientRect();
-        found.set(group.dataset.id ?? "lane " + group.dataset.rule, { group, x: at.left + at.width / 2, y: at.top + at.height / 2 });
+        found.set(group.dataset.id ?? `lane ${group.dataset.rule}`, {
+          group,
+          x: at.left + at.width / 2,
+          y: at.top + at.height / 2,
+        });
       }
       return found;
     }
@@ -23,20 +30,28 @@
       from: (old) => (old && !calm.matches && !document.hidden && !wb.state.running ? places(old) : null),
       /** Begins with the next frame, so that the camera reads the new places until then. */
       to(svg, before) {
-        const mine = request = requestAnimationFrame(() => {
+        const mine = requestAnimationFrame(() => {
           if (mine !== request || !svg.isConnected) return;
           const unit = svg.getScreenCTM()?.a;
           if (!unit) return;
           const stays = [...places(svg)].map(([id, now]) => [now, before.get(id)]).filter(([, old]) => old);
           // all animations first: each call reads styles, and a class that changed in between would make it compute them anew
           for (const [{ group, x, y }, old] of stays) {
-            const dx = (old.x - x) / unit, dy = (old.y - y) / unit;
-            if (Math.hypot(dx, dy) > 0.5) running.push(group.animate({ translate: [`${dx}px ${dy}px`, "0px 0px"] }, { duration: LASTS, easing: "ease-out" }));
+            const dx = (old.x - x) / unit,
+              dy = (old.y - y) / unit;
+            if (Math.hypot(dx, dy) > 0.5)
+              running.push(
+                group.animate({ translate: [`${dx}px ${dy}px`, "0px 0px"] }, { duration: LASTS, easing: "ease-out" }),
+              );
           }
-          for (const [{ group }, old] of stays) { group.classList.add("stays"); old.group.style.visibility = "hidden"; }
+          for (const [{ group }, old] of stays) {
+            group.classList.add("stays");
+            old.group.style.visibility = "hidden";
+          }
           svg.classList.add("arriving");
           setTimeout(() => svg.classList.remove("arriving"), LASTS); // an edge that is put elsewhere would fade in again
         });
+        request = mine;
       },
     };
   };

@@ -1,12 +1,18 @@
 /* The grammar card: the notation, the editor, what each step took, and in sections what there is to know: problems,
    tests, rules, samples. The sections share a box of one height, so nothing below them ever moves. */
-"use strict";
+
 wb.parts.grammar = ({ element, server }) => {
   const { el, state } = wb;
   const find = (selector) => element.querySelector(selector);
-  const facts = find(".facts"), verdict = find(".verdict"), note = find(".note"), prompt = find("textarea.prompt"), aloud = find(".aloud"), style = find(".styles select");
+  const facts = find(".facts"),
+    verdict = find(".verdict"),
+    note = find(".note"),
+    prompt = find("textarea.prompt"),
+    aloud = find(".aloud"),
+    style = find(".styles select");
   const LINT_AFTER = 600; // milliseconds after a compilation: pictures come first
-  let request = 0, looking = 0;
+  let request = 0,
+    looking = 0;
 
   const editor = wb.editor(find(".editor"), (text) => {
     state.text = text;
@@ -18,8 +24,13 @@ wb.parts.grammar = ({ element, server }) => {
   });
 
   // -- notations -----------------------------------------------------------------------------------
-  const kinds = find(".notation"), written = {}; // what was last written in each, and where it starts
-  kinds.append(...Object.entries(wb.notations).map(([name, { label }]) => el("button", { type: "button", role: "radio", "data-notation": name }, label)));
+  const kinds = find(".notation"),
+    written = {}; // what was last written in each, and where it starts
+  kinds.append(
+    ...Object.entries(wb.notations).map(([name, { label }]) =>
+      el("button", { type: "button", role: "radio", "data-notation": name }, label),
+    ),
+  );
 
   /** Read and colour the text as that notation. */
   function use(notation) {
@@ -27,7 +38,7 @@ wb.parts.grammar = ({ element, server }) => {
     const tab = kinds.querySelector(`[data-notation="${notation}"]`);
     wb.choose(kinds, "aria-checked", tab);
     wb.bring(kinds, tab);
-    editor.area.placeholder = "For example: " + wb.notations[notation].begin.text;
+    editor.area.placeholder = `For example: ${wb.notations[notation].begin.text}`;
     button("rules").hidden = !wb.notations[notation].rules;
     const { styles = [], ask } = wb.notations[notation];
     style.parentNode.hidden = !styles.length;
@@ -43,14 +54,19 @@ wb.parts.grammar = ({ element, server }) => {
     compileSoon.now();
   });
   /** What stands here is found again in the tab of its notation. */
-  function keep() { written[state.notation] = { ...wb.grammarOf(state), prompt: state.prompt, tests: state.tests }; }
+  function keep() {
+    written[state.notation] = { ...wb.grammarOf(state), prompt: state.prompt, tests: state.tests };
+  }
   /** Turn to what was last written in a notation. */
   function turn({ dataset: { notation } }) {
     if (notation === state.notation) return;
     keep();
     wb.emit("open", { ...(written[notation] ?? wb.notations[notation].begin), notation });
   }
-  kinds.addEventListener("click", (event) => { const kind = event.target.closest("button"); if (kind) turn(kind); });
+  kinds.addEventListener("click", (event) => {
+    const kind = event.target.closest("button");
+    if (kind) turn(kind);
+  });
   wb.roving(kinds, turn);
   wb.convertMenu(find(".convert"), server, (converted) => {
     keep();
@@ -58,9 +74,13 @@ wb.parts.grammar = ({ element, server }) => {
   });
 
   // -- sections ------------------------------------------------------------------------------------
-  const tabs = find(".sections"), panel = find(".panel");
-  const button = (name) => tabs.querySelector(`[data-section="${name}"]`), folder = find(".fold");
-  let chosen = wb.saved?.get("section", "tests") ?? "tests", forced = false, folded = Boolean(wb.saved?.get("folded"));
+  const tabs = find(".sections"),
+    panel = find(".panel");
+  const button = (name) => tabs.querySelector(`[data-section="${name}"]`),
+    folder = find(".fold");
+  let chosen = wb.saved?.get("section", "tests") ?? "tests",
+    forced = false,
+    folded = Boolean(wb.saved?.get("folded"));
   if (!button(chosen)) chosen = "tests";
 
   /** Show a section; a grammar that cannot be read has nothing but problems. */
@@ -87,23 +107,48 @@ wb.parts.grammar = ({ element, server }) => {
     section(forced ? "problems" : chosen);
   }
   folder.addEventListener("click", () => fold(!panel.hidden));
-  tabs.addEventListener("click", (event) => { const tab = event.target.closest("button"); if (tab) choose(tab.dataset.section); });
+  tabs.addEventListener("click", (event) => {
+    const tab = event.target.closest("button");
+    if (tab) choose(tab.dataset.section);
+  });
   wb.roving(tabs, (tab) => choose(tab.dataset.section));
 
-  const mark = (name, told, colour, aloud) => button(name).querySelector(".n").replaceChildren(...(told ? [" ", el("span", { class: colour }, told), el("span", { class: "sr" }, aloud ?? "")] : []));
-  const problems = wb.problemList(find(".problems"), ({ count, sign, colour, worst }) => mark("problems", count ? `${sign} ${count}` : "", colour, worst && ` ${worst}s`));
+  const mark = (name, told, colour, aloud) =>
+    button(name)
+      .querySelector(".n")
+      .replaceChildren(
+        ...(told ? [" ", el("span", { class: colour }, told), el("span", { class: "sr" }, aloud ?? "")] : []),
+      );
+  const problems = wb.problemList(find(".problems"), ({ count, sign, colour, worst }) =>
+    mark("problems", count ? `${sign} ${count}` : "", colour, worst && ` ${worst}s`),
+  );
   const tests = wb.testList(find("#wb-sec-tests"), server, ({ all, judged, passed }) => {
     const failing = passed < judged;
     const said = judged ? `${passed} of ${judged} tests pass` : "";
     if (aloud.textContent !== said) aloud.textContent = said;
-    mark("tests", judged ? `${failing ? "✗ " : ""}${passed} of ${judged} pass` : all ? String(all) : "", failing ? "no" : judged ? "good" : "quiet");
+    mark(
+      "tests",
+      judged ? `${failing ? "✗ " : ""}${passed} of ${judged} pass` : all ? String(all) : "",
+      failing ? "no" : judged ? "good" : "quiet",
+    );
   });
   const outline = wb.outlineList(find(".outline"), (count) => mark("rules", count ? String(count) : "", "quiet"));
   const samples = wb.sampleList(find("#wb-sec-samples"), server, (added) => tests.put(added));
-  const change = wb.changeList(find("#wb-sec-change"), server, (added) => tests.put(added), (gained, lost) => {
-    mark("change", gained || lost ? [gained && "+", lost && "−"].filter(Boolean).join(" ") : "", "warn", " " + [gained && "a text came in", lost && "a text went out"].filter(Boolean).join(", "));
-  });
-  const phases = wb.phaseBar(find(".phases")), timing = find(".timing");
+  const change = wb.changeList(
+    find("#wb-sec-change"),
+    server,
+    (added) => tests.put(added),
+    (gained, lost) => {
+      mark(
+        "change",
+        gained || lost ? [gained && "+", lost && "−"].filter(Boolean).join(" ") : "",
+        "warn",
+        ` ${[gained && "a text came in", lost && "a text went out"].filter(Boolean).join(", ")}`,
+      );
+    },
+  );
+  const phases = wb.phaseBar(find(".phases")),
+    timing = find(".timing");
   timing.addEventListener("click", () => {
     const shown = find(".phases").toggleAttribute("hidden");
     timing.setAttribute("aria-expanded", String(!shown));
@@ -111,17 +156,29 @@ wb.parts.grammar = ({ element, server }) => {
 
   // -- compiling -----------------------------------------------------------------------------------
   /** The example's name while its text is untouched: some are drawn over tokens of their own. */
-  const exampleNow = () => (state.example && wb.key(state.example).trimEnd() === wb.key(state).trimEnd() ? state.example.name : "");
+  const exampleNow = () =>
+    state.example && wb.key(state.example).trimEnd() === wb.key(state).trimEnd() ? state.example.name : "";
 
   /** What there is to see in an example; once it is changed, how to have it back, in the same room. */
   function tellNote(untouched) {
     const { title, note: told, name } = state.example ?? {};
     note.hidden = !told || state.example.notation !== state.notation;
     if (note.hidden) return;
-    if (untouched || !name) { note.textContent = told; note.style.minHeight = ""; return; }
+    if (untouched || !name) {
+      note.textContent = told;
+      note.style.minHeight = "";
+      return;
+    }
     if (note.querySelector("button")) return;
-    note.style.minHeight = note.offsetHeight + "px";
-    note.replaceChildren(`Your own version of “${title}”. `, el("button", { type: "button", class: "link", onclick: () => wb.emit("open", { ...state.example, first: false }) }, "Back to the example"));
+    note.style.minHeight = `${note.offsetHeight}px`;
+    note.replaceChildren(
+      `Your own version of “${title}”. `,
+      el(
+        "button",
+        { type: "button", class: "link", onclick: () => wb.emit("open", { ...state.example, first: false }) },
+        "Back to the example",
+      ),
+    );
   }
 
   async function compile() {
@@ -138,8 +195,14 @@ wb.parts.grammar = ({ element, server }) => {
     told = { ...answer, looking: answer.ok };
     tell(answer.problems);
     const must = Boolean(answer.looks || answer.inside) || (!answer.ok && !answer.empty); // then it stands in front by itself
-    if (must !== forced) { forced = must; section(must ? "problems" : chosen); }
-    if (answer.ok) { tests.check(); showRules(asked, mine); } else tests.clear();
+    if (must !== forced) {
+      forced = must;
+      section(must ? "problems" : chosen);
+    }
+    if (answer.ok) {
+      tests.check();
+      showRules(asked, mine);
+    } else tests.clear();
     wb.emit("compiled", state.compiled);
     if (answer.ok && !panel.querySelector("#wb-sec-samples").hidden) samples.ask();
     lookCloser.later(asked, mine);
@@ -155,7 +218,10 @@ wb.parts.grammar = ({ element, server }) => {
   }
 
   async function showRules(asked, mine) {
-    if (!wb.notations[asked.notation].rules) { outline.show({}); return; }
+    if (!wb.notations[asked.notation].rules) {
+      outline.show({});
+      return;
+    }
     const answer = await wb.ask(server.outline_rules, asked);
     if (mine === request && answer.ok) outline.show(answer);
   }
@@ -184,10 +250,12 @@ wb.parts.grammar = ({ element, server }) => {
     phases(answer.ok ? answer.phases : []);
     if (answer.ok) {
       verdict.className = "verdict good";
-      verdict.textContent = "✓ " + (answer.ms < 10 ? answer.ms.toFixed(1) : Math.round(answer.ms)) + " ms";
+      verdict.textContent = `✓ ${answer.ms < 10 ? answer.ms.toFixed(1) : Math.round(answer.ms)} ms`;
     } else {
       verdict.className = "verdict no";
-      verdict.textContent = answer.empty ? "" : "✗ " + (answer.problems.length < 2 ? "1 problem" : answer.problems.length + " problems");
+      verdict.textContent = answer.empty
+        ? ""
+        : `✗ ${answer.problems.length < 2 ? "1 problem" : `${answer.problems.length} problems`}`;
     }
   }
 
@@ -204,7 +272,9 @@ wb.parts.grammar = ({ element, server }) => {
   }
 
   // -- the page ------------------------------------------------------------------------------------
-  prompt.addEventListener("input", () => { state.prompt = prompt.value; });
+  prompt.addEventListener("input", () => {
+    state.prompt = prompt.value;
+  });
   wb.on("example", (example) => {
     const text = example.text.replace(/\n$/, "");
     Object.assign(state, { text, start: example.start, style: example.style || "", prompt: example.prompt });
@@ -214,11 +284,15 @@ wb.parts.grammar = ({ element, server }) => {
     editor.set(text, example.notation);
     tests.open(example);
     samples.open();
-    change.from(wb.grammarOf(state), example.title === "Your own" ? "as it was opened" : `“${example.title}” as it was opened`);
+    change.from(
+      wb.grammarOf(state),
+      example.title === "Your own" ? "as it was opened" : `“${example.title}” as it was opened`,
+    );
     section(chosen);
     compileSoon.now();
   });
-  wb.on("switch", (notation) => { // what stands here is of another notation
+  wb.on("switch", (notation) => {
+    // what stands here is of another notation
     Object.assign(state, { style: wb.notations[notation].begin.style || "", start: "start" });
     use(notation);
     editor.notation(notation);
@@ -226,8 +300,14 @@ wb.parts.grammar = ({ element, server }) => {
     compileSoon.now();
   });
   wb.on("compile now", () => compileSoon.now());
-  wb.on("focus editor", (how) => { editor.area.focus(); if (how?.select) editor.area.select(); });
-  wb.on("rewrite", (wanted) => { editor.replace(wanted.text); compileSoon.now(); });
+  wb.on("focus editor", (how) => {
+    editor.area.focus();
+    if (how?.select) editor.area.select();
+  });
+  wb.on("rewrite", (wanted) => {
+    editor.replace(wanted.text);
+    compileSoon.now();
+  });
   wb.on("live rules", (names) => editor.live(names));
   wb.on("read in", (spans) => editor.readIn(spans));
   wb.on("why", (record) => editor.places?.(record?.spans ?? []));

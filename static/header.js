@@ -1,10 +1,12 @@
 /* The header: example, view, theme, help. On a narrow page it is one line with a menu, and a bar at the lower edge leads
    to the parts of the page. */
-"use strict";
+
 /** A dialog with a close button: it opens scrolled to its top, with the focus on its heading. */
 wb.sheet = (dialog) => {
   document.body.append(dialog); // outside Gradio's containers, which could clip it
-  dialog.addEventListener("click", (event) => { if (event.target === dialog || event.target.closest(".close")) dialog.close(); });
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog || event.target.closest(".close")) dialog.close();
+  });
   return () => {
     if (dialog.open) return;
     dialog.showModal();
@@ -15,7 +17,10 @@ wb.sheet = (dialog) => {
 wb.parts.header = ({ element, props, server }) => {
   const { el, state } = wb;
   const find = (selector) => element.querySelector(selector);
-  const picker = find("select"), views = find(".views"), theme = find(".theme"), header = find(".header");
+  const picker = find("select"),
+    views = find(".views"),
+    theme = find(".theme"),
+    header = find(".header");
   const page = JSON.parse(props.value);
   state.gallery = page.gallery;
   state.methods = page.methods;
@@ -24,13 +29,25 @@ wb.parts.header = ({ element, props, server }) => {
   const groups = new Map();
   page.gallery.forEach((example, index) => {
     if (!groups.has(example.group)) groups.set(example.group, []);
-    groups.get(example.group).push(el("option", { value: String(index) }, example.title + (example.refused ? ` · ${example.refused} refused` : "")));
+    groups
+      .get(example.group)
+      .push(
+        el(
+          "option",
+          { value: String(index) },
+          example.title + (example.refused ? ` · ${example.refused} refused` : ""),
+        ),
+      );
   });
   /** The name of a grammar that is not in the gallery: the person's own, a draft, a link. */
   const other = el("option", { value: "", hidden: true }, "Your own");
   const fill = () => {
     const chosen = picker.value;
-    picker.replaceChildren(other, wb.drafts.options(), ...[...groups].map(([name, options]) => el("optgroup", { label: name }, ...options)));
+    picker.replaceChildren(
+      other,
+      wb.drafts.options(),
+      ...[...groups].map(([name, options]) => el("optgroup", { label: name }, ...options)),
+    );
     picker.querySelector("optgroup").hidden = !wb.drafts.list().length;
     picker.value = [...picker.options].some((option) => option.value === chosen) ? chosen : "";
   };
@@ -38,15 +55,22 @@ wb.parts.header = ({ element, props, server }) => {
   wb.on("drafts", fill);
   find(".bench").append(wb.drafts.menu());
   wb.drafts.line(find(".intro"), header);
-  const call = (title) => { other.textContent = title; picker.value = ""; };
+  const call = (title) => {
+    other.textContent = title;
+    picker.value = "";
+  };
 
   let opening = 0;
   async function open(index, first) {
-    const { name } = page.gallery[index], mine = ++opening;
+    const { name } = page.gallery[index],
+      mine = ++opening;
     picker.value = String(index);
     const example = name === page.first.name ? page.first : await wb.ask(server.open_example, { name });
     if (mine !== opening) return; // another was chosen meanwhile
-    if (example.fault) { wb.notice(example.fault); return; }
+    if (example.fault) {
+      wb.notice(example.fault);
+      return;
+    }
     state.example = { ...example, first: Boolean(first) };
     wb.emit("example", state.example);
   }
@@ -71,7 +95,10 @@ wb.parts.header = ({ element, props, server }) => {
     wb.emit("view", view);
   }
   const lookAt = (button) => look(button.dataset.view);
-  views.addEventListener("click", (event) => { const button = event.target.closest("button"); if (button) lookAt(button); });
+  views.addEventListener("click", (event) => {
+    const button = event.target.closest("button");
+    if (button) lookAt(button);
+  });
   wb.roving(views, lookAt);
   wb.on("look", look);
 
@@ -80,47 +107,89 @@ wb.parts.header = ({ element, props, server }) => {
   find(".helpbutton").addEventListener("click", openHelp);
   wb.on("help", openHelp);
   document.addEventListener("keydown", (event) => {
-    if (/^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName) || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
-    const go = (act) => { event.preventDefault(); act(); };
+    if (
+      /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName) ||
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      document.querySelector("dialog[open]")
+    )
+      return;
+    const go = (act) => {
+      event.preventDefault();
+      act();
+    };
     if (event.key === "?") go(openHelp);
     const view = { l: "learn", c: "compare" }[event.key];
     if (view) go(() => look(state.view === view ? "workbench" : view));
     if (state.view !== "workbench") return;
     if (event.key === "g") go(() => document.querySelector("#wb-picture .pic").focus());
     if (event.key === "e") go(() => wb.emit("focus editor"));
-    if (event.key === "t") { const token = document.querySelector("#wb-run .tok[tabindex='0']"); if (token) go(() => token.focus()); }
+    if (event.key === "t") {
+      const token = document.querySelector("#wb-run .tok[tabindex='0']");
+      if (token) go(() => token.focus());
+    }
   });
 
   find(".share").addEventListener("click", (event) => wb.share(event.target));
 
   // -- a narrow page --------------------------------------------------------------------------------
-  const more = find(".morebutton"), box = find(".more"), narrow = matchMedia("(max-width: 520px)");
+  const more = find(".morebutton"),
+    box = find(".more"),
+    narrow = matchMedia("(max-width: 520px)");
   function unfold(open) {
     header.classList.toggle("open", open);
     more.setAttribute("aria-expanded", String(open));
   }
   more.addEventListener("click", () => unfold(!header.classList.contains("open")));
-  document.addEventListener("click", (event) => { if (!more.contains(event.target) && (!box.contains(event.target) || event.target.closest(".views, .share, .helpbutton"))) unfold(false); });
-  header.addEventListener("keydown", (event) => { if (event.key === "Escape" && header.classList.contains("open")) { unfold(false); more.focus(); } });
-  const place = () => { if (narrow.matches) box.prepend(views); else find(".mark").after(views); };
+  document.addEventListener("click", (event) => {
+    if (
+      !more.contains(event.target) &&
+      (!box.contains(event.target) || event.target.closest(".views, .share, .helpbutton"))
+    )
+      unfold(false);
+  });
+  header.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && header.classList.contains("open")) {
+      unfold(false);
+      more.focus();
+    }
+  });
+  const place = () => {
+    if (narrow.matches) box.prepend(views);
+    else find(".mark").after(views);
+  };
   narrow.addEventListener("change", place);
   place();
 
   const parts = [...element.querySelectorAll(".parts button")];
   const target = (button) => document.querySelector(button.dataset.to);
-  for (const button of parts) button.addEventListener("click", () => scrollTo({ top: button === parts[0] ? 0 : target(button).getBoundingClientRect().top + scrollY - 8 }));
+  for (const button of parts)
+    button.addEventListener("click", () =>
+      scrollTo({ top: button === parts[0] ? 0 : target(button).getBoundingClientRect().top + scrollY - 8 }),
+    );
   /** Mark the part that is in the middle of the window. */
   function seen() {
     const here = parts.findLast((button) => target(button).getBoundingClientRect().top < innerHeight / 2) ?? parts[0];
     for (const button of parts) button.setAttribute("aria-current", String(button === here));
   }
   let asked = 0;
-  addEventListener("scroll", () => { cancelAnimationFrame(asked); asked = requestAnimationFrame(seen); }, { passive: true });
+  addEventListener(
+    "scroll",
+    () => {
+      cancelAnimationFrame(asked);
+      asked = requestAnimationFrame(seen);
+    },
+    { passive: true },
+  );
   wb.on("ready", () => new ResizeObserver(seen).observe(document.body));
 
   // the upper row is as high as the window leaves it under the header and over the run
-  const measure = () => document.documentElement.style.setProperty("--header", header.offsetHeight + "px");
-  wb.on("ready", () => { measure(); new ResizeObserver(measure).observe(header); });
+  const measure = () => document.documentElement.style.setProperty("--header", `${header.offsetHeight}px`);
+  wb.on("ready", () => {
+    measure();
+    new ResizeObserver(measure).observe(header);
+  });
 
   wb.models(find(".models"), server);
   wb.intro(find(".intro"));
@@ -133,12 +202,28 @@ wb.parts.header = ({ element, props, server }) => {
     if (example.tab) state.tab = example.tab;
     wb.emit("example", example);
   }
-  wb.on("open", (held) => show({ name: "", title: "Your own", note: "", start: "start", style: "", prompt: "", tests: [], accepts: [], rejects: [], ...held }));
+  wb.on("open", (held) =>
+    show({
+      name: "",
+      title: "Your own",
+      note: "",
+      start: "start",
+      style: "",
+      prompt: "",
+      tests: [],
+      accepts: [],
+      rejects: [],
+      ...held,
+    }),
+  );
 
   wb.on("ready", async () => {
     const asked = new URLSearchParams(location.search);
-    const own = await wb.linked() || (asked.get("example") ? null : wb.drafts.kept());
-    if (own) { show(own); return; }
+    const own = (await wb.linked()) || (asked.get("example") ? null : wb.drafts.kept());
+    if (own) {
+      show(own);
+      return;
+    }
     const wanted = page.gallery.findIndex((example) => example.name === asked.get("example"));
     if (asked.get("tab")) state.tab = asked.get("tab");
     if (page.gallery.length) open(Math.max(0, wanted), true);

@@ -1,7 +1,6 @@
 /* One machine of a grammar as a picture that goes with the run. The server lays it out for the box it has here, around
    the current state; a picture is kept until the next one is there, and lit at every token. */
 (() => {
-  "use strict";
   const KEPT = 60; // pictures kept, for going back and forth
   const PAUSE = 900; // milliseconds between two pictures while a run streams: drawing must not slow it
   const MOVED = 24; // pixels by which a box may change before its picture is laid out anew
@@ -11,14 +10,23 @@
   const chosen = { ...USUAL, ...wb.saved?.get("picture", {}) };
   wb.looks = {
     get: () => chosen,
-    set(changes) { Object.assign(chosen, changes); wb.saved?.set("picture", chosen); wb.emit("looks", chosen); },
+    set(changes) {
+      Object.assign(chosen, changes);
+      wb.saved?.set("picture", chosen);
+      wb.emit("looks", chosen);
+    },
   };
 
   const answers = new Map();
   /** A picture from the server, or the one it gave before. */
   async function drawn(server, asked) {
     const key = JSON.stringify([asked, wb.state.model]);
-    if (answers.has(key)) { const known = answers.get(key); answers.delete(key); answers.set(key, known); return known; }
+    if (answers.has(key)) {
+      const known = answers.get(key);
+      answers.delete(key);
+      answers.set(key, known);
+      return known;
+    }
     const answer = (async () => {
       const told = await wb.ask(asked.tab === "railroad" ? server.draw_railroad : server.draw_machine, asked);
       return told.fault ? { ok: false, why: told.fault, fault: true } : told;
@@ -33,31 +41,68 @@
   function bytesBefore(step, atEnd) {
     if (!step) return "";
     if (step.read !== undefined) return wb.hexOf({ text: step.read });
-    const { steps } = wb.state, at = steps.indexOf(step);
-    return steps.slice(0, at < 0 ? steps.length : at + (atEnd ? 1 : 0)).map((each) => wb.hexOf(each.token) ?? "").join("");
+    const { steps } = wb.state,
+      at = steps.indexOf(step);
+    return steps
+      .slice(0, at < 0 ? steps.length : at + (atEnd ? 1 : 0))
+      .map((each) => wb.hexOf(each.token) ?? "")
+      .join("");
   }
 
   /** ``box`` becomes the picture. ``picked(state)``, ``edge(record)`` report clicks, ``shown(answer)`` a picture
       that is there, ``lost(state)`` that the run has left it and is not followed, ``beyond`` a zoom (``wb.camera``). */
-  wb.machine = (box, server, { picked = () => {}, edge = () => {}, shown = () => {}, lost = () => {}, beyond = () => false } = {}) => {
+  wb.machine = (
+    box,
+    server,
+    { picked = () => {}, edge = () => {}, shown = () => {}, lost = () => {}, beyond = () => false } = {},
+  ) => {
     const { el, state } = wb;
-    const busy = el("span", { class: "howmuch", role: "status" }), say = el("div", { class: "say", hidden: true }, el("div"));
+    const busy = el("span", { class: "howmuch", role: "status" }),
+      say = el("div", { class: "say", hidden: true }, el("div"));
     const bones = el("div", { class: "bones", "aria-hidden": "true" }, ...[0, 1, 2, 3, 4].map(() => el("i")));
     box.prepend(el("div", { class: "canvas" }), bones, busy, say);
-    const graph = wb.graph(box, picked, { edge: (index) => edge(record?.edges[index], index), machine: () => tab, camera: { beyond } });
-    let record = null, known = null, tab = "", request = 0, loading = null, where = "", sent = null, current = null, last = 0, soon = 0;
+    const graph = wb.graph(box, picked, {
+      edge: (index) => edge(record?.edges[index], index),
+      machine: () => tab,
+      camera: { beyond },
+    });
+    let record = null,
+      known = null,
+      tab = "",
+      request = 0,
+      loading = null,
+      where = "",
+      sent = null,
+      current = null,
+      last = 0,
+      soon = 0;
 
-    const blank = (text, waiting) => { say.hidden = !text; say.firstElementChild.textContent = text || ""; bones.hidden = !waiting; };
+    const blank = (text, waiting) => {
+      say.hidden = !text;
+      say.firstElementChild.textContent = text || "";
+      bones.hidden = !waiting;
+    };
     blank("", true);
-    wb.on("kernels", (words) => { if (!record && !bones.hidden) blank(words, true); });
+    wb.on("kernels", (words) => {
+      if (!record && !bones.hidden) blank(words, true);
+    });
 
     /** Which machine is asked for: without its tokens, "together" is the machine below them. */
-    const machineOf = () => (tab !== "together" || chosen.tokens ? tab : state.compiled.tabs.characters ? "stack" : "characters");
+    const machineOf = () =>
+      tab !== "together" || chosen.tokens ? tab : state.compiled.tabs.characters ? "stack" : "characters";
     function asked(centre, so_far) {
       const { example } = state.compiled;
-      const { chains, size, level } = chosen, name = machineOf();
-      const more = name === "railroad" ? { width: box.clientWidth }
-        : { width: box.clientWidth, height: box.clientHeight, chains, ...(name === "stack" || name === "rules" ? { level: tab === name ? level : "states" } : { size }) };
+      const { chains, size, level } = chosen,
+        name = machineOf();
+      const more =
+        name === "railroad"
+          ? { width: box.clientWidth }
+          : {
+              width: box.clientWidth,
+              height: box.clientHeight,
+              chains,
+              ...(name === "stack" || name === "rules" ? { level: tab === name ? level : "states" } : { size }),
+            };
       // a machine with a stack is where its text has led it; one without is in its state
       if ((name === "tokens" || name === "together") && state.compiled.tabs.characters) more.so_far = so_far;
       return { ...wb.grammarOf(state.compiled), example, tab: name, centre: centre || "", ...more };
@@ -69,7 +114,13 @@
       const mine = ++request;
       loading = centre || "";
       const asking = asked(centre, so_far);
-      const slow = setTimeout(() => { if (mine === request) { box.classList.add("stale"); if (record) busy.textContent = "drawing…"; else blank("", true); } }, 250);
+      const slow = setTimeout(() => {
+        if (mine === request) {
+          box.classList.add("stale");
+          if (record) busy.textContent = "drawing…";
+          else blank("", true);
+        }
+      }, 250);
       const answer = await drawn(server, asking);
       clearTimeout(slow);
       if (mine !== request) return;
@@ -90,20 +141,28 @@
     function go(step, atEnd = false) {
       current = [step, atEnd];
       const further = sent?.so_far !== undefined && sent.so_far !== soFar();
-      if (!known) { if (further && loading === null && chosen.follow) load(""); return; }
+      if (!known) {
+        if (further && loading === null && chosen.follow) load("");
+        return;
+      }
       const passed = wb.passed(known, step, atEnd);
       const found = record && graph.light(passed, { fails: Boolean(step?.reason), atEnd, step });
       const here = passed.standing[0];
       if (!here || loading !== null) return;
       if (found && chosen.follow) graph.follow(here, !state.running); // sixty repaints a move would slow a run
-      const elsewhere = !record || (record.current !== undefined
-        ? record.current !== here || further
-        : (!found && record.partial) || (!state.running && record.folded?.includes(here)));
+      const elsewhere =
+        !record ||
+        (record.current !== undefined
+          ? record.current !== here || further
+          : (!found && record.partial) || (!state.running && record.folded?.includes(here)));
       // the same request gets the same answer: to repeat it would not end
       if (elsewhere && (where !== here || further) && chosen.follow) {
         clearTimeout(soon);
         const wait = state.running ? last + PAUSE - performance.now() : 0;
-        if (wait > 0) { soon = setTimeout(() => go(...current), wait); return; }
+        if (wait > 0) {
+          soon = setTimeout(() => go(...current), wait);
+          return;
+        }
         last = performance.now();
         load(here);
         return;
@@ -122,27 +181,52 @@
 
     const resized = wb.debounce(220, () => {
       if (!record || !sent?.width || !state.compiled?.ok || !box.clientWidth) return;
-      if (Math.abs(sent.width - box.clientWidth) > MOVED || Math.abs(sent.height - box.clientHeight) > MOVED) load(where);
+      if (Math.abs(sent.width - box.clientWidth) > MOVED || Math.abs(sent.height - box.clientHeight) > MOVED)
+        load(where);
     });
     new ResizeObserver(() => resized()).observe(box);
 
     return {
-      graph, load, go,
+      graph,
+      load,
+      go,
       /** Where the run will be in the next picture, or null where the grammar is no longer the run's. */
-      expect(step, atEnd) { current = [step, atEnd]; },
-      get record() { return record; },
-      get tab() { return tab; },
+      expect(step, atEnd) {
+        current = [step, atEnd];
+      },
+      get record() {
+        return record;
+      },
+      get tab() {
+        return tab;
+      },
       /** What the last picture was requested with. */
-      get sent() { return sent; },
+      get sent() {
+        return sent;
+      },
       /** Show a machine of the grammar as it is compiled now; where the run is if it is followed. */
       open(name, centre = "") {
-        if (name !== tab) { record = known = null; graph.show(null); blank("", true); busy.textContent = ""; }
+        if (name !== tab) {
+          record = known = null;
+          graph.show(null);
+          blank("", true);
+          busy.textContent = "";
+        }
         tab = name;
-        const standing = !centre && chosen.follow && record ? wb.passed(record, current?.[0], current?.[1]).standing[0] : "";
+        const standing =
+          !centre && chosen.follow && record ? wb.passed(record, current?.[0], current?.[1]).standing[0] : "";
         return load(centre || standing);
       },
-      say(text, waiting) { record = known = null; graph.show(null); busy.textContent = ""; blank(text, waiting); },
-      stale(on, told) { box.classList.toggle("stale", on); if (told) busy.textContent = told; },
+      say(text, waiting) {
+        record = known = null;
+        graph.show(null);
+        busy.textContent = "";
+        blank(text, waiting);
+      },
+      stale(on, told) {
+        box.classList.toggle("stale", on);
+        if (told) busy.textContent = told;
+      },
     };
   };
 })();

@@ -1,9 +1,11 @@
 /* The notations a grammar may be written in: what each is called, how its text is coloured, what to begin with.
    The colours are a reader's aid only: what is right or wrong is the parser's word, not this file's. */
 (() => {
-  "use strict";
   const SPACE = [/\s+/y, ""];
-  const STRINGS = [[/'(?:\\[\s\S]|[^'\\\n])*'?/y, "str"], [/"(?:\\[\s\S]|[^"\\\n])*"?/y, "str"]];
+  const STRINGS = [
+    [/'(?:\\[\s\S]|[^'\\\n])*'?/y, "str"],
+    [/"(?:\\[\s\S]|[^"\\\n])*"?/y, "str"],
+  ];
   const KBNF = [
     [/\(\*[\s\S]*?(?:\*\)|$)/y, "com"],
     [/#(?:substrs|ex|e)?'(?:\\[\s\S]|[^'\\])*'?/y, "rx"],
@@ -64,26 +66,82 @@
     SPACE,
   ];
 
-  const LAYOUTS = [["any", "any blanks"], ["one space", "one space"], ["compact", "no blanks"]];
-  const CALLS = [["call", "as calls"], ["json", "as JSON"]];
+  const LAYOUTS = [
+    ["any", "any blanks"],
+    ["one space", "one space"],
+    ["compact", "no blanks"],
+  ];
+  const CALLS = [
+    ["call", "as calls"],
+    ["json", "as JSON"],
+  ];
   const named = (styles) => styles.map(([name, label]) => ({ name, label }));
 
   /** ``one`` is for sentences; ``rules`` says whether there is an outline of them, ``written`` whether other notations are converted to it, ``styles`` in which
       ways its texts may be laid out, the usual one first, ``begin`` is what its tab opens with. */
   wb.notations = {
     regex: { label: "Regex", one: "a regex", suffix: ".regex", written: true, table: REGEX, begin: { text: "[0-9]+" } },
-    kbnf: { label: "KBNF", one: "a KBNF grammar", suffix: ".kbnf", written: true, table: KBNF, rules: true, begin: { text: "start ::= 'yes' | 'no';" } },
-    json_schema: {
-      label: "JSON Schema", one: "a JSON Schema", suffix: ".schema.json", table: JSON_SCHEMA, rules: true, ask: "White space", styles: named(LAYOUTS),
-      begin: { style: "one space", max_tokens: 64, text: '{\n  "type": "object",\n  "properties": {\n    "name": {"type": "string"},\n    "age": {"type": "integer", "minimum": 0, "maximum": 99},\n    "pet": {"enum": ["cat", "dog"]}\n  },\n  "required": ["name", "age"],\n  "additionalProperties": false\n}', prompt: "A person in JSON: " },
+    kbnf: {
+      label: "KBNF",
+      one: "a KBNF grammar",
+      suffix: ".kbnf",
+      written: true,
+      table: KBNF,
+      rules: true,
+      begin: { text: "start ::= 'yes' | 'no';" },
     },
-    dataclass: { label: "Dataclass", one: "a Python dataclass", suffix: ".dataclass.py", table: DATACLASS, rules: true, ask: "How instances are written", styles: named(CALLS), begin: { max_tokens: 64, text: "@dataclass\nclass Person:\n    name: str\n    age: int\n    tags: list[str]", prompt: "A person as a Python dataclass: " } },
-    gbnf: { label: "GBNF", one: "a GBNF grammar", suffix: ".gbnf", written: true, table: GBNF, rules: true, begin: { text: 'root ::= "yes" | "no"' } },
-    lark: { label: "Lark", one: "a Lark grammar", suffix: ".lark", written: true, table: LARK, rules: true, begin: { text: 'start: "yes" | "no"' } },
+    json_schema: {
+      label: "JSON Schema",
+      one: "a JSON Schema",
+      suffix: ".schema.json",
+      table: JSON_SCHEMA,
+      rules: true,
+      ask: "White space",
+      styles: named(LAYOUTS),
+      begin: {
+        style: "one space",
+        max_tokens: 64,
+        text: '{\n  "type": "object",\n  "properties": {\n    "name": {"type": "string"},\n    "age": {"type": "integer", "minimum": 0, "maximum": 99},\n    "pet": {"enum": ["cat", "dog"]}\n  },\n  "required": ["name", "age"],\n  "additionalProperties": false\n}',
+        prompt: "A person in JSON: ",
+      },
+    },
+    dataclass: {
+      label: "Dataclass",
+      one: "a Python dataclass",
+      suffix: ".dataclass.py",
+      table: DATACLASS,
+      rules: true,
+      ask: "How instances are written",
+      styles: named(CALLS),
+      begin: {
+        max_tokens: 64,
+        text: "@dataclass\nclass Person:\n    name: str\n    age: int\n    tags: list[str]",
+        prompt: "A person as a Python dataclass: ",
+      },
+    },
+    gbnf: {
+      label: "GBNF",
+      one: "a GBNF grammar",
+      suffix: ".gbnf",
+      written: true,
+      table: GBNF,
+      rules: true,
+      begin: { text: 'root ::= "yes" | "no"' },
+    },
+    lark: {
+      label: "Lark",
+      one: "a Lark grammar",
+      suffix: ".lark",
+      written: true,
+      table: LARK,
+      rules: true,
+      begin: { text: 'start: "yes" | "no"' },
+    },
   };
 
   /** A text as [piece, class] pairs that spell it exactly. */
-  wb.colour = (text, notation) => pieces(text, notation === "regex" && /^\(\?[a-z]*x[a-z]*\)/i.test(text) ? VERBOSE : wb.notations[notation].table);
+  wb.colour = (text, notation) =>
+    pieces(text, notation === "regex" && /^\(\?[a-z]*x[a-z]*\)/i.test(text) ? VERBOSE : wb.notations[notation].table);
 
   function pieces(text, table) {
     const found = [];
@@ -94,7 +152,11 @@
       for (const [pattern, kind] of table) {
         pattern.lastIndex = at;
         const match = pattern.exec(text);
-        if (match && match[0]) { piece = match[0]; name = kind; break; }
+        if (match?.[0]) {
+          piece = match[0];
+          name = kind;
+          break;
+        }
       }
       const last = found[found.length - 1];
       if (last && last[1] === name) last[0] += piece;

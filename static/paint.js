@@ -2,7 +2,6 @@
    Every line is compared with what stands there, and only lines that differ are made anew: of 2,000 lines a key
    changes one. */
 (() => {
-  "use strict";
   const { el } = wb;
 
   /** From code points, which Python counts, to UTF-16 units, which a browser counts. */
@@ -23,8 +22,15 @@
   };
 
   /** The same, but of a piece of several lines its first and its last character alone, which are its brackets. */
-  wb.piecesOf = (text, spans, name) => wb.marksOf(text, spans, name).flatMap((mark) => (text.slice(mark.from, mark.to).includes("\n")
-    ? [{ ...mark, to: mark.from + 1 }, { ...mark, from: mark.to - 1 }] : [mark]));
+  wb.piecesOf = (text, spans, name) =>
+    wb.marksOf(text, spans, name).flatMap((mark) =>
+      text.slice(mark.from, mark.to).includes("\n")
+        ? [
+            { ...mark, to: mark.from + 1 },
+            { ...mark, from: mark.to - 1 },
+          ]
+        : [mark],
+    );
 
   /** Lines as lists of [text, class], with where each begins. */
   function linesOf(text, notation) {
@@ -45,10 +51,12 @@
 
   /** The line a place of the text is on: the last that begins at it or before. */
   function lineAt(lines, place) {
-    let low = 0, high = lines.length - 1;
+    let low = 0,
+      high = lines.length - 1;
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if (lines[middle].at <= place) low = middle; else high = middle - 1;
+      if (lines[middle].at <= place) low = middle;
+      else high = middle - 1;
     }
     return low;
   }
@@ -56,15 +64,20 @@
   /** The pieces of a line cut at the edges of its marks, each with the classes of all marks over it. */
   function cut(line) {
     const runs = [];
-    const voids = (place) => { for (const mark of line.marks) if (mark.from === mark.to && mark.from === place) runs.push(["", mark.name + " void"]); };
+    const voids = (place) => {
+      for (const mark of line.marks)
+        if (mark.from === mark.to && mark.from === place) runs.push(["", `${mark.name} void`]);
+    };
     const edges = [...new Set(line.marks.flatMap((mark) => [mark.from, mark.to]))].sort((one, other) => one - other);
     let at = line.at;
     voids(at);
     for (const [piece, name] of line.pieces) {
-      const end = at + piece.length, begin = at;
+      const end = at + piece.length,
+        begin = at;
       for (const edge of [...edges.filter((place) => place > at && place < end), end]) {
         const names = new Set(name ? [name] : []);
-        for (const mark of line.marks) if (mark.from <= at && edge <= mark.to && mark.from < mark.to) names.add(mark.name);
+        for (const mark of line.marks)
+          if (mark.from <= at && edge <= mark.to && mark.from < mark.to) names.add(mark.name);
         runs.push([piece.slice(at - begin, edge - begin), [...names].join(" ")]);
         at = edge;
         voids(at);
@@ -77,7 +90,8 @@
     let keys = [];
     let lines = [{ at: 0, pieces: [], marks: [] }];
 
-    const made = (runs, name) => el("span", { class: name }, ...runs.map(([text, kind]) => (kind ? el("span", { class: kind }, text) : text)));
+    const made = (runs, name) =>
+      el("span", { class: name }, ...runs.map(([text, kind]) => (kind ? el("span", { class: kind }, text) : text)));
 
     /** Lay text and marks down; `live` are rules whose line is lit, where rules have lines of their own. */
     function draw(text, notation, marks, live) {
@@ -88,18 +102,28 @@
       }
       const rows = lines.map((line) => {
         const runs = line.marks.length ? cut(line) : line.pieces;
-        const lit = live.size && wb.notations[notation].written && line.pieces.some(([piece, name]) => name === "rule" && live.has(piece));
+        const lit =
+          live.size &&
+          wb.notations[notation].written &&
+          line.pieces.some(([piece, name]) => name === "rule" && live.has(piece));
         const name = lit ? "l live" : "l";
-        return { runs, name, key: name + "\n" + runs.map(([piece, kind]) => kind + "\t" + piece).join("\n") };
+        return { runs, name, key: `${name}\n${runs.map(([piece, kind]) => `${kind}\t${piece}`).join("\n")}` };
       });
       let first = 0;
       while (first < rows.length && first < keys.length && rows[first].key === keys[first]) first++;
       let rest = 0;
-      while (rest < rows.length - first && rest < keys.length - first && rows[rows.length - 1 - rest].key === keys[keys.length - 1 - rest]) rest++;
+      while (
+        rest < rows.length - first &&
+        rest < keys.length - first &&
+        rows[rows.length - 1 - rest].key === keys[keys.length - 1 - rest]
+      )
+        rest++;
       const old = [...paint.children].slice(first, keys.length - rest);
       const middle = rows.slice(first, rows.length - rest);
       if (old.length === middle.length) {
-        middle.forEach((row, i) => { if (row.key !== keys[first + i]) old[i].replaceWith(made(row.runs, row.name)); });
+        middle.forEach((row, i) => {
+          if (row.key !== keys[first + i]) old[i].replaceWith(made(row.runs, row.name));
+        });
       } else {
         const after = paint.children[keys.length - rest] ?? null;
         for (const line of old) line.remove();
@@ -114,7 +138,9 @@
     return {
       draw,
       /** The coloured lines as they stand: [{at, pieces}]. */
-      get lines() { return lines; },
+      get lines() {
+        return lines;
+      },
       /** The element of the line a place is on. */
       element: (place) => paint.children[lineAt(lines, place)],
       /** The number of that line, from 1. */

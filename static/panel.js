@@ -1,28 +1,59 @@
 /* The quieter parts of the run card: its knobs, its numbers, its alarms, what the strip and the chart show. */
-"use strict";
+
 (() => {
   const { el, state } = wb;
 
   /** The methods beside the exact mask and none; `told(method)` hears which of them is chosen, null for the usual two. */
   function methods(mask, told) {
-    const usual = [...mask.options].map((option) => option.value), others = () => state.methods.filter((each) => !usual.includes(each.name));
+    const usual = [...mask.options].map((option) => option.value),
+      others = () => state.methods.filter((each) => !usual.includes(each.name));
     const show = () => told(others().find((each) => each.name === mask.value) ?? null);
-    wb.on("ready", () => mask.append(el("optgroup", { label: "Other methods" }, ...others().map((each) => el("option", { value: each.name, title: `${each.title}. ${each.source}` }, each.name.replaceAll("_", " "))))));
+    wb.on("ready", () =>
+      mask.append(
+        el(
+          "optgroup",
+          { label: "Other methods" },
+          ...others().map((each) =>
+            el("option", { value: each.name, title: `${each.title}. ${each.source}` }, each.name.replaceAll("_", " ")),
+          ),
+        ),
+      ),
+    );
     mask.addEventListener("change", show);
     return show;
   }
 
   /** Knobs, numbers and alarms. */
   wb.runPanel = (find) => {
-    const mask = find("select.mask"), small = find(".smalltokens"), knobs = { temperature: find("input.temperature"), seed: find("input.seed"), max_tokens: find("input.max") };
-    const stats = find(".stats"), outcome = find(".outcome"), alarms = find(".alarms");
-    const value = (input, fallback) => (input.value.trim() === "" || Number.isNaN(Number(input.value)) ? fallback : Number(input.value));
-    const settings = () => ({ temperature: value(knobs.temperature, 0.7), seed: value(knobs.seed, 1), max_tokens: value(knobs.max_tokens, 128), constraint: mask.value, small_tokens: small.checked, ...(depth() === null ? {} : { lookahead: depth() }) });
-    const deep = find(".deep"), k = find(".k"), method = find(".method");
+    const mask = find("select.mask"),
+      small = find(".smalltokens"),
+      knobs = { temperature: find("input.temperature"), seed: find("input.seed"), max_tokens: find("input.max") };
+    const stats = find(".stats"),
+      outcome = find(".outcome"),
+      alarms = find(".alarms");
+    const value = (input, fallback) =>
+      input.value.trim() === "" || Number.isNaN(Number(input.value)) ? fallback : Number(input.value);
+    const settings = () => ({
+      temperature: value(knobs.temperature, 0.7),
+      seed: value(knobs.seed, 1),
+      max_tokens: value(knobs.max_tokens, 128),
+      constraint: mask.value,
+      small_tokens: small.checked,
+      ...(depth() === null ? {} : { lookahead: depth() }),
+    });
+    const deep = find(".deep"),
+      k = find(".k"),
+      method = find(".method");
     /** How far a token may reach ahead, where the method asks for it; null for no bound. */
     const depth = () => (deep.hidden || !/^\d+$/.test(k.value.trim()) ? null : Number(k.value));
-    const chosen = methods(mask, (told) => { deep.hidden = !told?.deep; method.hidden = !told; method.textContent = told ? `${told.title}. ${told.source}` : ""; });
-    k.addEventListener("change", () => { if (depth() === null) k.value = ""; }); // what is no depth is no bound, and looks so
+    const chosen = methods(mask, (told) => {
+      deep.hidden = !told?.deep;
+      method.hidden = !told;
+      method.textContent = told ? `${told.title}. ${told.source}` : "";
+    });
+    k.addEventListener("change", () => {
+      if (depth() === null) k.value = "";
+    }); // what is no depth is no bound, and looks so
     const buttons = { go: find(".go"), step: find(".step"), goon: find(".goon"), halt: find(".halt") };
     let looked = 0;
 
@@ -38,11 +69,12 @@
     /** Say what went wrong; nothing for nothing. */
     function fault(message, hint, before = "The run ended: ") {
       box.hidden = !message;
-      box.replaceChildren(el("b", {}, before), message + (hint ? " — " + hint : ""));
+      box.replaceChildren(el("b", {}, before), message + (hint ? ` — ${hint}` : ""));
     }
 
     function apply(wanted) {
-      for (const [name, input] of Object.entries(knobs)) if (Number.isFinite(wanted[name])) input.value = String(wanted[name]);
+      for (const [name, input] of Object.entries(knobs))
+        if (Number.isFinite(wanted[name])) input.value = String(wanted[name]);
       if ([...mask.options].some((option) => option.value === wanted.constraint)) mask.value = wanted.constraint;
       small.checked = Boolean(wanted.small_tokens);
       k.value = Number.isFinite(wanted.lookahead) ? String(wanted.lookahead) : "";
@@ -50,28 +82,57 @@
     }
 
     function numbers(branch, rate) {
-      stats.replaceChildren(...wb.totals(branch.steps, rate).map(([shown, name, title, detail]) => el("span", { title }, el("b", {}, shown), name, detail ? el("span", { class: "minor" }, detail) : "")));
+      stats.replaceChildren(
+        ...wb
+          .totals(branch.steps, rate)
+          .map(([shown, name, title, detail]) =>
+            el("span", { title }, el("b", {}, shown), name, detail ? el("span", { class: "minor" }, detail) : ""),
+          ),
+      );
       const end = branch.outcome;
-      outcome.textContent = end ? (end.good ? "✓ " : "") + end.words : state.running ? "" : branch.steps.length ? "not finished: choose the next token, press Step, or press Continue" : "at the prompt: choose the first token, press Step, or press Continue";
-      outcome.className = "outcome " + (end ? (end.good ? "good" : "warn") : "quiet");
+      outcome.textContent = end
+        ? (end.good ? "✓ " : "") + end.words
+        : state.running
+          ? ""
+          : branch.steps.length
+            ? "not finished: choose the next token, press Step, or press Continue"
+            : "at the prompt: choose the first token, press Step, or press Continue";
+      outcome.className = `outcome ${end ? (end.good ? "good" : "warn") : "quiet"}`;
       // traps are looked for now and then while tokens come in, and once more at the end
       if (state.running && performance.now() - looked < 500) return;
       looked = performance.now();
       alarmsOf(branch);
     }
 
-    const doors = { go: (index) => find(".tokens").children[index]?.click(), mend: ({ start, end, fix }) => wb.emit("mend", { start, end, fix }) };
+    const doors = {
+      go: (index) => find(".tokens").children[index]?.click(),
+      mend: ({ start, end, fix }) => wb.emit("mend", { start, end, fix }),
+    };
     function alarmsOf(branch) {
       const traps = wb.alarm.traps(branch.steps);
       const live = state.compiled && wb.key(branch) === wb.key(state.compiled);
       doors.traps?.(traps);
-      alarms.replaceChildren(...wb.alarm.lines(traps, branch.steps, live ? state.compiled : null, live ? doors : { go: doors.go }), ...spelling(branch), ...meaning(branch));
+      alarms.replaceChildren(
+        ...wb.alarm.lines(traps, branch.steps, live ? state.compiled : null, live ? doors : { go: doors.go }),
+        ...spelling(branch),
+        ...meaning(branch),
+      );
     }
 
     /** What the text stands for, where the grammar is of values: an instance of the dataclass, a JSON value. */
     function meaning(branch) {
       const value = branch.outcome?.value;
-      return value ? [el("span", { class: "trapline meaning", title: "What Grammar.parse gives for this text" }, el("span", { class: "sign", "aria-hidden": "true" }, "→"), "parsed: ", el("code", {}, value))] : [];
+      return value
+        ? [
+            el(
+              "span",
+              { class: "trapline meaning", title: "What Grammar.parse gives for this text" },
+              el("span", { class: "sign", "aria-hidden": "true" }, "→"),
+              "parsed: ",
+              el("code", {}, value),
+            ),
+          ]
+        : [];
     }
 
     /** Where the tokenizer writes other tokens for the same text. */
@@ -80,12 +141,31 @@
       if (!found) return [];
       const own = found.own.slice(0, 3).flatMap((token) => [el("code", {}, wb.glyphs(token)), " "]);
       const where = el("button", { class: "link", onclick: () => doors.go(found.at) }, `token ${found.at + 1}`);
-      return [el("span", { class: "trapline", title: "Models rarely see such token sequences in training, so they give the following tokens lower probabilities than the text deserves" }, el("span", { class: "sign", "aria-hidden": "true" }, "≠"), "the tokenizer would write different tokens from ", where, found.at_prompt ? " on (it would join the end of the prompt): " : ": ", ...own)];
+      return [
+        el(
+          "span",
+          {
+            class: "trapline",
+            title:
+              "Models rarely see such token sequences in training, so they give the following tokens lower probabilities than the text deserves",
+          },
+          el("span", { class: "sign", "aria-hidden": "true" }, "≠"),
+          "the tokenizer would write different tokens from ",
+          where,
+          found.at_prompt ? " on (it would join the end of the prompt): " : ": ",
+          ...own,
+        ),
+      ];
     }
 
     /** The token worth a first look: where the mask took most, or if it took nothing where the model was most surprised. */
     function worthALook(steps) {
-      const most = (key) => steps.reduce((best, step, index) => (!step.token.end && (step[key] ?? 99) > (steps[best][key] ?? 99) + 0.01 ? index : best), 0);
+      const most = (key) =>
+        steps.reduce(
+          (best, step, index) =>
+            !step.token.end && (step[key] ?? 99) > (steps[best][key] ?? 99) + 0.01 ? index : best,
+          0,
+        );
       const cost = most("m");
       return (steps[cost]?.m ?? 99) > 0.1 ? cost : most("s");
     }
@@ -93,28 +173,51 @@
     /** Room in the strip for what may come, so that nothing below it moves while it does; more than that is scrolled. */
     function reserve(box, running) {
       const lines = Math.ceil((settings().max_tokens * 26) / Math.max(200, box.clientWidth - 28));
-      const high = Math.min(3, Math.max(1, lines)) * 32 + 20 + "px";
+      const high = `${Math.min(3, Math.max(1, lines)) * 32 + 20}px`;
       box.style.minHeight = box.style.maxHeight = running ? high : "";
     }
 
-    find(".copytext").addEventListener("click", (event) => wb.copy(wb.spelt(state.steps.map((step) => step.token)), event.target));
-    const newSeed = () => { knobs.seed.value = String(settings().seed + 1); };
-    return { buttons, busy, fault, settings, apply, numbers, alarms: alarmsOf, worthALook, reserve, newSeed, onTraps: (act) => { doors.traps = act; } };
+    find(".copytext").addEventListener("click", (event) =>
+      wb.copy(wb.spelt(state.steps.map((step) => step.token)), event.target),
+    );
+    const newSeed = () => {
+      knobs.seed.value = String(settings().seed + 1);
+    };
+    return {
+      buttons,
+      busy,
+      fault,
+      settings,
+      apply,
+      numbers,
+      alarms: alarmsOf,
+      worthALook,
+      reserve,
+      newSeed,
+      onTraps: (act) => {
+        doors.traps = act;
+      },
+    };
   };
 
   /** A row of choices of which one is taken, kept in the browser. */
   function choices(box, options, name, act) {
     const kept = wb.saved?.get(name);
     const [first] = options.find(([key]) => key === kept) ?? options[0];
-    wb.radios(box, "data-key", options, (key) => { act(key); wb.saved?.set(name, key); })(first);
+    wb.radios(box, "data-key", options, (key) => {
+      act(key);
+      wb.saved?.set(name, key);
+    })(first);
     act(first);
   }
 
   /** Which chart, which colour, and the legend that goes with it. */
   wb.runViews = (key, doors) => {
-    const legend = key.querySelector(".legend"), means = el("span", { class: "means" });
+    const legend = key.querySelector(".legend"),
+      means = el("span", { class: "means" });
     key.append(means);
-    let shade = "surprisal", shown = "";
+    let shade = "surprisal",
+      shown = "";
     /** The legend changes with the colour, and for rules with the run. */
     function show() {
       const mark = shade === "rule" ? shade + wb.shades.rulesOf(doors.steps()).join(" ") : shade;
@@ -124,7 +227,16 @@
       const { name, means: meaning } = wb.shades.all[shade];
       means.textContent = `${name[0].toUpperCase() + name.slice(1)}: ${meaning}. Perplexity 1: the model expected every token. Bits removed by the mask: 0 where it forbids nothing the model wants.`;
     }
-    choices(key.querySelector(".shades"), Object.entries(wb.shades.all).map(([name, each]) => [name, each.name]), "colour by", (name) => { shade = name; doors.shade(name); show(); });
+    choices(
+      key.querySelector(".shades"),
+      Object.entries(wb.shades.all).map(([name, each]) => [name, each.name]),
+      "colour by",
+      (name) => {
+        shade = name;
+        doors.shade(name);
+        show();
+      },
+    );
     choices(key.querySelector(".charts"), wb.charts, "chart", doors.chart);
     return { legend: show };
   };
@@ -132,15 +244,35 @@
   /** Keys that work wherever somebody is on the page, and Escape out of the inspector. */
   wb.runKeys = (find, acts) => {
     const inDialog = () => document.querySelector("dialog[open]");
+    document.addEventListener(
+      "keydown",
+      (event) => {
+        if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && state.view !== "compare") {
+          event.preventDefault();
+          event.stopPropagation();
+          acts.run();
+        }
+        if (event.key === "Escape" && state.running && !inDialog()) acts.stop();
+      },
+      true,
+    );
     document.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && state.view !== "compare") { event.preventDefault(); event.stopPropagation(); acts.run(); }
-      if (event.key === "Escape" && state.running && !inDialog()) acts.stop();
-    }, true);
-    document.addEventListener("keydown", (event) => {
-      if (event.key === "Escape" && !state.running && find(".insp").contains(document.activeElement)) find(".tokens [tabindex='0']")?.focus();
-      if (/^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName) || event.ctrlKey || event.metaKey || event.altKey || inDialog() || state.view !== "workbench") return;
+      if (event.key === "Escape" && !state.running && find(".insp").contains(document.activeElement))
+        find(".tokens [tabindex='0']")?.focus();
+      if (
+        /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName) ||
+        event.ctrlKey ||
+        event.metaKey ||
+        event.altKey ||
+        inDialog() ||
+        state.view !== "workbench"
+      )
+        return;
       const act = { s: acts.step, p: acts.play }[event.key];
-      if (act) { event.preventDefault(); act(); }
+      if (act) {
+        event.preventDefault();
+        act();
+      }
     });
   };
 
@@ -149,8 +281,17 @@
     const LEAST = 2000;
     let last = 0;
     return {
-      soon(text) { const now = performance.now(); if (now - last >= LEAST) { last = now; box.textContent = text; } },
-      say(text) { last = performance.now(); box.textContent = text; },
+      soon(text) {
+        const now = performance.now();
+        if (now - last >= LEAST) {
+          last = now;
+          box.textContent = text;
+        }
+      },
+      say(text) {
+        last = performance.now();
+        box.textContent = text;
+      },
     };
   };
 })();

@@ -1,34 +1,70 @@
 /* The run card: runs, steps and forks; which branch is shown and which of its tokens is selected. */
-"use strict";
+
 wb.parts.run = ({ element, trigger, props, watch, server }) => {
-  const { el, state } = wb;
+  const { state } = wb;
   const WAITING = "waiting for the model…";
   const find = (selector) => element.querySelector(selector);
-  const wait = find(".wait"), blank = find(".blank"), body = find(".body"), key = find(".key"), box = find(".strip");
-  const panel = wb.runPanel(find), { buttons } = panel, questions = wb.questions(server, panel.settings), aloud = wb.aloud(find(".aloud"));
-  let taking = false, looks = 0, due = 0, started = 0, before = 0, firstRun = null, runNext = false, atNext = false;
+  const wait = find(".wait"),
+    blank = find(".blank"),
+    body = find(".body"),
+    key = find(".key"),
+    box = find(".strip");
+  const panel = wb.runPanel(find),
+    { buttons } = panel,
+    questions = wb.questions(server, panel.settings),
+    aloud = wb.aloud(find(".aloud"));
+  let taking = false,
+    looks = 0,
+    due = 0,
+    started = 0,
+    before = 0,
+    firstRun = null,
+    runNext = false,
+    atNext = false;
 
-  const select = (index, focus = false) => { walk.halt(); go(index, focus); };
+  const select = (index, focus = false) => {
+    walk.halt();
+    go(index, focus);
+  };
   const strip = wb.strip(find(".tokens"), { select, key: keys });
   const chart = wb.chart(find(".chartbox"), { select, key: keys });
   const inspector = wb.inspector(find(".insp"), {
     // what is looked at may be gone by the time somebody clicks: another example was opened
-    take: (...asked) => now() && take(...asked), rewind: (...asked) => now() && rewind(...asked), again: (...asked) => now() && again(...asked),
+    take: (...asked) => now() && take(...asked),
+    rewind: (...asked) => now() && rewind(...asked),
+    again: (...asked) => now() && again(...asked),
     explain: (index, tokens) => questions.explain(now(), index, tokens),
     find: (index, query) => questions.search(now(), index, query),
     why: server.why && wb.why ? (index, candidate) => (now() ? questions.why(now(), index, candidate) : null) : null,
   });
-  const branches = wb.branches(find(".branches"), { open: (branch) => { if (!state.running) open(branch); }, begin: byHand }), { isOpen } = branches;
-  const walk = wb.walk(find(".walk"), { count: () => state.steps.length, at: () => (atNext ? state.steps.length : state.selected), go: (index) => go(index, false) });
+  const branches = wb.branches(find(".branches"), {
+      open: (branch) => {
+        if (!state.running) open(branch);
+      },
+      begin: byHand,
+    }),
+    { isOpen } = branches;
+  const walk = wb.walk(find(".walk"), {
+    count: () => state.steps.length,
+    at: () => (atNext ? state.steps.length : state.selected),
+    go: (index) => go(index, false),
+  });
   const views = wb.runViews(key, { chart: chart.by, shade: strip.by, steps: () => state.steps });
   panel.onTraps(strip.traps);
   wb.callout(find);
-  const incoming = wb.stream(props, watch, { take: record, arrived: drawn, missed: (asked) => wb.ask(server.missed_lines, asked), over: "run over", dropped: () => fail("the server ended it", "is it still running? Press Run again") });
+  const incoming = wb.stream(props, watch, {
+    take: record,
+    arrived: drawn,
+    missed: (asked) => wb.ask(server.missed_lines, asked),
+    over: "run over",
+    dropped: () => fail("the server ended it", "is it still running? Press Run again"),
+  });
 
   // -- runs, steps, forks ------------------------------------------------------------------------
   const now = () => branches.now();
   const here = () => {
-    const { prompt, model } = state, { constraint, lookahead, small_tokens } = panel.settings();
+    const { prompt, model } = state,
+      { constraint, lookahead, small_tokens } = panel.settings();
     return { ...wb.grammarOf(state), prompt, model, constraint, lookahead, small_tokens };
   };
 
@@ -64,8 +100,14 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     busy();
     const answer = await questions.take(branch, token);
     taking = false;
-    if (branch !== now()) { busy(); return false; }
-    if (!answer.ok) { fail(answer.why || answer.fault, "", "That token could not be taken: "); return false; }
+    if (branch !== now()) {
+      busy();
+      return false;
+    }
+    if (!answer.ok) {
+      fail(answer.why || answer.fault, "", "That token could not be taken: ");
+      return false;
+    }
     branch.served = answer.model;
     branch.next = answer.next.k === "turn" ? answer.next : null;
     branch.outcome = answer.next.k === "stop" ? answer.next : null;
@@ -90,11 +132,13 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     const forks = index < now().steps.length;
     if (forks) open(branches.cut(index, "fork"), false);
     const focus = find(".insp").contains(document.activeElement);
-    if (!await one(now(), candidate.id, true)) return;
+    if (!(await one(now(), candidate.id, true))) return;
     if (forks && isOpen(now())) play(now());
     else if (focus) inspector.enter();
   }
-  function rewind(index) { if (!state.running && !taking) open(branches.cut(index, "rewind")); }
+  function rewind(index) {
+    if (!state.running && !taking) open(branches.cut(index, "rewind"));
+  }
   function again(index) {
     if (state.running || taking) return;
     panel.newSeed();
@@ -106,20 +150,40 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   // -- what comes back ---------------------------------------------------------------------------
   function record(told) {
     if (told.k === "status") tell(told.text);
-    if (told.k === "start") { now().served = told.model; tell(""); started = performance.now(); }
-    if (told.k === "step") { now().steps.push(told); strip.add(told, now().steps.length - 1); }
+    if (told.k === "start") {
+      now().served = told.model;
+      tell("");
+      started = performance.now();
+    }
+    if (told.k === "step") {
+      now().steps.push(told);
+      strip.add(told, now().steps.length - 1);
+    }
     if (told.k === "error") fail(told.message, told.hint);
     if (told.k === "stop") finish(told);
   }
-  function uncover(seen) { body.hidden = key.hidden = find(".insp").hidden = !seen; if (!seen) panel.fault(""); }
+  function uncover(seen) {
+    body.hidden = key.hidden = find(".insp").hidden = !seen;
+    if (!seen) panel.fault("");
+  }
   function drawn() {
     chart.show(state.steps);
     uncover(true);
     views.legend();
-    panel.numbers(now(), state.running ? (state.steps.length - before) / Math.max(0.05, (performance.now() - started) / 1000) : now().outcome?.rate);
+    panel.numbers(
+      now(),
+      state.running
+        ? (state.steps.length - before) / Math.max(0.05, (performance.now() - started) / 1000)
+        : now().outcome?.rate,
+    );
     walk.draw();
     if (!state.running) return;
-    if (state.selected < 0) { requestAnimationFrame(() => { box.scrollTop = box.scrollHeight; }); lit(); }
+    if (state.selected < 0) {
+      requestAnimationFrame(() => {
+        box.scrollTop = box.scrollHeight;
+      });
+      lit();
+    }
     aloud.soon(`${state.steps.length} tokens so far`);
   }
   /** The pictures follow a run at most three times a second, and take at most a twentieth of the time. */
@@ -139,7 +203,13 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     drawn();
     aloud.say(`${state.steps.length} tokens, ${end.words}`);
     if (isOpen(now())) strip.next(true);
-    if (state.selected < 0) go(before ? Math.min(now().how === "fork" ? now().at : before, state.steps.length - 1) : panel.worthALook(state.steps), false);
+    if (state.selected < 0)
+      go(
+        before
+          ? Math.min(now().how === "fork" ? now().at : before, state.steps.length - 1)
+          : panel.worthALook(state.steps),
+        false,
+      );
     busy();
     wb.emit("finished", end);
   }
@@ -166,18 +236,23 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     blank.hidden = true;
     tell("");
     strip.clear(0);
-    branch.steps.forEach((each, index) => strip.add(each, index));
+    for (const [index, each] of branch.steps.entries()) strip.add(each, index);
     chart.mark(-1);
     inspector.show(null);
     drawn();
     if (!look) return;
-    if (isOpen(branch)) standing(); else go(panel.worthALook(state.steps), false);
+    if (isOpen(branch)) standing();
+    else go(panel.worthALook(state.steps), false);
     busy();
   }
 
   /** Where a run stands: the next token's chances, or the end. */
   function standing() {
-    if (isOpen(now())) { strip.next(true); go(state.steps.length, false); return; }
+    if (isOpen(now())) {
+      strip.next(true);
+      go(state.steps.length, false);
+      return;
+    }
     go(state.steps.length - 1, false);
     aloud.say(`${state.steps.length} tokens, ${now().outcome.words}`);
     busy();
@@ -193,7 +268,10 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     chart.mark(index);
     walk.draw();
     busy();
-    if (atNext) { look(branch); return; }
+    if (atNext) {
+      look(branch);
+      return;
+    }
     state.turn = null;
     inspector.show(state.steps[index], index);
     lights(state.steps[index]);
@@ -211,8 +289,17 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
       if (mine === looks) inspector.wait(state.running);
       if (mine !== looks || branch !== now() || index !== branch.steps.length || state.running) return;
       if (!index) tell("");
-      if (!answer.ok) { fail(answer.why || answer.fault, "", "The next token is not known: "); return; }
-      if (answer.next.k === "stop") { branch.outcome = answer.next; strip.next(false); drawn(); if (index) go(index - 1, false); return; }
+      if (!answer.ok) {
+        fail(answer.why || answer.fault, "", "The next token is not known: ");
+        return;
+      }
+      if (answer.next.k === "stop") {
+        branch.outcome = answer.next;
+        strip.next(false);
+        drawn();
+        if (index) go(index - 1, false);
+        return;
+      }
       branch.next = answer.next;
     }
     if (!atNext) return;
@@ -230,30 +317,74 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   }
 
   function busy() {
-    panel.busy({ running: state.running, taking, open: isOpen(now()), ready: Boolean(state.compiled?.ok) && !state.pending });
+    panel.busy({
+      running: state.running,
+      taking,
+      open: isOpen(now()),
+      ready: Boolean(state.compiled?.ok) && !state.pending,
+    });
     branches.lock(state.running || taking);
   }
-  const tell = (text) => { wait.textContent = text || ""; };
+  const tell = (text) => {
+    wait.textContent = text || "";
+  };
 
   // -- keys and events ---------------------------------------------------------------------------
   function keys(event, index) {
     const act = {
-      ArrowDown: inspector.enter, Enter: inspector.enter, " ": walk.toggle,
-      r: () => { if (index < state.steps.length) rewind(index); }, "/": inspector.search,
+      ArrowDown: inspector.enter,
+      Enter: inspector.enter,
+      " ": walk.toggle,
+      r: () => {
+        if (index < state.steps.length) rewind(index);
+      },
+      "/": inspector.search,
     }[event.key];
-    if (act) { event.preventDefault(); act(); }
+    if (act) {
+      event.preventDefault();
+      act();
+    }
   }
-  const clicks = { go: run, step, goon: () => { if (!state.running && isOpen(now())) play(now()); }, halt: () => stop() };
+  const clicks = {
+    go: run,
+    step,
+    goon: () => {
+      if (!state.running && isOpen(now())) play(now());
+    },
+    halt: () => stop(),
+  };
   for (const [name, act] of Object.entries(clicks)) buttons[name].addEventListener("click", () => act());
   find(".byhand").addEventListener("click", byHand);
   wb.runKeys(find, {
-    run() { if (!buttons.go.disabled) run(); else if (state.pending) { runNext = true; wb.emit("compile now"); } },
-    stop, step, play: walk.toggle,
+    run() {
+      if (!buttons.go.disabled) run();
+      else if (state.pending) {
+        runNext = true;
+        wb.emit("compile now");
+      }
+    },
+    stop,
+    step,
+    play: walk.toggle,
   });
-  wb.on("kernels", (words) => { if (words ? !state.steps.length : wait.textContent.startsWith("Compiling")) tell(words || (state.running ? WAITING : "")); });
-  wb.on("rewrite", (wanted) => { runNext = Boolean(wanted.run); });
-  wb.on("typed", () => { busy(); wb.emit("live rules", []); wb.emit("read in", []); });
-  wb.on("compiled", () => { busy(); branches.draw(); if (now()) panel.alarms(now()); wb.emit("step", state.steps[state.selected] || null); });
+  wb.on("kernels", (words) => {
+    if (words ? !state.steps.length : wait.textContent.startsWith("Compiling"))
+      tell(words || (state.running ? WAITING : ""));
+  });
+  wb.on("rewrite", (wanted) => {
+    runNext = Boolean(wanted.run);
+  });
+  wb.on("typed", () => {
+    busy();
+    wb.emit("live rules", []);
+    wb.emit("read in", []);
+  });
+  wb.on("compiled", () => {
+    busy();
+    branches.draw();
+    if (now()) panel.alarms(now());
+    wb.emit("step", state.steps[state.selected] || null);
+  });
   wb.on("example", async (example) => {
     if (state.running) stop("stopped by another example");
     runNext = false;
@@ -268,17 +399,27 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     panel.apply({ max_tokens: example.max_tokens, ...example.settings });
     const lines = example.name ? await wb.ask(server.recorded_run, { example: example.name }) : "";
     if (state.example !== example || state.running || now()) return;
-    if (typeof lines === "string" && lines) { recorded(lines); return; }
+    if (typeof lines === "string" && lines) {
+      recorded(lines);
+      return;
+    }
     if (!example.first) return;
-    if (state.compiled?.ok && state.compiled.text === state.text) run(); else firstRun = state.text;
+    if (state.compiled?.ok && state.compiled.text === state.text) run();
+    else firstRun = state.text;
   });
   /** A run that was made elsewhere, as a branch. */
-  const adopt = (made) => { panel.apply(made.settings); open(branches.add({ ...here(), ...made })); };
+  const adopt = (made) => {
+    panel.apply(made.settings);
+    open(branches.add({ ...here(), ...made }));
+  };
   function recorded(lines) {
     adopt({ how: "recorded", ...branches.read(lines) });
     tell("Recorded earlier; press Run for a fresh one.");
   }
-  wb.on("adopt", (made) => { stop("stopped by a run from elsewhere"); adopt(made); });
+  wb.on("adopt", (made) => {
+    stop("stopped by a run from elsewhere");
+    adopt(made);
+  });
   // what the page is opened with runs by itself, so that a visitor sees a finished run first
   wb.on("compiled", (compiled) => {
     const wanted = runNext || firstRun === compiled.text;
@@ -290,7 +431,11 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   });
 
   /** For exports and drafts: the branch that is shown, as the lines of a recorded run, and how runs are asked for. */
-  wb.run = { settings: panel.settings, apply: panel.apply, records: () => (now() ? branches.records(now(), questions.about(now())) : []) };
+  wb.run = {
+    settings: panel.settings,
+    apply: panel.apply,
+    records: () => (now() ? branches.records(now(), questions.about(now())) : []),
+  };
   uncover(false);
   busy();
 };

@@ -1,35 +1,58 @@
 /* The token strip: tokens come in one at a time, one of them is selected, each has a colour.
    Works without a server: whoever makes a strip hands in what a choice does. */
-"use strict";
+
 (() => {
   const { el } = wb;
   const shades = () => wb.shades;
 
   /** `doors.select(index, focus)` is called for a token somebody chose; `doors.key(event, index)` for other keys. */
   function strip(box, doors) {
-    let selected = -1, shade = "surprisal", steps = [], rules = [], waiting = null;
-    const name = (step, index) => `token ${index + 1}: ${wb.glyphs(step.token)}, ${shades().all[shade].words(step)}`
-      + (step.forced ? ", the only one allowed" : "") + (step.cut ? ", the model preferred a different token" : "") + (step.hand ? ", taken by hand" : "");
+    let selected = -1,
+      shade = "surprisal",
+      steps = [],
+      rules = [],
+      waiting = null;
+    const name = (step, index) =>
+      `token ${index + 1}: ${wb.glyphs(step.token)}, ${shades().all[shade].words(step)}` +
+      (step.forced ? ", the only one allowed" : "") +
+      (step.cut ? ", the model preferred a different token" : "") +
+      (step.hand ? ", taken by hand" : "");
 
     function paint(token, step, index) {
-      token.className = "tok " + colour(step) + (step.forced ? " fr" : "") + (step.cut ? " cut" : "") + (step.hand ? " hand" : "") + (token.classList.contains("trap") ? " trap" : "");
+      token.className =
+        "tok " +
+        colour(step) +
+        (step.forced ? " fr" : "") +
+        (step.cut ? " cut" : "") +
+        (step.hand ? " hand" : "") +
+        (token.classList.contains("trap") ? " trap" : "");
       token.setAttribute("aria-label", name(step, index));
-      const first = shade === "rule" && shades().rule(step) && (index === 0 || shades().rule(steps[index - 1]) !== shades().rule(step));
-      if (first) token.dataset.n = String(rules.indexOf(shades().rule(step)) + 1); else delete token.dataset.n;
+      const first =
+        shade === "rule" &&
+        shades().rule(step) &&
+        (index === 0 || shades().rule(steps[index - 1]) !== shades().rule(step));
+      if (first) token.dataset.n = String(rules.indexOf(shades().rule(step)) + 1);
+      else delete token.dataset.n;
     }
     function colour(step) {
-      if (shade !== "rule") return "b" + shades().all[shade].bin(step);
+      if (shade !== "rule") return `b${shades().all[shade].bin(step)}`;
       const its = shades().rule(step);
       if (its && !rules.includes(its)) rules.push(its);
       return shades().colourOfRule(rules, its);
     }
 
     function add(step, index) {
-      const token = el("span", { role: "option", "aria-selected": "false", tabindex: index === 0 && selected < 0 ? "0" : "-1", "data-i": String(index) });
+      const token = el("span", {
+        role: "option",
+        "aria-selected": "false",
+        tabindex: index === 0 && selected < 0 ? "0" : "-1",
+        "data-i": String(index),
+      });
       token.append(wb.tokenNodes(step.token));
       steps[index] = step;
       paint(token, step, index);
-      if (waiting) waiting.before(token); else box.append(token);
+      if (waiting) waiting.before(token);
+      else box.append(token);
     }
 
     /** Keep the first few tokens and forget the rest. */
@@ -44,9 +67,23 @@
 
     /** Show or hide the place of the token that is not taken yet. */
     function next(shown) {
-      if (!shown) { waiting?.remove(); waiting = null; return; }
+      if (!shown) {
+        waiting?.remove();
+        waiting = null;
+        return;
+      }
       if (waiting) return;
-      waiting = el("span", { class: "tok next", role: "option", "aria-selected": "false", tabindex: "-1", "aria-label": "the next token, not taken yet" }, "next");
+      waiting = el(
+        "span",
+        {
+          class: "tok next",
+          role: "option",
+          "aria-selected": "false",
+          tabindex: "-1",
+          "aria-label": "the next token, not taken yet",
+        },
+        "next",
+      );
       waiting.dataset.i = String(steps.length);
       box.append(waiting);
     }
@@ -69,7 +106,8 @@
     function reveal(token) {
       const frame = box.parentElement;
       if (!frame || frame.scrollHeight <= frame.clientHeight) return;
-      const high = token.getBoundingClientRect(), seen = frame.getBoundingClientRect();
+      const high = token.getBoundingClientRect(),
+        seen = frame.getBoundingClientRect();
       if (high.top < seen.top) frame.scrollTop -= seen.top - high.top + 8;
       else if (high.bottom > seen.bottom) frame.scrollTop += high.bottom - seen.bottom + 8;
     }
@@ -78,24 +116,42 @@
     function by(key) {
       shade = key;
       rules = shades().rulesOf(steps);
-      steps.forEach((step, index) => paint(box.children[index], step, index));
+      for (const [index, step] of steps.entries()) paint(box.children[index], step, index);
     }
 
     /** Mark where a run went round in circles. */
     function traps(found) {
       for (const token of box.querySelectorAll(".trap")) token.classList.remove("trap", "first");
-      for (const trap of found) for (let i = trap.from; i <= trap.to; i++) box.children[i]?.classList.add("trap", ...(i === trap.from ? ["first"] : []));
+      for (const trap of found)
+        for (let i = trap.from; i <= trap.to; i++)
+          box.children[i]?.classList.add("trap", ...(i === trap.from ? ["first"] : []));
     }
 
     const at = (event) => event.target.closest("[data-i]");
-    box.addEventListener("click", (event) => { const hit = at(event); if (hit) doors.select(Number(hit.dataset.i), true); });
+    box.addEventListener("click", (event) => {
+      const hit = at(event);
+      if (hit) doors.select(Number(hit.dataset.i), true);
+    });
     box.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       const last = box.children.length - 1;
       const here = selected >= 0 ? selected : Number(at(event)?.dataset.i ?? 0);
-      const alert = (by) => { for (let i = here + by; i >= 0 && i <= last; i += by) if (box.children[i].matches(".cut, .first")) return i; return here; };
-      const next = { ArrowRight: Math.min(last, selected < 0 ? 0 : here + 1), ArrowLeft: Math.max(0, here - 1), Home: 0, End: last, "]": alert(1), "[": alert(-1) }[event.key];
-      if (next === undefined || last < 0) { doors.key?.(event, here); return; }
+      const alert = (by) => {
+        for (let i = here + by; i >= 0 && i <= last; i += by) if (box.children[i].matches(".cut, .first")) return i;
+        return here;
+      };
+      const next = {
+        ArrowRight: Math.min(last, selected < 0 ? 0 : here + 1),
+        ArrowLeft: Math.max(0, here - 1),
+        Home: 0,
+        End: last,
+        "]": alert(1),
+        "[": alert(-1),
+      }[event.key];
+      if (next === undefined || last < 0) {
+        doors.key?.(event, here);
+        return;
+      }
       event.preventDefault();
       doors.select(next, true);
     });

@@ -1,14 +1,16 @@
 /* Tests: texts with what is expected of them, tried at every change of the grammar; why one fails. */
-"use strict";
+
 (() => {
   const { el, state } = wb;
-  const MOST = 50, LONGEST = 5000; // tests, and characters of one: the server tries no more at once
+  const MOST = 50,
+    LONGEST = 5000; // tests, and characters of one: the server tries no more at once
 
   const NEXT = { accept: "reject", reject: "accept" };
   const TOLD = { accept: "expected to be accepted", reject: "expected to be rejected" };
 
   /** A test in either shape that was ever written: a text, or a text with what is expected. */
-  const asTest = (held) => (typeof held === "string" ? { text: held, expect: null } : { text: held.text, expect: held.expect ?? null });
+  const asTest = (held) =>
+    typeof held === "string" ? { text: held, expect: null } : { text: held.text, expect: held.expect ?? null };
 
   /** The tests an example brings. */
   const testsOf = (example) => {
@@ -17,12 +19,18 @@
     return [...expecting(example.accepts, "accept"), ...expecting(example.rejects, "reject")].slice(0, MOST);
   };
 
-  const hexOf = (text) => [...new TextEncoder().encode(text)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  const hexOf = (text) =>
+    [...new TextEncoder().encode(text)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
   /** The list of tests in ``box``; ``counted`` is told how many pass. */
   wb.testList = (box, server, counted) => {
-    const list = box.querySelector(".tests"), form = box.querySelector(".addtest"), input = form.querySelector("input"), wanted = form.querySelector(".expect");
-    let checking = 0, results = new Map(), asked = null; // the test whose why is shown
+    const list = box.querySelector(".tests"),
+      form = box.querySelector(".addtest"),
+      input = form.querySelector("input"),
+      wanted = form.querySelector(".expect");
+    let checking = 0,
+      results = new Map(),
+      asked = null; // the test whose why is shown
 
     const passes = (test) => {
       const result = results.get(test.text);
@@ -31,7 +39,10 @@
 
     async function check() {
       const mine = ++checking;
-      const answer = await wb.ask(server.check_texts, { ...wb.grammarOf(state), texts: state.tests.map((test) => test.text) });
+      const answer = await wb.ask(server.check_texts, {
+        ...wb.grammarOf(state),
+        texts: state.tests.map((test) => test.text),
+      });
       if (mine !== checking || !answer.results) return;
       results = new Map(answer.results.map((result) => [result.text, result]));
       show();
@@ -51,8 +62,22 @@
         return said;
       }
       if (failed) said.append(el("b", { class: "no" }, "fails: "));
-      said.append(result.at_end ? "not finished; expected " : `column ${result.column}: expected `, el("b", {}, result.expected || "nothing more"));
-      said.append(el("button", { type: "button", class: "link ask", "aria-expanded": String(asked?.test === test), onclick: () => ask(test, result) }, "why?"));
+      said.append(
+        result.at_end ? "not finished; expected " : `column ${result.column}: expected `,
+        el("b", {}, result.expected || "nothing more"),
+      );
+      said.append(
+        el(
+          "button",
+          {
+            type: "button",
+            class: "link ask",
+            "aria-expanded": String(asked?.test === test),
+            onclick: () => ask(test, result),
+          },
+          "why?",
+        ),
+      );
       return said;
     }
 
@@ -65,7 +90,11 @@
         const points = [...text];
         const bad = el("span", { class: "squig" });
         bad.append(wb.visible(points[result.offset]));
-        say.append(wb.visible(points.slice(0, result.offset).join("")), bad, wb.visible(points.slice(result.offset + 1).join("")));
+        say.append(
+          wb.visible(points.slice(0, result.offset).join("")),
+          bad,
+          wb.visible(points.slice(result.offset + 1).join("")),
+        );
       } else {
         say.append(wb.visible(text));
         if (result && !result.accepted) say.append(el("span", { class: "squig void" }));
@@ -75,14 +104,19 @@
 
     /** Ask why a text is rejected; asked again, the answer goes. */
     async function ask(test, result) {
-      if (asked?.test === test) { forget(); show(); return; }
+      if (asked?.test === test) {
+        forget();
+        show();
+        return;
+      }
       const about = wb.grammarOf(state);
       const at = result.at_end ? { so_far: hexOf(test.text), token: null } : { so_far: "", token: hexOf(test.text) };
       const record = await wb.ask(server.why, { ...about, ...at });
       if (wb.key(about) !== wb.key(state) || !state.tests.includes(test)) return;
       asked = { test, record };
       show();
-      const panel = list.closest(".panel"), li = list.querySelector(".because")?.parentNode;
+      const panel = list.closest(".panel"),
+        li = list.querySelector(".because")?.parentNode;
       if (!li) return; // the tests are being tried again
       panel.scrollTop += li.getBoundingClientRect().top - panel.getBoundingClientRect().top - 4;
       wb.emit("why", record.fault || record.ok === false ? null : record);
@@ -100,32 +134,76 @@
 
     const sign = (test, result) => {
       const passed = passes(test);
-      if (passed === null) return result ? el("span", { class: "quiet", title: result.accepted ? "accepted" : "rejected" }, result.accepted ? "✓" : "✗") : el("span", { class: "quiet", title: "not tried" }, "·");
-      return el("span", { class: passed ? "good" : "no", title: passed ? "passes" : "fails" }, passed ? "✓" : "✗", el("span", { class: "sr" }, passed ? " passes: " : " fails: "));
+      if (passed === null)
+        return result
+          ? el(
+              "span",
+              { class: "quiet", title: result.accepted ? "accepted" : "rejected" },
+              result.accepted ? "✓" : "✗",
+            )
+          : el("span", { class: "quiet", title: "not tried" }, "·");
+      return el(
+        "span",
+        { class: passed ? "good" : "no", title: passed ? "passes" : "fails" },
+        passed ? "✓" : "✗",
+        el("span", { class: "sr" }, passed ? " passes: " : " fails: "),
+      );
     };
 
     function row(test, index) {
       const result = results.get(test.text);
       const say = body(test, result);
       say.addEventListener("click", () => edit(say, index));
-      const expect = el("button", { type: "button", class: "expect " + (test.expect || "either"), title: (test.expect ? TOLD[test.expect] : "tried only") + "; press to change", "aria-label": test.expect ? `${test.expect}: ${TOLD[test.expect]}` : "try: nothing is expected", onclick: () => change(index, { expect: NEXT[test.expect] ?? "accept" }) }, test.expect || "try");
-      const drop = el("button", { type: "button", class: "bare drop", "aria-label": "Remove this test", title: "Remove", onclick: () => remove(index) }, "×");
-      return el("li", { class: passes(test) === false ? "failed" : "" }, sign(test, result), expect,
-        el("div", { class: "body" }, say, result ? outcome(test, result) : null), drop, asked?.test === test ? because(asked.record) : null);
+      const expect = el(
+        "button",
+        {
+          type: "button",
+          class: `expect ${test.expect || "either"}`,
+          title: `${test.expect ? TOLD[test.expect] : "tried only"}; press to change`,
+          "aria-label": test.expect ? `${test.expect}: ${TOLD[test.expect]}` : "try: nothing is expected",
+          onclick: () => change(index, { expect: NEXT[test.expect] ?? "accept" }),
+        },
+        test.expect || "try",
+      );
+      const drop = el(
+        "button",
+        {
+          type: "button",
+          class: "bare drop",
+          "aria-label": "Remove this test",
+          title: "Remove",
+          onclick: () => remove(index),
+        },
+        "×",
+      );
+      return el(
+        "li",
+        { class: passes(test) === false ? "failed" : "" },
+        sign(test, result),
+        expect,
+        el("div", { class: "body" }, say, result ? outcome(test, result) : null),
+        drop,
+        asked?.test === test ? because(asked.record) : null,
+      );
     }
 
     /** Which button has the keyboard, so that it has it again when the list is made anew. */
     function focused() {
-      const rows = [...list.children], at = rows.findIndex((li) => li.contains(document.activeElement));
+      const rows = [...list.children],
+        at = rows.findIndex((li) => li.contains(document.activeElement));
       return at < 0 ? null : [at, [...rows[at].querySelectorAll("button")].indexOf(document.activeElement)];
     }
 
     function show() {
-      if (list.querySelector("textarea")) { count(); return; } // somebody is writing in it
+      if (list.querySelector("textarea")) {
+        count();
+        return;
+      } // somebody is writing in it
       const kept = focused();
       list.replaceChildren(...state.tests.map(row));
       wb.grid(list);
-      if (kept) list.children[Math.min(kept[0], list.children.length - 1)]?.querySelectorAll("button")[kept[1]]?.focus();
+      if (kept)
+        list.children[Math.min(kept[0], list.children.length - 1)]?.querySelectorAll("button")[kept[1]]?.focus();
       count();
     }
 
@@ -151,10 +229,14 @@
 
     /** Add tests; those that stand there already are not added again. */
     function put(tests) {
-      const fresh = tests.filter((test) => test.text.length <= LONGEST && !state.tests.some((other) => other.text === test.text));
+      const fresh = tests.filter(
+        (test) => test.text.length <= LONGEST && !state.tests.some((other) => other.text === test.text),
+      );
       state.tests.push(...fresh.slice(0, MOST - state.tests.length));
-      if (tests.some((test) => test.text.length > LONGEST)) wb.notice?.(`A test has at most ${wb.number(LONGEST)} characters.`);
-      else if (fresh.some((test) => !state.tests.includes(test))) wb.notice?.(`There are at most ${MOST} tests; the others were not added.`);
+      if (tests.some((test) => test.text.length > LONGEST))
+        wb.notice?.(`A test has at most ${wb.number(LONGEST)} characters.`);
+      else if (fresh.some((test) => !state.tests.includes(test)))
+        wb.notice?.(`There are at most ${MOST} tests; the others were not added.`);
       show();
       if (state.compiled?.ok) check();
       touched();
@@ -170,14 +252,20 @@
         open = false;
         area.remove();
         const written = area.value.slice(0, LONGEST);
-        if (keep && written !== state.tests[index].text) change(index, { text: written }); else show();
+        if (keep && written !== state.tests[index].text) change(index, { text: written });
+        else show();
         return true;
       };
-      const close = (keep) => { if (leave(keep)) list.children[index]?.querySelector(".say")?.focus(); };
+      const close = (keep) => {
+        if (leave(keep)) list.children[index]?.querySelector(".say")?.focus();
+      };
       area.addEventListener("blur", () => leave(true));
       area.addEventListener("keydown", (event) => {
         event.stopPropagation(); // arrows and Delete are the text's
-        if (event.key === "Enter" && !event.shiftKey && !event.ctrlKey && !event.metaKey) { event.preventDefault(); close(true); }
+        if (event.key === "Enter" && !event.shiftKey && !event.ctrlKey && !event.metaKey) {
+          event.preventDefault();
+          close(true);
+        }
         if (event.key === "Escape") close(false);
       });
       say.parentNode.replaceChildren(area);
@@ -186,12 +274,15 @@
 
     list.addEventListener("keydown", (event) => {
       const at = [...list.children].findIndex((li) => li.contains(event.target));
-      if (event.key === "Delete" && at >= 0) { event.preventDefault(); remove(at); }
+      if (event.key === "Delete" && at >= 0) {
+        event.preventDefault();
+        remove(at);
+      }
     });
     /** What is expected of the text that is added next. */
     function want(expect) {
       wanted.textContent = expect;
-      wanted.className = "expect " + expect;
+      wanted.className = `expect ${expect}`;
       wanted.title = `Added as ${TOLD[expect]}; press to change`;
     }
     wanted.addEventListener("click", () => want(NEXT[wanted.textContent]));
@@ -201,12 +292,19 @@
     const trying = form.querySelector(".trying");
     const tryOut = wb.debounce(150, async () => {
       const tried = input.value;
-      const answer = tried && state.compiled?.ok ? await wb.ask(server.check_texts, { ...wb.grammarOf(state), texts: [tried] }) : {};
+      const answer =
+        tried && state.compiled?.ok ? await wb.ask(server.check_texts, { ...wb.grammarOf(state), texts: [tried] }) : {};
       if (tried !== input.value) return;
       const result = answer.results?.[0];
-      trying.className = "trying " + (result ? (result.accepted ? "good" : result.at_end ? "quiet" : "no") : "quiet");
+      trying.className = `trying ${result ? (result.accepted ? "good" : result.at_end ? "quiet" : "no") : "quiet"}`;
       trying.textContent = result ? (result.accepted ? "✓" : result.at_end ? "…" : "✗") : "+";
-      trying.title = result ? (result.accepted ? "accepted" : result.at_end ? "not finished" : `fails at column ${result.column}`) : "";
+      trying.title = result
+        ? result.accepted
+          ? "accepted"
+          : result.at_end
+            ? "not finished"
+            : `fails at column ${result.column}`
+        : "";
     });
     input.addEventListener("input", tryOut);
     form.addEventListener("submit", (event) => {
@@ -225,10 +323,22 @@
 
     wb.on("typed", forget); // what was answered is of another grammar
     return {
-      check, put, show,
+      check,
+      put,
+      show,
       /** The grammar is another: nothing is known of the texts. */
-      clear() { ++checking; results = new Map(); forget(); show(); },
-      open(example) { state.tests = testsOf(example); results = new Map(); asked = null; show(); },
+      clear() {
+        ++checking;
+        results = new Map();
+        forget();
+        show();
+      },
+      open(example) {
+        state.tests = testsOf(example);
+        results = new Map();
+        asked = null;
+        show();
+      },
     };
   };
 
@@ -247,15 +357,23 @@
     });
     list.addEventListener("keydown", (event) => {
       if (event.target.tagName !== "BUTTON" || !event.key.startsWith("Arrow")) return;
-      const here = event.target.closest("li"), rows = [...list.children];
-      const inRow = [...here.querySelectorAll("button")], place = inRow.indexOf(event.target);
+      const here = event.target.closest("li"),
+        rows = [...list.children];
+      const inRow = [...here.querySelectorAll("button")],
+        place = inRow.indexOf(event.target);
       const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
       let next = step ? inRow[place + step] : null;
       if (!step) {
         const row = rows[rows.indexOf(here) + (event.key === "ArrowDown" ? 1 : -1)];
-        next = row && ([...row.querySelectorAll("button")].find((button) => button.className === event.target.className) ?? row.querySelector("button"));
+        next =
+          row &&
+          ([...row.querySelectorAll("button")].find((button) => button.className === event.target.className) ??
+            row.querySelector("button"));
       }
-      if (next) { event.preventDefault(); next.focus(); }
+      if (next) {
+        event.preventDefault();
+        next.focus();
+      }
     });
   };
 })();

@@ -252,7 +252,7 @@ def test_a_model_that_fails_is_told(handlers: Handlers) -> None:
 
 
 SAMPLES = re.findall(
-    r'notation: "regex", text: "([^"]*)", prompt: "([^"]*)"',
+    r'notation: "regex",\s+text: "([^"]*)",\s+prompt: "([^"]*)"',
     (Path(__file__).parents[2] / "static" / "compare.js").read_text("utf-8"),
 )
 

@@ -72,7 +72,7 @@ _MOST_TOKENS = 2_000
 def replay_shell() -> str:
     """The page around a recording, which goes in the place of ``MARK``."""
     scripts = [name for name in SCRIPTS if name not in _NOT_HERE]
-    script = "\n".join(_text(name) for name in (*scripts, "replay.js"))
+    script = '"use strict";\n' + "\n".join(_text(name) for name in (*scripts, "replay.js"))
     style = "\n".join(_text(name) for name in (*SHEETS, "replay.css") if name not in _NOT_HERE)
     body = _text("replay.html")
     for part in ("picture", "run"):
