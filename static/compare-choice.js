@@ -1,7 +1,10 @@
-/* What is to be compared: methods, prompts, seeds and the other knobs; how many runs that makes. */
+/* What is to be compared: methods, prompts, seeds and the other settings, and the number of runs they make. */
 
-wb.compareChoice = (find, doors) => {
-  const { el, state } = wb;
+import { el, radios, roving } from "./dom.js";
+import { on, state } from "./state.js";
+import { formatNumber } from "./tokens.js";
+
+export function createCompareChoice(find, doors) {
   const knobs = {
     seeds: find(".seeds"),
     seed: find(".seed"),
@@ -46,7 +49,7 @@ wb.compareChoice = (find, doors) => {
           .filter((line) => line !== "")
           .map(plain)
       : [given()];
-  const taken = wb.radios(whose, "data-whose", Object.entries(WHOSE), from);
+  const taken = radios(whose, "data-whose", Object.entries(WHOSE), from);
   function from(name) {
     if (source === "own") kept = prompts.value;
     source = name;
@@ -96,7 +99,7 @@ wb.compareChoice = (find, doors) => {
           el("h3", {}, name),
           ...members.map(box),
         );
-        wb.roving(row, (button) => {
+        roving(row, (button) => {
           for (const each of row.querySelectorAll("button")) each.tabIndex = each === button ? 0 : -1;
         });
         row.querySelector("button").tabIndex = 0;
@@ -125,7 +128,7 @@ wb.compareChoice = (find, doors) => {
   }
 
   // -- what that comes to ---------------------------------------------------------------------------
-  const many = (n, thing) => `${wb.number(n)} ${thing}${n === 1 ? "" : "s"}`;
+  const many = (n, thing) => `${formatNumber(n)} ${thing}${n === 1 ? "" : "s"}`;
   /** What is asked of the server; `fault` says why it cannot be. */
   function asked() {
     const texts = [...new Set(list())],
@@ -137,7 +140,9 @@ wb.compareChoice = (find, doors) => {
       : texts.length > limits.prompts
         ? `At most ${limits.prompts} prompts at once, not ${texts.length}.`
         : tokens > limits.in_all
-          ? `${many(runs, "run")} of ${knobbed.max_tokens} tokens are ${wb.number(tokens)} tokens; this page takes ${wb.number(limits.in_all)} at once. Choose fewer methods, seeds or tokens.`
+          ? `${many(runs, "run")} of ${knobbed.max_tokens} tokens are ${formatNumber(tokens)} ` +
+            `tokens; this page takes ${formatNumber(limits.in_all)} at once. Choose fewer methods, ` +
+            "seeds or tokens."
           : "";
     return {
       methods: methods.map((method) => method.name).filter((name) => chosen.has(name)),
@@ -151,19 +156,20 @@ wb.compareChoice = (find, doors) => {
     const { methods: names, prompts: texts, seeds, max_tokens, runs, fault } = asked();
     return (
       fault ||
-      `${many(names.length, "method")} × ${many(texts.length, "prompt")} × ${many(seeds, "seed")}: ${many(runs, "run")} of at most ${many(max_tokens, "token")}.`
+      `${many(names.length, "method")} × ${many(texts.length, "prompt")} × ` +
+        `${many(seeds, "seed")}: ${many(runs, "run")} of at most ${many(max_tokens, "token")}.`
     );
   }
   const told = () => doors.changed(plan(), asked().fault);
   for (const input of [...Object.values(knobs), prompts]) input.addEventListener("input", told);
-  wb.on("example", (example) => {
+  on("example", (example) => {
     kept = prompts.value = "";
     knobs.max_tokens.value = String(
       Math.min(Number(knobs.max_tokens.max), example.max_tokens || Number(knobs.max_tokens.defaultValue)),
     );
     from("run");
   });
-  wb.on("view", () => show());
+  on("view", () => show());
 
   // -- kept in links ----------------------------------------------------------------------------------
   /** What a link holds of all this. */
@@ -194,4 +200,4 @@ wb.compareChoice = (find, doors) => {
     loaded: () => methods.length > 0,
     about: (name) => methods.find((method) => method.name === name),
   };
-};
+}

@@ -1,8 +1,11 @@
 /* The exact distribution of a finite language: how likely each text is under every method, against the model's own
    share of it among the accepted texts. Computed by the server, not sampled. */
 
-wb.compareExact = (card, doors) => {
-  const { el } = wb;
+import { download, el } from "./dom.js";
+import { exportFiles } from "./export.js";
+import { formatNumber, formatPercent, glyphs, spelledText } from "./tokens.js";
+
+export function createExactCard(card, doors) {
   const OWN = {
     own: [
       "the model's own",
@@ -43,7 +46,8 @@ wb.compareExact = (card, doors) => {
               "span",
               {
                 title:
-                  "Kullback and Leibler's divergence of the method from the model's own, in nats; ∞ where a text has lost every chance",
+                  "Kullback and Leibler's divergence of the method from the model's own, in nats; ∞ where " +
+                  "a text has lost every chance",
               },
               "KL ",
               el("b", {}, figure(column.kl)),
@@ -60,7 +64,7 @@ wb.compareExact = (card, doors) => {
       el("i", { style: `width: ${wide(value)}`, class: first ? "own" : null }),
     );
     if (!first) track.append(el("u", { style: `left: ${wide(own)}` }));
-    return el("td", {}, el("span", { class: "p" }, track, el("span", { class: "n" }, wb.percent(value))));
+    return el("td", {}, el("span", { class: "p" }, track, el("span", { class: "n" }, formatPercent(value))));
   }
   const row = (name, values) =>
     el("tr", {}, el("th", { scope: "row" }, name), ...values.map((value, i) => bar(value, values[0], i === 0)));
@@ -68,11 +72,11 @@ wb.compareExact = (card, doors) => {
   function draw(answer) {
     const columns = united(answer),
       only = (p) => columns.map(({ at }) => p[at]);
-    const rows = answer.texts.map(({ text, p }) => row(el("code", {}, wb.glyphs({ text }) || "(empty)"), only(p)));
+    const rows = answer.texts.map(({ text, p }) => row(el("code", {}, glyphs({ text }) || "(empty)"), only(p)));
     if (answer.others)
       rows.push(
         row(
-          el("span", { class: "quiet" }, `${wb.number(answer.count - answer.texts.length)} others`),
+          el("span", { class: "quiet" }, `${formatNumber(answer.count - answer.texts.length)} others`),
           only(answer.others),
         ),
       );
@@ -87,7 +91,8 @@ wb.compareExact = (card, doors) => {
         el(
           "span",
           {},
-          `${wb.number(answer.count)} ${answer.count === 1 ? "text" : "texts"}, ${wb.number(answer.spellings)} spellings in tokens · temperature 1 · computed, not sampled`,
+          `${formatNumber(answer.count)} ${answer.count === 1 ? "text" : "texts"}, ` +
+            `${formatNumber(answer.spellings)} spellings in tokens · temperature 1 · computed, not sampled`,
         ),
       ),
       el(
@@ -112,7 +117,9 @@ wb.compareExact = (card, doors) => {
             el("i", { style: "width: 70%" }),
             el("u", { style: "left: 45%" }),
           ),
-          " the bar is the method's chance, the tick the model's own. Masks chosen token by token renormalise at every step; so a first token many texts share is taken as often as the model likes it, whatever follows.",
+          " the bar is the method's chance, the tick the model's own. Masks chosen token by token " +
+            "renormalise at every step; so a first token many texts share is taken as often as the " +
+            "model likes it, whatever follows.",
         ),
         ...failed,
       ),
@@ -157,4 +164,71 @@ wb.compareExact = (card, doors) => {
   }
 
   return { show };
+}
+
+/* A comparison as files: one row for each run (CSV), or every record (NDJSON). */
+
+const FIELDS = [
+  "valid",
+  "proper",
+  "ended",
+  "stop",
+  "tokens",
+  "free_tokens",
+  "forced_tokens",
+  "perplexity",
+  "perplexity_free",
+  "perplexity_forced",
+  "mask_bits",
+  "interventions",
+  "forward_passes",
+  "seconds",
+  "tokens_per_second",
+  "compile_ms",
+];
+const cell = (value) => {
+  const text = value === null || value === undefined ? "" : String(value);
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 };
+const text = (run) => spelledText(run.steps);
+const named = () => `${exportFiles.called()}.compare`;
+
+/** A row a run. Texts as JSON strings: white space is seen, and no table takes one for a formula. */
+function csv({ runs }) {
+  const rows = runs.map((run) =>
+    [
+      run.method,
+      JSON.stringify(run.prompt),
+      run.seed,
+      ...FIELDS.map((field) => run.end?.[field]),
+      run.why ?? "",
+      run.steps.length ? JSON.stringify(text(run)) : "",
+    ]
+      .map(cell)
+      .join(","),
+  );
+  download(
+    `${named()}.csv`,
+    "text/csv",
+    `${[["method", "prompt", "seed", ...FIELDS, "error", "text"].join(","), ...rows].join("\r\n")}\r\n`,
+  );
+}
+/** What was asked, then a line a run with its measures and its tokens. */
+function ndjson({ about, model, runs }) {
+  const lines = runs.map(({ method, prompt, seed, end, why, steps }) => ({
+    k: "run",
+    method,
+    prompt,
+    seed,
+    ...(why ? { error: why } : {}),
+    ...end,
+    text: text({ steps }),
+    steps,
+  }));
+  download(
+    `${named()}.ndjson`,
+    "application/x-ndjson",
+    [{ k: "head", ...about, model }, ...lines].map((line) => `${JSON.stringify(line)}\n`).join(""),
+  );
+}
+export const comparisonFiles = { csv, ndjson };

@@ -1,7 +1,17 @@
-/* The view that sets methods side by side: asks for a comparison, takes its records as they come, shows them. */
+/* The view that compares methods: requests a comparison and shows its records as they arrive. */
 
-wb.parts.compare = ({ element, trigger, props, watch, server }) => {
-  const { el, state } = wb;
+import { createCompareChoice } from "./compare-choice.js";
+import { comparisonFiles, createExactCard } from "./compare-exact.js";
+import { createCompareTable } from "./compare-table.js";
+import { el, radios } from "./dom.js";
+import { shades } from "./measures.js";
+import { colour } from "./notations.js";
+import { createAnnouncer } from "./panel.js";
+import { askServer, cards, emit, grammarKey, grammarOf, on, state } from "./state.js";
+import { createStream } from "./stream.js";
+import { formatNumber, glyphs } from "./tokens.js";
+
+export function mountCompare({ element, trigger, props, watch, server }) {
   const find = (selector) => element.querySelector(selector);
   const buttons = { go: find(".go"), halt: find(".halt"), fold: find("button.fold") },
     wait = find(".wait"),
@@ -12,7 +22,7 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
     blank = find(".results .blank"),
     key = find(".key"),
     given = find(".given pre"),
-    aloud = wb.aloud(find(".aloud"));
+    aloud = createAnnouncer(find(".aloud"));
   let now = null,
     opening = false,
     dirty = new Set(),
@@ -20,31 +30,31 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
     wrong = "",
     standing = "";
 
-  choice = wb.compareChoice(find, {
+  choice = createCompareChoice(find, {
     changed: (plan, fault) => {
       find(".plan").textContent = plan;
       wrong = fault;
       busy();
     },
   });
-  const table = wb.compareTable(find("table"), { open, about: choice.about });
-  const exact = wb.compareExact(find(".exact"), {
-    ask: (sent) => wb.ask(server.distribution, sent),
+  const table = createCompareTable(find("table"), { open, about: choice.about });
+  const exact = createExactCard(find(".exact"), {
+    ask: (sent) => askServer(server.distribution, sent),
     about: choice.about,
     small: () => sample(SAMPLES[0]),
   });
-  const incoming = wb.stream(props, watch, {
+  const incoming = createStream(props, watch, {
     take: record,
     arrived: () => {
       if (now) drawn(dirty);
     },
-    missed: (asked) => wb.ask(server.missed_lines, asked),
+    missed: (asked) => askServer(server.missed_lines, asked),
     over: "compare over",
     dropped: () => fail("the server ended it", "is it still running? Press Compare again"),
   });
-  find(".legend").append(wb.shades.legend("surprisal", []));
+  find(".legend").append(shades.legend("surprisal", []));
 
-  const here = () => ({ ...wb.grammarOf(state), model: state.model });
+  const here = () => ({ ...grammarOf(state), model: state.model });
   const ready = () => Boolean(state.compiled?.ok) && !state.pending && Boolean(choice?.loaded());
   /** Why nothing can be compared; nothing where it can, or where that is not known yet. */
   function hindrance() {
@@ -149,7 +159,9 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
     const tokens = now.runs.reduce((sum, run) => sum + run.steps.length, 0),
       next = now.runs[done];
     tell(
-      `run ${Math.min(total, done + 1)} of ${total}${next ? ` · ${next.method}${now.writing ? "" : " gets ready"}` : ""} · ${wb.number(tokens)} tokens`,
+      `run ${Math.min(total, done + 1)} of ` +
+        `${total}${next ? ` · ${next.method}${now.writing ? "" : " gets ready"}` : ""} · ` +
+        `${formatNumber(tokens)} tokens`,
     );
     aloud.soon(`run ${Math.min(total, done + 1)} of ${total}, ${tokens} tokens`);
   }
@@ -161,7 +173,8 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
     const tokens = now.runs.reduce((sum, run) => sum + run.steps.length, 0),
       done = now.runs.filter((run) => run.end).length;
     tell(
-      `${words ? `${words} · ` : ""}${done} of ${now.runs.length} runs · ${wb.number(tokens)} tokens in ${((performance.now() - now.started) / 1000).toFixed(1)} s`,
+      `${words ? `${words} · ` : ""}${done} of ${now.runs.length} runs · ` +
+        `${formatNumber(tokens)} tokens in ${((performance.now() - now.started) / 1000).toFixed(1)} s`,
     );
     aloud.say(standing);
     drawn(now.methods);
@@ -171,7 +184,7 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
   }
   function stop(words = "stopped by you") {
     if (!now?.running) return;
-    wb.ask(server.stop_run, { run: incoming.end() });
+    askServer(server.stop_run, { run: incoming.end() });
     finish(words);
   }
   function fail(message, hint) {
@@ -239,7 +252,7 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
         ),
       );
     const sides = el("div", { class: "seg small", role: "radiogroup", "aria-label": "Strips begin at" });
-    wb.radios(
+    radios(
       sides,
       "data-aligned",
       [
@@ -251,7 +264,7 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
         table.showAll();
       },
     )(String(now.aligned));
-    const short = (prompt, i) => `${i + 1}: ${wb.glyphs({ text: prompt }).slice(0, 30) || "no prompt"}`;
+    const short = (prompt, i) => `${i + 1}: ${glyphs({ text: prompt }).slice(0, 30) || "no prompt"}`;
     find(".shownof").replaceChildren(
       ...[
         now.prompts.length > 1
@@ -288,8 +301,8 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
     );
     find(".takes").replaceChildren(
       ...[
-        ["CSV", () => wb.compareFiles.csv(now), "A row a run"],
-        ["NDJSON", () => wb.compareFiles.ndjson(now), "Every run with its tokens"],
+        ["CSV", () => comparisonFiles.csv(now), "A row a run"],
+        ["NDJSON", () => comparisonFiles.ndjson(now), "Every run with its tokens"],
       ].map(([label, act, title]) => el("button", { type: "button", title, onclick: act }, label)),
     );
   }
@@ -302,7 +315,7 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
       about = { ...now.about, prompt: run.prompt, seed: run.seed, method: run.method };
     opening = true;
     tell("asking the model about every token…");
-    const answer = await wb.ask(server.compared_run, { ...about, prefix: run.steps.map((step) => step.id) });
+    const answer = await askServer(server.compared_run, { ...about, prefix: run.steps.map((step) => step.id) });
     opening = false;
     if (now !== of) return; // another example was opened meanwhile
     tell(before);
@@ -310,13 +323,13 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
       say(answer.why || answer.fault, "", "Not opened: ");
       return;
     }
-    if (wb.key(now.about) !== wb.key(state)) wb.emit("open", { ...now.about, prompt: run.prompt, tests: [] });
-    else wb.emit("look", "workbench");
+    if (grammarKey(now.about) !== grammarKey(state)) emit("open", { ...now.about, prompt: run.prompt, tests: [] });
+    else emit("look", "workbench");
     const { temperature, max_tokens } = now.about,
       way = { constraint: answer.constraint, lookahead: answer.lookahead ?? undefined };
     const outcome = { k: "stop", reason: run.end.stop, words: run.end.words, good: run.end.valid };
     setTimeout(() =>
-      wb.emit("adopt", {
+      emit("adopt", {
         how: "compared",
         method: run.method,
         steps: answer.steps,
@@ -355,7 +368,7 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
   function sample(one) {
     const { prompts, whose, ...others } = choice.settings();
     eager = true;
-    wb.emit("open", { ...one, compare: others });
+    emit("open", { ...one, compare: others });
   }
   find(".samples").append(
     ...SAMPLES.map((one) => el("button", { type: "button", onclick: () => sample(one) }, one.title)),
@@ -381,16 +394,16 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
     const own = state.example?.text.trimEnd() !== state.text.trimEnd();
     find(".given .title").textContent = (!own && state.example?.title) || "Your own";
     given.replaceChildren(
-      ...wb
-        .colour(state.text.trimEnd(), state.notation)
-        .map(([piece, name]) => el("span", { class: name || null }, piece)),
+      ...colour(state.text.trimEnd(), state.notation).map(([piece, name]) =>
+        el("span", { class: name || null }, piece),
+      ),
     );
-    find(".old").hidden = !now || wb.key(now.about) === wb.key(state);
+    find(".old").hidden = !now || grammarKey(now.about) === grammarKey(state);
     busy();
   }
   find(".edit").addEventListener("click", () => {
-    wb.emit("look", "workbench");
-    wb.emit("focus editor");
+    emit("look", "workbench");
+    emit("focus editor");
   });
   buttons.go.addEventListener("click", compare);
   buttons.halt.addEventListener("click", () => stop());
@@ -402,25 +415,25 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
     }
     if (event.key === "Escape" && now?.running) stop();
   });
-  wb.on("typed", () => busy());
-  wb.on("compiled", () => {
+  on("typed", () => busy());
+  on("compiled", () => {
     grammar();
     if (eager && ready()) {
       eager = false;
       compare();
     }
   });
-  wb.on("example", (example) => {
+  on("example", (example) => {
     if (now?.running) stop("stopped by another example");
     empty();
     if (example.compare) {
       choice.apply(example.compare);
-      setTimeout(() => wb.emit("look", "compare"));
+      setTimeout(() => emit("look", "compare"));
     }
   });
 
   async function load() {
-    const answer = await wb.ask(server.contender_list, {});
+    const answer = await askServer(server.contender_list, {});
     if (answer.fault) {
       say(answer.fault);
       return;
@@ -429,7 +442,7 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
     busy();
   }
   const place = new URLSearchParams(location.search);
-  wb.on("view", (view) => {
+  on("view", (view) => {
     const asked = new URLSearchParams(location.search);
     if (view === "compare") {
       asked.set("compare", "");
@@ -442,13 +455,13 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
   if (place.has("compare")) {
     let waiting = true;
     if (place.get("compare")) choice.apply({ methods: place.get("compare").split(",") });
-    wb.on("example", () => {
+    on("example", () => {
       if (waiting) {
         waiting = false;
-        setTimeout(() => wb.emit("look", "compare"));
+        setTimeout(() => emit("look", "compare"));
       }
     });
   }
-  wb.compare = { settings: () => (state.view === "compare" ? choice.settings() : undefined) };
+  cards.compare = { settings: () => (state.view === "compare" ? choice.settings() : undefined) };
   busy();
-};
+}

@@ -1,7 +1,102 @@
-/* The lessons: a shelf of them on the left, one step at a time on the right, the place in the address. */
+/* The lessons: a list of them on the left, one step at a time on the right, with its address and its questions. */
 
-wb.parts.learn = ({ element, server }) => {
-  const { el, state } = wb;
+import { el, roving } from "./dom.js";
+import { createFilm } from "./film.js";
+import { colour } from "./notations.js";
+import { askServer, emit, on, state } from "./state.js";
+import { saved } from "./storage.js";
+
+/* A question of a lesson. The engine decides which answers are right, and says why one is not. */
+const HOW = {
+  several: "Choose all that are right.",
+  text: "Type a text.",
+  tokens: "Type tokens, with spaces between.",
+  number: "Type a number.",
+};
+
+export function createQuiz(question, ask, solved, { checked, done }) {
+  const reply = el("div", { class: "reply", role: "status" });
+  const form = el("form", {
+    class: "quiz",
+    "aria-label": "Question",
+    onsubmit: (event) => {
+      event.preventDefault();
+      check();
+    },
+  });
+  const button = el("button", { type: "submit", class: "primary" }, "Check");
+  let read;
+
+  if (question.form === "several") {
+    const box = el("div", { class: "options", role: "group", "aria-label": question.ask });
+    const options = question.options.map((text, i) =>
+      el(
+        "button",
+        {
+          type: "button",
+          role: "checkbox",
+          "aria-checked": "false",
+          tabindex: i ? "-1" : "0",
+          onclick: (event) => toggle(event.currentTarget),
+        },
+        el("i", { "aria-hidden": "true" }),
+        el("code", {}, text),
+      ),
+    );
+    const toggle = (option) => {
+      option.setAttribute("aria-checked", String(option.getAttribute("aria-checked") !== "true"));
+      stop(option);
+      reply.replaceChildren();
+    };
+    const stop = (chosen) => {
+      for (const each of options) each.tabIndex = each === chosen ? 0 : -1;
+    };
+    box.append(...options);
+    roving(box, stop);
+    read = () => options.flatMap((option, i) => (option.getAttribute("aria-checked") === "true" ? [i] : []));
+    form.append(
+      el("p", { class: "ask" }, question.ask),
+      el("p", { class: "quiet small" }, HOW.several),
+      box,
+      el("div", { class: "acts" }, button),
+    );
+  } else {
+    // no type: Gradio's reset of forms paints every [type=text] white
+    const input = el("input", {
+      maxlength: "200",
+      spellcheck: "false",
+      autocapitalize: "off",
+      autocomplete: "off",
+      inputmode: question.form === "number" ? "decimal" : null,
+      "aria-label": question.ask,
+      placeholder: HOW[question.form],
+    });
+    read = () => input.value;
+    form.append(el("p", { class: "ask" }, question.ask), el("div", { class: "acts" }, input, button));
+  }
+  form.append(reply);
+  if (solved) reply.append(el("p", { class: "good" }, "✓ You have answered this one."));
+
+  async function check() {
+    button.disabled = true;
+    const answer = await askServer(ask, { answer: read() });
+    button.disabled = false;
+    if (answer.fault || !answer.ok) {
+      reply.replaceChildren(el("p", { class: "no" }, `✗ ${answer.fault || answer.why}`));
+      return;
+    }
+    const notes = answer.notes.map((note) => el("li", {}, el("code", {}, note.option), " ", note.why));
+    reply.replaceChildren(
+      el("p", { class: answer.right ? "good" : "no" }, (answer.right ? "✓ " : "✗ ") + answer.say),
+      notes.length ? el("ul", {}, ...notes) : "",
+    );
+    checked();
+    if (answer.right) done();
+  }
+  return form;
+}
+
+export function mountLearn({ element, server }) {
   const FEW = 12; // merge rules shown at once
   const shelf = element.querySelector(".shelves"),
     pick = element.querySelector(".pick"),
@@ -12,13 +107,13 @@ wb.parts.learn = ({ element, server }) => {
     film = null;
 
   // -- what has been done ---------------------------------------------------------------------
-  const done = () => wb.saved?.get("lessons done", {}) || {};
+  const done = () => saved.get("lessons done", {}) || {};
   const isDone = (name, number) => Boolean(done()[name]?.includes(number));
   function tick(name, number) {
     const kept = done();
     if (isDone(name, number)) return;
     kept[name] = [...(kept[name] || []), number];
-    wb.saved?.set("lessons done", kept);
+    saved.set("lessons done", kept);
     list();
     marks();
   }
@@ -167,7 +262,7 @@ wb.parts.learn = ({ element, server }) => {
       const edges = [...new Set(spans.flatMap(({ start, end }) => [start, end]))].sort((one, other) => one - other),
         rows = [[]];
       let at = 0;
-      for (const [piece, name] of wb.colour(text, notation)) {
+      for (const [piece, name] of colour(text, notation)) {
         const cuts = [at, ...edges.filter((edge) => edge > at && edge < at + piece.length), at + piece.length];
         for (const [i, end] of cuts.slice(1).entries()) {
           const marked = spans.some((span) => span.start <= cuts[i] && end <= span.end);
@@ -225,9 +320,9 @@ wb.parts.learn = ({ element, server }) => {
       asked = (question) => (sent) => server[question]({ ...sent, lesson: lesson.name, step: number });
     const about = given(one),
       made = one.figure
-        ? wb.film(asked("lesson_figure"), one.caption, {
+        ? createFilm(asked("lesson_figure"), one.caption, {
             framed: about.light,
-            why: one.explained ? (sent) => wb.ask(asked("lesson_why"), sent) : null,
+            why: one.explained ? (sent) => askServer(asked("lesson_why"), sent) : null,
           })
         : null;
     const opens =
@@ -237,7 +332,7 @@ wb.parts.learn = ({ element, server }) => {
         {
           type: "button",
           class: "bench",
-          onclick: () => wb.emit("open", { ...one.open, title: `From the lesson: ${one.title}`, from: "lesson" }),
+          onclick: () => emit("open", { ...one.open, title: `From the lesson: ${one.title}`, from: "lesson" }),
         },
         "Open in the workbench",
       );
@@ -261,7 +356,7 @@ wb.parts.learn = ({ element, server }) => {
     }
     const quiz =
       one.question &&
-      wb.quiz(one.question, asked("lesson_answer"), solved, {
+      createQuiz(one.question, asked("lesson_answer"), solved, {
         checked: uncover,
         done: () => tick(lesson.name, number),
       });
@@ -294,7 +389,7 @@ wb.parts.learn = ({ element, server }) => {
         el("button", { type: "button", "data-step": String(i), title, onclick: () => turn(i) }, String(i + 1)),
       ),
     );
-    wb.roving(steps, (button) => turn(Number(button.dataset.step), ".steps [aria-current='true']"));
+    roving(steps, (button) => turn(Number(button.dataset.step), ".steps [aria-current='true']"));
     const forward =
       step < last
         ? el(
@@ -311,7 +406,7 @@ wb.parts.learn = ({ element, server }) => {
             )
           : el(
               "button",
-              { type: "button", class: "primary next", onclick: () => wb.emit("look", "workbench") },
+              { type: "button", class: "primary next", onclick: () => emit("look", "workbench") },
               "On to the workbench",
             );
     page.replaceChildren(
@@ -356,7 +451,7 @@ wb.parts.learn = ({ element, server }) => {
   async function open(name, number = 0, focus = null) {
     if (!lessons.some((each) => each.name === name)) name = lessons[0]?.name;
     if (lesson?.name !== name) {
-      const answer = await wb.ask(server.lesson, { lesson: name });
+      const answer = await askServer(server.lesson, { lesson: name });
       if (answer.fault || !answer.ok) {
         fault(answer.fault || answer.why);
         return;
@@ -398,7 +493,7 @@ wb.parts.learn = ({ element, server }) => {
   // -- the place in the address -------------------------------------------------------------------
   const place = () => new URLSearchParams(location.search);
   function address() {
-    wb.saved?.set("lesson at", [lesson.name, step]);
+    saved.set("lesson at", [lesson.name, step]);
     if (state.view !== "learn") return;
     const asked = place();
     asked.set("learn", lesson.name);
@@ -417,7 +512,7 @@ wb.parts.learn = ({ element, server }) => {
   let begun = false;
   async function begin() {
     begun = true;
-    const answer = await wb.ask(server.lesson_list, {});
+    const answer = await askServer(server.lesson_list, {});
     if (answer.fault || !answer.ok) {
       begun = false;
       fault(answer.fault || answer.why);
@@ -425,11 +520,11 @@ wb.parts.learn = ({ element, server }) => {
     }
     lessons = answer.lessons;
     const asked = place(),
-      kept = wb.saved?.get("lesson at", null);
+      kept = saved.get("lesson at", null);
     if (asked.get("learn")) await open(asked.get("learn"), Number(asked.get("step") || 1) - 1);
     else await open(kept?.[0] ?? lessons[0].name, Number(kept?.[1] ?? 0));
   }
-  wb.on("view", (view) => {
+  on("view", (view) => {
     if (view !== "learn") {
       leave();
       return;
@@ -444,10 +539,10 @@ wb.parts.learn = ({ element, server }) => {
     let waiting = true;
     const look = () => {
       history.replaceState(null, "", asked + location.hash);
-      wb.emit("look", "learn");
+      emit("look", "learn");
     };
-    wb.on("ready", look);
-    wb.on("example", () => {
+    on("ready", look);
+    on("example", () => {
       if (waiting) {
         waiting = false;
         setTimeout(look);
@@ -475,4 +570,4 @@ wb.parts.learn = ({ element, server }) => {
     }[event.key];
     if (act && act() !== false) event.preventDefault();
   });
-};
+}

@@ -1,7 +1,13 @@
-/* The picture card: which machine is shown and how, what a picked state expects, what leaves as a file. */
+/* The picture card: which machine is shown and how, what a selected state expects, and the export. */
 
-wb.parts.picture = ({ element, server }) => {
-  const { el, state } = wb;
+import { createMenu, el, markChosen, radios, roving } from "./dom.js";
+import { createMachine, pictureLooks } from "./machine.js";
+import { createEdgeList, createExportMenu, createFindBox, createRows, createStack } from "./picture-tools.js";
+import { askServer, emit, grammarKey, grammarOf, on, state } from "./state.js";
+import { saved } from "./storage.js";
+import { formatNumber, glyphs } from "./tokens.js";
+
+export function mountPicture({ element, server }) {
   const find = (selector) => element.querySelector(selector);
   const tabs = find(".tabs"),
     more = find(".moretabs"),
@@ -25,7 +31,7 @@ wb.parts.picture = ({ element, server }) => {
     if (picked) edges.close();
     describe();
   };
-  const main = wb.machine(pic, server, {
+  const main = createMachine(pic, server, {
     picked: pick,
     edge: (one, index) => one && edges.show(one, shown, pic, index),
     shown: arrived,
@@ -35,40 +41,40 @@ wb.parts.picture = ({ element, server }) => {
     },
     beyond: (by, under) => beyond(by, under),
   });
-  const stack = wb.stack(stackbox);
+  const stack = createStack(stackbox);
   const asked = (more) => ({
-    ...wb.grammarOf(state.compiled),
+    ...grammarOf(state.compiled),
     example: state.compiled.example,
     tab: state.tab,
     ...more,
   });
-  const edges = wb.edges(find(".edgebox"), (edge, index) =>
-    wb.ask(server.about_edge, {
+  const edges = createEdgeList(find(".edgebox"), (edge, index) =>
+    askServer(server.about_edge, {
       ...main.sent,
       source: edge.source,
       target: edge.target,
       ...(shown?.parts?.[index] ? { parts: shown.parts[index] } : {}),
     }),
   );
-  const search = wb.find(find(".findbox"), {
-    ask: (query) => wb.ask(server.find_states, asked({ query, of: listed })),
+  const search = createFindBox(find(".findbox"), {
+    ask: (query) => askServer(server.find_states, asked({ query, of: listed })),
     go: centre,
   });
-  const rows = wb.rows(table, {
+  const rows = createRows(table, {
     choose: (of) => {
       listed = of;
       list();
     },
     place: (id) => want(listed, id),
   });
-  const menuOfMore = wb.menu(more);
+  const menuOfMore = createMenu(more);
 
   // -- which machine ------------------------------------------------------------------------------
   const buttons = () => [...element.querySelectorAll("[data-tab]")];
   function open(tab, at = "") {
     const usable = (name) => buttons().find((b) => b.dataset.tab === name && !b.disabled);
     const button = usable(tab) || usable("together") || usable("table");
-    wb.choose(tabs, "aria-selected", button);
+    markChosen(tabs, "aria-selected", button);
     if (!tabs.contains(button)) [...tabs.children].find((each) => !each.disabled).tabIndex = 0;
     const inMore = more.contains(button);
     more.classList.toggle("chosen", inMore);
@@ -79,10 +85,10 @@ wb.parts.picture = ({ element, server }) => {
     draw(at);
   }
   /** The tab a person chose is come back to as soon as a grammar has it again. */
-  let wanted = new URLSearchParams(location.search).get("tab") || wb.saved?.get("tab") || "together";
+  let wanted = new URLSearchParams(location.search).get("tab") || saved.get("tab") || "together";
   function want(tab, at = "") {
     wanted = tab;
-    wb.saved?.set("tab", tab);
+    saved.set("tab", tab);
     open(tab, at);
   }
   for (const row of [tabs, more])
@@ -93,7 +99,7 @@ wb.parts.picture = ({ element, server }) => {
         want(button.dataset.tab);
       }
     });
-  wb.roving(tabs, (button) => want(button.dataset.tab));
+  roving(tabs, (button) => want(button.dataset.tab));
 
   /** What the tab has beside its picture: the stack where the grammar needs one, and the switches that apply. */
   function layout() {
@@ -104,7 +110,7 @@ wb.parts.picture = ({ element, server }) => {
     table.hidden = tab !== "table";
     const [step, atEnd] = standing();
     const stacked = nests && ["together", "tokens", "stack"].includes(tab) && stack.show(step, atEnd);
-    stackbox.hidden = !(stacked && wb.looks.get().stack);
+    stackbox.hidden = !(stacked && pictureLooks.get().stack);
     find("[data-look=stack]").hidden = !(stacked && tab === "together");
     find(".findbox").hidden = !FINDABLE.includes(tab);
     tools.hidden = tab === "table" || tab === "railroad";
@@ -138,7 +144,7 @@ wb.parts.picture = ({ element, server }) => {
     describe();
     follow();
     state.drawn = sent;
-    wb.emit("drawn", answer);
+    emit("drawn", answer);
   }
   async function list() {
     const missing = state.compiled.tabs || {};
@@ -147,7 +153,7 @@ wb.parts.picture = ({ element, server }) => {
     const path = step?.path || {},
       moments = path[{ characters: "characters", rules: "rules", stack: "rules" }[listed]] || [];
     const sent = asked({ of: listed, centre: (atEnd ? moments[moments.length - 1] : moments[0])?.[0] || "" });
-    const answer = await wb.ask(server.draw_machine, sent);
+    const answer = await askServer(server.draw_machine, sent);
     if (answer.fault) Object.assign(answer, { ok: false, why: answer.fault });
     if (state.tab !== "table" || sent.of !== listed || sent.text !== state.compiled?.text) return;
     shown = answer.ok ? answer : null;
@@ -156,7 +162,7 @@ wb.parts.picture = ({ element, server }) => {
     describe();
     follow();
     state.drawn = sent;
-    wb.emit("drawn", answer);
+    emit("drawn", answer);
   }
   /** Centre on a state that was searched, drawn or not. */
   async function centre(id) {
@@ -173,7 +179,7 @@ wb.parts.picture = ({ element, server }) => {
     if (why) return [why, false];
     const index = state.selected >= 0 ? state.selected : state.steps.length - 1;
     const step = state.steps[index] ?? state.turn; // before its first token a run stands at its prompt
-    return step && state.compiled?.ok && state.ran === wb.key(state.compiled)
+    return step && state.compiled?.ok && state.ran === grammarKey(state.compiled)
       ? [step, state.selected < 0]
       : [null, false];
   }
@@ -211,14 +217,14 @@ wb.parts.picture = ({ element, server }) => {
           ],
     proper: () => ["the spellings the tokenizer itself writes · click an edge for all its tokens"],
     stack: () =>
-      wb.looks.get().level === "calls"
+      pictureLooks.get().level === "calls"
         ? ["an arrow: one rule calls another · click a rule to see its states"]
         : [
             el("b", { class: "push" }, "▲9"),
             " calls the rule and pushes state 9, in which it continues · double ring: the rule may end here",
           ],
     rules: () =>
-      wb.looks.get().level === "calls"
+      pictureLooks.get().level === "calls"
         ? LEGEND.stack()
         : ["a box calls another rule · click a state to see what may follow"],
     railroad: () => [
@@ -247,8 +253,8 @@ wb.parts.picture = ({ element, server }) => {
     if (why) {
       foot.replaceChildren(
         el("span", {}, why.read ? "read " : "nothing of it is read"),
-        ...(why.read ? [el("code", {}, wb.glyphs({ text: why.read })), el("span", { class: "good" }, "✓")] : []),
-        el("span", { class: "no" }, "✗ ", el("code", {}, why.failing ? wb.glyphs({ text: why.failing }) : "the end")),
+        ...(why.read ? [el("code", {}, glyphs({ text: why.read })), el("span", { class: "good" }, "✓")] : []),
+        el("span", { class: "no" }, "✗ ", el("code", {}, why.failing ? glyphs({ text: why.failing }) : "the end")),
         el("span", {}, "expected "),
         el("code", {}, why.expected || "nothing"),
       );
@@ -321,14 +327,14 @@ wb.parts.picture = ({ element, server }) => {
         : [];
     foot.replaceChildren(...head, ...leads, ...button);
     if (!FINDABLE.includes(tab) || call) return;
-    const told = await wb.ask(
+    const told = await askServer(
       server.about_state,
       asked({ tab: tab === "together" ? (state.compiled.tabs.characters ? "stack" : "characters") : tab, state: id }),
     );
     if (mine !== details || !told.ok) return;
     const said = [];
     if (told.reads) said.push(part("may read", el("code", {}, told.reads)));
-    if (told.tokens) said.push(el("span", {}, `${wb.number(told.tokens)} tokens`));
+    if (told.tokens) said.push(el("span", {}, `${formatNumber(told.tokens)} tokens`));
     if (told.places.length)
       said.push(
         part(
@@ -340,9 +346,9 @@ wb.parts.picture = ({ element, server }) => {
                 type: "button",
                 class: "link",
                 title: "Go to this place in the grammar",
-                onclick: () => wb.emit("place", place),
+                onclick: () => emit("place", place),
               },
-              el("code", {}, wb.glyphs({ text: place.what })),
+              el("code", {}, glyphs({ text: place.what })),
             ),
           ),
         ),
@@ -359,12 +365,12 @@ wb.parts.picture = ({ element, server }) => {
     ["states", "States"],
     ["around", "Around"],
   ];
-  const showLevel = wb.radios(find(".levels"), "data-level", LEVELS, (level) => {
-    wb.looks.set({ level });
+  const showLevel = radios(find(".levels"), "data-level", LEVELS, (level) => {
+    pictureLooks.set({ level });
     draw(picked?.id || "");
   });
   function looks() {
-    const now = wb.looks.get();
+    const now = pictureLooks.get();
     find(".follow").setAttribute("aria-pressed", String(now.follow));
     find("[data-look=chains]").setAttribute("aria-pressed", String(now.chains !== false));
     find("[data-look=tokens]").setAttribute("aria-pressed", String(now.tokens));
@@ -373,18 +379,18 @@ wb.parts.picture = ({ element, server }) => {
   }
   tools.addEventListener("click", (event) => {
     const button = event.target.closest("button"),
-      now = wb.looks.get();
+      now = pictureLooks.get();
     if (!button) return;
     const pressed = button.getAttribute("aria-pressed") === "true";
     if (button.matches(".follow")) {
-      wb.looks.set({ follow: !pressed });
+      pictureLooks.set({ follow: !pressed });
       follow();
       describe();
     }
-    if (button.dataset.look === "chains") wb.looks.set({ chains: pressed ? false : null });
-    if (button.dataset.look === "tokens") wb.looks.set({ tokens: !pressed });
+    if (button.dataset.look === "chains") pictureLooks.set({ chains: pressed ? false : null });
+    if (button.dataset.look === "tokens") pictureLooks.set({ tokens: !pressed });
     if (button.dataset.look === "stack") {
-      wb.looks.set({ stack: !pressed });
+      pictureLooks.set({ stack: !pressed });
       layout();
       return;
     }
@@ -392,41 +398,41 @@ wb.parts.picture = ({ element, server }) => {
       const size = now.size || Math.min(shown?.states.length || USUAL, USUAL);
       const next =
         (button.dataset.size === "1" ? SIZES.find((s) => s > size) : SIZES.findLast((s) => s < size)) ?? size;
-      wb.looks.set({ size: next === USUAL ? 0 : next });
+      pictureLooks.set({ size: next === USUAL ? 0 : next });
     }
     if (button.dataset.look || button.dataset.size) draw(picked?.id || "");
   });
   /** A zoom beyond a picture's useful scales goes to the next level, around what lies under the pointer. */
   function beyond(by, under) {
-    const { level } = wb.looks.get(),
+    const { level } = pictureLooks.get(),
       next = LEVELS[LEVELS.findIndex(([name]) => name === level) + by]?.[0];
     if (find(".levels").hidden || !next) return false;
     const node = under?.closest?.(".node"),
       rule = node?.matches(".calls")
         ? node.querySelector("text").textContent
         : under?.closest?.(".cluster")?.dataset.rule;
-    wb.looks.set({ level: next });
+    pictureLooks.set({ level: next });
     draw(by < 0 ? "" : (shown?.rules?.[rule] ?? node?.dataset.id?.replace(/^state-/, "") ?? ""));
     return true;
   }
   /** A rule of the call picture opens among the states. */
-  wb.on("open rule", (name) => {
+  on("open rule", (name) => {
     const first = shown?.rules?.[name] ?? "";
-    wb.looks.set({ level: "states" });
+    pictureLooks.set({ level: "states" });
     draw(first);
   });
-  wb.on("looks", looks);
+  on("looks", looks);
   looks();
 
   // -- files ----------------------------------------------------------------------------------------
   const menu = find(".exports");
-  const exportsOf = wb.exportMenu(menu, () => `${state.example?.name || "grammar"}-${state.tab}`);
+  const exportsOf = createExportMenu(menu, () => `${state.example?.name || "grammar"}-${state.tab}`);
 
-  wb.on("compiling", () => {
+  on("compiling", () => {
     main.stale(true);
   });
   const titles = {};
-  wb.on("compiled", (compiled) => {
+  on("compiled", (compiled) => {
     main.stale(false);
     why = null;
     if (!compiled.ok) {
@@ -447,23 +453,23 @@ wb.parts.picture = ({ element, server }) => {
     main.expect(...standing());
     open(wanted || state.tab);
   });
-  wb.on("step", () => {
+  on("step", () => {
     why = null;
     lost = "";
     if (!picked) describe();
     follow();
   });
-  wb.on("why", (record) => {
+  on("why", (record) => {
     why = record?.path ? record : null;
     if (why) picked = null;
     describe();
     follow();
   });
-  wb.on("live rules", (names) => main.graph.rules(names));
-  wb.on("example", (example) => {
+  on("live rules", (names) => main.graph.rules(names));
+  on("example", (example) => {
     if (example.tab) wanted = example.tab;
   }); // a link or a draft says where it was looked at
-  wb.on("model", () => {
+  on("model", () => {
     if (state.compiled?.ok && ["tokens", "proper", "detokenizer", "together"].includes(state.tab) && state.drawn)
       draw();
   });
@@ -498,4 +504,4 @@ wb.parts.picture = ({ element, server }) => {
     search.focus();
   });
   layout();
-};
+}

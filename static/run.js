@@ -1,7 +1,18 @@
 /* The run card: runs, steps and forks; which branch is shown and which of its tokens is selected. */
 
-wb.parts.run = ({ element, trigger, props, watch, server }) => {
-  const { state } = wb;
+import { createBranches, createQuestions } from "./branches.js";
+import { createChart } from "./chart.js";
+import { createInspector } from "./inspector.js";
+import { bindRunKeys, createAnnouncer, createRunPanel, createRunViews, createWalk } from "./panel.js";
+import { askServer, cards, emit, grammarKey, grammarOf, on, state } from "./state.js";
+import { createStream } from "./stream.js";
+import { createCallout, createStrip } from "./strip.js";
+
+/** A replay gives its own inspector and keys. */
+export function mountRun(
+  { element, trigger, props, watch, server },
+  { makeInspector = createInspector, bindKeys = bindRunKeys } = {},
+) {
   const WAITING = "waiting for the model…";
   const find = (selector) => element.querySelector(selector);
   const wait = find(".wait"),
@@ -9,10 +20,10 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     body = find(".body"),
     key = find(".key"),
     box = find(".strip");
-  const panel = wb.runPanel(find),
+  const panel = createRunPanel(find),
     { buttons } = panel,
-    questions = wb.questions(server, panel.settings),
-    aloud = wb.aloud(find(".aloud"));
+    questions = createQuestions(server, panel.settings),
+    aloud = createAnnouncer(find(".aloud"));
   let taking = false,
     looks = 0,
     due = 0,
@@ -26,36 +37,36 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     walk.halt();
     go(index, focus);
   };
-  const strip = wb.strip(find(".tokens"), { select, key: keys });
-  const chart = wb.chart(find(".chartbox"), { select, key: keys });
-  const inspector = wb.inspector(find(".insp"), {
+  const strip = createStrip(find(".tokens"), { select, key: keys });
+  const chart = createChart(find(".chartbox"), { select, key: keys });
+  const inspector = makeInspector(find(".insp"), {
     // what is looked at may be gone by the time somebody clicks: another example was opened
     take: (...asked) => now() && take(...asked),
     rewind: (...asked) => now() && rewind(...asked),
     again: (...asked) => now() && again(...asked),
     explain: (index, tokens) => questions.explain(now(), index, tokens),
     find: (index, query) => questions.search(now(), index, query),
-    why: server.why && wb.why ? (index, candidate) => (now() ? questions.why(now(), index, candidate) : null) : null,
+    why: server.why ? (index, candidate) => (now() ? questions.why(now(), index, candidate) : null) : null,
   });
-  const branches = wb.branches(find(".branches"), {
+  const branches = createBranches(find(".branches"), {
       open: (branch) => {
         if (!state.running) open(branch);
       },
       begin: byHand,
     }),
     { isOpen } = branches;
-  const walk = wb.walk(find(".walk"), {
+  const walk = createWalk(find(".walk"), {
     count: () => state.steps.length,
     at: () => (atNext ? state.steps.length : state.selected),
     go: (index) => go(index, false),
   });
-  const views = wb.runViews(key, { chart: chart.by, shade: strip.by, steps: () => state.steps });
+  const views = createRunViews(key, { chart: chart.by, shade: strip.by, steps: () => state.steps });
   panel.onTraps(strip.traps);
-  wb.callout(find);
-  const incoming = wb.stream(props, watch, {
+  createCallout(find);
+  const incoming = createStream(props, watch, {
     take: record,
     arrived: drawn,
-    missed: (asked) => wb.ask(server.missed_lines, asked),
+    missed: (asked) => askServer(server.missed_lines, asked),
     over: "run over",
     dropped: () => fail("the server ended it", "is it still running? Press Run again"),
   });
@@ -65,7 +76,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   const here = () => {
     const { prompt, model } = state,
       { constraint, lookahead, small_tokens } = panel.settings();
-    return { ...wb.grammarOf(state), prompt, model, constraint, lookahead, small_tokens };
+    return { ...grammarOf(state), prompt, model, constraint, lookahead, small_tokens };
   };
 
   /** Let the model go on from where a branch stands. */
@@ -190,7 +201,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   function lit() {
     const now = performance.now();
     if (now < due) return;
-    wb.emit("step", null);
+    emit("step", null);
     due = now + Math.max(300, 20 * (performance.now() - now));
   }
   function finish(end) {
@@ -211,11 +222,11 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
         false,
       );
     busy();
-    wb.emit("finished", end);
+    emit("finished", end);
   }
   function stop(words) {
     if (!state.running) return;
-    wb.ask(server.stop_run, { run: incoming.end() });
+    askServer(server.stop_run, { run: incoming.end() });
     finish({ k: "stop", reason: "stopped", words: words || "stopped by you", good: false });
   }
   function fail(message, hint, before) {
@@ -229,7 +240,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   function open(branch, look = true) {
     branches.show(branch);
     state.steps = branch.steps;
-    state.ran = wb.key(branch);
+    state.ran = grammarKey(branch);
     state.selected = -1;
     atNext = false;
     panel.fault("");
@@ -310,10 +321,10 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   }
   /** Tell the picture and the editor. */
   function lights(step, at = step) {
-    const here = state.ran === wb.key(state) ? at : null;
-    wb.emit("step", step);
-    wb.emit("live rules", here?.rules ?? []);
-    wb.emit("read in", here?.read_in ?? []);
+    const here = state.ran === grammarKey(state) ? at : null;
+    emit("step", step);
+    emit("live rules", here?.rules ?? []);
+    emit("read in", here?.read_in ?? []);
   }
 
   function busy() {
@@ -355,37 +366,37 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   };
   for (const [name, act] of Object.entries(clicks)) buttons[name].addEventListener("click", () => act());
   find(".byhand").addEventListener("click", byHand);
-  wb.runKeys(find, {
+  bindKeys(find, {
     run() {
       if (!buttons.go.disabled) run();
       else if (state.pending) {
         runNext = true;
-        wb.emit("compile now");
+        emit("compile now");
       }
     },
     stop,
     step,
     play: walk.toggle,
   });
-  wb.on("kernels", (words) => {
+  on("kernels", (words) => {
     if (words ? !state.steps.length : wait.textContent.startsWith("Compiling"))
       tell(words || (state.running ? WAITING : ""));
   });
-  wb.on("rewrite", (wanted) => {
+  on("rewrite", (wanted) => {
     runNext = Boolean(wanted.run);
   });
-  wb.on("typed", () => {
+  on("typed", () => {
     busy();
-    wb.emit("live rules", []);
-    wb.emit("read in", []);
+    emit("live rules", []);
+    emit("read in", []);
   });
-  wb.on("compiled", () => {
+  on("compiled", () => {
     busy();
     branches.draw();
     if (now()) panel.alarms(now());
-    wb.emit("step", state.steps[state.selected] || null);
+    emit("step", state.steps[state.selected] || null);
   });
-  wb.on("example", async (example) => {
+  on("example", async (example) => {
     if (state.running) stop("stopped by another example");
     runNext = false;
     walk.halt();
@@ -397,7 +408,7 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     blank.hidden = false;
     tell("");
     panel.apply({ max_tokens: example.max_tokens, ...example.settings });
-    const lines = example.name ? await wb.ask(server.recorded_run, { example: example.name }) : "";
+    const lines = example.name ? await askServer(server.recorded_run, { example: example.name }) : "";
     if (state.example !== example || state.running || now()) return;
     if (typeof lines === "string" && lines) {
       recorded(lines);
@@ -416,12 +427,12 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     adopt({ how: "recorded", ...branches.read(lines) });
     tell("Recorded earlier; press Run for a fresh one.");
   }
-  wb.on("adopt", (made) => {
+  on("adopt", (made) => {
     stop("stopped by a run from elsewhere");
     adopt(made);
   });
   // what the page is opened with runs by itself, so that a visitor sees a finished run first
-  wb.on("compiled", (compiled) => {
+  on("compiled", (compiled) => {
     const wanted = runNext || firstRun === compiled.text;
     firstRun = null;
     runNext = false;
@@ -431,11 +442,11 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   });
 
   /** For exports and drafts: the branch that is shown, as the lines of a recorded run, and how runs are asked for. */
-  wb.run = {
+  cards.run = {
     settings: panel.settings,
     apply: panel.apply,
     records: () => (now() ? branches.records(now(), questions.about(now())) : []),
   };
   uncover(false);
   busy();
-};
+}

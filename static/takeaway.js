@@ -1,7 +1,14 @@
-/* The card of what can be taken away: files of every kind, and the run as code. */
+/* The card of downloads: files of every kind, and the run as code. */
 
-wb.parts.takeaway = ({ element, server }) => {
-  const { el, state, take } = wb;
+import { copyText, debounce, download, el, markChosen, roving, showNotice } from "./dom.js";
+import { exportFiles } from "./export.js";
+import { exportEntries } from "./picture-tools.js";
+import { askServer, grammarOf, on, state } from "./state.js";
+import { saved } from "./storage.js";
+import { formatNumber } from "./tokens.js";
+import { work } from "./work.js";
+
+export function mountTakeaway({ element, server }) {
   const files = element.querySelector(".files"),
     tabs = element.querySelector(".code .tabs"),
     pre = element.querySelector("pre"),
@@ -29,13 +36,13 @@ wb.parts.takeaway = ({ element, server }) => {
 
   /** A whole machine, written by the server. */
   async function machine(form) {
-    const answer = await wb.ask(server.take_machine, { ...wb.grammarOf(state), machine: machineNow(), form });
+    const answer = await askServer(server.take_machine, { ...grammarOf(state), machine: machineNow(), form });
     if (answer.fault) {
-      wb.notice(answer.fault);
+      showNotice(answer.fault);
       return;
     }
-    wb.download(
-      `${take.called()}-${answer.name}`,
+    download(
+      `${exportFiles.called()}-${answer.name}`,
       answer.type,
       Uint8Array.from(atob(answer.base64), (c) => c.charCodeAt(0)),
     );
@@ -59,8 +66,8 @@ wb.parts.takeaway = ({ element, server }) => {
       "The text as it stands, and its tests with what is expected of each.",
       null,
       [
-        ["Grammar file", take.grammar, "The text as it stands"],
-        ["Tests", take.tests, "The texts to try with what is expected of each, as JSON"],
+        ["Grammar file", exportFiles.grammar, "The text as it stands"],
+        ["Tests", exportFiles.tests, "The texts to try with what is expected of each, as JSON"],
       ],
     ],
     [
@@ -68,26 +75,27 @@ wb.parts.takeaway = ({ element, server }) => {
       "Pictures look as they look here; JSON and OpenFst hold the whole machine, however large.",
       () => MACHINES[machineNow()],
       [
-        ["SVG", take.svg, "The picture as it looks now"],
-        ["PNG", take.png, "The same, twice as large"],
-        ["DOT", take.dot, "For Graphviz"],
+        ["SVG", exportFiles.svg, "The picture as it looks now"],
+        ["PNG", exportFiles.png, "The same, twice as large"],
+        ["DOT", exportFiles.dot, "For Graphviz"],
         ["JSON", () => machine("json"), "The whole machine: states and edges"],
         ["OpenFst", () => machine("fst"), "AT&T text with tables of symbols, in a zip"],
       ],
     ],
     [
       "Run",
-      "A replay is one page that plays the run with its machines: it opens from disk, in any browser, without a server.",
-      () => (state.steps.length ? `${wb.number(state.steps.length)} tokens` : "nothing generated yet"),
+      "A replay is one page that plays the run with its machines: it opens from disk, in any " +
+        "browser, without a server.",
+      () => (state.steps.length ? `${formatNumber(state.steps.length)} tokens` : "nothing generated yet"),
       [
         [
           "Replay",
-          () => take.replay(server),
+          () => exportFiles.replay(server),
           "One page that plays the run with its machines: opens anywhere, needs no server",
         ],
-        ["Text", take.text, "What was generated"],
-        ["CSV", take.csv, "A row a token"],
-        ["NDJSON", take.ndjson, "Every record; workbench replay makes a page of it"],
+        ["Text", exportFiles.text, "What was generated"],
+        ["CSV", exportFiles.csv, "A row a token"],
+        ["NDJSON", exportFiles.ndjson, "Every record; workbench replay makes a page of it"],
       ],
     ],
   ].map(([name, says, of, acts]) => {
@@ -130,7 +138,7 @@ wb.parts.takeaway = ({ element, server }) => {
       }
     }
   }
-  for (const name of ["compiled", "drawn", "finished", "step", "example"]) wb.on(name, () => setTimeout(show, 0));
+  for (const name of ["compiled", "drawn", "finished", "step", "example"]) on(name, () => setTimeout(show, 0));
 
   // -- code -------------------------------------------------------------------------------------
   const chosen = () => tabs.querySelector("[aria-selected=true]").dataset.code;
@@ -144,11 +152,11 @@ wb.parts.takeaway = ({ element, server }) => {
     if (!seen || !stale) return;
     stale = false;
     const mine = ++asked,
-      work = wb.work.now();
-    const answer = await wb.ask(server.take_code, {
+      held = work.now();
+    const answer = await askServer(server.take_code, {
       code: chosen(),
-      ...work.settings,
-      ...work,
+      ...held.settings,
+      ...held,
       settings: undefined,
       example: state.example?.name || "",
       address: location.origin + location.pathname,
@@ -157,12 +165,12 @@ wb.parts.takeaway = ({ element, server }) => {
     programs = answer;
     print();
   }
-  const soon = wb.debounce(400, write);
+  const soon = debounce(400, write);
   const aged = () => {
     stale = true;
     soon();
   };
-  for (const name of ["compiled", "example", "model"]) wb.on(name, aged);
+  for (const name of ["compiled", "example", "model"]) on(name, aged);
   document.addEventListener("input", aged, { capture: true, passive: true });
   new IntersectionObserver(
     (entries) => {
@@ -173,8 +181,8 @@ wb.parts.takeaway = ({ element, server }) => {
   ).observe(pre);
 
   const choose = (button) => {
-    wb.choose(tabs, "aria-selected", button);
-    wb.saved.set("code", button.dataset.code);
+    markChosen(tabs, "aria-selected", button);
+    saved.set("code", button.dataset.code);
     print();
     if (programs && !(chosen() in programs)) {
       stale = true;
@@ -185,27 +193,27 @@ wb.parts.takeaway = ({ element, server }) => {
     const button = event.target.closest("button");
     if (button) choose(button);
   });
-  wb.roving(tabs, choose);
+  roving(tabs, choose);
   copy.addEventListener("click", async () => {
     soon.now();
-    await wb.copy(pre.textContent, copy);
+    await copyText(pre.textContent, copy);
   });
-  const kept = tabs.querySelector(`[data-code="${wb.saved.get("code", "python")}"]`);
-  if (kept) wb.choose(tabs, "aria-selected", kept);
+  const kept = tabs.querySelector(`[data-code="${saved.get("code", "python")}"]`);
+  if (kept) markChosen(tabs, "aria-selected", kept);
 
   // the picture card has a menu of its own; what it cannot make itself it finds here
-  wb.on("ready", () => {
-    wb.exports?.add?.("Download PNG", take.png);
-    wb.exports?.add?.(
+  on("ready", () => {
+    exportEntries.add?.("Download PNG", exportFiles.png);
+    exportEntries.add?.(
       "Whole machine as JSON",
       () => machine("json"),
       () => state.tab in MACHINES,
     );
-    wb.exports?.add?.(
+    exportEntries.add?.(
       "Whole machine as OpenFst text",
       () => machine("fst"),
       () => state.tab in MACHINES && !stacked(),
     );
     show();
   });
-};
+}
