@@ -121,3 +121,6 @@ for (const card of document.querySelectorAll(".wb")) card.style.visibility = "";
 state.example = { name: "recording", title: about.title, accepts: [], rejects: [], tab };
 emit("example", state.example);
 emit("compiled", compiled);
+
+/** For the console and the tests. */
+window.wb = { state };

@@ -4,6 +4,7 @@ import { createBranches, createQuestions } from "./branches.js";
 import { createChart } from "./chart.js";
 import { createInspector } from "./inspector.js";
 import { bindRunKeys, createAnnouncer, createRunPanel, createRunViews, createWalk } from "./panel.js";
+import { IDLE, isIdle, selectedIn, transition } from "./run-state.js";
 import { askServer, cards, emit, grammarKey, grammarOf, on, state } from "./state.js";
 import { createStream } from "./stream.js";
 import { createCallout, createStrip } from "./strip.js";
@@ -24,14 +25,21 @@ export function mountRun(
     { buttons } = panel,
     questions = createQuestions(server, panel.settings),
     aloud = createAnnouncer(find(".aloud"));
-  let taking = false,
+  /** @type {import("./run-state.js").RunState} */
+  let phase = IDLE;
+  let takes = 0, // requests for a token, and for the chances of the next one
     looks = 0,
-    due = 0,
-    started = 0,
-    before = 0,
-    firstRun = null,
-    runNext = false,
-    atNext = false;
+    due = 0; // when a run lights the pictures again
+  let firstRun = null, // the text that runs when it is compiled
+    runNext = false; // whether the next text that is compiled runs
+
+  /** @param {import("./run-state.js").RunEvent} event */
+  function move(event) {
+    phase = transition(phase, event);
+    state.running = phase.kind === "running";
+    state.selected = selectedIn(phase);
+  }
+  const atNext = () => phase.cursor.kind === "next";
 
   const select = (index, focus = false) => {
     walk.halt();
@@ -57,7 +65,7 @@ export function mountRun(
     { isOpen } = branches;
   const walk = createWalk(find(".walk"), {
     count: () => state.steps.length,
-    at: () => (atNext ? state.steps.length : state.selected),
+    at: () => (atNext() ? state.steps.length : state.selected),
     go: (index) => go(index, false),
   });
   const views = createRunViews(key, { chart: chart.by, shade: strip.by, steps: () => state.steps });
@@ -83,10 +91,7 @@ export function mountRun(
   function play(branch) {
     branch.outcome = branch.next = null;
     branch.settings = panel.settings();
-    before = branch.steps.length;
-    state.running = true;
-    started = performance.now();
-    atNext = false;
+    move({ type: "play", before: branch.steps.length, time: performance.now() });
     strip.next(false);
     inspector.wait(true);
     panel.reserve(box, true);
@@ -107,11 +112,13 @@ export function mountRun(
 
   /** One token: the one with this id, or the model's own choice for null. */
   async function one(branch, token, byHandTaken) {
-    taking = true;
+    const request = ++takes;
+    move({ type: "take", request });
     busy();
     const answer = await questions.take(branch, token);
-    taking = false;
-    if (branch !== now()) {
+    const current = phase.kind === "taking" && phase.request === request;
+    move({ type: "taken", request });
+    if (!current || branch !== now()) {
       busy();
       return false;
     }
@@ -139,7 +146,7 @@ export function mountRun(
   }
 
   async function take(index, candidate) {
-    if (state.running || taking) return;
+    if (!isIdle(phase)) return;
     const forks = index < now().steps.length;
     if (forks) open(branches.cut(index, "fork"), false);
     const focus = find(".insp").contains(document.activeElement);
@@ -148,10 +155,10 @@ export function mountRun(
     else if (focus) inspector.enter();
   }
   function rewind(index) {
-    if (!state.running && !taking) open(branches.cut(index, "rewind"));
+    if (isIdle(phase)) open(branches.cut(index, "rewind"));
   }
   function again(index) {
-    if (state.running || taking) return;
+    if (!isIdle(phase)) return;
     panel.newSeed();
     open(branches.cut(index, "rewind"), false);
     play(now());
@@ -164,7 +171,7 @@ export function mountRun(
     if (told.k === "start") {
       now().served = told.model;
       tell("");
-      started = performance.now();
+      move({ type: "begin", time: performance.now() });
     }
     if (told.k === "step") {
       now().steps.push(told);
@@ -183,8 +190,8 @@ export function mountRun(
     views.legend();
     panel.numbers(
       now(),
-      state.running
-        ? (state.steps.length - before) / Math.max(0.05, (performance.now() - started) / 1000)
+      phase.kind === "running"
+        ? (state.steps.length - phase.before) / Math.max(0.05, (performance.now() - phase.started) / 1000)
         : now().outcome?.rate,
     );
     walk.draw();
@@ -205,7 +212,8 @@ export function mountRun(
     due = now + Math.max(300, 20 * (performance.now() - now));
   }
   function finish(end) {
-    state.running = false;
+    const before = phase.kind === "running" ? phase.before : 0;
+    move({ type: "finish" });
     incoming.end();
     panel.reserve(box, false);
     now().outcome = end;
@@ -241,8 +249,7 @@ export function mountRun(
     branches.show(branch);
     state.steps = branch.steps;
     state.ran = grammarKey(branch);
-    state.selected = -1;
-    atNext = false;
+    move({ type: "select nothing" });
     panel.fault("");
     blank.hidden = true;
     tell("");
@@ -272,14 +279,17 @@ export function mountRun(
   /** Select a token, or past the last one the token that is not taken yet. */
   function go(index, focus) {
     const branch = now();
-    atNext = Boolean(branch) && index >= state.steps.length && isOpen(branch) && !state.running;
-    if (!atNext && !state.steps[index]) return;
-    state.selected = atNext ? -1 : index;
+    const next = Boolean(branch) && index >= state.steps.length && isOpen(branch) && !state.running;
+    if (!next && !state.steps[index]) {
+      if (atNext()) move({ type: "select nothing" });
+      return;
+    }
+    move(next ? { type: "select next" } : { type: "select", index });
     strip.mark(index, focus);
     chart.mark(index);
     walk.draw();
     busy();
-    if (atNext) {
+    if (next) {
       look(branch);
       return;
     }
@@ -313,7 +323,7 @@ export function mountRun(
       }
       branch.next = answer.next;
     }
-    if (!atNext) return;
+    if (!atNext()) return;
     state.turn = branch.next;
     inspector.show(branch.next, index);
     lights(null, branch.next);
@@ -330,11 +340,11 @@ export function mountRun(
   function busy() {
     panel.busy({
       running: state.running,
-      taking,
+      taking: phase.kind === "taking",
       open: isOpen(now()),
       ready: Boolean(state.compiled?.ok) && !state.pending,
     });
-    branches.lock(state.running || taking);
+    branches.lock(!isIdle(phase));
   }
   const tell = (text) => {
     wait.textContent = text || "";
@@ -401,8 +411,8 @@ export function mountRun(
     runNext = false;
     walk.halt();
     branches.clear();
-    Object.assign(state, { steps: [], selected: -1, turn: null });
-    atNext = false;
+    Object.assign(state, { steps: [], turn: null });
+    move({ type: "select nothing" });
     strip.clear(0);
     uncover(false);
     blank.hidden = false;

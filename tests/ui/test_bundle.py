@@ -69,7 +69,7 @@ def test_a_cycle_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_other_forms_are_refused(tmp_path: Path, line: str) -> None:
-    with pytest.raises(ModuleError, match="a.js: this form cannot be joined"):
+    with pytest.raises(ModuleError, match=r"a\.js: this form cannot be joined"):
         join_modules(_write(tmp_path, a=line + "\n"), "a.js")
 
 
