@@ -7,6 +7,8 @@ import { askServer, emit, grammarKey, grammarOf, on, state } from "./state.js";
 import { addGridKeys } from "./tests.js";
 import { formatNumber, visibleText } from "./tokens.js";
 
+/** @import { Phase, Servers } from "./wire" */
+
 /* Problems: errors in a grammar, warnings about what probably was not meant, and notes. */
 const SIGNS = { error: ["✗", "no"], warning: ["▲", "warn"], note: ["•", "quiet"] };
 const SHOWN = 60;
@@ -61,7 +63,8 @@ const said = (kind, ...what) =>
     el("span", { class: "what" }, ...what),
   );
 
-/** The list in ``box``; ``counted`` is told how many there are, and how bad the worst is. */
+/** The list in ``box``; ``counted`` gets how many there are, and how bad the worst is.
+    @returns {{ show(known: Record<string, any>): void }} */
 export const createProblemList = (box, counted) => ({
   show({ problems, looks, inside, failure, searched, looking, empty }) {
     const rows = problems.slice(0, SHOWN).map(row);
@@ -156,7 +159,8 @@ const PHASE_TITLES = {
 };
 const ms = (value) => (value < 0.095 ? "< 0.1" : value < 9.95 ? value.toFixed(1) : String(Math.round(value)));
 
-/** Show phases, each ``{name, ms}``; nothing for none: the room stays. */
+/** Show phases, each ``{name, ms}``; nothing for none: the room stays.
+    @param {HTMLElement} box @returns {(phases: Phase[]) => void} */
 export const createPhaseBar = (box) => (phases) => {
   const all = phases.reduce((sum, phase) => sum + phase.ms, 0);
   if (!all) {
@@ -288,7 +292,8 @@ export function createOutline(box, counted) {
 
 /* Samples: texts of the language, and texts outside it by one edit. A click makes one a test. */
 
-/** The samples in ``box``; ``put`` adds tests. */
+/** The samples in ``box``; ``put`` adds tests.
+    @param {HTMLElement} box @param {Servers["grammar"]} server @param {(tests: object[]) => void} put */
 export function createSampleList(box, server, put) {
   let seed = 0,
     request = 0,
@@ -391,7 +396,9 @@ export function createSampleList(box, server, put) {
 
 /* What an edit changed: a shortest text that the language gained and a shortest one that it lost. */
 
-/** The list in ``box``; ``put`` adds tests, ``counted`` gets the numbers of texts gained and lost. */
+/** The list in ``box``; ``put`` adds tests, ``counted`` gets the numbers of texts gained and lost.
+    @param {HTMLElement} box @param {Servers["grammar"]} server @param {(tests: object[]) => void} put
+    @param {(gained: number, lost: number) => void} counted */
 export function createChangeList(box, server, put, counted) {
   let before = null,
     request = 0,
@@ -506,7 +513,8 @@ export function createChangeList(box, server, put, counted) {
 
 /* The Convert menu: the present grammar, written in another notation and put into the tab of that notation. */
 
-/** ``turned`` gets the grammar in its new notation. */
+/** ``turned`` gets the grammar in its new notation.
+    @param {HTMLElement} menu @param {Servers["grammar"]} server @param {(grammar: any) => void} turned */
 export function createConvertMenu(menu, server, turned) {
   const list = menu.querySelector("ul"),
     told = menu.querySelector(".told"),

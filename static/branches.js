@@ -6,6 +6,8 @@ import { askServer, emit, grammarKey, grammarOf, state } from "./state.js";
 import { formatNumber, hexOf } from "./tokens.js";
 import { whyNodes } from "./why.js";
 
+/** @import { Servers } from "./wire" */
+
 const CLOSED = ["accepted", "forced end", "dead end", "model full"];
 /** A run that was refused before its first token: the next one would be refused with the same words. */
 const refused = (branch) => branch.outcome?.reason === "error" && !branch.steps.length;
@@ -168,6 +170,7 @@ const soFar = (branch, count) =>
     .map((step) => hexOf(step.token) ?? "")
     .join("");
 
+/** @param {Servers["run"]} server @param {() => Record<string, any>} settings */
 export function createQuestions(server, settings) {
   /** A branch is asked about under its own grammar, prompt and model, with the knobs as they stand. */
   const about = ({ prompt, model, constraint, lookahead, small_tokens, ...held }, prefix) => ({

@@ -13,7 +13,10 @@ const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 /** ``tap`` is called with what lies under a click that moved nothing; ``grab`` returns what moves an element under
       a pointer, or null where the picture is moved; ``beyond`` with -1 or 1 where a zoom passes the smallest or the
-      largest useful scale, and with what lies under it: it returns whether another picture comes. */
+      largest useful scale, and with what lies under it: it returns whether another picture comes.
+    @param {HTMLElement} box @param {(element: Element) => void} tap
+    @param {{ top?: number, grab?: (element: EventTarget) => any,
+      beyond?: (by: number, under: Element) => boolean }} [options] */
 export function createCamera(box, tap, { top = TOP, grab = () => null, beyond = () => false } = {}) {
   let svg = null,
     home = null,

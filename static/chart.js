@@ -6,6 +6,8 @@ import { shades } from "./measures.js";
 import { on, state } from "./state.js";
 import { formatBits, formatNumber, formatPercent, glyphs } from "./tokens.js";
 
+/** @import { Step } from "./wire" */
+
 const HIGH = 84,
   LINE = 56; // pixels: the whole, and where the line lies of kinds that also go down
 const WIDEST = 61,
@@ -22,6 +24,9 @@ const time = (step) => shades.total(step);
 
 /* A kind of chart: its name, the parts of a bar as [share of the height, colour, below], what is said of a step, the
    labels. */
+/** @type {Record<string, { name: string, say: (step: Step) => string, signs: (most?: number) => string[], both?: boolean,
+      parts: (step: Step, most?: number) => [share: number, colour: string, below?: boolean, tick?: boolean][],
+      [more: string]: any }>} */
 const KINDS = {
   bits: {
     name: "bits",

@@ -144,13 +144,15 @@ export function createCompareChoice(find, doors) {
             `tokens; this page takes ${formatNumber(limits.in_all)} at once. Choose fewer methods, ` +
             "seeds or tokens."
           : "";
-    return {
+    /** @type {Record<string, any>} */
+    const comparison = {
       methods: methods.map((method) => method.name).filter((name) => chosen.has(name)),
       prompts: texts.length ? texts : [""],
       ...knobbed,
       runs,
       fault,
     };
+    return comparison;
   }
   function plan() {
     const { methods: names, prompts: texts, seeds, max_tokens, runs, fault } = asked();

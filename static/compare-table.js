@@ -128,7 +128,7 @@ function alike(run, other, name) {
   return mine.length === 1 ? `the same token as ${name}` : `the same ${formatNumber(mine.length)} tokens as ${name}`;
 }
 
-export const createStrips = { alike, draw };
+export const tokenStrips = { alike, draw };
 
 /* One row for each method, with its numbers over all seeds and prompts and its text below. A row unfolds into its runs.
    When all runs are done, methods that wrote the same tokens are grouped: the group has the numbers and the text, its
@@ -376,10 +376,13 @@ export function createCompareTable(table, doors) {
         }),
       );
       names.sort(
-        (a, b) => (value[a] === null) - (value[b] === null) || (down ? value[b] - value[a] : value[a] - value[b]) || 0,
+        (a, b) =>
+          Number(value[a] === null) - Number(value[b] === null) ||
+          (down ? value[b] - value[a] : value[a] - value[b]) ||
+          0,
       );
     }
-    const held = document.activeElement;
+    const held = /** @type {HTMLElement} */ (document.activeElement);
     const placed = new Set();
     for (const name of names) {
       const group = groupOf(name);
@@ -550,7 +553,7 @@ export function createCompareTable(table, doors) {
   /** In words whose tokens a run has: of the one it is set against, or of one above; nothing where they are its own. */
   function shared(run) {
     const above = now.methods.slice(0, now.methods.indexOf(run.method)).filter((name) => name !== now.against);
-    return [now.against, ...above].map((name) => createStrips.alike(run, beside(run, name), name)).find(Boolean) ?? "";
+    return [now.against, ...above].map((name) => tokenStrips.alike(run, beside(run, name), name)).find(Boolean) ?? "";
   }
   /** Draws a run's text; says in words where another row has it. */
   function strip({ box, open, row }, run, member = false) {
@@ -559,7 +562,7 @@ export function createCompareTable(table, doors) {
       alike = now.aligned && run && run.method !== now.against ? shared(run) : "";
     row.hidden = member || Boolean(alike) || (Boolean(run?.why) && !run.steps.length);
     if (!run || row.hidden) return alike;
-    createStrips.draw(box, run, other?.steps.length ? other : null, now.against, now.aligned);
+    tokenStrips.draw(box, run, other?.steps.length ? other : null, now.against, now.aligned);
     box.classList.toggle("writing", run === now.writing);
     return "";
   }

@@ -11,6 +11,9 @@ import { askServer, cards, emit, grammarKey, grammarOf, on, state } from "./stat
 import { createStream } from "./stream.js";
 import { formatNumber, glyphs } from "./tokens.js";
 
+/** @import { Context } from "./wire" */
+
+/** @param {Context<"compare">} context */
 export function mountCompare({ element, trigger, props, watch, server }) {
   const find = (selector) => element.querySelector(selector);
   const buttons = { go: find(".go"), halt: find(".halt"), fold: find("button.fold") },

@@ -11,6 +11,7 @@ const APART = 18; // points between the middles of two edges that join the same 
 const STEP = 7,
   TRIES = 24; // how far a label is shifted until it covers nothing, and how often
 const SPACE = 5; // points of blank at both ends of a label of Graphviz that need no ground
+/** @typedef {number[]} Point */
 const NOWHERE = [0, 0];
 
 const put = (element, attributes) => {
@@ -18,7 +19,8 @@ const put = (element, attributes) => {
 };
 const moved = (at) => at[0] !== 0 || at[1] !== 0;
 const place = (one) => [one.x + one.at[0], one.y + one.at[1]];
-/** Whether two boxes, given by their centre and half their sides, overlap. */
+/** Whether two boxes, given by their centre and half their sides, overlap.
+    @param {number} x @param {number} y @param {any} one @param {Point} at @param {any} other */
 const overlap = (x, y, one, [ox, oy], other) =>
   Math.abs(x - ox) < one.w + other.w && Math.abs(y - oy) < one.h + other.h;
 function boxOf(elements) {
@@ -28,7 +30,8 @@ function boxOf(elements) {
     h = (Math.max(...boxes.map((b) => b.y + b.height)) - top) / 2;
   return { x: left + w, y: top + h, w, h, at: NOWHERE };
 }
-/** The point on the outline of a state in the direction of another point. */
+/** The point on the outline of a state in the direction of another point.
+    @param {any} node @param {Point} point */
 function outline(node, [x, y]) {
   const [cx, cy] = place(node),
     dx = x - cx,
@@ -107,8 +110,11 @@ export function createDrag(machine) {
   }
 
   /** Whether a state that was moved is over the label of an edge. */
-  const covers = (node, edge) =>
-    edge.label && moved(node.at) && overlap(...place(edge.label), edge.label, place(node), node);
+  function covers(node, edge) {
+    if (!edge.label || !moved(node.at)) return false;
+    const [x, y] = place(edge.label);
+    return overlap(x, y, edge.label, place(node), node);
+  }
   function restore(edge) {
     for (const line of edge.lines) line.setAttribute("d", edge.d);
     if (edge.tip) edge.tip.setAttribute("points", edge.points);
@@ -176,7 +182,8 @@ export function createDrag(machine) {
         free(edge, [(start[0] + 2 * control[0] + end[0]) / 4, (start[1] + 2 * control[1] + end[1]) / 4], normal),
       );
   }
-  /** How far a label goes so that it is at the middle of its edge, or beside it where a state or a label is there. */
+  /** How far a label goes so that it is at the middle of its edge, or beside it where a state or a label is there.
+      @param {any} edge @param {Point} middle @param {Point} normal */
   function free(edge, [x, y], [nx, ny]) {
     const states = [...nodes.values()],
       labels = edges.map((each) => each.label).filter((each) => each && each !== edge.label);

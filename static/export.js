@@ -81,7 +81,7 @@ function picture() {
     height: high,
     fill: getComputedStyle(live.closest(".wb")).backgroundColor,
   }))
-    ground.setAttribute(name, value);
+    ground.setAttribute(name, String(value));
   copy.prepend(ground);
   for (const [name, value] of Object.entries({
     viewBox: [x, y, wide, high].join(" "),

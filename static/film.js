@@ -8,6 +8,8 @@ import { shades } from "./measures.js";
 import { askServer } from "./state.js";
 import { whyNodes } from "./why.js";
 
+/** @import { FilmAnswer, FilmFrame, Refusal, Span } from "./wire" */
+
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const SPEED = 1400; // milliseconds a frame: long enough to read its sentence
 const LARGEST = 1.35,
@@ -16,6 +18,8 @@ const LARGEST = 1.35,
   BROAD = 440,
   TALL = 430; // pixels a picture may be high, by how many there are; on phones
 
+/** @param {(sent: object) => Promise<FilmAnswer | Refusal>} ask @param {string} caption
+    @param {{ framed?: (frame: FilmFrame, spans?: Span[]) => void, why?: (sent: object) => Promise<any> }} [doors] */
 export function createFilm(ask, caption, { framed = () => {}, why = null } = {}) {
   const screens = el("div", { class: "screens" }),
     bars = el("div", { class: "bars", hidden: true }),

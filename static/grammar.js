@@ -16,6 +16,13 @@ import { askServer, emit, grammarKey, grammarOf, on, state } from "./state.js";
 import { saved } from "./storage.js";
 import { createTestList } from "./tests.js";
 
+/** @import { Compiled, Context } from "./wire" */
+
+/** A text of which nothing is known, since the server did not answer.
+    @type {Compiled} */
+const UNKNOWN = { ok: false, looks: "", inside: null, facts: [], ms: 0, phases: [], problems: [], tabs: {} };
+
+/** @param {Context<"grammar">} context */
 export function mountGrammar({ element, server }) {
   const find = (selector) => element.querySelector(selector);
   const facts = find(".facts"),
@@ -200,8 +207,9 @@ export function mountGrammar({ element, server }) {
     const asked = { ...grammarOf(state), example: exampleNow() };
     tellNote(asked.example);
     emit("compiling");
-    let answer = await askServer(server.compile_grammar, asked);
-    if (answer.fault) answer = { ok: false, facts: [], problems: [], phases: [], failure: answer.fault };
+    /** @type {Compiled & { fault?: string, failure?: string }} */
+    let answer = { ok: false, ...(await askServer(server.compile_grammar, asked)) };
+    if (answer.fault) answer = { ...UNKNOWN, failure: answer.fault };
     if (mine !== request) return; // something newer was typed meanwhile
     state.pending = false;
     state.compiled = { ...asked, ...answer };
@@ -224,6 +232,7 @@ export function mountGrammar({ element, server }) {
   }
   const compileSoon = debounce(100, compile);
 
+  /** @type {Record<string, any>} */
   let told = {};
   /** Say what is wrong, in the list and in the text. */
   function tell(list, more = {}) {

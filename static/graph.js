@@ -5,6 +5,8 @@ import { createCamera } from "./camera.js";
 import { createDrag, createGlide } from "./drag.js";
 import { emit } from "./state.js";
 
+/** @import { Picture, Step, Turn } from "./wire" */
+
 const NS = "http://www.w3.org/2000/svg";
 let made = 0;
 
@@ -28,7 +30,8 @@ function parsed(svg, prefix) {
 }
 
 /** The states a token passes in a picture: the current ones, and the moments from there on. A machine over tokens
-      passes none on the way; ``mark`` is what the token does to the stack. */
+      passes none on the way; ``mark`` is what the token does to the stack.
+    @param {Picture} record @param {Step | Turn} step */
 export function passedBy(record, step, atEnd = false) {
   const states = (record?.follow && step?.path?.[record.follow]) || [];
   const moments = states.map((moment) => moment.map((name) => record.names[name] ?? name));
@@ -48,6 +51,8 @@ export function passedBy(record, step, atEnd = false) {
   };
 }
 
+/** @param {HTMLElement} box @param {(state: string) => void} picked
+    @param {{ edge?: (index: number) => void, camera?: object, machine?: () => string }} [doors] */
 export function createGraph(box, picked, { edge: pickedEdge = () => {}, camera: looks = {}, machine = null } = {}) {
   const canvas = box.querySelector(".canvas"),
     prefix = `g${++made}-`;

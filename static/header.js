@@ -6,6 +6,8 @@ import { askServer, emit, grammarKey, on, reportCompiling, state } from "./state
 import { saved } from "./storage.js";
 import { linkedWork, shareWork } from "./work.js";
 
+/** @import { Context } from "./wire" */
+
 /* The model that runs: those the page offers, and for its owner any other by its directory or hub id. */
 export function createModelMenu(box, server) {
   const button = box.querySelector("button.model"),
@@ -176,6 +178,7 @@ export function createDialog(dialog) {
     dialog.querySelector("h2").focus();
   };
 }
+/** @param {Context<"header">} context */
 export function mountHeader({ element, props, server }) {
   const find = (selector) => element.querySelector(selector);
   const picker = find("select"),
@@ -395,6 +398,7 @@ export function mountHeader({ element, props, server }) {
 
 /* The footer: lessons, API, About, keys, the version and the source. */
 
+/** @param {Context<"footer">} context */
 export function mountFooter({ element, props, server }) {
   const find = (selector) => element.querySelector(selector);
   const sheet = find("dialog"),

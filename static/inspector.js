@@ -415,9 +415,9 @@ export function createInspector(box, doors = {}) {
     shown = { record, index };
     tell(record, index);
     const most = narrow.matches ? FEW : MANY;
-    for (const [part, kind, by] of [
-      [wanted, "wanted", "before"],
-      [may, "may", "after"],
+    for (const { part, kind, by } of [
+      { part: wanted, kind: "wanted", by: "before" },
+      { part: may, kind: "may", by: "after" },
     ]) {
       const listed = record[kind].slice(0, most);
       const scale = Math.max(...listed.map((candidate) => candidate[by]), 0.001);

@@ -6,6 +6,8 @@ import { colour } from "./notations.js";
 import { askServer, emit, on, state } from "./state.js";
 import { saved } from "./storage.js";
 
+/** @import { Context } from "./wire" */
+
 /* A question of a lesson. The engine decides which answers are right, and says why one is not. */
 const HOW = {
   several: "Choose all that are right.",
@@ -96,6 +98,7 @@ export function createQuiz(question, ask, solved, { checked, done }) {
   return form;
 }
 
+/** @param {Context<"learn">} context */
 export function mountLearn({ element, server }) {
   const FEW = 12; // merge rules shown at once
   const shelf = element.querySelector(".shelves"),

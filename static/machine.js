@@ -7,6 +7,8 @@ import { askServer, emit, grammarOf, on, state } from "./state.js";
 import { saved } from "./storage.js";
 import { hexOf } from "./tokens.js";
 
+/** @import { Answer, Edge, Picture, Servers } from "./wire" */
+
 const KEPT = 60; // pictures kept, for going back and forth
 const PAUSE = 900; // milliseconds between two pictures while a run streams: drawing must not slow it
 const MOVED = 24; // pixels by which a box may change before its picture is laid out anew
@@ -56,7 +58,10 @@ function bytesBefore(step, atEnd) {
 }
 
 /** ``box`` becomes the picture. ``picked(state)``, ``edge(record)`` report clicks, ``shown(answer)`` a picture
-      that is there, ``lost(state)`` that the run has left it and is not followed, ``beyond`` a zoom (``camera.js``). */
+      that is there, ``lost(state)`` that the run has left it and is not followed, ``beyond`` a zoom (``camera.js``).
+    @param {HTMLElement} box @param {Pick<Servers["picture"], "draw_machine" | "draw_railroad">} server
+    @param {{ picked?: (state: string) => void, edge?: (edge: Edge, index: number) => void, lost?: (state: string) => void,
+      shown?: (answer: Answer<Picture>, sent: any) => void, beyond?: (by: number, under: Element) => boolean }} [doors] */
 export function createMachine(
   box,
   server,
@@ -99,6 +104,7 @@ export function createMachine(
     const { example } = state.compiled;
     const { chains, size, level } = chosen,
       name = machineOf();
+    /** @type {Record<string, any>} */
     const more =
       name === "railroad"
         ? { width: box.clientWidth }

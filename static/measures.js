@@ -4,6 +4,8 @@
 import { el } from "./dom.js";
 import { formatBits, formatNumber, formatPercent } from "./tokens.js";
 
+/** @import { Step } from "./wire" */
+
 /* Scales: fixed bins, so that two runs can be compared, and the legend of each. */
 /** The bin of a value: how many of the edges it has reached. */
 const among = (edges, value) => edges.filter((edge) => value >= edge).length;
@@ -113,7 +115,8 @@ const amount = (value) =>
           ? formatNumber(Math.round(value))
           : "> 10⁶";
 
-/** The numbers over the strip as [value, name, what it means, a quieter detail]. */
+/** The numbers over the strip as [value, name, what it means, a quieter detail].
+    @param {Step[]} steps @param {number} [rate] */
 export function runTotals(steps, rate) {
   if (!steps.length) return [];
   const said = spoken(steps),
@@ -154,6 +157,7 @@ const SAME = 12; // so many tokens of white space, or of digits, or of one text 
 const TIMES = 4;
 
 const textOf = (step) => (step.token.end ? null : (step.token.text ?? null));
+/** @type {[RegExp, string][]} */
 const KINDS = [
   [/^\s+$/, "white space"],
   [/^[0-9]+$/, "digits"],
@@ -262,4 +266,4 @@ function lines(found, steps, compiled, doors) {
   });
 }
 
-export const createAlarm = { traps, bound, ruleAt, lines };
+export const loopAlarm = { traps, bound, ruleAt, lines };

@@ -31,7 +31,7 @@ const styled = () =>
   Promise.all(
     [...document.querySelectorAll("link[href*='wb/']")].map(
       (sheet) =>
-        new Promise((go) => {
+        new Promise((/** @type {(value?: unknown) => void} */ go) => {
           if (sheet.sheet) {
             go();
             return;

@@ -3,7 +3,7 @@
 
 import { chartKinds } from "./chart.js";
 import { copyText, el, radios, roving } from "./dom.js";
-import { createAlarm, runTotals, shades } from "./measures.js";
+import { loopAlarm, runTotals, shades } from "./measures.js";
 import { emit, grammarKey, on, state } from "./state.js";
 import { saved } from "./storage.js";
 import { glyphs, spelledText } from "./tokens.js";
@@ -219,11 +219,11 @@ export function createRunPanel(find) {
     mend: ({ start, end, fix }) => emit("mend", { start, end, fix }),
   };
   function alarmsOf(branch) {
-    const traps = createAlarm.traps(branch.steps);
+    const traps = loopAlarm.traps(branch.steps);
     const live = state.compiled && grammarKey(branch) === grammarKey(state.compiled);
     doors.traps?.(traps);
     alarms.replaceChildren(
-      ...createAlarm.lines(traps, branch.steps, live ? state.compiled : null, live ? doors : { go: doors.go }),
+      ...loopAlarm.lines(traps, branch.steps, live ? state.compiled : null, live ? doors : { go: doors.go }),
       ...spelling(branch),
       ...meaning(branch),
     );

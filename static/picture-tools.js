@@ -8,6 +8,7 @@ import { formatNumber } from "./tokens.js";
 
 /* The stack as boxes, its bottom below: the states to which waiting rules return, the current rule on top; what a token
    pushes and pops. */
+/** @param {HTMLElement} box */
 export function createStack(box) {
   const MOST = 9; // boxes shown one by one; of more the middle is counted
   box.classList.add("stack");

@@ -7,6 +7,9 @@ import { askServer, emit, grammarKey, grammarOf, on, state } from "./state.js";
 import { saved } from "./storage.js";
 import { formatNumber, glyphs } from "./tokens.js";
 
+/** @import { Context } from "./wire" */
+
+/** @param {Pick<Context<"picture">, "element" | "server">} context */
 export function mountPicture({ element, server }) {
   const find = (selector) => element.querySelector(selector);
   const tabs = find(".tabs"),
@@ -33,7 +36,9 @@ export function mountPicture({ element, server }) {
   };
   const main = createMachine(pic, server, {
     picked: pick,
-    edge: (one, index) => one && edges.show(one, shown, pic, index),
+    edge: (one, index) => {
+      if (one) edges.show(one, shown, pic, index);
+    },
     shown: arrived,
     lost: (id) => {
       lost = id;

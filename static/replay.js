@@ -11,6 +11,7 @@ import { emit, grammarOf, on, state } from "./state.js";
 
 const { about, steps, end, pictures, reasons } = JSON.parse(document.getElementById("recording").textContent);
 const find = (selector) => document.querySelector(selector);
+/** @returns {Promise<any>} */
 const nothing = async () => ({ ok: false, why: "a replay has no server to ask" });
 
 /** The picture of a machine: that of the step, the one that shows a state, else its first. */
@@ -28,6 +29,7 @@ function drawn({ tab, centre, so_far }) {
   );
 }
 const lines = [...steps, ...(end ? [{ ...end, k: "stop" }] : [])].map((record) => JSON.stringify(record)).join("\n");
+/** @type {any} */
 const server = {
   draw_machine: async (asked) => drawn(asked),
   recorded_run: async () => lines,

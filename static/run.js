@@ -9,7 +9,10 @@ import { askServer, cards, emit, grammarKey, grammarOf, on, state } from "./stat
 import { createStream } from "./stream.js";
 import { createCallout, createStrip } from "./strip.js";
 
-/** A replay gives its own inspector and keys. */
+/** @import { Context } from "./wire" */
+
+/** A replay gives its own inspector and keys.
+    @param {Context<"run">} context */
 export function mountRun(
   { element, trigger, props, watch, server },
   { makeInspector = createInspector, bindKeys = bindRunKeys } = {},

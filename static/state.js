@@ -1,6 +1,16 @@
 /* What all parts of the page share: one state, the events by which the parts talk, and the requests to the server. */
 
 const listeners = new Map();
+/** @import { Answer, Compiled, Example, ExampleName, Method, Picture, Step, Turn } from "./wire" */
+
+/** @typedef {{ text: string, notation: string, start: string, style: string }} GrammarText */
+
+/** ``compiled`` and ``drawn`` are the latest answers with the grammar they were asked of; ``ran`` is the key of the
+    grammar that wrote ``steps``, ``turn`` the next token while it is selected.
+    @type {GrammarText & { gallery: ExampleName[], methods: Method[], example: Partial<Example> & Record<string, any>,
+      tests: { text: string, expect: string }[], prompt: string, compiled: Compiled & GrammarText & { example: string },
+      drawn: Picture & GrammarText & Record<string, any>, pending: boolean, tab: string, steps: Step[],
+      selected: number, running: boolean, model: string, view: string, ran?: string, turn?: Turn, space?: string }} */
 export const state = {
   gallery: [],
   methods: [],
@@ -30,7 +40,8 @@ export const emit = (name, detail) => {
   for (const listener of listeners.get(name) || []) listener(detail);
 };
 
-/** The grammar of whatever holds one, as the server is asked about it; two are one if their keys are. */
+/** The grammar of whatever holds one, as the server is asked about it; two are one if their keys are.
+    @param {Partial<GrammarText>} held @returns {GrammarText} */
 export const grammarOf = ({ text, notation, start, style }) => ({ text, notation, start, style: style || "" });
 export const grammarKey = (held) => {
   const { text, notation, start, style } = grammarOf(held);
@@ -38,17 +49,21 @@ export const grammarKey = (held) => {
 };
 
 /** What a card offers to other parts once it is on the page: the run card its settings and records, the comparison its
-    settings. Null before, and in a replay. */
+    settings. Null before, and in a replay.
+    @type {{ run: { settings(): object, apply(settings: object): void, records(): Record<string, any>[] },
+      compare: { settings(): object } }} */
 export const cards = { run: null, compare: null };
 
-/** Ask the server; what it could not answer becomes a sentence instead of an exception. */
+/** Ask the server; what it could not answer becomes a sentence instead of an exception.
+    @template T @param {(sent: object) => Promise<T>} question @param {object} sent @returns {Promise<Answer<T>>} */
 export async function askServer(question, sent) {
+  /** @type {any} */
   let answer;
   const slow = setTimeout(() => emit("slow answer"), 1500);
   try {
     answer = await question({ model: state.model, ...sent });
   } catch {
-    return { fault: "the server did not answer; is it still running?" };
+    answer = { fault: "the server did not answer; is it still running?" };
   } finally {
     clearTimeout(slow);
   }

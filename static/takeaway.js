@@ -8,6 +8,9 @@ import { saved } from "./storage.js";
 import { formatNumber } from "./tokens.js";
 import { work } from "./work.js";
 
+/** @import { Context } from "./wire" */
+
+/** @param {Context<"takeaway">} context */
 export function mountTakeaway({ element, server }) {
   const files = element.querySelector(".files"),
     tabs = element.querySelector(".code .tabs"),
@@ -60,7 +63,8 @@ export function mountTakeaway({ element, server }) {
   }
 
   const FINITE = "A machine with a stack is not finite: take it as JSON";
-  const groups = [
+  /** @type {[string, string, (() => string) | null, [string, (button: HTMLElement) => any, string][]][]} */
+  const GROUPS = [
     [
       "Grammar",
       "The text as it stands, and its tests with what is expected of each.",
@@ -98,7 +102,8 @@ export function mountTakeaway({ element, server }) {
         ["NDJSON", exportFiles.ndjson, "Every record; workbench replay makes a page of it"],
       ],
     ],
-  ].map(([name, says, of, acts]) => {
+  ];
+  const groups = GROUPS.map(([name, says, of, acts]) => {
     const detail = el("span", { class: "quiet" });
     const buttons = acts.map(([label, act, title]) =>
       el(

@@ -5,6 +5,8 @@ import { askServer, emit, grammarKey, grammarOf, on, state } from "./state.js";
 import { formatNumber, visibleText } from "./tokens.js";
 import { whyNodes } from "./why.js";
 
+/** @import { Servers } from "./wire" */
+
 const MOST = 50,
   LONGEST = 5000; // tests, and characters of one: the server tries no more at once
 
@@ -24,7 +26,8 @@ const testsOf = (example) => {
 
 const hexOf = (text) => [...new TextEncoder().encode(text)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
-/** The list of tests in ``box``; ``counted`` is told how many pass. */
+/** The list of tests in ``box``; ``counted`` is told how many pass.
+    @param {HTMLElement} box @param {Servers["grammar"]} server @param {(counts: any) => void} counted */
 export function createTestList(box, server, counted) {
   const list = box.querySelector(".tests"),
     form = box.querySelector(".addtest"),

@@ -3,6 +3,8 @@
 
 import { el } from "./dom.js";
 
+/** @import { Token } from "./wire" */
+
 const CLASS_OF = { " ": "ws", "\n": "ws nl", "\t": "ws tab" };
 const SHAPELESS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}]/u;
 
@@ -33,7 +35,8 @@ export function visibleText(text) {
 
 export const bytesOf = (hex) => hex.match(/../g).map((pair) => parseInt(pair, 16));
 
-/** A token as nodes: its text, or each byte where it is no text by itself, or the end sign. */
+/** A token as nodes: its text, or each byte where it is no text by itself, or the end sign.
+    @param {Token} token */
 export function tokenNodes(token) {
   if (token.end) return el("span", { class: "end" }, "end");
   if (token.hex === undefined) return visibleText(token.text);
@@ -46,7 +49,8 @@ export function tokenNodes(token) {
   return nodes;
 }
 
-/** The same on one line, for lists: spaces as dots, breaks as signs. */
+/** The same on one line, for lists: spaces as dots, breaks as signs.
+    @param {Pick<Token, "text" | "hex" | "end">} token */
 export function glyphs(token) {
   if (token.end) return "end";
   if (token.hex !== undefined)
@@ -58,16 +62,19 @@ export function glyphs(token) {
     .replace(/[\p{Cc}\p{Cf}]/gu, (c) => `<U+${c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}>`);
 }
 
-/** The bytes of a token as hexadecimal digits; null for the end. */
+/** The bytes of a token as hexadecimal digits; null for the end.
+    @param {Pick<Token, "text" | "hex" | "end">} token @returns {string} */
 export const hexOf = (token) =>
   token.end
     ? null
     : (token.hex ??
       [...new TextEncoder().encode(token.text)].map((byte) => byte.toString(16).padStart(2, "0")).join(""));
-/** The bytes of a token; none of the end. */
+/** The bytes of a token; none of the end.
+    @param {Token} token */
 export const tokenBytes = (token) =>
   token.end ? [] : token.hex !== undefined ? bytesOf(token.hex) : [...new TextEncoder().encode(token.text)];
-/** The text that tokens spell together. */
+/** The text that tokens spell together.
+    @param {Token[]} tokens */
 export const spelledText = (tokens) => new TextDecoder().decode(new Uint8Array(tokens.flatMap(tokenBytes)));
 
 export const formatPercent = (p) => (p === 0 ? "0 %" : p < 0.001 ? "< 0.1 %" : `${(100 * p).toFixed(1)} %`);

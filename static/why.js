@@ -4,6 +4,8 @@
 import { el } from "./dom.js";
 import { emit } from "./state.js";
 
+/** @import { Answer, Why } from "./wire" */
+
 /** Places shown at first, and rules of a chain. */
 const SOME = 6,
   CHIPS = 8;
@@ -156,7 +158,8 @@ function sentence(record) {
   return record.reason[0].toUpperCase() + record.reason.slice(1);
 }
 
-/** The panel of a `why` record. */
+/** The panel of a `why` record.
+    @param {Answer<Why>} record */
 export function whyNodes(record) {
   if (!record.ok) return el("p", { class: "why quiet" }, record.why || record.fault || "no reason is known");
   const token = el("div", { class: "half" }, el("p", { class: "reason" }, sentence(record)));
