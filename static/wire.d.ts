@@ -1,9 +1,14 @@
 // Generated from workbench/app/ui/wire.py by `python -m workbench.app.ui.wire_declarations`.
 
 /** An answer to a request. A refusal has only ``why``, a fault only ``fault``. */
-export type Answer<T> = [T] extends [string]
-  ? T
-  : Omit<Exclude<T, Refusal>, "ok" | "why" | "fault"> & { ok?: boolean; why?: string; fault?: string };
+export type Answer<T> = [T] extends [string] ? T : Omit<Exclude<T, Refusal>, keyof Failure> & Failure;
+
+/** The fields that say whether there is an answer. */
+export interface Failure {
+  ok?: boolean;
+  why?: string;
+  fault?: string;
+}
 
 /** What Gradio gives to a part when it is on the page. */
 export interface Context<Name extends keyof Servers> {
@@ -144,7 +149,36 @@ export interface Turn {
 
     ``p``, ``s`` and ``rank`` are the model's own, before the mask; ``pm``, ``sm`` and ``rankm``
     among what the mask allows; ``s`` and ``sm`` in bits, null for infinite. ``loop`` names the
-    cycle of the machine the token stays in. ``label`` is the terminal label that reads it. */
+    cycle of the machine the token stays in. */
+export interface UnlabelledStep {
+  m: number | null;
+  kept: number;
+  allowed: number;
+  forced: boolean;
+  may_end: boolean;
+  state: string;
+  path: Path;
+  stack: string[];
+  rules: string[];
+  read_in: Span[];
+  i: number;
+  cut: boolean;
+  ms: Times;
+  wanted: Candidate[];
+  may: Candidate[];
+  k: "step";
+  id: number;
+  token: Token;
+  s: number | null;
+  sm: number | null;
+  p: number;
+  pm: number;
+  rank: number;
+  rankm: number;
+  loop: number | null;
+}
+
+/** A token of a run, with the terminal label that reads it, if one does. */
 export interface Step {
   m: number | null;
   kept: number;

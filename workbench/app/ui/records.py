@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, cast
 
 from workbench.analysis.run_tracing import Place
+from workbench.app.ui import wire
 from workbench.constraint.labels import Labelled
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import Constraint, State
@@ -30,7 +32,7 @@ WORDS = {
 _BITS = 1 / math.log(2)
 
 
-def token_record(token_id: TokenId, token: bytes | None, vocabulary: Vocabulary) -> Record:
+def token_record(token_id: TokenId, token: bytes | None, vocabulary: Vocabulary) -> wire.Token:
     """A token as text where it is text by itself, else as hexadecimal bytes."""
     if token_id == vocabulary.end:
         return {"id": token_id, "end": True}
@@ -43,7 +45,9 @@ def token_record(token_id: TokenId, token: bytes | None, vocabulary: Vocabulary)
         return {"id": token_id, "hex": token.hex()}
 
 
-def step_record(step: Step, place: Place, circle: int | None, vocabulary: Vocabulary) -> Record:
+def step_record(
+    step: Step, place: Place, circle: int | None, vocabulary: Vocabulary
+) -> wire.UnlabelledStep:
     """Everything the page shows of one token.
 
     ``p``, ``s`` and ``rank`` are the model's own, before the mask; ``pm``, ``sm`` and ``rankm``
@@ -64,7 +68,7 @@ def step_record(step: Step, place: Place, circle: int | None, vocabulary: Vocabu
         "rankm": step.masked_rank,
         "cut": step.intervened,
         **_masked(step.mask, step.kept, vocabulary),
-        **_standing(place),
+        **_position(place),
         "loop": circle,
         "ms": {**_times(step.model_ms, step.mask_ms), "advance": round(step.advance_ms, 3)},
         "wanted": [_candidate(candidate, vocabulary) for candidate in step.wanted],
@@ -78,7 +82,7 @@ def label_record(constraint: Constraint, state: State, token_id: TokenId) -> Rec
     return {} if label is None else {"label": label.name}
 
 
-def turn_record(turn: Turn, index: int, place: Place, top: int) -> Record:
+def turn_record(turn: Turn, index: int, place: Place, top: int) -> wire.Turn:
     """The same for a token that is not chosen yet, with the fields known before the choice."""
     wanted = turn.wanted(top)
     return {
@@ -86,14 +90,14 @@ def turn_record(turn: Turn, index: int, place: Place, top: int) -> Record:
         "i": index,
         "cut": not wanted[0].allowed,
         **_masked(turn.mask, turn.kept, turn.vocabulary),
-        **_standing(place),
+        **_position(place),
         "ms": _times(turn.model_ms, turn.mask_ms),
         "wanted": [_candidate(candidate, turn.vocabulary) for candidate in wanted],
         "may": [_candidate(candidate, turn.vocabulary) for candidate in turn.allowed(top)],
     }
 
 
-def _masked(mask: TokenMask, kept: float, vocabulary: Vocabulary) -> Record:
+def _masked(mask: TokenMask, kept: float, vocabulary: Vocabulary) -> wire.Masked:
     """What the mask let through."""
     allowed = len(mask)
     return {
@@ -105,22 +109,22 @@ def _masked(mask: TokenMask, kept: float, vocabulary: Vocabulary) -> Record:
     }
 
 
-def _standing(place: Place) -> Record:
-    """Where in the machines it is."""
+def _position(place: Place) -> wire.Position:
+    """The states of the machines at a token."""
     return {
         "state": place.state,
-        "path": place.path,
+        "path": cast("wire.Path", place.path),
         "stack": list(place.stack),
         "rules": list(dict.fromkeys(place.stack)),
         "read_in": [{"start": span.start, "end": span.end} for span in place.read_in],
     }
 
 
-def _times(model_ms: float, mask_ms: float) -> Record:
+def _times(model_ms: float, mask_ms: float) -> wire.Times:
     return {"model": round(model_ms, 3), "mask": round(mask_ms, 3)}
 
 
-def _candidate(candidate: Candidate, vocabulary: Vocabulary) -> Record:
+def _candidate(candidate: Candidate, vocabulary: Vocabulary) -> wire.Candidate:
     """A token with both of its probabilities."""
     return {
         **token_record(candidate.token_id, candidate.token, vocabulary),
@@ -130,14 +134,14 @@ def _candidate(candidate: Candidate, vocabulary: Vocabulary) -> Record:
     }
 
 
-def searched_record(turn: Turn, token_id: TokenId) -> Record:
+def searched_record(turn: Turn, token_id: TokenId) -> wire.Found:
     """A token that was searched for, with its rank among all and, if allowed, among the allowed."""
     candidate = turn.candidate(token_id)
     rankm = turn.masked_rank(token_id) if candidate.allowed else None
     return {**_candidate(candidate, turn.vocabulary), "rank": turn.rank(token_id), "rankm": rankm}
 
 
-def stop_record(trace: Trace, milliseconds: float) -> Record:
+def stop_record(trace: Trace, milliseconds: float) -> wire.Stop:
     """Why a run ended, and how fast it was."""
     assert trace.stop is not None
     seconds = max(milliseconds, 0.001) / 1000
@@ -148,20 +152,20 @@ def stop_record(trace: Trace, milliseconds: float) -> Record:
     }
 
 
-def ended_record(reason: StopReason) -> Record:
+def ended_record(reason: StopReason) -> wire.Stop:
     """Why there is no further token."""
     good = reason in (StopReason.ACCEPTED, StopReason.FORCED_END)
     return {"k": "stop", "reason": reason.value, "words": WORDS[reason], "good": good}
 
 
-def full_record() -> Record:
+def full_record() -> wire.Stop:
     """That the model can read no further token: a limit of the model, not of the run."""
     words = "cut off: the model can read no more tokens"
     return {"k": "stop", "reason": "model full", "words": words, "good": False}
 
 
-def proper_record(found: Improper | None, vocabulary: Vocabulary) -> Record | None:
-    """Where the tokenizer itself would have spelt the text otherwise, and how."""
+def proper_record(found: Improper | None, vocabulary: Vocabulary) -> wire.Improper | None:
+    """Where the tokenizer itself would have tokenized the text otherwise, and how."""
     if found is None:
         return None
     own = [token_record(i, vocabulary.tokens[i], vocabulary) for i in found.proper]
@@ -181,6 +185,6 @@ def _rounded(value: float) -> float:
     return float(f"{value:.6g}") if math.isfinite(value) else 0.0
 
 
-def line(record: Record) -> str:
+def line(record: Mapping[str, Any]) -> str:
     """A record as one line of NDJSON."""
     return json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"

@@ -143,12 +143,12 @@ class Turn(_Chances):
     k: Literal["turn"]
 
 
-class Step(_Chances):
+class UnlabelledStep(_Chances):
     """A token of a run.
 
     ``p``, ``s`` and ``rank`` are the model's own, before the mask; ``pm``, ``sm`` and ``rankm``
     among what the mask allows; ``s`` and ``sm`` in bits, null for infinite. ``loop`` names the
-    cycle of the machine the token stays in. ``label`` is the terminal label that reads it.
+    cycle of the machine the token stays in.
     """
 
     k: Literal["step"]
@@ -161,6 +161,11 @@ class Step(_Chances):
     rank: int
     rankm: int
     loop: int | None
+
+
+class Step(UnlabelledStep):
+    """A token of a run, with the terminal label that reads it, if one does."""
+
     label: NotRequired[str]
 
 
