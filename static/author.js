@@ -18,7 +18,7 @@ const short = (text) => (text.length > 24 ? `${text.slice(0, 23)}…` : text);
 /** The button that puts a fix in the place of what was written. */
 function fixed(problem) {
   if (problem.fix === null || problem.fix === undefined) return "";
-  const told = problem.fix ? `write ${short(problem.fix)}` : "delete it";
+  const label = problem.fix ? `write ${short(problem.fix)}` : "delete it";
   return el(
     "button",
     {
@@ -27,7 +27,7 @@ function fixed(problem) {
       title: problem.fix ? `Write ${problem.fix} here` : "Delete this piece",
       onclick: () => emit("mend", problem),
     },
-    told,
+    label,
   );
 }
 
@@ -201,7 +201,7 @@ const FLAG_TITLES = {
 };
 const LOUD = new Set(["unused", "never ends"]);
 
-/** The list in ``box``; ``counted`` is told how many rules there are. */
+/** The list in ``box``; ``counted`` gets the number of rules. */
 export function createOutline(box, counted) {
   let rules = [],
     live = new Set();
@@ -210,7 +210,7 @@ export function createOutline(box, counted) {
     if (rule) emit("place", rule.places[0]);
   };
 
-  function names(told, list) {
+  function names(title, list) {
     if (!list.length) return null;
     const links = list.map((name) =>
       el("button", { type: "button", class: "link name", title: `Go to ${name}`, onclick: () => goTo(name) }, name),
@@ -218,7 +218,7 @@ export function createOutline(box, counted) {
     return el(
       "span",
       { class: "names" },
-      `${told} `,
+      `${title} `,
       ...links.flatMap((link, index) => (index ? [", ", link] : [link])),
     );
   }
@@ -297,7 +297,7 @@ export function createOutline(box, counted) {
 export function createSampleList(box, server, put) {
   let seed = 0,
     request = 0,
-    shown = ""; // the grammar whose samples stand there
+    shown = ""; // the grammar whose samples are shown
 
   function row(text, expect, what) {
     const has = state.tests.some((test) => test.text === text);
@@ -372,7 +372,7 @@ export function createSampleList(box, server, put) {
     );
   }
 
-  /** Ask for samples of the grammar as it stands, if those shown are not. */
+  /** Request samples of the present grammar, unless they are shown already. */
   async function ask() {
     if (shown === grammarKey(state) || !state.compiled?.ok) return;
     const mine = ++request,
@@ -493,7 +493,7 @@ export function createChangeList(box, server, put, counted) {
     );
   }
 
-  /** Compare, if it is not told yet. */
+  /** Compare, unless the result is shown already. */
   async function ask() {
     if (untouched() || !state.compiled?.ok) {
       tell(untouched() ? null : { why: "The grammar cannot be read yet." });

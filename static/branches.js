@@ -1,5 +1,5 @@
-/* Runs are kept as branches: a run, its forks and rewinds, and tokens taken by hand. Chips select a branch; none is
-   lost until another example is opened. A branch is records and where it came from. */
+/* Runs are kept as branches: a run, its forks and rewinds, and tokens chosen by the reader. Chips select a branch;
+   none is lost until another example is opened. A branch is records and where it came from. */
 
 import { el, roving, scrollIntoRow } from "./dom.js";
 import { askServer, emit, grammarKey, grammarOf, state } from "./state.js";
@@ -14,7 +14,7 @@ const refused = (branch) => branch.outcome?.reason === "error" && !branch.steps.
 /** Whether tokens can follow. */
 const isOpen = (branch) => Boolean(branch) && !CLOSED.includes(branch.outcome?.reason) && !refused(branch);
 
-/** A branch as the lines of a recorded run; its head says how it was asked for. */
+/** A branch as the lines of a recorded run; its head has the settings. */
 function records(branch, asked) {
   const head = { k: "head", run: `branch ${branch.id}`, ...asked, ...branch.settings, prefix: [], how: branch.how };
   return [
@@ -27,15 +27,15 @@ function records(branch, asked) {
 
 /** The other way round: the lines of a recorded run, as a branch keeps it. */
 function read(lines) {
-  const told = lines
+  const records = lines
       .split("\n")
       .filter(Boolean)
       .map((line) => JSON.parse(line)),
-    one = (kind) => told.find((each) => each.k === kind);
+    one = (kind) => records.find((each) => each.k === kind);
   const { temperature, seed, max_tokens, small_tokens } = one("head") ?? {};
   return {
     settings: { temperature, seed, max_tokens, small_tokens },
-    steps: told.filter((each) => each.k === "step"),
+    steps: records.filter((each) => each.k === "step"),
     outcome: one("stop") ?? null,
     served: one("start")?.model,
   };
@@ -123,7 +123,7 @@ export function createBranches(box, doors) {
 
   return {
     add,
-    /** The tokens before one of the branch that is shown, as a branch of their own. */
+    /** The tokens before one of the branch that is shown, as a new branch. */
     cut(index, how) {
       const { id, steps, prompt, model, constraint, lookahead, small_tokens } = now;
       return add({
@@ -200,14 +200,14 @@ export function createQuestions(server, settings) {
       emit("why", null);
       return null;
     }
-    const told = await askServer(server.why, {
+    const answer = await askServer(server.why, {
       ...about(branch, []),
       so_far: soFar(branch, index),
       token: hexOf(candidate),
     });
-    if (!told.ok) return el("p", { class: "quiet" }, told.why || told.fault || "no reason is known");
-    if (grammarKey(branch) === grammarKey(state)) emit("why", told);
-    return whyNodes(told);
+    if (!answer.ok) return el("p", { class: "quiet" }, answer.why || answer.fault || "no reason is known");
+    if (grammarKey(branch) === grammarKey(state)) emit("why", answer);
+    return whyNodes(answer);
   }
 
   return {

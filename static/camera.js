@@ -78,7 +78,7 @@ export function createCamera(box, tap, { top = TOP, grab = () => null, beyond = 
     begin();
   }
 
-  /** What somebody moved to: the same middle at the same size. */
+  /** The view the reader moved to: the same middle at the same size. */
   function stay() {
     if (glide) {
       still();
@@ -151,7 +151,7 @@ export function createCamera(box, tap, { top = TOP, grab = () => null, beyond = 
     if (cut.length)
       svg.style.clipPath = `inset(0 0 ${Math.ceil(frame.bottom - Math.min(...cut.map((r) => r.top)) + 2)}px 0)`;
   }
-  /** No empty margin where there is picture to show; what has room to spare stands in its middle. */
+  /** No empty margin where there is picture to show; a picture smaller than the box is centred. */
   function clamp() {
     const unit = view[3] / box.clientHeight,
       up = home[1] - top * unit,
@@ -233,7 +233,7 @@ export function createCamera(box, tap, { top = TOP, grab = () => null, beyond = 
         zoom(Math.exp(Math.max(-60, Math.min(60, event.deltaY)) * 0.004), event.clientX, event.clientY);
         return;
       }
-      // a picture that is only tall scrolls, as pages do, and then the page goes on
+      // a picture that is only tall scrolls first, and the page after it
       if (opening?.wide) {
         const end = home[1] + home[3] + (top * view[3]) / size[1] - view[3],
           begin = home[1] - ((top + 6) * view[3]) / size[1];

@@ -22,9 +22,10 @@ const round = (most) => {
 };
 const time = (step) => shades.total(step);
 
-/* A kind of chart: its name, the parts of a bar as [share of the height, colour, below], what is said of a step, the
+/* A kind of chart: its name, the parts of a bar as [share of the height, colour, below], the text for a step, the
    labels. */
-/** @type {Record<string, { name: string, say: (step: Step) => string, signs: (most?: number) => string[], both?: boolean,
+/** @type {Record<string, { name: string, say: (step: Step) => string, signs: (most?: number) => string[],
+      both?: boolean,
       parts: (step: Step, most?: number) => [share: number, colour: string, below?: boolean, tick?: boolean][],
       [more: string]: any }>} */
 const KINDS = {
@@ -84,7 +85,7 @@ const KINDS = {
   },
 };
 
-/** A chart in an empty box. `doors.select(index)` is called for a bar somebody chose. */
+/** A chart in an empty box. `doors.select(index)` is called when a bar is chosen. */
 export function createChart(box, doors) {
   const axis = el("div", { class: "axis", "aria-hidden": "true" }, el("span"), el("span"));
   const canvas = el("canvas", { height: HIGH }),
@@ -149,7 +150,7 @@ export function createChart(box, doors) {
       axis.firstChild.textContent = signs[0];
       axis.lastChild.textContent = signs[1];
     }
-    // rounded corners cost a path each, and on narrow bars nobody sees them
+    // rounded corners cost a path each, and are invisible on narrow bars
     const bar = (x, y, wide, high, corners) => {
       if (pitch < 12) {
         pen.fillRect(x, y, wide, high);

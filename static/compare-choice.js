@@ -61,7 +61,7 @@ export function createCompareChoice(find, doors) {
     prompts.value = source === "own" ? kept || escaped(state.prompt) : given();
     prompts.placeholder = source === "own" ? "" : "empty: the model begins with nothing";
     says.textContent = HINT[source];
-    told();
+    report();
   }
 
   // -- methods ------------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ export function createCompareChoice(find, doors) {
     pick(named ?? usual());
   }
   const usual = () => methods.filter((method) => method.usual).map((method) => method.name);
-  /** Take these methods and no others; names nobody knows are passed over. */
+  /** Take these methods and no others; unknown names are ignored. */
   function pick(names) {
     chosen = new Set(methods.filter((method) => names.includes(method.name)).map((method) => method.name));
     mark();
@@ -124,7 +124,7 @@ export function createCompareChoice(find, doors) {
     for (const button of groups.querySelectorAll(".way"))
       button.setAttribute("aria-checked", String(chosen.has(button.dataset.name)));
     count.textContent = `${chosen.size} of ${methods.length}`;
-    told();
+    report();
   }
 
   // -- what that comes to ---------------------------------------------------------------------------
@@ -162,8 +162,8 @@ export function createCompareChoice(find, doors) {
         `${many(seeds, "seed")}: ${many(runs, "run")} of at most ${many(max_tokens, "token")}.`
     );
   }
-  const told = () => doors.changed(plan(), asked().fault);
-  for (const input of [...Object.values(knobs), prompts]) input.addEventListener("input", told);
+  const report = () => doors.changed(plan(), asked().fault);
+  for (const input of [...Object.values(knobs), prompts]) input.addEventListener("input", report);
   on("example", (example) => {
     kept = prompts.value = "";
     knobs.max_tokens.value = String(

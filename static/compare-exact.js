@@ -32,7 +32,7 @@ export function createExactCard(card, doors) {
       several(column.names),
       column.names.map((name) => `${name}: ${doors.about(name)?.title ?? ""}`).join("\n"),
     ];
-    const told =
+    const words =
       column.name === "own"
         ? [el("span", { class: "quiet" }, "what the others should be")]
         : [
@@ -53,7 +53,7 @@ export function createExactCard(card, doors) {
               el("b", {}, figure(column.kl)),
             ),
           ];
-    return el("th", { scope: "col", title: says }, el("code", {}, title), el("span", { class: "far" }, ...told));
+    return el("th", { scope: "col", title: says }, el("code", {}, title), el("span", { class: "far" }, ...words));
   }
   /** A bar, with a tick where the model's own would end. */
   function bar(value, own, first) {

@@ -79,7 +79,7 @@ function sign(found, name) {
   );
 }
 
-/** The end of what two texts share, as many letters as stand beside each other in every row. */
+/** The end of what two texts share, as many letters as all rows have in common. */
 function tail(steps) {
   const shown = [];
   let room = LEFT;

@@ -108,12 +108,12 @@ export function mountCompare({ element, trigger, props, watch, server }) {
     trigger("run", { ...about, run: incoming.begin() });
   }
 
-  function record(told) {
-    const run = now.runs[told.r];
+  function record(message) {
+    const run = now.runs[message.r];
     const act = {
-      status: () => tell(told.text),
+      status: () => tell(message.text),
       start: () => {
-        now.model = told.model;
+        now.model = message.model;
         tell("");
         now.started = performance.now();
       },
@@ -122,25 +122,25 @@ export function mountCompare({ element, trigger, props, watch, server }) {
         now.writing = run;
       },
       step: () => {
-        const { k, r, ...step } = told;
+        const { k, r, ...step } = message;
         run.steps.push(step);
       },
       ended: () => {
-        for (const [index, s] of told.late) run.steps[index].s = s;
-        const { k, r, late, ...end } = told;
+        for (const [index, s] of message.late) run.steps[index].s = s;
+        const { k, r, late, ...end } = message;
         run.end = end;
         now.writing = null;
       },
       failed: () => {
-        run.why = told.why;
+        run.why = message.why;
         now.writing = null;
       },
-      error: () => fail(told.message, told.hint),
+      error: () => fail(message.message, message.hint),
       stop: () => {
         finish("");
-        judged(told.verdict ?? []);
+        judged(message.verdict ?? []);
       },
-    }[told.k];
+    }[message.k];
     act?.();
     if (run) dirty.add(run.method);
   }
@@ -215,7 +215,7 @@ export function mountCompare({ element, trigger, props, watch, server }) {
     standing = text;
     busy();
   };
-  /** Which buttons can be pressed; beside them how far all is, or why nothing can be compared. */
+  /** Which buttons can be pressed; next to them the progress, or why nothing can be compared. */
   function busy() {
     const running = Boolean(now?.running),
       hinders = running ? "" : hindrance();
@@ -367,7 +367,7 @@ export function mountCompare({ element, trigger, props, watch, server }) {
     },
   ];
   let eager = false;
-  /** One of them in this view, compared as soon as it is compiled. */
+  /** One of the examples in this view, compared when it is compiled. */
   function sample(one) {
     const { prompts, whose, ...others } = choice.settings();
     eager = true;

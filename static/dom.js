@@ -16,7 +16,7 @@ export function el(tag, properties = {}, ...children) {
   return made;
 }
 
-/** Call a function again only when nothing more came for so many milliseconds. */
+/** Call a function when no call has come for ``wait`` milliseconds; ``now`` calls it immediately. */
 export function debounce(wait, act) {
   let timer = 0;
   const later = (...args) => {
@@ -44,10 +44,10 @@ export async function copyText(text, button) {
     area.remove();
   }
   if (!button) return;
-  const told = button.textContent;
+  const label = button.textContent;
   button.textContent = done ? "Copied" : "Could not copy";
   setTimeout(() => {
-    button.textContent = told;
+    button.textContent = label;
   }, 1200);
 }
 

@@ -38,7 +38,7 @@ function list() {
 
 const called = (name) => name.trim().slice(0, LONGEST_NAME);
 
-/** Keep what stands on the page under a name; a sentence where that cannot be done, else "". */
+/** Save the page's work under a name. Returns "", or a sentence that says why it was not saved. */
 function save(name) {
   if (!called(name)) return "a draft needs a name";
   const here = work.now();
@@ -88,14 +88,14 @@ function discard() {
   saved.remove("draft");
   emit("draft", null);
 }
-/** Discard the draft that stands on the page, and begin as a visitor does. */
+/** Discard the present draft and load the page as for a new visitor. */
 function restart() {
   forgotten = true;
   saved.remove("draft");
   location.replace(location.pathname + location.search);
 }
 
-/** Keep the draft as it stands, if anything in it is a person's own. */
+/** Save the present draft if the user changed anything in it. */
 function keep() {
   if (forgotten || !opened) return;
   const here = work.now();

@@ -182,7 +182,7 @@ export function createDrag(machine) {
         free(edge, [(start[0] + 2 * control[0] + end[0]) / 4, (start[1] + 2 * control[1] + end[1]) / 4], normal),
       );
   }
-  /** How far a label goes so that it is at the middle of its edge, or beside it where a state or a label is there.
+  /** The offset of a label to the middle of its edge, or next to it if a state or a label is there.
       @param {any} edge @param {Point} middle @param {Point} normal */
   function free(edge, [x, y], [nx, ny]) {
     const states = [...nodes.values()],
@@ -230,7 +230,7 @@ export function createDrag(machine) {
       kept.set(machine(), offsets);
       for (const [id, name] of names) if (before.has(name)) settle(id, before.get(name));
     },
-    /** What moves the state under a pointer; null where there is none that can be moved. */
+    /** What moves the state under a pointer; null if no movable state is there. */
     grab(target) {
       const node = svg && target.closest?.(".node[data-id]");
       if (!node || !svg.contains(node)) return null;
@@ -280,7 +280,7 @@ const calm = matchMedia("(prefers-reduced-motion: reduce)");
 export function createGlide() {
   let running = [],
     request = 0;
-  /** Everything is at its new place at once. */
+  /** Everything moves to its new position immediately. */
   const end = () => {
     for (const each of running) each.cancel();
     running = [];

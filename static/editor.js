@@ -5,9 +5,9 @@
 import { namesIn } from "./notations.js";
 import { createPainter, marksOf, piecesOf, unitsIn } from "./paint.js";
 
-/** So many lines are typed as a person types; a browser's work for more grows with their square. */
+/** Up to this many lines are inserted as if typed; the browser's work grows with their square. */
 const LINES = 200;
-/** In a text so long, looking for a name takes as long as painting a line. */
+/** Characters from which looking for a name takes as long as painting a line. */
 const LONG = 10_000;
 const PAIRS = { "(": ")", "[": "]", "{": "}" };
 const CLOSING = new Set(Object.values(PAIRS));
@@ -71,7 +71,7 @@ export function createEditor(box, changed) {
     );
   }
 
-  /** The bracket beside the caret and the one that belongs to it. */
+  /** The bracket next to the caret and the matching one. */
   function pairAt(place) {
     const open = [];
     for (const line of painter.lines) {
@@ -236,7 +236,7 @@ export function createEditor(box, changed) {
       places = piecesOf(shown, list, "place");
       draw();
     },
-    /** Pieces of the grammar a run stands in. */
+    /** Pieces of the grammar that read the current token. */
     readIn(spans) {
       if (!spans.length && !reading.length) return;
       reading = piecesOf(shown, spans, "reading");

@@ -352,7 +352,7 @@ export function createFilm(ask, caption, { framed = () => {}, why = null } = {})
     for (const each of stops) each.tabIndex = each === stop ? 0 : -1;
     if (focused !== null) stop.focus();
   }
-  /** A forbidden token: in a sentence at once, then all that is known of it. */
+  /** A forbidden token: immediately a sentence, then all that is known of it. */
   async function refuse(choice, kept) {
     halt();
     say.replaceChildren(el("b", { class: "no" }, "✗ "), `${choice.text}: ${choice.why}`);

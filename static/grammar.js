@@ -134,11 +134,11 @@ export function mountGrammar({ element, server }) {
   });
   roving(tabs, (tab) => choose(tab.dataset.section));
 
-  const mark = (name, told, colour, aloud) =>
+  const mark = (name, text, colour, aloud) =>
     button(name)
       .querySelector(".n")
       .replaceChildren(
-        ...(told ? [" ", el("span", { class: colour }, told), el("span", { class: "sr" }, aloud ?? "")] : []),
+        ...(text ? [" ", el("span", { class: colour }, text), el("span", { class: "sr" }, aloud ?? "")] : []),
       );
   const problems = createProblemList(find(".problems"), ({ count, sign, colour, worst }) =>
     mark("problems", count ? `${sign} ${count}` : "", colour, worst && ` ${worst}s`),
@@ -176,17 +176,17 @@ export function mountGrammar({ element, server }) {
   });
 
   // -- compiling -----------------------------------------------------------------------------------
-  /** The example's name while its text is untouched: some are drawn over tokens of their own. */
+  /** The example's name while its text is untouched: some have their own tokens. */
   const exampleNow = () =>
     state.example && grammarKey(state.example).trimEnd() === grammarKey(state).trimEnd() ? state.example.name : "";
 
   /** What there is to see in an example; once it is changed, how to have it back, in the same room. */
   function tellNote(untouched) {
-    const { title, note: told, name } = state.example ?? {};
-    note.hidden = !told || state.example.notation !== state.notation;
+    const { title, note: text, name } = state.example ?? {};
+    note.hidden = !text || state.example.notation !== state.notation;
     if (note.hidden) return;
     if (untouched || !name) {
-      note.textContent = told;
+      note.textContent = text;
       note.style.minHeight = "";
       return;
     }
@@ -214,9 +214,9 @@ export function mountGrammar({ element, server }) {
     state.pending = false;
     state.compiled = { ...asked, ...answer };
     showFacts(answer);
-    told = { ...answer, looking: answer.ok };
+    known = { ...answer, looking: answer.ok };
     tell(answer.problems);
-    // then it stands in front by itself
+    // then that section is shown without a click
     const must = Boolean(answer.looks || answer.inside) || (!answer.ok && !answer.empty);
     if (must !== forced) {
       forced = must;
@@ -233,12 +233,12 @@ export function mountGrammar({ element, server }) {
   const compileSoon = debounce(100, compile);
 
   /** @type {Record<string, any>} */
-  let told = {};
+  let known = {};
   /** Say what is wrong, in the list and in the text. */
   function tell(list, more = {}) {
-    told = { ...told, ...more, problems: list };
+    known = { ...known, ...more, problems: list };
     editor.problems(list);
-    problems.show(told);
+    problems.show(known);
   }
 
   async function showRules(asked, mine) {
@@ -288,7 +288,7 @@ export function mountGrammar({ element, server }) {
     const points = [...state.text];
     let from = Infinity;
     for (const { start, end, fix } of [...list].sort((a, b) => b.start - a.start)) {
-      if (end > from) continue; // inside what was mended already
+      if (end > from) continue; // inside a piece that is already replaced
       points.splice(start, end - start, fix);
       from = start;
     }

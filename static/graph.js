@@ -75,7 +75,7 @@ export function createGraph(box, picked, { edge: pickedEdge = () => {}, camera: 
   const labelled = (group) => group.dataset.edges.split(" ").map(Number);
   const labelsOf = (index) => canvas.querySelectorAll(`[data-edges~="${index}"]`);
 
-  /** The arrow from nowhere into the first state; Graphviz would give it a node and a rank of its own. */
+  /** The arrow into the first state; Graphviz would need a node and a rank for it. */
   function markStart(home) {
     if (svg.matches(".fan")) return home;
     for (const node of svg.querySelectorAll(svg.matches(".lanes") ? ".node.rule, .node.initial" : ".node.initial")) {
@@ -308,7 +308,7 @@ export function createGraph(box, picked, { edge: pickedEdge = () => {}, camera: 
     const id = callId(boxes[boxes.length - 2].state, boxes[boxes.length - 1].rule);
     return id ? `state-${id}` : null;
   }
-  /** The drawn calls of a rule, each with the state in which its caller goes on. */
+  /** The drawn calls of a rule, each with the state in which its caller continues. */
   const callsOf = (rule) =>
     picture.states
       .filter((one) => one.id.startsWith("call-") && one.label === `→ ${rule}`)
@@ -372,7 +372,7 @@ export function createGraph(box, picked, { edge: pickedEdge = () => {}, camera: 
       );
     });
   }
-  /** The rules a token leaves: a line from the end of each to the state its caller goes on in. */
+  /** The rules a token leaves: a line from the end of each to the state in which its caller continues. */
   function lightReturns([before, after], path) {
     if (after?.kept === undefined) return;
     const hidden = before.depth + 1 - before.boxes.length;
@@ -385,7 +385,7 @@ export function createGraph(box, picked, { edge: pickedEdge = () => {}, camera: 
   }
   const number = (one, name) => Number(one.getAttribute(name));
   const endsOf = (rule) => picture.states.filter((one) => one.rule === rule && one.kinds.includes("final"));
-  /** The line of a return: from a state where a rule ends to one in which a call of it goes on. */
+  /** The line of a return: from a state where a rule ends to one in which a caller continues. */
   function returning(from, to, order) {
     const end = element(`state-${from}`),
       goal = element(`state-${to}`)?.querySelector("ellipse"),

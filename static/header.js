@@ -115,7 +115,7 @@ export function createIntro(box) {
     draft: "This is your draft. ",
     lesson: "This grammar is from a lesson. ",
   };
-  let broken = null; // the example as it was before it was broken
+  let broken = null; // the example before "Break it"
 
   const brokenText = () => broken.text.replace(broken.breaks[0], () => broken.breaks[1]);
   /** Whether a finished run of this grammar is shown. */

@@ -279,7 +279,7 @@ export function createInspector(box, doors = {}) {
       .split(/`(.)`/u)
       .map((part, i) => (i % 2 ? el("code", { class: "sign" }, part === "␠" ? "space" : part) : part));
 
-  /** Short reasons beside the struck tokens of a list, when they come. */
+  /** Short reasons next to the struck tokens of a list, when they arrive. */
   async function explain(rows, candidates) {
     const struck = candidates.filter((candidate) => !candidate.ok);
     if (!struck.length || !doors.explain) return;

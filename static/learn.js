@@ -100,7 +100,7 @@ export function createQuiz(question, ask, solved, { checked, done }) {
 
 /** @param {Context<"learn">} context */
 export function mountLearn({ element, server }) {
-  const FEW = 12; // merge rules shown at once
+  const FEW = 12; // merge rules shown together
   const shelf = element.querySelector(".shelves"),
     pick = element.querySelector(".pick"),
     page = element.querySelector(".lesson");
@@ -125,7 +125,7 @@ export function mountLearn({ element, server }) {
   function list() {
     const kept = done(),
       shelves = [...new Set(lessons.map((each) => each.shelf))];
-    const told = (each) => {
+    const progressOf = (each) => {
       const count = (kept[each.name] || []).filter((n) => n < each.steps.length).length;
       return {
         whole: count === each.steps.length,
@@ -134,7 +134,7 @@ export function mountLearn({ element, server }) {
       };
     };
     const entry = (each) => {
-      const { whole, count, text } = told(each);
+      const { whole, count, text } = progressOf(each);
       return el(
         "li",
         {},
@@ -178,7 +178,7 @@ export function mountLearn({ element, server }) {
             el(
               "option",
               { value: each.name, selected: lesson?.name === each.name },
-              `${lessons.indexOf(each) + 1}  ${each.title} ${told(each).text}`,
+              `${lessons.indexOf(each) + 1}  ${each.title} ${progressOf(each).text}`,
             ),
           ),
         ),
@@ -317,7 +317,7 @@ export function mountLearn({ element, server }) {
       el("p", { class: "vocabulary" }, ...chips),
     );
   }
-  /** A step as it stands on the page, and its film if it has one. */
+  /** The elements of a step, and its film if it has one. */
   function leaf(number) {
     const one = lesson.pages[number],
       asked = (question) => (sent) => server[question]({ ...sent, lesson: lesson.name, step: number });

@@ -36,8 +36,8 @@ async function drawn(server, asked) {
     return known;
   }
   const answer = (async () => {
-    const told = await askServer(asked.tab === "railroad" ? server.draw_railroad : server.draw_machine, asked);
-    return told.fault ? { ok: false, why: told.fault, fault: true } : told;
+    const result = await askServer(asked.tab === "railroad" ? server.draw_railroad : server.draw_machine, asked);
+    return result.fault ? { ok: false, why: result.fault, fault: true } : result;
   })();
   answers.set(key, answer);
   if (answers.size > KEPT) answers.delete(answers.keys().next().value);
@@ -60,8 +60,9 @@ function bytesBefore(step, atEnd) {
 /** ``box`` becomes the picture. ``picked(state)``, ``edge(record)`` report clicks, ``shown(answer)`` a picture
       that is there, ``lost(state)`` that the run has left it and is not followed, ``beyond`` a zoom (``camera.js``).
     @param {HTMLElement} box @param {Pick<Servers["picture"], "draw_machine" | "draw_railroad">} server
-    @param {{ picked?: (state: string) => void, edge?: (edge: Edge, index: number) => void, lost?: (state: string) => void,
-      shown?: (answer: Answer<Picture>, sent: any) => void, beyond?: (by: number, under: Element) => boolean }} [doors] */
+    @param {{ picked?: (state: string) => void, edge?: (edge: Edge, index: number) => void,
+      lost?: (state: string) => void, shown?: (answer: Answer<Picture>, sent: any) => void,
+      beyond?: (by: number, under: Element) => boolean }} [doors] */
 export function createMachine(
   box,
   server,
@@ -97,7 +98,7 @@ export function createMachine(
     if (!record && !bones.hidden) blank(words, true);
   });
 
-  /** Which machine is asked for: without its tokens, "together" is the machine below them. */
+  /** The machine that is requested: without its tokens, "together" is the machine below them. */
   const machineOf = () =>
     tab !== "together" || chosen.tokens ? tab : state.compiled.tabs.characters ? "stack" : "characters";
   function asked(centre, so_far) {
@@ -182,7 +183,7 @@ export function createMachine(
     if (!found) lost(here);
     else ahead();
   }
-  /** The picture the next token leads to is requested before somebody steps there. */
+  /** Request the picture for the next token before the reader steps there. */
   function ahead() {
     const next = state.steps[state.selected + 1];
     if (state.selected < 0 || !next || !record.partial || !chosen.follow) return;
@@ -214,7 +215,7 @@ export function createMachine(
     get sent() {
       return sent;
     },
-    /** Show a machine of the grammar as it is compiled now; where the run is if it is followed. */
+    /** Show a machine of the compiled grammar, around the run's state if it is followed. */
     open(name, centre = "") {
       if (name !== tab) {
         record = known = null;
@@ -233,9 +234,9 @@ export function createMachine(
       busy.textContent = "";
       blank(text, waiting);
     },
-    stale(on, told) {
+    stale(on, words) {
       box.classList.toggle("stale", on);
-      if (told) busy.textContent = told;
+      if (words) busy.textContent = words;
     },
   };
 }

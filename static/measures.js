@@ -56,7 +56,7 @@ const SCALES = {
   },
 };
 
-/** The rules of a run in the order they are met; each has the colour of its number. */
+/** The rules of a run in order of appearance; each has the colour of its number. */
 const rulesOf = (steps) => [...new Set(steps.map(rule).filter(Boolean))];
 const colourOfRule = (names, name) => (name ? `r${Math.min(MOST_RULES, names.indexOf(name) + 1)}` : "b0");
 
@@ -123,7 +123,7 @@ export function runTotals(steps, rate) {
     forced = said.filter((step) => step.forced),
     free = said.filter((step) => !step.forced);
   const taken = steps.reduce((sum, step) => sum + (step.m ?? Infinity), 0);
-  const told = [
+  const numbers = [
     [
       formatNumber(said.length),
       said.length === 1 ? "token" : "tokens",
@@ -144,16 +144,16 @@ export function runTotals(steps, rate) {
       "",
     ],
   ];
-  if (rate) told.push([formatNumber(Math.round(rate)), "tokens/s", "With the model and the mask together", ""]);
-  return told;
+  if (rate) numbers.push([formatNumber(Math.round(rate)), "tokens/s", "With the model and the mask together", ""]);
+  return numbers;
 }
 
 /* The alarm: stretches in which a run repeats itself, each with a reason. A step's `loop` names the cycle of the
    machine that the run does not leave there; null where it is in none. */
 
 const LOW = 8,
-  BITS = 2; // so many tokens in one circle while the mask takes so many bits of each
-const SAME = 12; // so many tokens of white space, or of digits, or of one text again and again
+  BITS = 2; // tokens in one cycle, while the mask removes this many bits of each
+const SAME = 12; // tokens in a row of white space, of digits, or of one repeated text
 const TIMES = 4;
 
 const textOf = (step) => (step.token.end ? null : (step.token.text ?? null));
@@ -224,7 +224,7 @@ function ruleAt(text, start) {
   return [...before.matchAll(/([A-Za-z_]\w*)\s*::?=/g)].pop()?.[1] ?? "";
 }
 
-/** The bound somebody could write: a problem with a fix, in the rule that was being read. */
+/** A bound that would end the repetition: a problem with a fix, in the rule that was being read. */
 function bound(trap, steps, compiled) {
   const fixes = (compiled?.problems ?? []).filter((problem) => problem.fix);
   const live = new Set(steps.slice(trap.from, trap.to + 1).flatMap((step) => step.rules ?? []));

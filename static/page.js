@@ -26,7 +26,7 @@ const PARTS = {
   footer: mountFooter,
 };
 
-/** When the page's own sheets are there; Gradio loads them beside the scripts and waits for neither. */
+/** Resolves when the page's style sheets are loaded; Gradio loads them parallel to the scripts and does not wait. */
 const styled = () =>
   Promise.all(
     [...document.querySelectorAll("link[href*='wb/']")].map(

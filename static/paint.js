@@ -93,7 +93,7 @@ export function createPainter(paint) {
   const made = (runs, name) =>
     el("span", { class: name }, ...runs.map(([text, kind]) => (kind ? el("span", { class: kind }, text) : text)));
 
-  /** Lay text and marks down; `live` are rules whose line is lit, where rules have lines of their own. */
+  /** Draw text and marks; `live` are rules whose line is lit, in notations with one line for each rule. */
   function draw(text, notation, marks, live) {
     lines = linesOf(text, notation);
     for (const mark of marks) {

@@ -90,7 +90,7 @@ export function createWalk(box, doors) {
       return;
     }
     doors.go(next);
-    // whoever asked for less motion gets the same walk, slowly
+    // with reduced motion the same walk, slowly
     timer = setTimeout(turn, reduced.matches ? 1200 : Math.max(FASTEST, Math.min(SLOWEST, WHOLE / doors.count())));
   }
   function toggle() {
@@ -116,10 +116,10 @@ export function createWalk(box, doors) {
 }
 
 /** The methods beside the exact mask and none; `told(method)` hears which of them is chosen, null for the usual two. */
-function methods(mask, told) {
+function methods(mask, report) {
   const usual = [...mask.options].map((option) => option.value),
     others = () => state.methods.filter((each) => !usual.includes(each.name));
-  const show = () => told(others().find((each) => each.name === mask.value) ?? null);
+  const show = () => report(others().find((each) => each.name === mask.value) ?? null);
   on("ready", () =>
     mask.append(
       el(
@@ -208,7 +208,7 @@ export function createRunPanel(find) {
           ? "not finished: choose the next token, press Step, or press Continue"
           : "at the prompt: choose the first token, press Step, or press Continue";
     outcome.className = `outcome ${end ? (end.good ? "good" : "warn") : "quiet"}`;
-    // traps are looked for now and then while tokens come in, and once more at the end
+    // traps are searched for at intervals while tokens arrive, and once at the end
     if (state.running && performance.now() - looked < 500) return;
     looked = performance.now();
     alarmsOf(branch);
@@ -229,7 +229,7 @@ export function createRunPanel(find) {
     );
   }
 
-  /** What the text stands for, where the grammar is of values: an instance of the dataclass, a JSON value. */
+  /** The value of the text, if the grammar describes values: an instance of the dataclass, a JSON value. */
   function meaning(branch) {
     const value = branch.outcome?.value;
     return value
@@ -354,7 +354,7 @@ export function createRunViews(key, doors) {
   return { legend: show };
 }
 
-/** Keys that work wherever somebody is on the page, and Escape out of the inspector. */
+/** Keys that work everywhere on the page, and Escape out of the inspector. */
 export function bindRunKeys(find, acts) {
   const inDialog = () => document.querySelector("dialog[open]");
   document.addEventListener(
@@ -389,7 +389,7 @@ export function bindRunKeys(find, acts) {
   });
 }
 
-/** What a screen reader hears: at most a line every two seconds while a run goes on. */
+/** Messages for screen readers: at most one in two seconds during a run. */
 export function createAnnouncer(box) {
   const LEAST = 2000;
   let last = 0;

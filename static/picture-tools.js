@@ -1,4 +1,4 @@
-/* What stands beside a picture: the stack, a search for states, the machine as a table, the tokens of an edge, and the
+/* The tools next to a picture: the stack, a search for states, the machine as a table, the tokens of an edge, and the
    Export menu. */
 
 import { copyText, createMenu, debounce, download, el, markChosen, radios } from "./dom.js";
@@ -49,7 +49,7 @@ export function createStack(box) {
     ];
   }
 
-  /** The stack at a token, with what the token does to it; at its end where the run goes on. Returns whether there is
+  /** The stack at a token, with what the token does to it; at its end where the run continues. Returns whether there is
       one. */
   function show(step, atEnd = false) {
     const stacks = step?.path?.stacks;
@@ -59,9 +59,9 @@ export function createStack(box) {
       return false;
     }
     const [first, last = first] = stacks;
-    const told = atEnd ? last : first;
-    const waiting = told.boxes.slice(0, -1),
-      top = told.boxes[told.boxes.length - 1];
+    const stack = atEnd ? last : first;
+    const waiting = stack.boxes.slice(0, -1),
+      top = stack.boxes[stack.boxes.length - 1];
     const change = atEnd || stacks.length < 2 ? { same: waiting, off: [], on: [] } : edits(first, last);
     const frames = [
       ...change.same.map((each) => chip(each, "")),
@@ -77,22 +77,24 @@ export function createStack(box) {
     const bottom = el(
       "p",
       { class: "bottom" },
-      told.boxes.length < told.depth + 1
-        ? `${told.depth + 1 - told.boxes.length} more below`
+      stack.boxes.length < stack.depth + 1
+        ? `${stack.depth + 1 - stack.boxes.length} more below`
         : waiting.length || change.on.length
           ? "bottom of the stack"
           : "stack is empty",
     );
     const ways =
-      told.ways > 1
+      stack.ways > 1
         ? el(
             "details",
             { class: "ways" },
-            el("summary", {}, `${told.ways - 1} other way${told.ways === 2 ? "" : "s"} to read it`),
-            ...told.others.map((boxes) =>
+            el("summary", {}, `${stack.ways - 1} other way${stack.ways === 2 ? "" : "s"} to read it`),
+            ...stack.others.map((boxes) =>
               el("p", {}, boxes.map((each) => `${each.rule} ${each.number ?? each.state}`).join(" ▸ ")),
             ),
-            told.ways - 1 > told.others.length ? el("p", {}, `and ${told.ways - 1 - told.others.length} more`) : null,
+            stack.ways - 1 > stack.others.length
+              ? el("p", {}, `and ${stack.ways - 1 - stack.others.length} more`)
+              : null,
           )
         : null;
     const wasOpen = box.querySelector("details")?.open;
@@ -256,9 +258,9 @@ export function createRows(box, { choose, place }) {
     "aria-label": "Filter rows of the table",
     spellcheck: "false",
   });
-  const told = el("span", { class: "told", role: "status" });
+  const status = el("span", { class: "told", role: "status" });
   const scroll = el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "The machine as a table" });
-  box.append(el("div", { class: "tools" }, which, filter, told), scroll);
+  box.append(el("div", { class: "tools" }, which, filter, status), scroll);
   let answer = null,
     standing = [];
 
@@ -285,7 +287,7 @@ export function createRows(box, { choose, place }) {
       ),
     );
     if (!rows.length) scroll.append(el("p", { class: "none" }, "no row holds that"));
-    told.textContent =
+    status.textContent =
       (wanted ? `${formatNumber(rows.length)} of ${formatNumber(answer.rows.length)} rows · ` : "") + answer.count;
     mark(false);
   }
@@ -337,7 +339,7 @@ export function createRows(box, { choose, place }) {
       markChosen(which, "aria-checked", which.querySelector(`[data-of="${of}"]`));
       if (!next.ok) {
         scroll.replaceChildren(el("p", { class: "none" }, next.why));
-        told.textContent = "";
+        status.textContent = "";
         answer = null;
         return;
       }
@@ -377,7 +379,7 @@ export function createEdgeList(box, ask) {
     from = origin;
     const name = (id) => record.states.find((each) => each.id === id)?.label || id;
     const list = el("ul", { class: "tokens", tabindex: "0", "aria-label": "Labels of this edge" });
-    const told = el("span", { class: "told", role: "status" });
+    const status = el("span", { class: "told", role: "status" });
     const filter = el("input", {
       type: "search",
       placeholder: "Search",
@@ -391,7 +393,7 @@ export function createEdgeList(box, ask) {
       el("span", { class: "chip" }, name(edge.source)),
       "→",
       el("span", { class: "chip" }, name(edge.target)),
-      told,
+      status,
       el("span", { class: "grow" }),
       el("button", { type: "button", class: "bare", "aria-label": "Close", onclick: close }, "×"),
     );
@@ -411,7 +413,7 @@ export function createEdgeList(box, ask) {
       if (!left.length) list.append(el("li", { class: "more" }, "nothing at this edge holds that"));
     };
     filter.addEventListener("input", fill);
-    told.textContent = edge.count
+    status.textContent = edge.count
       ? `${formatNumber(edge.count)} token${edge.count === 1 ? "" : "s"}`
       : edge.title && edge.title !== items.join(" ")
         ? edge.title.split("\n")[0]
@@ -423,7 +425,7 @@ export function createEdgeList(box, ask) {
       if (mine !== request) return;
       if (answer.ok && answer.tokens.length) {
         items = answer.tokens;
-        told.textContent =
+        status.textContent =
           `${formatNumber(answer.count)} ` +
           `token${answer.count === 1 ? "" : "s"}` +
           (answer.count > items.length ? `, the first ${formatNumber(items.length)} listed` : "");
@@ -461,7 +463,7 @@ exportEntries.add("Download DOT", (record, name) => download(`${name}.dot`, "tex
 exportEntries.add("Copy SVG", (record, _name, button) => copyText(record.svg, button));
 exportEntries.add("Download SVG", (record, name) => download(`${name}.svg`, "image/svg+xml", record.svg));
 
-/** The menu in its place; the function it gives is told which picture is shown. */
+/** Fill the menu. Returns a function to call with the picture that is shown. */
 export function createExportMenu(menu, named) {
   const list = menu.querySelector("ul"),
     { close } = createMenu(menu);
@@ -479,7 +481,7 @@ export function createExportMenu(menu, named) {
           return el("li", {}, entry);
         }),
     );
-  menu.style.visibility = "hidden"; // it keeps its room: the tabs beside it never move
+  menu.style.visibility = "hidden"; // it keeps its room, so the tabs next to it never move
   return (record) => {
     shown = record?.svg ? record : null;
     menu.style.visibility = shown ? "" : "hidden";

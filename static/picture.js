@@ -28,7 +28,7 @@ export function mountPicture({ element, server }) {
     listed = "",
     lost = "";
 
-  /** A state somebody picked in the picture. */
+  /** A state was selected in the picture. */
   const pick = (id) => {
     picked = id === null ? null : { id, record: shown, tab: state.tab };
     if (picked) edges.close();
@@ -106,7 +106,7 @@ export function mountPicture({ element, server }) {
     });
   roving(tabs, (button) => want(button.dataset.tab));
 
-  /** What the tab has beside its picture: the stack where the grammar needs one, and the switches that apply. */
+  /** What the tab has next to its picture: the stack where the grammar needs one, and the switches that apply. */
   function layout() {
     const tab = state.tab,
       nests = Boolean(state.compiled?.tabs?.characters),
@@ -183,7 +183,7 @@ export function mountPicture({ element, server }) {
   function standing() {
     if (why) return [why, false];
     const index = state.selected >= 0 ? state.selected : state.steps.length - 1;
-    const step = state.steps[index] ?? state.turn; // before its first token a run stands at its prompt
+    const step = state.steps[index] ?? state.turn; // before its first token a run is at its prompt
     return step && state.compiled?.ok && state.ran === grammarKey(state.compiled)
       ? [step, state.selected < 0]
       : [null, false];
@@ -332,19 +332,19 @@ export function mountPicture({ element, server }) {
         : [];
     foot.replaceChildren(...head, ...leads, ...button);
     if (!FINDABLE.includes(tab) || call) return;
-    const told = await askServer(
+    const answer = await askServer(
       server.about_state,
       asked({ tab: tab === "together" ? (state.compiled.tabs.characters ? "stack" : "characters") : tab, state: id }),
     );
-    if (mine !== details || !told.ok) return;
+    if (mine !== details || !answer.ok) return;
     const said = [];
-    if (told.reads) said.push(part("may read", el("code", {}, told.reads)));
-    if (told.tokens) said.push(el("span", {}, `${formatNumber(told.tokens)} tokens`));
-    if (told.places.length)
+    if (answer.reads) said.push(part("may read", el("code", {}, answer.reads)));
+    if (answer.tokens) said.push(el("span", {}, `${formatNumber(answer.tokens)} tokens`));
+    if (answer.places.length)
       said.push(
         part(
           "written as",
-          ...told.places.map((place) =>
+          ...answer.places.map((place) =>
             el(
               "button",
               {
@@ -358,7 +358,7 @@ export function mountPicture({ element, server }) {
           ),
         ),
       );
-    if (told.reached) said.push(part("for example after", el("code", {}, told.reached)));
+    if (answer.reached) said.push(part("for example after", el("code", {}, answer.reached)));
     foot.replaceChildren(...head, ...said, ...leads, ...button);
   }
 

@@ -12,7 +12,8 @@
 /** @typedef {{ kind: "idle", cursor: Cursor }
       | { kind: "taking", cursor: Cursor, request: number }
       | { kind: "running", cursor: Cursor, before: number, started: number }} RunState
-    ``request`` numbers the requests for a token; ``before`` is the number of tokens when the run began, ``started`` the time in milliseconds. */
+    ``request`` numbers the requests for a token; ``before`` is the number of tokens when the run began,
+    ``started`` the time in milliseconds. */
 /** @typedef {{ type: "select nothing" }
       | { type: "select", index: number }
       | { type: "select next" }
@@ -29,7 +30,7 @@ const NOTHING = { kind: "none" };
 /** @type {RunState} */
 export const IDLE = { kind: "idle", cursor: NOTHING };
 
-/** The state after an event. An event that has no meaning in a state leaves it as it is.
+/** The state after an event. An event without a meaning in a state does not change it.
     @param {RunState} run @param {RunEvent} event @returns {RunState} */
 export function transition(run, event) {
   switch (event.type) {

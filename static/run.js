@@ -51,7 +51,7 @@ export function mountRun(
   const strip = createStrip(find(".tokens"), { select, key: keys });
   const chart = createChart(find(".chartbox"), { select, key: keys });
   const inspector = makeInspector(find(".insp"), {
-    // what is looked at may be gone by the time somebody clicks: another example was opened
+    // at the time of a click the branch may be gone, since another example was opened
     take: (...asked) => now() && take(...asked),
     rewind: (...asked) => now() && rewind(...asked),
     again: (...asked) => now() && again(...asked),
@@ -90,7 +90,7 @@ export function mountRun(
     return { ...grammarOf(state), prompt, model, constraint, lookahead, small_tokens };
   };
 
-  /** Let the model go on from where a branch stands. */
+  /** Let the model continue a branch. */
   function play(branch) {
     branch.outcome = branch.next = null;
     branch.settings = panel.settings();
@@ -169,19 +169,19 @@ export function mountRun(
   }
 
   // -- what comes back ---------------------------------------------------------------------------
-  function record(told) {
-    if (told.k === "status") tell(told.text);
-    if (told.k === "start") {
-      now().served = told.model;
+  function record(message) {
+    if (message.k === "status") tell(message.text);
+    if (message.k === "start") {
+      now().served = message.model;
       tell("");
       move({ type: "begin", time: performance.now() });
     }
-    if (told.k === "step") {
-      now().steps.push(told);
-      strip.add(told, now().steps.length - 1);
+    if (message.k === "step") {
+      now().steps.push(message);
+      strip.add(message, now().steps.length - 1);
     }
-    if (told.k === "error") fail(told.message, told.hint);
-    if (told.k === "stop") finish(told);
+    if (message.k === "error") fail(message.message, message.hint);
+    if (message.k === "stop") finish(message);
   }
   function uncover(seen) {
     body.hidden = key.hidden = find(".insp").hidden = !seen;

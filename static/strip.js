@@ -6,7 +6,7 @@ import { shades } from "./measures.js";
 import { on } from "./state.js";
 import { formatNumber, formatPercent, glyphs, hexOf, tokenNodes } from "./tokens.js";
 
-/** `doors.select(index, focus)` is called for a token somebody chose; `doors.key(event, index)` for other keys. */
+/** `doors.select(index, focus)` is called when a token is chosen; `doors.key(event, index)` for other keys. */
 export function createStrip(box, doors) {
   let selected = -1,
     shade = "surprisal",
@@ -118,7 +118,7 @@ export function createStrip(box, doors) {
     for (const [index, step] of steps.entries()) paint(box.children[index], step, index);
   }
 
-  /** Mark where a run went round in circles. */
+  /** Mark where a run repeated itself. */
   function traps(found) {
     for (const token of box.querySelectorAll(".trap")) token.classList.remove("trap", "first");
     for (const trap of found)

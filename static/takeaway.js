@@ -152,7 +152,7 @@ export function mountTakeaway({ element, server }) {
     pre.setAttribute("aria-label", `Code: ${chosen()}`);
   };
 
-  /** Ask for the programs, if anybody can see them and they are not of what stands there now. */
+  /** Request the programs if they are visible and not up to date. */
   async function write() {
     if (!seen || !stale) return;
     stale = false;
@@ -206,7 +206,7 @@ export function mountTakeaway({ element, server }) {
   const kept = tabs.querySelector(`[data-code="${saved.get("code", "python")}"]`);
   if (kept) markChosen(tabs, "aria-selected", kept);
 
-  // the picture card has a menu of its own; what it cannot make itself it finds here
+  // formats that the menu of the picture card cannot make itself
   on("ready", () => {
     exportEntries.add?.("Download PNG", exportFiles.png);
     exportEntries.add?.(

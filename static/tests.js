@@ -8,7 +8,7 @@ import { whyNodes } from "./why.js";
 /** @import { Servers } from "./wire" */
 
 const MOST = 50,
-  LONGEST = 5000; // tests, and characters of one: the server tries no more at once
+  LONGEST = 5000; // tests, and characters of one: the server accepts no more in one request
 
 const NEXT = { accept: "reject", reject: "accept" };
 const TOLD = { accept: "expected to be accepted", reject: "expected to be rejected" };
@@ -26,7 +26,7 @@ const testsOf = (example) => {
 
 const hexOf = (text) => [...new TextEncoder().encode(text)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
-/** The list of tests in ``box``; ``counted`` is told how many pass.
+/** The list of tests in ``box``; ``counted`` gets the numbers of tests.
     @param {HTMLElement} box @param {Servers["grammar"]} server @param {(counts: any) => void} counted */
 export function createTestList(box, server, counted) {
   const list = box.querySelector(".tests"),
@@ -133,8 +133,8 @@ export function createTestList(box, server, counted) {
   }
 
   function because(record) {
-    const told = record.fault || (record.ok === false ? record.why : "");
-    return el("div", { class: "because" }, told || !whyNodes ? told || record.reason : whyNodes(record));
+    const problem = record.fault || (record.ok === false ? record.why : "");
+    return el("div", { class: "because" }, problem || !whyNodes ? problem || record.reason : whyNodes(record));
   }
 
   const sign = (test, result) => {
@@ -199,7 +199,7 @@ export function createTestList(box, server, counted) {
     if (list.querySelector("textarea")) {
       count();
       return;
-    } // somebody is writing in it
+    } // it is being edited
     const kept = focused();
     list.replaceChildren(...state.tests.map(row));
     addGridKeys(list);
@@ -227,7 +227,7 @@ export function createTestList(box, server, counted) {
     (next?.querySelector(".say") ?? input).focus();
   }
 
-  /** Add tests; those that stand there already are not added again. */
+  /** Add tests; none is added twice. */
   function put(tests) {
     const fresh = tests.filter(
       (test) => test.text.length <= LONGEST && !state.tests.some((other) => other.text === test.text),
@@ -288,7 +288,7 @@ export function createTestList(box, server, counted) {
   wanted.addEventListener("click", () => want(NEXT[wanted.textContent]));
   want("accept");
 
-  // what is being typed is tried at once, before it is a test
+  // the text being typed is tried before it is a test
   const trying = form.querySelector(".trying");
   const tryOut = debounce(150, async () => {
     const tried = input.value;

@@ -21,7 +21,7 @@ function cells(record) {
   const list = el("ol", { class: "cells" });
   let run = null;
   for (const cell of record.cells) {
-    // what was read stands together: one sign for all of it
+    // the part that was read is shown together, with one sign
     if (!run || run.is !== cell.is || cell.is === "fails") {
       run = { is: cell.is, texts: el("span", { class: "texts" }) };
       list.append(

@@ -67,7 +67,7 @@ function comparison(held) {
   );
 }
 
-/** As an example of the gallery has it, so that whoever opens examples opens this too. */
+/** In the form of an example of the gallery, so that it is opened like one. */
 const asExample = (work, title) => ({
   name: "",
   title,
@@ -79,7 +79,7 @@ const asExample = (work, title) => ({
   max_tokens: work.settings.max_tokens,
 });
 
-/** What stands on the page now. */
+/** The work on the page. */
 function now() {
   const { prompt, tests, tab } = state,
     grammar = grammarOf(state);
@@ -123,7 +123,7 @@ const letters = (bytes) => {
 };
 const bytes = (text) => Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
 
-/** All of the bytes through a stream, but not more of them than anybody would write. */
+/** All bytes through a stream, up to ``LONGEST_LINK``. */
 async function through(data, stream) {
   const parts = [],
     reader = new Blob([data]).stream().pipeThrough(stream).getReader();
@@ -148,7 +148,7 @@ function check(text) {
   return (hash >>> 0).toString(36);
 }
 
-/** What is not as everybody has it; the rest needs no room in a link. */
+/** The fields that differ from the defaults; the others are left out of a link. */
 function brief(work) {
   const usual = { start: "start", style: "", prompt: "", tab: "" };
   const kept = Object.entries(work).filter(
@@ -174,7 +174,7 @@ async function unfolded(fragment) {
   return JSON.parse(text);
 }
 
-/** Inside a Space the page stands in a frame; the address a visitor sees and copies is the frame's owner's. */
+/** Inside a Space the page is in a frame; the visible address is that of the frame's owner. */
 const owner = () =>
   state.space ? `https://huggingface.co/spaces/${state.space}` : location.origin + location.pathname;
 const framed = () => window.parent !== window && location.hostname.endsWith(".hf.space");
@@ -188,7 +188,7 @@ function show(fragment) {
 /** The address of the page with everything a person wrote on it. */
 export const workLink = async () => `${owner()}#${await linkFragment()}`;
 
-/** The Share button: the link goes into the address and the clipboard; a long one is told about. */
+/** The Share button: the link is put into the address and the clipboard; a notice says if it is long. */
 export async function shareWork(button) {
   const fragment = await linkFragment(),
     link = `${owner()}#${fragment}`;
@@ -206,12 +206,12 @@ export async function shareWork(button) {
     );
   return link;
 }
-/** The address no longer says what stands on the page. */
+/** Remove the link from the address: it no longer matches the page. */
 export function dropLink() {
   if (location.hash.startsWith("#g=")) show("");
 }
 
-/** What a link holds, as an example; null for no link, and for one that was cut off or is nobody's. */
+/** What a link holds, as an example; null without a link, and for one that cannot be read. */
 export async function linkedWork() {
   if (!location.hash.startsWith("#g=")) return null;
   try {

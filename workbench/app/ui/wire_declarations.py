@@ -26,7 +26,9 @@ _HEAD = """\
 // Generated from workbench/app/ui/wire.py by `python -m workbench.app.ui.wire_declarations`.
 
 /** An answer to a request. A refusal has only ``why``, a fault only ``fault``. */
-export type Answer<T> = [T] extends [string] ? T : Omit<Exclude<T, Refusal>, keyof Failure> & Failure;
+export type Answer<T> = [T] extends [string]
+  ? T
+  : Omit<Exclude<T, Refusal>, keyof Failure> & Failure;
 
 /** The fields that say whether there is an answer. */
 export interface Failure {
