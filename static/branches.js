@@ -1,80 +1,221 @@
-/* Runs are kept as branches: a run, what was forked or rewound from it, what was taken by hand. Chips go back to any
-   of them; nothing is lost until another example is opened. No server: a branch is records and where it came from. */
-"use strict";
-(() => {
-  const { el } = wb;
+/* Runs are kept as branches: a run, its forks and rewinds, and tokens chosen by the reader. Chips select a branch;
+   none is lost until another example is opened. A branch is records and where it came from. */
 
-  const CLOSED = ["accepted", "forced end", "dead end", "model full"];
-  /** A run that was refused before its first token: the next one would be refused with the same words. */
-  const refused = (branch) => branch.outcome?.reason === "error" && !branch.steps.length;
-  /** Whether tokens can follow. */
-  const isOpen = (branch) => Boolean(branch) && !CLOSED.includes(branch.outcome?.reason) && !refused(branch);
+import { el, roving, scrollIntoRow } from "./dom.js";
+import { askServer, emit, grammarKey, grammarOf, state } from "./state.js";
+import { formatNumber, hexOf } from "./tokens.js";
+import { whyNodes } from "./why.js";
 
-  /** A branch as the lines of a recorded run; its head says how it was asked for. */
-  function records(branch, asked) {
-    const head = { k: "head", run: "branch " + branch.id, ...asked, ...branch.settings, prefix: [], how: branch.how };
-    return [head, { k: "start", model: branch.served || branch.model || "builtin" }, ...branch.steps, ...(branch.outcome ? [branch.outcome] : [])];
-  }
+/** @import { Servers } from "./wire" */
 
-  /** The other way round: the lines of a recorded run, as a branch keeps it. */
-  function read(lines) {
-    const told = lines.split("\n").filter(Boolean).map((line) => JSON.parse(line)), one = (kind) => told.find((each) => each.k === kind);
-    const { temperature, seed, max_tokens, small_tokens } = one("head") ?? {};
-    return { settings: { temperature, seed, max_tokens, small_tokens }, steps: told.filter((each) => each.k === "step"), outcome: one("stop") ?? null, served: one("start")?.model };
-  }
+const CLOSED = ["accepted", "forced end", "dead end", "model full"];
+/** A run that was refused before its first token: the next one would be refused with the same words. */
+const refused = (branch) => branch.outcome?.reason === "error" && !branch.steps.length;
+/** Whether tokens can follow. */
+const isOpen = (branch) => Boolean(branch) && !CLOSED.includes(branch.outcome?.reason) && !refused(branch);
 
-  function branches(box, doors) {
-    const chips = el("span", { class: "chips", role: "group", "aria-label": "Runs and branches" });
-    const begin = el("button", { type: "button", class: "bare", title: "A new branch at the prompt: take the tokens by hand, or step", onclick: () => doors.begin() }, "+ by hand");
-    box.replaceChildren(chips, begin);
-    let kept = [], now = null;
+/** A branch as the lines of a recorded run; its head has the settings. */
+function records(branch, asked) {
+  const head = { k: "head", run: `branch ${branch.id}`, ...asked, ...branch.settings, prefix: [], how: branch.how };
+  return [
+    head,
+    { k: "start", model: branch.served || branch.model || "builtin" },
+    ...branch.steps,
+    ...(branch.outcome ? [branch.outcome] : []),
+  ];
+}
 
-    const way = (constraint) => ({ automaton: "", unconstrained: "no mask" })[constraint] ?? constraint ?? "";
-    const where = (branch) => (branch.from ? `${branch.how === "rewind" ? "rewound to" : "fork at"} ${branch.at + 1}` : branch.how === "recorded" ? "recorded" : branch.how === "hand" ? "by hand" : branch.method ?? way(branch.constraint));
-    const title = (branch) => [
+/** The other way round: the lines of a recorded run, as a branch keeps it. */
+function read(lines) {
+  const records = lines
+      .split("\n")
+      .filter(Boolean)
+      .map((line) => JSON.parse(line)),
+    one = (kind) => records.find((each) => each.k === kind);
+  const { temperature, seed, max_tokens, small_tokens } = one("head") ?? {};
+  return {
+    settings: { temperature, seed, max_tokens, small_tokens },
+    steps: records.filter((each) => each.k === "step"),
+    outcome: one("stop") ?? null,
+    served: one("start")?.model,
+  };
+}
+
+export function createBranches(box, doors) {
+  const chips = el("span", { class: "chips", role: "group", "aria-label": "Runs and branches" });
+  const begin = el(
+    "button",
+    {
+      type: "button",
+      class: "bare",
+      title: "A new branch at the prompt: take the tokens by hand, or step",
+      onclick: () => doors.begin(),
+    },
+    "+ by hand",
+  );
+  box.replaceChildren(chips, begin);
+  let kept = [],
+    now = null;
+
+  const way = (constraint) => ({ automaton: "", unconstrained: "no mask" })[constraint] ?? constraint ?? "";
+  const where = (branch) =>
+    branch.from
+      ? `${branch.how === "rewind" ? "rewound to" : "fork at"} ${branch.at + 1}`
+      : branch.how === "recorded"
+        ? "recorded"
+        : branch.how === "hand"
+          ? "by hand"
+          : (branch.method ?? way(branch.constraint));
+  const title = (branch) =>
+    [
       branch.small_tokens ? "small tokens" : "",
       branch.from ? `${where(branch)}, from ${branch.from}` : where(branch) || "a run",
-      `${wb.number(branch.steps.length)} tokens`, branch.outcome?.words ?? "not ended",
-      wb.key(branch) === wb.key(wb.state) ? "" : "of an earlier text of the grammar",
-    ].filter(Boolean).join(" · ");
+      `${formatNumber(branch.steps.length)} tokens`,
+      branch.outcome?.words ?? "not ended",
+      grammarKey(branch) === grammarKey(state) ? "" : "of an earlier text of the grammar",
+    ]
+      .filter(Boolean)
+      .join(" · ");
 
-    function draw() {
-      const held = chips.contains(document.activeElement);
-      chips.replaceChildren(...kept.map((branch) => {
-        const chip = el("button", { type: "button", class: "branch" + (wb.key(branch) === wb.key(wb.state) ? "" : " old"), "aria-pressed": String(branch === now), tabindex: branch === now ? "0" : "-1", title: title(branch), onclick: () => doors.open(branch) }, String(branch.id));
+  function draw() {
+    const held = chips.contains(document.activeElement);
+    chips.replaceChildren(
+      ...kept.map((branch) => {
+        const chip = el(
+          "button",
+          {
+            type: "button",
+            class: `branch${grammarKey(branch) === grammarKey(state) ? "" : " old"}`,
+            "aria-pressed": String(branch === now),
+            tabindex: branch === now ? "0" : "-1",
+            title: title(branch),
+            onclick: () => doors.open(branch),
+          },
+          String(branch.id),
+        );
         if (where(branch)) chip.append(el("span", {}, ` ${where(branch)}`));
         return chip;
-      }));
-      const shown = chips.querySelector("[aria-pressed=true]");
-      if (held) shown?.focus();
-      if (shown) wb.bring(chips, shown);
-    }
-    wb.roving(chips, () => {});
+      }),
+    );
+    const shown = chips.querySelector("[aria-pressed=true]");
+    if (held) shown?.focus();
+    if (shown) scrollIntoRow(chips, shown);
+  }
+  roving(chips, () => {});
 
-    /** Keep a new branch and make it the one shown. */
-    function add(given) {
-      const branch = { id: kept.length + 1, steps: [], outcome: null, next: null, from: null, at: 0, how: "run", ...given };
-      kept.push(branch);
-      now = branch;
-      draw();
-      return branch;
-    }
-
-    return {
-      add,
-      /** The tokens before one of the branch that is shown, as a branch of their own. */
-      cut(index, how) {
-        const { id, steps, prompt, model, constraint, lookahead, small_tokens } = now;
-        return add({ how, from: id, at: index, steps: steps.slice(0, index), ...wb.grammarOf(now), prompt, model, constraint, lookahead, small_tokens });
-      },
-      show(branch) { now = branch; draw(); },
-      now: () => now,
-      all: () => kept,
-      clear() { kept = []; now = null; draw(); },
-      draw, isOpen, records, read,
-      lock(locked) { for (const button of box.querySelectorAll("button")) button.disabled = locked; },
+  /** Keep a new branch and make it the one shown. */
+  function add(given) {
+    const branch = {
+      id: kept.length + 1,
+      steps: [],
+      outcome: null,
+      next: null,
+      from: null,
+      at: 0,
+      how: "run",
+      ...given,
     };
+    kept.push(branch);
+    now = branch;
+    draw();
+    return branch;
   }
 
-  wb.branches = branches;
-})();
+  return {
+    add,
+    /** The tokens before one of the branch that is shown, as a new branch. */
+    cut(index, how) {
+      const { id, steps, prompt, model, constraint, lookahead, small_tokens } = now;
+      return add({
+        how,
+        from: id,
+        at: index,
+        steps: steps.slice(0, index),
+        ...grammarOf(now),
+        prompt,
+        model,
+        constraint,
+        lookahead,
+        small_tokens,
+      });
+    },
+    show(branch) {
+      now = branch;
+      draw();
+    },
+    now: () => now,
+    all: () => kept,
+    clear() {
+      kept = [];
+      now = null;
+      draw();
+    },
+    draw,
+    isOpen,
+    records,
+    read,
+    lock(locked) {
+      for (const button of box.querySelectorAll("button")) button.disabled = locked;
+    },
+  };
+}
+
+/* The run card's requests to the server. Each holds the whole run of a branch: grammar, prompt and tokens, so the
+   server keeps nothing of a visitor. */
+
+const ids = (branch, count = branch.steps.length) => branch.steps.slice(0, count).map((step) => step.id);
+const soFar = (branch, count) =>
+  branch.steps
+    .slice(0, count)
+    .map((step) => hexOf(step.token) ?? "")
+    .join("");
+
+/** @param {Servers["run"]} server @param {() => Record<string, any>} settings */
+export function createQuestions(server, settings) {
+  /** A branch is asked about under its own grammar, prompt and model, with the knobs as they stand. */
+  const about = ({ prompt, model, constraint, lookahead, small_tokens, ...held }, prefix) => ({
+    ...settings(),
+    ...grammarOf(held),
+    prompt,
+    model,
+    constraint,
+    lookahead,
+    small_tokens: Boolean(small_tokens),
+    prefix,
+  });
+
+  async function explain(branch, index, tokens) {
+    if (!branch) return null;
+    const answer = await askServer(server.explain_tokens, {
+      ...about(branch, []),
+      so_far: soFar(branch, index),
+      tokens: tokens.map(hexOf),
+    });
+    return answer.reasons ?? null;
+  }
+
+  /** The whole reason a token is forbidden, as a panel; null takes it back. */
+  async function why(branch, index, candidate) {
+    if (!candidate) {
+      emit("why", null);
+      return null;
+    }
+    const answer = await askServer(server.why, {
+      ...about(branch, []),
+      so_far: soFar(branch, index),
+      token: hexOf(candidate),
+    });
+    if (!answer.ok) return el("p", { class: "quiet" }, answer.why || answer.fault || "no reason is known");
+    if (grammarKey(branch) === grammarKey(state)) emit("why", answer);
+    return whyNodes(answer);
+  }
+
+  return {
+    about: (branch) => about(branch, ids(branch)),
+    take: (branch, token) => askServer(server.take_token, { ...about(branch, ids(branch)), token }),
+    turn: (branch) => askServer(server.turn, about(branch, ids(branch))),
+    search: (branch, index, query) => askServer(server.find_tokens, { ...about(branch, ids(branch, index)), query }),
+    explain,
+    why,
+  };
+}

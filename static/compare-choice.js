@@ -1,14 +1,32 @@
-/* What is to be compared: methods, prompts, seeds and the other knobs; how many runs that makes. */
-"use strict";
-wb.compareChoice = (find, doors) => {
-  const { el, state } = wb;
-  const knobs = { seeds: find(".seeds"), seed: find(".seed"), temperature: find(".temperature"), max_tokens: find(".max") };
-  const groups = find(".groups"), count = find(".count"), whose = find(".whose"), prompts = find(".prompts"), says = find(".says");
-  let methods = [], limits = { prompts: 10, in_all: Infinity }, chosen = new Set(), kept = "", source = "run", named = null;
+/* What is to be compared: methods, prompts, seeds and the other settings, and the number of runs they make. */
+
+import { el, radios, roving } from "./dom.js";
+import { on, state } from "./state.js";
+import { formatNumber } from "./tokens.js";
+
+export function createCompareChoice(find, doors) {
+  const knobs = {
+    seeds: find(".seeds"),
+    seed: find(".seed"),
+    temperature: find(".temperature"),
+    max_tokens: find(".max"),
+  };
+  const groups = find(".groups"),
+    count = find(".count"),
+    whose = find(".whose"),
+    prompts = find(".prompts"),
+    says = find(".says");
+  let methods = [],
+    limits = { prompts: 10, in_all: Infinity },
+    chosen = new Set(),
+    kept = "",
+    source = "run",
+    named = null;
 
   /** What a knob says, held within its bounds as the server holds it: both count the same runs. */
   function number(input) {
-    const value = input.value.trim() === "" || Number.isNaN(Number(input.value)) ? Number(input.defaultValue) : Number(input.value);
+    const value =
+      input.value.trim() === "" || Number.isNaN(Number(input.value)) ? Number(input.defaultValue) : Number(input.value);
     const held = Math.min(Number(input.max), Math.max(Number(input.min), value));
     return input.step === "1" ? Math.floor(held) : held;
   }
@@ -16,12 +34,22 @@ wb.compareChoice = (find, doors) => {
 
   // -- prompts ------------------------------------------------------------------------------------
   const WHOSE = { run: "the run's", example: "the example's", own: "several" };
-  const HINT = { run: "The prompt as it stands in the workbench.", example: "The prompt this example came with.", own: "One prompt a line; \\n stands for a line break." };
+  const HINT = {
+    run: "The prompt as it stands in the workbench.",
+    example: "The prompt this example came with.",
+    own: "One prompt a line; \\n stands for a line break.",
+  };
   const escaped = (text) => text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
   const plain = (line) => line.replace(/\\(n|\\)/g, (_, c) => (c === "n" ? "\n" : "\\"));
-  const given = () => (source === "example" ? state.example?.prompt ?? "" : state.prompt);
-  const list = () => (source === "own" ? prompts.value.split("\n").filter((line) => line !== "").map(plain) : [given()]);
-  const taken = wb.radios(whose, "data-whose", Object.entries(WHOSE), from);
+  const given = () => (source === "example" ? (state.example?.prompt ?? "") : state.prompt);
+  const list = () =>
+    source === "own"
+      ? prompts.value
+          .split("\n")
+          .filter((line) => line !== "")
+          .map(plain)
+      : [given()];
+  const taken = radios(whose, "data-whose", Object.entries(WHOSE), from);
   function from(name) {
     if (source === "own") kept = prompts.value;
     source = name;
@@ -33,73 +61,145 @@ wb.compareChoice = (find, doors) => {
     prompts.value = source === "own" ? kept || escaped(state.prompt) : given();
     prompts.placeholder = source === "own" ? "" : "empty: the model begins with nothing";
     says.textContent = HINT[source];
-    told();
+    report();
   }
 
   // -- methods ------------------------------------------------------------------------------------
   function box(method) {
-    const button = el("button", { type: "button", role: "checkbox", class: "way", "aria-checked": "false", tabindex: "-1", "data-name": method.name, title: `${method.detail || method.title}\n${method.source}` },
-      el("i", { "aria-hidden": "true" }), el("b", {}, method.name), el("span", { class: "t" }, method.title));
-    button.addEventListener("click", () => { if (!chosen.delete(method.name)) chosen.add(method.name); mark(); });
+    const button = el(
+      "button",
+      {
+        type: "button",
+        role: "checkbox",
+        class: "way",
+        "aria-checked": "false",
+        tabindex: "-1",
+        "data-name": method.name,
+        title: `${method.detail || method.title}\n${method.source}`,
+      },
+      el("i", { "aria-hidden": "true" }),
+      el("b", {}, method.name),
+      el("span", { class: "t" }, method.title),
+    );
+    button.addEventListener("click", () => {
+      if (!chosen.delete(method.name)) chosen.add(method.name);
+      mark();
+    });
     return button;
   }
   function load(answer) {
     ({ methods, limits } = answer);
     const gathered = new Map();
     for (const method of methods) gathered.set(method.group, [...(gathered.get(method.group) ?? []), method]);
-    groups.replaceChildren(...[...gathered].map(([name, members]) => {
-      const row = el("div", { class: "group", role: "group", "aria-label": name }, el("h3", {}, name), ...members.map(box));
-      wb.roving(row, (button) => { for (const each of row.querySelectorAll("button")) each.tabIndex = each === button ? 0 : -1; });
-      row.querySelector("button").tabIndex = 0;
-      return row;
-    }));
+    groups.replaceChildren(
+      ...[...gathered].map(([name, members]) => {
+        const row = el(
+          "div",
+          { class: "group", role: "group", "aria-label": name },
+          el("h3", {}, name),
+          ...members.map(box),
+        );
+        roving(row, (button) => {
+          for (const each of row.querySelectorAll("button")) each.tabIndex = each === button ? 0 : -1;
+        });
+        row.querySelector("button").tabIndex = 0;
+        return row;
+      }),
+    );
     pick(named ?? usual());
   }
   const usual = () => methods.filter((method) => method.usual).map((method) => method.name);
-  /** Take these methods and no others; names nobody knows are passed over. */
-  function pick(names) { chosen = new Set(methods.filter((method) => names.includes(method.name)).map((method) => method.name)); mark(); }
+  /** Take these methods and no others; unknown names are ignored. */
+  function pick(names) {
+    chosen = new Set(methods.filter((method) => names.includes(method.name)).map((method) => method.name));
+    mark();
+  }
   const SETS = { usual, all: () => methods.map((method) => method.name), none: () => [] };
-  find(".sets").append(...Object.entries(SETS).map(([name, names]) => el("button", { type: "button", class: "bare", onclick: () => pick(names()) }, name)));
+  find(".sets").append(
+    ...Object.entries(SETS).map(([name, names]) =>
+      el("button", { type: "button", class: "bare", onclick: () => pick(names()) }, name),
+    ),
+  );
   function mark() {
-    for (const button of groups.querySelectorAll(".way")) button.setAttribute("aria-checked", String(chosen.has(button.dataset.name)));
+    for (const button of groups.querySelectorAll(".way"))
+      button.setAttribute("aria-checked", String(chosen.has(button.dataset.name)));
     count.textContent = `${chosen.size} of ${methods.length}`;
-    told();
+    report();
   }
 
   // -- what that comes to ---------------------------------------------------------------------------
-  const many = (n, thing) => `${wb.number(n)} ${thing}${n === 1 ? "" : "s"}`;
+  const many = (n, thing) => `${formatNumber(n)} ${thing}${n === 1 ? "" : "s"}`;
   /** What is asked of the server; `fault` says why it cannot be. */
   function asked() {
-    const texts = [...new Set(list())], knobbed = values();
-    const runs = chosen.size * Math.max(1, texts.length) * knobbed.seeds, tokens = runs * knobbed.max_tokens;
-    const fault = !chosen.size ? "Choose at least one method."
-      : texts.length > limits.prompts ? `At most ${limits.prompts} prompts at once, not ${texts.length}.`
-        : tokens > limits.in_all ? `${many(runs, "run")} of ${knobbed.max_tokens} tokens are ${wb.number(tokens)} tokens; this page takes ${wb.number(limits.in_all)} at once. Choose fewer methods, seeds or tokens.` : "";
-    return { methods: methods.map((method) => method.name).filter((name) => chosen.has(name)), prompts: texts.length ? texts : [""], ...knobbed, runs, fault };
+    const texts = [...new Set(list())],
+      knobbed = values();
+    const runs = chosen.size * Math.max(1, texts.length) * knobbed.seeds,
+      tokens = runs * knobbed.max_tokens;
+    const fault = !chosen.size
+      ? "Choose at least one method."
+      : texts.length > limits.prompts
+        ? `At most ${limits.prompts} prompts at once, not ${texts.length}.`
+        : tokens > limits.in_all
+          ? `${many(runs, "run")} of ${knobbed.max_tokens} tokens are ${formatNumber(tokens)} ` +
+            `tokens; this page takes ${formatNumber(limits.in_all)} at once. Choose fewer methods, ` +
+            "seeds or tokens."
+          : "";
+    /** @type {Record<string, any>} */
+    const comparison = {
+      methods: methods.map((method) => method.name).filter((name) => chosen.has(name)),
+      prompts: texts.length ? texts : [""],
+      ...knobbed,
+      runs,
+      fault,
+    };
+    return comparison;
   }
   function plan() {
     const { methods: names, prompts: texts, seeds, max_tokens, runs, fault } = asked();
-    return fault || `${many(names.length, "method")} × ${many(texts.length, "prompt")} × ${many(seeds, "seed")}: ${many(runs, "run")} of at most ${many(max_tokens, "token")}.`;
+    return (
+      fault ||
+      `${many(names.length, "method")} × ${many(texts.length, "prompt")} × ` +
+        `${many(seeds, "seed")}: ${many(runs, "run")} of at most ${many(max_tokens, "token")}.`
+    );
   }
-  const told = () => doors.changed(plan(), asked().fault);
-  for (const input of [...Object.values(knobs), prompts]) input.addEventListener("input", told);
-  wb.on("example", (example) => {
+  const report = () => doors.changed(plan(), asked().fault);
+  for (const input of [...Object.values(knobs), prompts]) input.addEventListener("input", report);
+  on("example", (example) => {
     kept = prompts.value = "";
-    knobs.max_tokens.value = String(Math.min(Number(knobs.max_tokens.max), example.max_tokens || Number(knobs.max_tokens.defaultValue)));
+    knobs.max_tokens.value = String(
+      Math.min(Number(knobs.max_tokens.max), example.max_tokens || Number(knobs.max_tokens.defaultValue)),
+    );
     from("run");
   });
-  wb.on("view", () => show());
+  on("view", () => show());
 
   // -- kept in links ----------------------------------------------------------------------------------
   /** What a link holds of all this. */
-  const settings = () => ({ methods: [...chosen], ...values(), ...(source === "own" ? { prompts: prompts.value } : source === "example" ? { whose: source } : {}) });
+  const settings = () => ({
+    methods: [...chosen],
+    ...values(),
+    ...(source === "own" ? { prompts: prompts.value } : source === "example" ? { whose: source } : {}),
+  });
   /** Set it as a link says; what it does not say stays. */
   function apply(held) {
-    for (const [name, input] of Object.entries(knobs)) if (Number.isFinite(held[name])) input.value = String(held[name]);
+    for (const [name, input] of Object.entries(knobs))
+      if (Number.isFinite(held[name])) input.value = String(held[name]);
     named = held.methods ?? named; // the list of methods may come later
     if (named && methods.length) pick(named);
-    if (typeof held.prompts === "string") { kept = held.prompts; source = "run"; from("own"); } else if (held.whose) from(held.whose);
+    if (typeof held.prompts === "string") {
+      kept = held.prompts;
+      source = "run";
+      from("own");
+    } else if (held.whose) from(held.whose);
   }
   from("run");
-  return { load, asked, plan, settings, apply, loaded: () => methods.length > 0, about: (name) => methods.find((method) => method.name === name) };
-};
+  return {
+    load,
+    asked,
+    plan,
+    settings,
+    apply,
+    loaded: () => methods.length > 0,
+    about: (name) => methods.find((method) => method.name === name),
+  };
+}

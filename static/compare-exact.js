@@ -1,10 +1,16 @@
 /* The exact distribution of a finite language: how likely each text is under every method, against the model's own
    share of it among the accepted texts. Computed by the server, not sampled. */
-"use strict";
-wb.compareExact = (card, doors) => {
-  const { el } = wb;
+
+import { download, el } from "./dom.js";
+import { exportFiles } from "./export.js";
+import { formatNumber, formatPercent, glyphs, spelledText } from "./tokens.js";
+
+export function createExactCard(card, doors) {
   const OWN = {
-    own: ["the model's own", "What the model itself gives each text among the accepted ones, over all its spellings in tokens"],
+    own: [
+      "the model's own",
+      "What the model itself gives each text among the accepted ones, over all its spellings in tokens",
+    ],
     own_proper: ["own, proper", "The same over the tokenizer's own spelling of each text alone"],
   };
   let asked = 0;
@@ -15,38 +21,115 @@ wb.compareExact = (card, doors) => {
     const found = new Map();
     answer.columns.forEach((column, i) => {
       const same = JSON.stringify(OWN[column.name] ? column.name : answer.texts.map(({ p }) => p[i].toPrecision(9)));
-      if (found.has(same)) found.get(same).names.push(column.name); else found.set(same, { ...column, at: i, names: [column.name] });
+      if (found.has(same)) found.get(same).names.push(column.name);
+      else found.set(same, { ...column, at: i, names: [column.name] });
     });
     return [...found.values()];
   }
   const several = (names) => (names.length < 4 ? names.join(", ") : `${names[0]} and ${names.length - 1} more`);
   function head(column) {
-    const [title, says] = OWN[column.name] ?? [several(column.names), column.names.map((name) => `${name}: ${doors.about(name)?.title ?? ""}`).join("\n")];
-    const told = column.name === "own" ? [el("span", { class: "quiet" }, "what the others should be")] : [el("span", { title: "Total variation: the most that the chances of any set of texts differ" }, "TV ", el("b", {}, figure(column.total_variation))), el("span", { title: "Kullback and Leibler's divergence of the method from the model's own, in nats; ∞ where a text has lost every chance" }, "KL ", el("b", {}, figure(column.kl)))];
-    return el("th", { scope: "col", title: says }, el("code", {}, title), el("span", { class: "far" }, ...told));
+    const [title, says] = OWN[column.name] ?? [
+      several(column.names),
+      column.names.map((name) => `${name}: ${doors.about(name)?.title ?? ""}`).join("\n"),
+    ];
+    const words =
+      column.name === "own"
+        ? [el("span", { class: "quiet" }, "what the others should be")]
+        : [
+            el(
+              "span",
+              { title: "Total variation: the most that the chances of any set of texts differ" },
+              "TV ",
+              el("b", {}, figure(column.total_variation)),
+            ),
+            el(
+              "span",
+              {
+                title:
+                  "Kullback and Leibler's divergence of the method from the model's own, in nats; ∞ where " +
+                  "a text has lost every chance",
+              },
+              "KL ",
+              el("b", {}, figure(column.kl)),
+            ),
+          ];
+    return el("th", { scope: "col", title: says }, el("code", {}, title), el("span", { class: "far" }, ...words));
   }
   /** A bar, with a tick where the model's own would end. */
   function bar(value, own, first) {
     const wide = (p) => `${(100 * p).toFixed(2)}%`;
-    const track = el("span", { class: "track", "aria-hidden": "true" }, el("i", { style: `width: ${wide(value)}`, class: first ? "own" : null }));
+    const track = el(
+      "span",
+      { class: "track", "aria-hidden": "true" },
+      el("i", { style: `width: ${wide(value)}`, class: first ? "own" : null }),
+    );
     if (!first) track.append(el("u", { style: `left: ${wide(own)}` }));
-    return el("td", {}, el("span", { class: "p" }, track, el("span", { class: "n" }, wb.percent(value))));
+    return el("td", {}, el("span", { class: "p" }, track, el("span", { class: "n" }, formatPercent(value))));
   }
-  const row = (name, values) => el("tr", {}, el("th", { scope: "row" }, name), ...values.map((value, i) => bar(value, values[0], i === 0)));
+  const row = (name, values) =>
+    el("tr", {}, el("th", { scope: "row" }, name), ...values.map((value, i) => bar(value, values[0], i === 0)));
 
   function draw(answer) {
-    const columns = united(answer), only = (p) => columns.map(({ at }) => p[at]);
-    const rows = answer.texts.map(({ text, p }) => row(el("code", {}, wb.glyphs({ text }) || "(empty)"), only(p)));
-    if (answer.others) rows.push(row(el("span", { class: "quiet" }, `${wb.number(answer.count - answer.texts.length)} others`), only(answer.others)));
-    const failed = Object.entries(answer.failed).map(([name, why]) => el("p", { class: "quiet small" }, el("code", {}, name), " ", why));
+    const columns = united(answer),
+      only = (p) => columns.map(({ at }) => p[at]);
+    const rows = answer.texts.map(({ text, p }) => row(el("code", {}, glyphs({ text }) || "(empty)"), only(p)));
+    if (answer.others)
+      rows.push(
+        row(
+          el("span", { class: "quiet" }, `${formatNumber(answer.count - answer.texts.length)} others`),
+          only(answer.others),
+        ),
+      );
+    const failed = Object.entries(answer.failed).map(([name, why]) =>
+      el("p", { class: "quiet small" }, el("code", {}, name), " ", why),
+    );
     card.replaceChildren(
-      el("div", { class: "bar" }, el("h2", {}, "Exact distribution"), el("span", {}, `${wb.number(answer.count)} ${answer.count === 1 ? "text" : "texts"}, ${wb.number(answer.spellings)} spellings in tokens · temperature 1 · computed, not sampled`)),
-      el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Exact distribution" }, el("table", {}, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Text"), ...columns.map(head))), el("tbody", {}, ...rows))),
-      el("div", { class: "notes" }, el("p", { class: "quiet small" }, el("span", { class: "track sample", "aria-hidden": "true" }, el("i", { style: "width: 70%" }), el("u", { style: "left: 45%" })), " the bar is the method's chance, the tick the model's own. Masks chosen token by token renormalise at every step; so a first token many texts share is taken as often as the model likes it, whatever follows."), ...failed));
+      el(
+        "div",
+        { class: "bar" },
+        el("h2", {}, "Exact distribution"),
+        el(
+          "span",
+          {},
+          `${formatNumber(answer.count)} ${answer.count === 1 ? "text" : "texts"}, ` +
+            `${formatNumber(answer.spellings)} spellings in tokens · temperature 1 · computed, not sampled`,
+        ),
+      ),
+      el(
+        "div",
+        { class: "scroll", tabindex: "0", role: "region", "aria-label": "Exact distribution" },
+        el(
+          "table",
+          {},
+          el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Text"), ...columns.map(head))),
+          el("tbody", {}, ...rows),
+        ),
+      ),
+      el(
+        "div",
+        { class: "notes" },
+        el(
+          "p",
+          { class: "quiet small" },
+          el(
+            "span",
+            { class: "track sample", "aria-hidden": "true" },
+            el("i", { style: "width: 70%" }),
+            el("u", { style: "left: 45%" }),
+          ),
+          " the bar is the method's chance, the tick the model's own. Masks chosen token by token " +
+            "renormalise at every step; so a first token many texts share is taken as often as the " +
+            "model likes it, whatever follows.",
+        ),
+        ...failed,
+      ),
+    );
     card.hidden = false;
   }
   function note(text, ...ways) {
-    card.replaceChildren(el("div", { class: "bar" }, el("h2", {}, "Exact distribution"), el("span", {}, text), ...ways));
+    card.replaceChildren(
+      el("div", { class: "bar" }, el("h2", {}, "Exact distribution"), el("span", {}, text), ...ways),
+    );
     card.hidden = false;
   }
   const button = (label, title, act) => el("button", { type: "button", class: "link", title, onclick: act }, label);
@@ -54,14 +137,98 @@ wb.compareExact = (card, doors) => {
   /** Of what was compared; nothing for null. */
   async function show(comparison, further = false) {
     const mine = ++asked;
-    if (!comparison) { card.hidden = true; return; }
+    if (!comparison) {
+      card.hidden = true;
+      return;
+    }
     note("asking the model about every text…");
     const answer = await doors.ask({ ...comparison.about, prompts: [comparison.shown.prompt], further });
     if (mine !== asked) return;
-    if (answer.ok) { draw(answer); return; }
-    const more = further || answer.fault ? null : button("Look further", "Of up to ten times as many texts: the model is asked about each, which takes a while", () => show(comparison, true));
-    note(answer.why || answer.fault, more, button("Try six names", "A small language, of which every method makes another distribution", doors.small));
+    if (answer.ok) {
+      draw(answer);
+      return;
+    }
+    const more =
+      further || answer.fault
+        ? null
+        : button(
+            "Look further",
+            "Of up to ten times as many texts: the model is asked about each, which takes a while",
+            () => show(comparison, true),
+          );
+    note(
+      answer.why || answer.fault,
+      more,
+      button("Try six names", "A small language, of which every method makes another distribution", doors.small),
+    );
   }
 
   return { show };
+}
+
+/* A comparison as files: one row for each run (CSV), or every record (NDJSON). */
+
+const FIELDS = [
+  "valid",
+  "proper",
+  "ended",
+  "stop",
+  "tokens",
+  "free_tokens",
+  "forced_tokens",
+  "perplexity",
+  "perplexity_free",
+  "perplexity_forced",
+  "mask_bits",
+  "interventions",
+  "forward_passes",
+  "seconds",
+  "tokens_per_second",
+  "compile_ms",
+];
+const cell = (value) => {
+  const text = value === null || value === undefined ? "" : String(value);
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 };
+const text = (run) => spelledText(run.steps);
+const named = () => `${exportFiles.called()}.compare`;
+
+/** A row a run. Texts as JSON strings: white space is seen, and no table takes one for a formula. */
+function csv({ runs }) {
+  const rows = runs.map((run) =>
+    [
+      run.method,
+      JSON.stringify(run.prompt),
+      run.seed,
+      ...FIELDS.map((field) => run.end?.[field]),
+      run.why ?? "",
+      run.steps.length ? JSON.stringify(text(run)) : "",
+    ]
+      .map(cell)
+      .join(","),
+  );
+  download(
+    `${named()}.csv`,
+    "text/csv",
+    `${[["method", "prompt", "seed", ...FIELDS, "error", "text"].join(","), ...rows].join("\r\n")}\r\n`,
+  );
+}
+/** What was asked, then a line a run with its measures and its tokens. */
+function ndjson({ about, model, runs }) {
+  const lines = runs.map(({ method, prompt, seed, end, why, steps }) => ({
+    k: "run",
+    method,
+    prompt,
+    seed,
+    ...(why ? { error: why } : {}),
+    ...end,
+    text: text({ steps }),
+    steps,
+  }));
+  download(
+    `${named()}.ndjson`,
+    "application/x-ndjson",
+    [{ k: "head", ...about, model }, ...lines].map((line) => `${JSON.stringify(line)}\n`).join(""),
+  );
+}
+export const comparisonFiles = { csv, ndjson };

@@ -1,24 +1,71 @@
-/* The view that sets methods side by side: asks for a comparison, takes its records as they come, shows them. */
-"use strict";
-wb.parts.compare = ({ element, trigger, props, watch, server }) => {
-  const { el, state } = wb;
+/* The view that compares methods: requests a comparison and shows its records as they arrive. */
+
+import { createCompareChoice } from "./compare-choice.js";
+import { comparisonFiles, createExactCard } from "./compare-exact.js";
+import { createCompareTable } from "./compare-table.js";
+import { el, radios } from "./dom.js";
+import { shades } from "./measures.js";
+import { colour } from "./notations.js";
+import { createAnnouncer } from "./panel.js";
+import { askServer, cards, emit, grammarKey, grammarOf, on, state } from "./state.js";
+import { createStream } from "./stream.js";
+import { formatNumber, glyphs } from "./tokens.js";
+
+/** @import { Context } from "./wire" */
+
+/** @param {Context<"compare">} context */
+export function mountCompare({ element, trigger, props, watch, server }) {
   const find = (selector) => element.querySelector(selector);
-  const buttons = { go: find(".go"), halt: find(".halt"), fold: find("button.fold") }, wait = find(".wait"), meter = find(".meter"), bar = find(".meter i"), fault = find(".runerr");
-  const scroll = find(".scroll"), blank = find(".results .blank"), key = find(".key"), given = find(".given pre"), aloud = wb.aloud(find(".aloud"));
-  let now = null, opening = false, dirty = new Set(), choice = null, wrong = "", standing = "";
+  const buttons = { go: find(".go"), halt: find(".halt"), fold: find("button.fold") },
+    wait = find(".wait"),
+    meter = find(".meter"),
+    bar = find(".meter i"),
+    fault = find(".runerr");
+  const scroll = find(".scroll"),
+    blank = find(".results .blank"),
+    key = find(".key"),
+    given = find(".given pre"),
+    aloud = createAnnouncer(find(".aloud"));
+  let now = null,
+    opening = false,
+    dirty = new Set(),
+    choice = null,
+    wrong = "",
+    standing = "";
 
-  choice = wb.compareChoice(find, { changed: (plan, fault) => { find(".plan").textContent = plan; wrong = fault; busy(); } });
-  const table = wb.compareTable(find("table"), { open, about: choice.about });
-  const exact = wb.compareExact(find(".exact"), { ask: (sent) => wb.ask(server.distribution, sent), about: choice.about, small: () => sample(SAMPLES[0]) });
-  const incoming = wb.stream(props, watch, { take: record, arrived: () => { if (now) drawn(dirty); }, missed: (asked) => wb.ask(server.missed_lines, asked), over: "compare over", dropped: () => fail("the server ended it", "is it still running? Press Compare again") });
-  find(".legend").append(wb.shades.legend("surprisal", []));
+  choice = createCompareChoice(find, {
+    changed: (plan, fault) => {
+      find(".plan").textContent = plan;
+      wrong = fault;
+      busy();
+    },
+  });
+  const table = createCompareTable(find("table"), { open, about: choice.about });
+  const exact = createExactCard(find(".exact"), {
+    ask: (sent) => askServer(server.distribution, sent),
+    about: choice.about,
+    small: () => sample(SAMPLES[0]),
+  });
+  const incoming = createStream(props, watch, {
+    take: record,
+    arrived: () => {
+      if (now) drawn(dirty);
+    },
+    missed: (asked) => askServer(server.missed_lines, asked),
+    over: "compare over",
+    dropped: () => fail("the server ended it", "is it still running? Press Compare again"),
+  });
+  find(".legend").append(shades.legend("surprisal", []));
 
-  const here = () => ({ ...wb.grammarOf(state), model: state.model });
+  const here = () => ({ ...grammarOf(state), model: state.model });
   const ready = () => Boolean(state.compiled?.ok) && !state.pending && Boolean(choice?.loaded());
   /** Why nothing can be compared; nothing where it can, or where that is not known yet. */
   function hindrance() {
     if (state.pending || !state.compiled || !choice?.loaded()) return "";
-    if (!state.compiled.ok) return state.compiled.empty ? "There is no grammar yet." : "The grammar cannot be read: correct it in the workbench first.";
+    if (!state.compiled.ok)
+      return state.compiled.empty
+        ? "There is no grammar yet."
+        : "The grammar cannot be read: correct it in the workbench first.";
     return wrong;
   }
 
@@ -28,10 +75,25 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
     if (!now?.running && !amiss && ready()) begin({ ...here(), ...asked });
   }
   function begin(about) {
-    const { methods, prompts } = about, seeds = Array.from({ length: about.seeds }, (_, i) => about.seed + i);
-    const runs = prompts.flatMap((prompt) => seeds.flatMap((seed) => methods.map((method) => ({ method, prompt, seed, steps: [], end: null, why: "" }))));
+    const { methods, prompts } = about,
+      seeds = Array.from({ length: about.seeds }, (_, i) => about.seed + i);
+    const runs = prompts.flatMap((prompt) =>
+      seeds.flatMap((seed) => methods.map((method) => ({ method, prompt, seed, steps: [], end: null, why: "" }))),
+    );
     const against = methods.find((name) => name === (now?.against ?? "automaton")) ?? methods[0];
-    now = { about, methods, prompts, seeds, runs, against, running: true, writing: null, aligned: now?.aligned ?? true, shown: { prompt: prompts[0], seed: seeds[0] }, started: performance.now() };
+    now = {
+      about,
+      methods,
+      prompts,
+      seeds,
+      runs,
+      against,
+      running: true,
+      writing: null,
+      aligned: now?.aligned ?? true,
+      shown: { prompt: prompts[0], seed: seeds[0] },
+      started: performance.now(),
+    };
     exact.show(null);
     say("");
     blank.hidden = true;
@@ -46,18 +108,39 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
     trigger("run", { ...about, run: incoming.begin() });
   }
 
-  function record(told) {
-    const run = now.runs[told.r];
+  function record(message) {
+    const run = now.runs[message.r];
     const act = {
-      status: () => tell(told.text),
-      start: () => { now.model = told.model; tell(""); now.started = performance.now(); },
-      began: () => { run.steps = []; now.writing = run; },
-      step: () => { const { k, r, ...step } = told; run.steps.push(step); },
-      ended: () => { for (const [index, s] of told.late) run.steps[index].s = s; const { k, r, late, ...end } = told; run.end = end; now.writing = null; },
-      failed: () => { run.why = told.why; now.writing = null; },
-      error: () => fail(told.message, told.hint),
-      stop: () => { finish(""); judged(told.verdict ?? []); },
-    }[told.k];
+      status: () => tell(message.text),
+      start: () => {
+        now.model = message.model;
+        tell("");
+        now.started = performance.now();
+      },
+      began: () => {
+        run.steps = [];
+        now.writing = run;
+      },
+      step: () => {
+        const { k, r, ...step } = message;
+        run.steps.push(step);
+      },
+      ended: () => {
+        for (const [index, s] of message.late) run.steps[index].s = s;
+        const { k, r, late, ...end } = message;
+        run.end = end;
+        now.writing = null;
+      },
+      failed: () => {
+        run.why = message.why;
+        now.writing = null;
+      },
+      error: () => fail(message.message, message.hint),
+      stop: () => {
+        finish("");
+        judged(message.verdict ?? []);
+      },
+    }[message.k];
     act?.();
     if (run) dirty.add(run.method);
   }
@@ -70,13 +153,19 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
     busy();
   }
   function progress() {
-    const total = now.runs.length, done = now.runs.filter((run) => run.end || run.why).length;
+    const total = now.runs.length,
+      done = now.runs.filter((run) => run.end || run.why).length;
     meter.setAttribute("aria-valuemax", String(total));
     meter.setAttribute("aria-valuenow", String(done));
-    bar.style.width = (100 * done) / total + "%";
+    bar.style.width = `${(100 * done) / total}%`;
     if (!now.running || !now.model) return;
-    const tokens = now.runs.reduce((sum, run) => sum + run.steps.length, 0), next = now.runs[done];
-    tell(`run ${Math.min(total, done + 1)} of ${total}${next ? ` · ${next.method}${now.writing ? "" : " gets ready"}` : ""} · ${wb.number(tokens)} tokens`);
+    const tokens = now.runs.reduce((sum, run) => sum + run.steps.length, 0),
+      next = now.runs[done];
+    tell(
+      `run ${Math.min(total, done + 1)} of ` +
+        `${total}${next ? ` · ${next.method}${now.writing ? "" : " gets ready"}` : ""} · ` +
+        `${formatNumber(tokens)} tokens`,
+    );
     aloud.soon(`run ${Math.min(total, done + 1)} of ${total}, ${tokens} tokens`);
   }
   function finish(words) {
@@ -84,8 +173,12 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
     now.writing = null;
     incoming.end();
     element.classList.remove("running");
-    const tokens = now.runs.reduce((sum, run) => sum + run.steps.length, 0), done = now.runs.filter((run) => run.end).length;
-    tell(`${words ? words + " · " : ""}${done} of ${now.runs.length} runs · ${wb.number(tokens)} tokens in ${((performance.now() - now.started) / 1000).toFixed(1)} s`);
+    const tokens = now.runs.reduce((sum, run) => sum + run.steps.length, 0),
+      done = now.runs.filter((run) => run.end).length;
+    tell(
+      `${words ? `${words} · ` : ""}${done} of ${now.runs.length} runs · ` +
+        `${formatNumber(tokens)} tokens in ${((performance.now() - now.started) / 1000).toFixed(1)} s`,
+    );
     aloud.say(standing);
     drawn(now.methods);
     table.group();
@@ -94,7 +187,7 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
   }
   function stop(words = "stopped by you") {
     if (!now?.running) return;
-    wb.ask(server.stop_run, { run: incoming.end() });
+    askServer(server.stop_run, { run: incoming.end() });
     finish(words);
   }
   function fail(message, hint) {
@@ -114,11 +207,18 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
   }
 
   // -- what is shown of it --------------------------------------------------------------------------
-  const say = (message, hint, before = "Not compared: ") => { fault.hidden = !message; fault.replaceChildren(el("b", {}, before), (message || "") + (hint ? " — " + hint : "")); };
-  const tell = (text) => { standing = text; busy(); };
-  /** Which buttons can be pressed; beside them how far all is, or why nothing can be compared. */
+  const say = (message, hint, before = "Not compared: ") => {
+    fault.hidden = !message;
+    fault.replaceChildren(el("b", {}, before), (message || "") + (hint ? ` — ${hint}` : ""));
+  };
+  const tell = (text) => {
+    standing = text;
+    busy();
+  };
+  /** Which buttons can be pressed; next to them the progress, or why nothing can be compared. */
   function busy() {
-    const running = Boolean(now?.running), hinders = running ? "" : hindrance();
+    const running = Boolean(now?.running),
+      hinders = running ? "" : hindrance();
     buttons.go.disabled = running || Boolean(wrong) || !ready();
     buttons.halt.disabled = !running;
     wait.textContent = hinders || standing;
@@ -132,46 +232,150 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
 
   /** Which of the runs' texts are shown, against which, and how. */
   function controls() {
-    const pick = (label, options, chosen, act) => el("label", { class: "knob" }, el("span", {}, label), el("span", { class: "pickwrap" }, Object.assign(el("select", { onchange: (event) => { act(event.target.value); table.showAll(); } }, ...options.map(([value, title]) => el("option", { value, selected: value === chosen }, title))))));
+    const pick = (label, options, chosen, act) =>
+      el(
+        "label",
+        { class: "knob" },
+        el("span", {}, label),
+        el(
+          "span",
+          { class: "pickwrap" },
+          Object.assign(
+            el(
+              "select",
+              {
+                onchange: (event) => {
+                  act(event.target.value);
+                  table.showAll();
+                },
+              },
+              ...options.map(([value, title]) => el("option", { value, selected: value === chosen }, title)),
+            ),
+          ),
+        ),
+      );
     const sides = el("div", { class: "seg small", role: "radiogroup", "aria-label": "Strips begin at" });
-    wb.radios(sides, "data-aligned", [["true", "where they part"], ["false", "their beginning"]], (value) => { now.aligned = value === "true"; table.showAll(); })(String(now.aligned));
-    const short = (prompt, i) => `${i + 1}: ${wb.glyphs({ text: prompt }).slice(0, 30) || "no prompt"}`;
-    find(".shownof").replaceChildren(...[
-      now.prompts.length > 1 ? pick("prompt", now.prompts.map((prompt, i) => [String(i), short(prompt, i)]), String(now.prompts.indexOf(now.shown.prompt)), (value) => { now.shown.prompt = now.prompts[Number(value)]; if (!now.running) exact.show(now); }) : null,
-      now.seeds.length > 1 ? pick("text of seed", now.seeds.map((seed) => [String(seed), String(seed)]), String(now.shown.seed), (value) => { now.shown.seed = Number(value); }) : null,
-      pick("against", now.methods.map((name) => [name, name]), now.against, (value) => { now.against = value; }), sides,
-    ].filter(Boolean));
-    find(".takes").replaceChildren(...[["CSV", () => wb.compareFiles.csv(now), "A row a run"], ["NDJSON", () => wb.compareFiles.ndjson(now), "Every run with its tokens"]].map(([label, act, title]) => el("button", { type: "button", title, onclick: act }, label)));
+    radios(
+      sides,
+      "data-aligned",
+      [
+        ["true", "where they part"],
+        ["false", "their beginning"],
+      ],
+      (value) => {
+        now.aligned = value === "true";
+        table.showAll();
+      },
+    )(String(now.aligned));
+    const short = (prompt, i) => `${i + 1}: ${glyphs({ text: prompt }).slice(0, 30) || "no prompt"}`;
+    find(".shownof").replaceChildren(
+      ...[
+        now.prompts.length > 1
+          ? pick(
+              "prompt",
+              now.prompts.map((prompt, i) => [String(i), short(prompt, i)]),
+              String(now.prompts.indexOf(now.shown.prompt)),
+              (value) => {
+                now.shown.prompt = now.prompts[Number(value)];
+                if (!now.running) exact.show(now);
+              },
+            )
+          : null,
+        now.seeds.length > 1
+          ? pick(
+              "text of seed",
+              now.seeds.map((seed) => [String(seed), String(seed)]),
+              String(now.shown.seed),
+              (value) => {
+                now.shown.seed = Number(value);
+              },
+            )
+          : null,
+        pick(
+          "against",
+          now.methods.map((name) => [name, name]),
+          now.against,
+          (value) => {
+            now.against = value;
+          },
+        ),
+        sides,
+      ].filter(Boolean),
+    );
+    find(".takes").replaceChildren(
+      ...[
+        ["CSV", () => comparisonFiles.csv(now), "A row a run"],
+        ["NDJSON", () => comparisonFiles.ndjson(now), "Every run with its tokens"],
+      ].map(([label, act, title]) => el("button", { type: "button", title, onclick: act }, label)),
+    );
   }
 
   /** One run in the workbench: its tokens again, with all that is known of each. */
   async function open(run) {
     if (!run?.end || now.running || opening) return;
-    const of = now, before = standing, about = { ...now.about, prompt: run.prompt, seed: run.seed, method: run.method };
+    const of = now,
+      before = standing,
+      about = { ...now.about, prompt: run.prompt, seed: run.seed, method: run.method };
     opening = true;
     tell("asking the model about every token…");
-    const answer = await wb.ask(server.compared_run, { ...about, prefix: run.steps.map((step) => step.id) });
+    const answer = await askServer(server.compared_run, { ...about, prefix: run.steps.map((step) => step.id) });
     opening = false;
     if (now !== of) return; // another example was opened meanwhile
     tell(before);
-    if (!answer.ok) { say(answer.why || answer.fault, "", "Not opened: "); return; }
-    if (wb.key(now.about) !== wb.key(state)) wb.emit("open", { ...now.about, prompt: run.prompt, tests: [] });
-    else wb.emit("look", "workbench");
-    const { temperature, max_tokens } = now.about, way = { constraint: answer.constraint, lookahead: answer.lookahead ?? undefined };
+    if (!answer.ok) {
+      say(answer.why || answer.fault, "", "Not opened: ");
+      return;
+    }
+    if (grammarKey(now.about) !== grammarKey(state)) emit("open", { ...now.about, prompt: run.prompt, tests: [] });
+    else emit("look", "workbench");
+    const { temperature, max_tokens } = now.about,
+      way = { constraint: answer.constraint, lookahead: answer.lookahead ?? undefined };
     const outcome = { k: "stop", reason: run.end.stop, words: run.end.words, good: run.end.valid };
-    setTimeout(() => wb.emit("adopt", { how: "compared", method: run.method, steps: answer.steps, served: answer.model, prompt: run.prompt, settings: { temperature, max_tokens, seed: run.seed, ...way }, ...way, outcome }));
+    setTimeout(() =>
+      emit("adopt", {
+        how: "compared",
+        method: run.method,
+        steps: answer.steps,
+        served: answer.model,
+        prompt: run.prompt,
+        settings: { temperature, max_tokens, seed: run.seed, ...way },
+        ...way,
+        outcome,
+      }),
+    );
   }
 
   /* Small languages: their exact distributions can be computed, and methods differ on them. */
   const SAMPLES = [
-    { title: "Six names", notation: "regex", text: "( William)|( Theodore)|( Ada)|( Olivia)|( Al)|( Albert)", prompt: "My name is" },
-    { title: "Behind the door", notation: "regex", text: "( cat)|( dog)|( big dog)|( cake)|( car)|( carrot)", prompt: "She opened the door and saw a" },
-    { title: "A review", notation: "regex", text: "good|bad|not good", prompt: "Was the review good or bad? The review was " },
+    {
+      title: "Six names",
+      notation: "regex",
+      text: "( William)|( Theodore)|( Ada)|( Olivia)|( Al)|( Albert)",
+      prompt: "My name is",
+    },
+    {
+      title: "Behind the door",
+      notation: "regex",
+      text: "( cat)|( dog)|( big dog)|( cake)|( car)|( carrot)",
+      prompt: "She opened the door and saw a",
+    },
+    {
+      title: "A review",
+      notation: "regex",
+      text: "good|bad|not good",
+      prompt: "Was the review good or bad? The review was ",
+    },
   ];
   let eager = false;
-  /** One of them in this view, compared as soon as it is compiled. */
-  function sample(one) { const { prompts, whose, ...others } = choice.settings(); eager = true; wb.emit("open", { ...one, compare: others }); }
-  find(".samples").append(...SAMPLES.map((one) => el("button", { type: "button", onclick: () => sample(one) }, one.title)));
+  /** One of the examples in this view, compared when it is compiled. */
+  function sample(one) {
+    const { prompts, whose, ...others } = choice.settings();
+    eager = true;
+    emit("open", { ...one, compare: others });
+  }
+  find(".samples").append(
+    ...SAMPLES.map((one) => el("button", { type: "button", onclick: () => sample(one) }, one.title)),
+  );
 
   /** As the view is before anything was compared. */
   function empty() {
@@ -192,44 +396,75 @@ wb.parts.compare = ({ element, trigger, props, watch, server }) => {
   function grammar() {
     const own = state.example?.text.trimEnd() !== state.text.trimEnd();
     find(".given .title").textContent = (!own && state.example?.title) || "Your own";
-    given.replaceChildren(...wb.colour(state.text.trimEnd(), state.notation).map(([piece, name]) => el("span", { class: name || null }, piece)));
-    find(".old").hidden = !now || wb.key(now.about) === wb.key(state);
+    given.replaceChildren(
+      ...colour(state.text.trimEnd(), state.notation).map(([piece, name]) =>
+        el("span", { class: name || null }, piece),
+      ),
+    );
+    find(".old").hidden = !now || grammarKey(now.about) === grammarKey(state);
     busy();
   }
-  find(".edit").addEventListener("click", () => { wb.emit("look", "workbench"); wb.emit("focus editor"); });
+  find(".edit").addEventListener("click", () => {
+    emit("look", "workbench");
+    emit("focus editor");
+  });
   buttons.go.addEventListener("click", compare);
   buttons.halt.addEventListener("click", () => stop());
   document.addEventListener("keydown", (event) => {
     if (state.view !== "compare" || document.querySelector("dialog[open]")) return;
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); compare(); }
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      compare();
+    }
     if (event.key === "Escape" && now?.running) stop();
   });
-  wb.on("typed", () => busy());
-  wb.on("compiled", () => { grammar(); if (eager && ready()) { eager = false; compare(); } });
-  wb.on("example", (example) => {
+  on("typed", () => busy());
+  on("compiled", () => {
+    grammar();
+    if (eager && ready()) {
+      eager = false;
+      compare();
+    }
+  });
+  on("example", (example) => {
     if (now?.running) stop("stopped by another example");
     empty();
-    if (example.compare) { choice.apply(example.compare); setTimeout(() => wb.emit("look", "compare")); }
+    if (example.compare) {
+      choice.apply(example.compare);
+      setTimeout(() => emit("look", "compare"));
+    }
   });
 
   async function load() {
-    const answer = await wb.ask(server.contender_list, {});
-    if (answer.fault) { say(answer.fault); return; }
+    const answer = await askServer(server.contender_list, {});
+    if (answer.fault) {
+      say(answer.fault);
+      return;
+    }
     choice.load(answer);
     busy();
   }
   const place = new URLSearchParams(location.search);
-  wb.on("view", (view) => {
+  on("view", (view) => {
     const asked = new URLSearchParams(location.search);
-    if (view === "compare") { asked.set("compare", ""); if (!choice.loaded()) load(); grammar(); } else asked.delete("compare");
+    if (view === "compare") {
+      asked.set("compare", "");
+      if (!choice.loaded()) load();
+      grammar();
+    } else asked.delete("compare");
     const rest = String(asked).replace(/compare=(&|$)/, "compare$1");
-    history.replaceState(null, "", (rest ? "?" + rest : location.pathname) + location.hash);
+    history.replaceState(null, "", (rest ? `?${rest}` : location.pathname) + location.hash);
   });
   if (place.has("compare")) {
     let waiting = true;
     if (place.get("compare")) choice.apply({ methods: place.get("compare").split(",") });
-    wb.on("example", () => { if (waiting) { waiting = false; setTimeout(() => wb.emit("look", "compare")); } });
+    on("example", () => {
+      if (waiting) {
+        waiting = false;
+        setTimeout(() => emit("look", "compare"));
+      }
+    });
   }
-  wb.compare = { settings: () => (state.view === "compare" ? choice.settings() : undefined) };
+  cards.compare = { settings: () => (state.view === "compare" ? choice.settings() : undefined) };
   busy();
-};
+}

@@ -1,204 +1,258 @@
-/* The editor: a plain text area over a coloured copy of its text. The area keeps what browsers do well
-   (typing, undo, input methods, screen readers); the copy carries colours, line numbers and marks: problems as wavy
-   lines, places that could read on as boxes, a rule's name wherever it stands, the bracket that belongs to one. */
-(() => {
-  "use strict";
+/* The editor: a plain text area over a coloured copy of its text. The area does what browsers do well (typing, undo,
+   input methods, screen readers); the copy has colours, line numbers and marks: problems as wavy lines, boxes around
+   pieces of the grammar that could read the next byte, all uses of a rule's name, and the matching bracket. */
 
-  /** So many lines are typed as a person types; a browser's work for more grows with their square. */
-  const LINES = 200;
-  /** In a text so long, looking for a name takes as long as painting a line. */
-  const LONG = 10_000;
-  const PAIRS = { "(": ")", "[": "]", "{": "}" };
-  const CLOSING = new Set(Object.values(PAIRS));
+import { namesIn } from "./notations.js";
+import { createPainter, marksOf, piecesOf, unitsIn } from "./paint.js";
 
-  /** How much two texts share at their beginning, and at their end. */
-  function shared(one, other) {
-    const most = Math.min(one.length, other.length);
-    let head = 0, tail = 0;
-    while (head < most && one[head] === other[head]) head++;
-    while (tail < most - head && one[one.length - 1 - tail] === other[other.length - 1 - tail]) tail++;
-    return [head, tail];
+/** Up to this many lines are inserted as if typed; the browser's work grows with their square. */
+const LINES = 200;
+/** Characters from which looking for a name takes as long as painting a line. */
+const LONG = 10_000;
+const PAIRS = { "(": ")", "[": "]", "{": "}" };
+const CLOSING = new Set(Object.values(PAIRS));
+
+/** How much two texts share at their beginning, and at their end. */
+function shared(one, other) {
+  const most = Math.min(one.length, other.length);
+  let head = 0,
+    tail = 0;
+  while (head < most && one[head] === other[head]) head++;
+  while (tail < most - head && one[one.length - 1 - tail] === other[other.length - 1 - tail]) tail++;
+  return [head, tail];
+}
+
+/** Marks where their text stands after an edit; those of text that was edited are gone. */
+function moved(marks, before, after) {
+  const [head, tail] = shared(before, after);
+  const by = after.length - before.length,
+    from = before.length - tail;
+  return marks.flatMap((mark) =>
+    mark.to <= head ? [mark] : mark.from >= from ? [{ ...mark, from: mark.from + by, to: mark.to + by }] : [],
+  );
+}
+
+export function createEditor(box, changed) {
+  const area = box.querySelector("textarea.text");
+  const painter = createPainter(box.querySelector(".paint"));
+  let shown = "";
+  let notation = "regex";
+  let problems = [],
+    places = [],
+    reading = [],
+    names = [],
+    brackets = [];
+  let live = new Set();
+  let caretAsked = 0,
+    pointerAsked = 0,
+    cameFrom = null,
+    markedNow = "";
+
+  const draw = () => painter.draw(shown, notation, [...problems, ...reading, ...places, ...names, ...brackets], live);
+
+  // -- rules by name, brackets by their other half ------------------------------------------
+
+  function sameName(place) {
+    const words = namesIn(painter.lines, notation);
+    const here = words.find((one) => one.from <= place && place <= one.to);
+    return here ? { here, all: words.filter((one) => one.word === here.word) } : null;
   }
 
-  /** Marks where their text stands after an edit; those of text that was edited are gone. */
-  function moved(marks, before, after) {
-    const [head, tail] = shared(before, after);
-    const by = after.length - before.length, from = before.length - tail;
-    return marks.flatMap((mark) => (mark.to <= head ? [mark] : mark.from >= from ? [{ ...mark, from: mark.from + by, to: mark.to + by }] : []));
+  /** What is said of a name under the pointer. */
+  function told({ here, all }) {
+    const defined = all.filter((one) => one.defines),
+      used = all.length - defined.length;
+    const where = [...new Set(defined.map((one) => painter.number(one.from)))];
+    const times = used === 1 ? "once" : `${used} times`;
+    return (
+      `${here.word}: ${where.length ? `defined in line ${where.join(", ")}` : "not defined"}, ` +
+      `${used ? `used ${times}` : "not used"}` +
+      (where.length && !here.defines ? " (Ctrl+click or F12 goes there)" : "")
+    );
   }
 
-  function editor(box, changed) {
-    const area = box.querySelector("textarea.text");
-    const painter = wb.painter(box.querySelector(".paint"));
-    let shown = "";
-    let notation = "regex";
-    let problems = [], places = [], reading = [], names = [], brackets = [];
-    let live = new Set();
-    let caretAsked = 0, pointerAsked = 0, cameFrom = null, markedNow = "";
-
-    const draw = () => painter.draw(shown, notation, [...problems, ...reading, ...places, ...names, ...brackets], live);
-
-    // -- rules by name, brackets by their other half ------------------------------------------
-
-    function sameName(place) {
-      const words = wb.namesIn(painter.lines, notation);
-      const here = words.find((one) => one.from <= place && place <= one.to);
-      return here ? { here, all: words.filter((one) => one.word === here.word) } : null;
-    }
-
-    /** What is said of a name under the pointer. */
-    function told({ here, all }) {
-      const defined = all.filter((one) => one.defines), used = all.length - defined.length;
-      const where = [...new Set(defined.map((one) => painter.number(one.from)))];
-      const times = used === 1 ? "once" : `${used} times`;
-      return `${here.word}: ${where.length ? "defined in line " + where.join(", ") : "not defined"}, ${used ? "used " + times : "not used"}` + (where.length && !here.defines ? " (Ctrl+click or F12 goes there)" : "");
-    }
-
-    /** The bracket beside the caret and the one that belongs to it. */
-    function pairAt(place) {
-      const open = [];
-      for (const line of painter.lines) {
-        let at = line.at;
-        for (const [piece, name] of line.pieces) {
-          if (name === "op") {
-            for (let i = 0; i < piece.length; i++) {
-              if (PAIRS[piece[i]]) open.push([at + i, PAIRS[piece[i]]]);
-              else if (CLOSING.has(piece[i]) && open.length && open[open.length - 1][1] === piece[i]) {
-                const [from] = open.pop(), to = at + i;
-                if (from === place || from === place - 1 || to === place || to === place - 1) return [from, to];
-              }
+  /** The bracket next to the caret and the matching one. */
+  function pairAt(place) {
+    const open = [];
+    for (const line of painter.lines) {
+      let at = line.at;
+      for (const [piece, name] of line.pieces) {
+        if (name === "op") {
+          for (let i = 0; i < piece.length; i++) {
+            if (PAIRS[piece[i]]) open.push([at + i, PAIRS[piece[i]]]);
+            else if (CLOSING.has(piece[i]) && open.length && open[open.length - 1][1] === piece[i]) {
+              const [from] = open.pop(),
+                to = at + i;
+              if (from === place || from === place - 1 || to === place || to === place - 1) return [from, to];
             }
           }
-          at += piece.length;
         }
+        at += piece.length;
       }
-      return [];
     }
-
-    /** What belongs to the place of the caret, or of the pointer. */
-    function belongs(place, only) {
-      const found = sameName(place);
-      names = found && found.all.length > 1 ? found.all.map((one) => ({ from: one.from, to: one.to, name: one.defines ? "named def" : "named" })) : [];
-      if (!only) brackets = pairAt(place).map((at) => ({ from: at, to: at + 1, name: "bracket" }));
-      const now = [...names, ...brackets].map((mark) => mark.from + mark.name).join();
-      if (now === markedNow) return;
-      markedNow = now;
-      draw();
-    }
-
-    const atCaret = () => (area.selectionStart === area.selectionEnd && document.activeElement === area ? area.selectionStart : -1);
-    const caretMoved = () => {
-      clearTimeout(caretAsked);
-      caretAsked = setTimeout(() => belongs(atCaret()), shown.length > LONG ? 120 : 0); // no key waits for it
-    };
-
-    /** To the rule's definition; from there to where it is named next. */
-    function define(place) {
-      const found = sameName(place);
-      if (!found) return false;
-      const { here, all } = found;
-      const next = here.defines ? all[(all.indexOf(here) + 1) % all.length] : all.find((one) => one.defines) ?? here;
-      go(next.from, next.to);
-      return true;
-    }
-
-    // -- going somewhere ----------------------------------------------------------------------
-
-    function go(from, to) {
-      if (document.activeElement !== area) cameFrom = document.activeElement;
-      area.focus({ preventScroll: true });
-      area.setSelectionRange(from, to);
-      const line = painter.element(from), seen = box.getBoundingClientRect(), stands = line?.getBoundingClientRect();
-      if (line && (stands.top < Math.max(0, seen.top) || stands.bottom > Math.min(innerHeight, seen.bottom))) {
-        box.scrollTop += stands.top - seen.top - (seen.height - stands.height) / 2;
-        line.scrollIntoView({ block: "nearest" });
-      }
-      belongs(from);
-    }
-
-    /** Back to the link that led here, or out, so that Tab and the page's own keys work from there. */
-    function leave(event) {
-      const back = cameFrom?.isConnected && cameFrom !== document.body ? cameFrom : null;
-      cameFrom = null;
-      area.blur();
-      if (!back) return;
-      event.stopPropagation();
-      back.focus();
-    }
-
-    /** Type something as a person would: the browser's undo knows it. Many lines take it seconds, so they go in at once. */
-    function type(text) {
-      if (text.split("\n").length > LINES || !document.execCommand("insertText", false, text)) { area.setRangeText(text, area.selectionStart, area.selectionEnd, "end"); area.dispatchEvent(new Event("input")); }
-    }
-
-    area.addEventListener("input", () => {
-      const text = area.value;
-      [problems, places] = [problems, places].map((marks) => moved(marks, shown, text));
-      [reading, names, brackets, live, markedNow] = [[], [], [], new Set(), ""];
-      [shown, cameFrom] = [text, null];
-      draw();
-      changed(text);
-    });
-    area.addEventListener("keydown", (event) => {
-      const plain = !event.ctrlKey && !event.metaKey && !event.altKey && !event.isComposing;
-      if (event.key === "Escape") leave(event);
-      else if (event.key === "F12" && define(area.selectionStart)) event.preventDefault();
-      else if (event.key === "Enter" && plain && !event.shiftKey && notation !== "regex") {
-        const line = shown.slice(shown.lastIndexOf("\n", area.selectionStart - 1) + 1, area.selectionStart);
-        const indent = line.match(/^[ \t]*/)[0];
-        if (!indent) return;
-        event.preventDefault();
-        type("\n" + indent);
-      }
-    });
-    area.addEventListener("click", (event) => {
-      if ((event.ctrlKey || event.metaKey) && define(area.selectionStart)) event.preventDefault();
-    });
-    area.addEventListener("pointermove", (event) => {
-      if (notation === "regex" || event.pointerType === "touch" || !document.caretPositionFromPoint) return;
-      cancelAnimationFrame(pointerAsked);
-      pointerAsked = requestAnimationFrame(() => {
-        const under = document.caretPositionFromPoint(event.clientX, event.clientY);
-        const over = under?.offsetNode === area ? under.offset : -1;
-        const found = sameName(over);
-        area.title = found ? told(found) : "";
-        belongs(found ? over : atCaret(), true);
-      });
-    });
-    area.addEventListener("pointerleave", () => { cancelAnimationFrame(pointerAsked); area.title = ""; caretMoved(); });
-    area.addEventListener("blur", caretMoved);
-    document.addEventListener("selectionchange", () => { if (document.activeElement === area) caretMoved(); });
-
-    function put(text, kind) {
-      area.value = text;
-      [shown, notation] = [area.value, kind];
-      [problems, places, reading, names, brackets, live, markedNow] = [[], [], [], [], [], new Set(), ""];
-      draw();
-    }
-    draw();
-
-    return {
-      area,
-      /** Another text as if it had been typed: the browser's undo still knows the one before. */
-      replace(text) {
-        const [head, tail] = shared(shown, text); // only what differs: long insertions take browsers seconds
-        area.focus();
-        area.setSelectionRange(head, shown.length - tail);
-        type(text.slice(head, text.length - tail));
-      },
-      set: put,
-      notation(kind) { notation = kind; names = []; draw(); },
-      /** Problems: [{start, end, severity}] in code points. */
-      problems(list) { problems = wb.marksOf(shown, list, (problem) => "squig " + problem.severity); draw(); },
-      /** Pieces of the grammar that could have read on: [{start, end}]; none takes them away. */
-      places(list) { places = wb.piecesOf(shown, list, "place"); draw(); },
-      /** Pieces of the grammar a run stands in. */
-      readIn(spans) { if (!spans.length && !reading.length) return; reading = wb.piecesOf(shown, spans, "reading"); draw(); },
-      live(rules) { const next = new Set(rules); if ([...next].join() !== [...live].join()) { live = next; draw(); } },
-      /** Select a piece of the text and bring it into sight. */
-      jump(span) { const units = wb.unitsIn(shown); go(units(span.start), units(span.end)); },
-    };
+    return [];
   }
 
-  wb.editor = editor;
-})();
+  /** What belongs to the place of the caret, or of the pointer. */
+  function belongs(place, only) {
+    const found = sameName(place);
+    names =
+      found && found.all.length > 1
+        ? found.all.map((one) => ({ from: one.from, to: one.to, name: one.defines ? "named def" : "named" }))
+        : [];
+    if (!only) brackets = pairAt(place).map((at) => ({ from: at, to: at + 1, name: "bracket" }));
+    const now = [...names, ...brackets].map((mark) => mark.from + mark.name).join();
+    if (now === markedNow) return;
+    markedNow = now;
+    draw();
+  }
+
+  const atCaret = () =>
+    area.selectionStart === area.selectionEnd && document.activeElement === area ? area.selectionStart : -1;
+  const caretMoved = () => {
+    clearTimeout(caretAsked);
+    caretAsked = setTimeout(() => belongs(atCaret()), shown.length > LONG ? 120 : 0); // no key waits for it
+  };
+
+  /** To the rule's definition; from there to where it is named next. */
+  function define(place) {
+    const found = sameName(place);
+    if (!found) return false;
+    const { here, all } = found;
+    const next = here.defines ? all[(all.indexOf(here) + 1) % all.length] : (all.find((one) => one.defines) ?? here);
+    go(next.from, next.to);
+    return true;
+  }
+
+  // -- going somewhere ----------------------------------------------------------------------
+
+  function go(from, to) {
+    if (document.activeElement !== area) cameFrom = document.activeElement;
+    area.focus({ preventScroll: true });
+    area.setSelectionRange(from, to);
+    const line = painter.element(from),
+      seen = box.getBoundingClientRect(),
+      stands = line?.getBoundingClientRect();
+    if (line && (stands.top < Math.max(0, seen.top) || stands.bottom > Math.min(innerHeight, seen.bottom))) {
+      box.scrollTop += stands.top - seen.top - (seen.height - stands.height) / 2;
+      line.scrollIntoView({ block: "nearest" });
+    }
+    belongs(from);
+  }
+
+  /** Back to the link that led here, or out, so that Tab and the page's own keys work from there. */
+  function leave(event) {
+    const back = cameFrom?.isConnected && cameFrom !== document.body ? cameFrom : null;
+    cameFrom = null;
+    area.blur();
+    if (!back) return;
+    event.stopPropagation();
+    back.focus();
+  }
+
+  /** Type something as a person would: the browser's undo knows it. Many lines take it seconds, so they go in at
+      once. */
+  function type(text) {
+    if (text.split("\n").length > LINES || !document.execCommand("insertText", false, text)) {
+      area.setRangeText(text, area.selectionStart, area.selectionEnd, "end");
+      area.dispatchEvent(new Event("input"));
+    }
+  }
+
+  area.addEventListener("input", () => {
+    const text = area.value;
+    [problems, places] = [problems, places].map((marks) => moved(marks, shown, text));
+    [reading, names, brackets, live, markedNow] = [[], [], [], new Set(), ""];
+    [shown, cameFrom] = [text, null];
+    draw();
+    changed(text);
+  });
+  area.addEventListener("keydown", (event) => {
+    const plain = !event.ctrlKey && !event.metaKey && !event.altKey && !event.isComposing;
+    if (event.key === "Escape") leave(event);
+    else if (event.key === "F12" && define(area.selectionStart)) event.preventDefault();
+    else if (event.key === "Enter" && plain && !event.shiftKey && notation !== "regex") {
+      const line = shown.slice(shown.lastIndexOf("\n", area.selectionStart - 1) + 1, area.selectionStart);
+      const indent = line.match(/^[ \t]*/)[0];
+      if (!indent) return;
+      event.preventDefault();
+      type(`\n${indent}`);
+    }
+  });
+  area.addEventListener("click", (event) => {
+    if ((event.ctrlKey || event.metaKey) && define(area.selectionStart)) event.preventDefault();
+  });
+  area.addEventListener("pointermove", (event) => {
+    if (notation === "regex" || event.pointerType === "touch" || !document.caretPositionFromPoint) return;
+    cancelAnimationFrame(pointerAsked);
+    pointerAsked = requestAnimationFrame(() => {
+      const under = document.caretPositionFromPoint(event.clientX, event.clientY);
+      const over = under?.offsetNode === area ? under.offset : -1;
+      const found = sameName(over);
+      area.title = found ? told(found) : "";
+      belongs(found ? over : atCaret(), true);
+    });
+  });
+  area.addEventListener("pointerleave", () => {
+    cancelAnimationFrame(pointerAsked);
+    area.title = "";
+    caretMoved();
+  });
+  area.addEventListener("blur", caretMoved);
+  document.addEventListener("selectionchange", () => {
+    if (document.activeElement === area) caretMoved();
+  });
+
+  function put(text, kind) {
+    area.value = text;
+    [shown, notation] = [area.value, kind];
+    [problems, places, reading, names, brackets, live, markedNow] = [[], [], [], [], [], new Set(), ""];
+    draw();
+  }
+  draw();
+
+  return {
+    area,
+    /** Another text as if it had been typed: the browser's undo still knows the one before. */
+    replace(text) {
+      const [head, tail] = shared(shown, text); // only what differs: long insertions take browsers seconds
+      area.focus();
+      area.setSelectionRange(head, shown.length - tail);
+      type(text.slice(head, text.length - tail));
+    },
+    set: put,
+    notation(kind) {
+      notation = kind;
+      names = [];
+      draw();
+    },
+    /** Problems: [{start, end, severity}] in code points. */
+    problems(list) {
+      problems = marksOf(shown, list, (problem) => `squig ${problem.severity}`);
+      draw();
+    },
+    /** Pieces of the grammar that could have read on: [{start, end}]; none takes them away. */
+    places(list) {
+      places = piecesOf(shown, list, "place");
+      draw();
+    },
+    /** Pieces of the grammar that read the current token. */
+    readIn(spans) {
+      if (!spans.length && !reading.length) return;
+      reading = piecesOf(shown, spans, "reading");
+      draw();
+    },
+    live(rules) {
+      const next = new Set(rules);
+      if ([...next].join() !== [...live].join()) {
+        live = next;
+        draw();
+      }
+    },
+    /** Select a piece of the text and bring it into sight. */
+    jump(span) {
+      const units = unitsIn(shown);
+      go(units(span.start), units(span.end));
+    },
+  };
+}

@@ -1,115 +1,253 @@
-/* What leaves the page as files: the grammar, its tests, the machine that is shown, the run. Pictures are made
-   here, from what is on the page; whole machines are written by the server. */
-"use strict";
-wb.take = (() => {
-  const { state } = wb;
-  const MARGIN = 12; // around a picture, in its own points
-  const SCALE = 2, WIDEST = 8192; // pixels a point in a PNG, and pixels a side may have
-  let drawn = null;
+/* What leaves the page as files: the grammar, its tests, the machine that is shown, the run. Pictures are made here
+   from what is on the page; whole machines are written by the server. */
 
-  wb.on("drawn", (answer) => { drawn = answer?.ok ? answer : null; });
+import { download, el, showNotice } from "./dom.js";
+import { notations } from "./notations.js";
+import { askServer, cards, grammarOf, on, state } from "./state.js";
+import { hexOf, spelledText } from "./tokens.js";
+import { work } from "./work.js";
 
-  let named = ""; // the model, as people know it
-  wb.on("model", (answer) => { named = (answer.text || "").split(" · ")[0]; });
+const MARGIN = 12; // around a picture, in its own points
+const SCALE = 2,
+  WIDEST = 8192; // pixels a point in a PNG, and pixels a side may have
+let drawn = null;
 
-  const called = () => (state.example?.name || "grammar").replace(/[^\w-]+/g, "-");
+on("drawn", (answer) => {
+  drawn = answer?.ok ? answer : null;
+});
 
-  // -- the grammar ------------------------------------------------------------------------------
-  const grammar = () => wb.download(called() + wb.notations[state.notation].suffix, "text/plain", state.text + "\n");
-  const tests = () => wb.download(called() + ".tests.json", "application/json", JSON.stringify({ ...wb.grammarOf(state), text: undefined, tests: wb.work.now().tests }, null, 1) + "\n");
+let named = ""; // the model, as people know it
+on("model", (answer) => {
+  named = (answer.text || "").split(" · ")[0];
+});
 
-  // -- pictures ---------------------------------------------------------------------------------
-  const SHAPE = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "opacity"];
-  const LETTERS = ["font-family", "font-size", "font-weight", "font-style", "text-decoration-line"];
-  const USUAL = { "fill-opacity": "1", "stroke-dasharray": "none", "stroke-linecap": "butt", opacity: "1", "font-weight": "400", "font-style": "normal", "text-decoration-line": "none" };
+const called = () => (state.example?.name || "grammar").replace(/[^\w-]+/g, "-");
 
-  /** The picture as it looks here, its colours written into it, so that it looks so anywhere. */
-  function picture() {
-    const shown = [...document.querySelectorAll("#wb-picture svg")].filter((svg) => !svg.closest("button") && svg.getBoundingClientRect().width > 40);
-    const live = shown[shown.length - 1];
-    if (!live) return null;
-    const copy = live.cloneNode(true), box = live.getBBox();
-    const originals = [live, ...live.querySelectorAll("*")];
-    [copy, ...copy.querySelectorAll("*")].forEach((each, index) => {
-      const look = getComputedStyle(originals[index]);
-      if (look.display === "none") { each.setAttribute("display", "none"); return; }
-      const named = /^(text|tspan)$/.test(each.nodeName) ? [...SHAPE, ...LETTERS] : /^(g|svg|title|desc)$/.test(each.nodeName) ? ["opacity"] : SHAPE;
-      for (const name of named) if (look.getPropertyValue(name) !== USUAL[name]) each.setAttribute(name, look.getPropertyValue(name));
-      for (const name of ["class", "style", "tabindex"]) each.removeAttribute(name);
-    });
-    const [x, y, wide, high] = [box.x - MARGIN, box.y - MARGIN, box.width + 2 * MARGIN, box.height + 2 * MARGIN].map((each) => Math.round(100 * each) / 100);
-    const ground = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-    for (const [name, value] of Object.entries({ x, y, width: wide, height: high, fill: getComputedStyle(live.closest(".wb")).backgroundColor })) ground.setAttribute(name, value);
-    copy.prepend(ground);
-    for (const [name, value] of Object.entries({ viewBox: [x, y, wide, high].join(" "), width: wide, height: high, xmlns: "http://www.w3.org/2000/svg" })) copy.setAttribute(name, value);
-    return { text: new XMLSerializer().serializeToString(copy), wide, high };
+// -- the grammar ------------------------------------------------------------------------------
+const grammar = () => download(called() + notations[state.notation].suffix, "text/plain", `${state.text}\n`);
+const tests = () =>
+  download(
+    `${called()}.tests.json`,
+    "application/json",
+    `${JSON.stringify({ ...grammarOf(state), text: undefined, tests: work.now().tests }, null, 1)}\n`,
+  );
+
+// -- pictures ---------------------------------------------------------------------------------
+const SHAPE = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "opacity"];
+const LETTERS = ["font-family", "font-size", "font-weight", "font-style", "text-decoration-line"];
+const USUAL = {
+  "fill-opacity": "1",
+  "stroke-dasharray": "none",
+  "stroke-linecap": "butt",
+  opacity: "1",
+  "font-weight": "400",
+  "font-style": "normal",
+  "text-decoration-line": "none",
+};
+
+/** The picture as it looks here, its colours written into it, so that it looks so anywhere. */
+function picture() {
+  const shown = [...document.querySelectorAll("#wb-picture svg")].filter(
+    (svg) => !svg.closest("button") && svg.getBoundingClientRect().width > 40,
+  );
+  const live = shown[shown.length - 1];
+  if (!live) return null;
+  const copy = live.cloneNode(true),
+    box = live.getBBox();
+  const originals = [live, ...live.querySelectorAll("*")];
+  [copy, ...copy.querySelectorAll("*")].forEach((each, index) => {
+    const look = getComputedStyle(originals[index]);
+    if (look.display === "none") {
+      each.setAttribute("display", "none");
+      return;
+    }
+    const named = /^(text|tspan)$/.test(each.nodeName)
+      ? [...SHAPE, ...LETTERS]
+      : /^(g|svg|title|desc)$/.test(each.nodeName)
+        ? ["opacity"]
+        : SHAPE;
+    for (const name of named)
+      if (look.getPropertyValue(name) !== USUAL[name]) each.setAttribute(name, look.getPropertyValue(name));
+    for (const name of ["class", "style", "tabindex"]) each.removeAttribute(name);
+  });
+  const [x, y, wide, high] = [box.x - MARGIN, box.y - MARGIN, box.width + 2 * MARGIN, box.height + 2 * MARGIN].map(
+    (each) => Math.round(100 * each) / 100,
+  );
+  const ground = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+  for (const [name, value] of Object.entries({
+    x,
+    y,
+    width: wide,
+    height: high,
+    fill: getComputedStyle(live.closest(".wb")).backgroundColor,
+  }))
+    ground.setAttribute(name, String(value));
+  copy.prepend(ground);
+  for (const [name, value] of Object.entries({
+    viewBox: [x, y, wide, high].join(" "),
+    width: wide,
+    height: high,
+    xmlns: "http://www.w3.org/2000/svg",
+  }))
+    copy.setAttribute(name, value);
+  return { text: new XMLSerializer().serializeToString(copy), wide, high };
+}
+
+const NOTHING = "There is no picture on this tab to save.";
+const shownTab = () => state.tab;
+function svg() {
+  const made = picture();
+  if (made) download(`${called()}-${shownTab()}.svg`, "image/svg+xml", made.text);
+  else showNotice(NOTHING);
+}
+
+async function png() {
+  const made = picture();
+  if (!made) {
+    showNotice(NOTHING);
+    return;
   }
-
-  const NOTHING = "There is no picture on this tab to save.";
-  const shownTab = () => state.tab;
-  function svg() {
-    const made = picture();
-    if (made) wb.download(`${called()}-${shownTab()}.svg`, "image/svg+xml", made.text); else wb.notice(NOTHING);
+  const scale = Math.min(SCALE, WIDEST / Math.max(made.wide, made.high));
+  const canvas = el("canvas", { width: Math.round(made.wide * scale), height: Math.round(made.high * scale) });
+  const image = new Image();
+  image.src = URL.createObjectURL(new Blob([made.text], { type: "image/svg+xml" }));
+  try {
+    await image.decode();
+  } catch {
+    showNotice("This browser cannot make a PNG of it; SVG works.");
+    return;
   }
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  URL.revokeObjectURL(image.src);
+  canvas.toBlob((blob) => download(`${called()}-${shownTab()}.png`, "image/png", blob), "image/png");
+}
 
-  async function png() {
-    const made = picture();
-    if (!made) { wb.notice(NOTHING); return; }
-    const scale = Math.min(SCALE, WIDEST / Math.max(made.wide, made.high));
-    const canvas = wb.el("canvas", { width: Math.round(made.wide * scale), height: Math.round(made.high * scale) });
-    const image = new Image();
-    image.src = URL.createObjectURL(new Blob([made.text], { type: "image/svg+xml" }));
-    try { await image.decode(); } catch { wb.notice("This browser cannot make a PNG of it; SVG works."); return; }
-    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-    URL.revokeObjectURL(image.src);
-    canvas.toBlob((blob) => wb.download(`${called()}-${shownTab()}.png`, "image/png", blob), "image/png");
+/** The states and edges of the picture for Graphviz; JSON quotes text as DOT does. */
+function dot() {
+  if (!drawn?.states.length) {
+    showNotice(drawn?.svg ? "A railroad diagram is not a graph: save it as SVG or PNG." : NOTHING);
+    return;
   }
+  const name = JSON.stringify;
+  const states = drawn.states.map(
+    ({ id, label, kinds }) =>
+      `  ${name(id)} [label=${name(label)}, ` +
+      `shape=${kinds.includes("call") ? "box" : kinds.includes("final") ? "doublecircle" : "circle"}]`,
+  );
+  const edges = drawn.edges.map(
+    ({ source, target, labels, mark }) =>
+      `  ${name(source)} -> ${name(target)} [label=${name([...labels, ...(mark ? [mark] : [])].join("\n"))}]`,
+  );
+  download(
+    `${called()}-${shownTab()}.dot`,
+    "text/vnd.graphviz",
+    ["digraph {", "  rankdir=LR", ...states, ...edges, "}", ""].join("\n"),
+  );
+}
 
-  /** The states and edges of the picture for Graphviz; JSON quotes text as DOT does. */
-  function dot() {
-    if (!drawn?.states.length) { wb.notice(drawn?.svg ? "A railroad diagram is not a graph: save it as SVG or PNG." : NOTHING); return; }
-    const name = JSON.stringify;
-    const states = drawn.states.map(({ id, label, kinds }) => `  ${name(id)} [label=${name(label)}, shape=${kinds.includes("call") ? "box" : kinds.includes("final") ? "doublecircle" : "circle"}]`);
-    const edges = drawn.edges.map(({ source, target, labels, mark }) => `  ${name(source)} -> ${name(target)} [label=${name([...labels, ...(mark ? [mark] : [])].join("\n"))}]`);
-    wb.download(`${called()}-${shownTab()}.dot`, "text/vnd.graphviz", ["digraph {", "  rankdir=LR", ...states, ...edges, "}", ""].join("\n"));
+// -- the run ----------------------------------------------------------------------------------
+const steps = () => state.steps;
+const spoken = () => spelledText(steps().map((step) => step.token));
+
+/** All of a run: what it was made with, every token, how it ended. */
+const records = () => cards.run?.records?.() ?? [];
+const ndjson = () =>
+  download(
+    `${called()}.run.ndjson`,
+    "application/x-ndjson",
+    records()
+      .map((record) => `${JSON.stringify(record)}\n`)
+      .join(""),
+  );
+
+const COLUMNS = {
+  index: (_step, index) => index,
+  token_id: (step) => step.id,
+  // as a JSON string: white space is seen, and no table takes it for a formula
+  token: (step) => (step.token.end ? "" : JSON.stringify(step.token.text ?? "")),
+  bytes: (step) => hexOf(step.token) ?? "",
+  end: (step) => Boolean(step.token.end),
+  surprisal_bits: (step) => step.s,
+  mask_bits: (step) => step.m,
+  probability: (step) => step.p,
+  probability_after_mask: (step) => step.pm,
+  kept: (step) => step.kept,
+  rank: (step) => step.rank,
+  rank_after_mask: (step) => step.rankm,
+  allowed: (step) => step.allowed,
+  forced: (step) => step.forced,
+  changed_by_mask: (step) => step.cut,
+  state: (step) => step.state,
+  rules: (step) => (step.rules || []).join(" > "),
+  model_ms: (step) => step.ms?.model,
+  mask_ms: (step) => step.ms?.mask,
+  advance_ms: (step) => step.ms?.advance,
+};
+const cell = (value) => {
+  const text = value === null || value === undefined ? "" : String(value);
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+};
+function csv() {
+  const rows = steps().map((step, index) =>
+    Object.values(COLUMNS)
+      .map((of) => cell(of(step, index)))
+      .join(","),
+  );
+  download(`${called()}.run.csv`, "text/csv", `${[Object.keys(COLUMNS).join(","), ...rows].join("\r\n")}\r\n`);
+}
+
+/** The tokens, each with those the model wanted in vain: a replay says why they were forbidden. */
+const taken = () => steps().map(({ token, wanted }) => [hexOf(token), wanted.filter((one) => !one.ok).map(hexOf)]);
+
+/** One page that plays the run: the server gives the cards and the pictures, the recording is put in here. */
+async function replay(server) {
+  const [head, ...rest] = records();
+  const answer = await askServer(server.take_replay, {
+    ...grammarOf(head),
+    model: head.model,
+    small_tokens: head.small_tokens,
+    example: state.example?.name || "",
+    width: state.drawn?.width,
+    height: state.drawn?.height,
+    taken: taken(),
+  });
+  if (answer.fault) {
+    showNotice(answer.fault);
+    return;
   }
-
-  // -- the run ----------------------------------------------------------------------------------
-  const steps = () => state.steps;
-  const spoken = () => wb.spelt(steps().map((step) => step.token));
-
-  /** All of a run: what it was made with, every token, how it ended. */
-  const records = () => wb.run?.records?.() ?? [];
-  const ndjson = () => wb.download(called() + ".run.ndjson", "application/x-ndjson", records().map((record) => JSON.stringify(record) + "\n").join(""));
-
-  const COLUMNS = {
-    index: (step, index) => index, token_id: (step) => step.id,
-    // as a JSON string: white space is seen, and no table takes it for a formula
-    token: (step) => (step.token.end ? "" : JSON.stringify(step.token.text ?? "")), bytes: (step) => wb.hexOf(step.token) ?? "", end: (step) => Boolean(step.token.end),
-    surprisal_bits: (step) => step.s, mask_bits: (step) => step.m, probability: (step) => step.p, probability_after_mask: (step) => step.pm, kept: (step) => step.kept,
-    rank: (step) => step.rank, rank_after_mask: (step) => step.rankm, allowed: (step) => step.allowed, forced: (step) => step.forced, changed_by_mask: (step) => step.cut,
-    state: (step) => step.state, rules: (step) => (step.rules || []).join(" > "), model_ms: (step) => step.ms?.model, mask_ms: (step) => step.ms?.mask, advance_ms: (step) => step.ms?.advance,
+  const { run, prefix, ...about } = head;
+  const kept = {
+    about: {
+      ...about,
+      model: named || about.model,
+      title: state.example?.title || "A run under a grammar",
+      version: answer.version,
+      tab: state.tab,
+    },
+    steps: rest.filter((each) => each.k === "step"),
+    end: rest.find((each) => each.k === "stop") ?? null,
+    ...answer.drawn,
   };
-  const cell = (value) => { const text = value === null || value === undefined ? "" : String(value); return /[",\n\r]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text; };
-  function csv() {
-    const rows = steps().map((step, index) => Object.values(COLUMNS).map((of) => cell(of(step, index))).join(","));
-    wb.download(called() + ".run.csv", "text/csv", [Object.keys(COLUMNS).join(","), ...rows].join("\r\n") + "\r\n");
-  }
+  // in a script element only < can end anything, and JSON has another way to write it
+  download(
+    `${called()}.replay.html`,
+    "text/html",
+    answer.html.replace(answer.mark, () => JSON.stringify(kept).replaceAll("<", "\\u003c")),
+  );
+}
+const text = () => download(`${called()}.run.txt`, "text/plain", spoken());
 
-  /** The tokens, each with those the model wanted in vain: a replay says why they were forbidden. */
-  const taken = () => steps().map(({ token, wanted }) => [wb.hexOf(token), wanted.filter((one) => !one.ok).map(wb.hexOf)]);
-
-  /** One page that plays the run: the server gives the cards and the pictures, the recording is put in here. */
-  async function replay(server) {
-    const [head, ...rest] = records();
-    const answer = await wb.ask(server.take_replay, { ...wb.grammarOf(head), model: head.model, small_tokens: head.small_tokens, example: state.example?.name || "", width: state.drawn?.width, height: state.drawn?.height, taken: taken() });
-    if (answer.fault) { wb.notice(answer.fault); return; }
-    const { run, prefix, ...about } = head;
-    const kept = { about: { ...about, model: named || about.model, title: state.example?.title || "A run under a grammar", version: answer.version, tab: state.tab }, steps: rest.filter((each) => each.k === "step"), end: rest.find((each) => each.k === "stop") ?? null, ...answer.drawn };
-    // in a script element only < can end anything, and JSON has another way to write it
-    wb.download(called() + ".replay.html", "text/html", answer.html.replace(answer.mark, () => JSON.stringify(kept).replaceAll("<", "\\u003c")));
-  }
-  const text = () => wb.download(called() + ".run.txt", "text/plain", spoken());
-
-  return { grammar, tests, picture, svg, png, dot, ndjson, csv, text, replay, called, hasRun: () => steps().length > 0 };
-})();
+export const exportFiles = {
+  grammar,
+  tests,
+  picture,
+  svg,
+  png,
+  dot,
+  ndjson,
+  csv,
+  text,
+  replay,
+  called,
+  hasRun: () => steps().length > 0,
+};

@@ -1,35 +1,67 @@
-/* The grammar card: the notation, the editor, what each step took, and in sections what there is to know: problems,
-   tests, rules, samples. The sections share a box of one height, so nothing below them ever moves. */
-"use strict";
-wb.parts.grammar = ({ element, server }) => {
-  const { el, state } = wb;
-  const find = (selector) => element.querySelector(selector);
-  const facts = find(".facts"), verdict = find(".verdict"), note = find(".note"), prompt = find("textarea.prompt"), aloud = find(".aloud"), style = find(".styles select");
-  const LINT_AFTER = 600; // milliseconds after a compilation: pictures come first
-  let request = 0, looking = 0;
+/* The grammar card: the notation, the editor, the time of each step, and sections for problems, tests, rules and
+   samples. The sections share a box of one height, so nothing below them moves. */
 
-  const editor = wb.editor(find(".editor"), (text) => {
+import {
+  createChangeList,
+  createConvertMenu,
+  createOutline,
+  createPhaseBar,
+  createProblemList,
+  createSampleList,
+} from "./author.js";
+import { debounce, el, markChosen, roving, scrollIntoRow } from "./dom.js";
+import { createEditor } from "./editor.js";
+import { notations } from "./notations.js";
+import { askServer, emit, grammarKey, grammarOf, on, state } from "./state.js";
+import { saved } from "./storage.js";
+import { createTestList } from "./tests.js";
+
+/** @import { Compiled, Context } from "./wire" */
+
+/** A text of which nothing is known, since the server did not answer.
+    @type {Compiled} */
+const UNKNOWN = { ok: false, looks: "", inside: null, facts: [], ms: 0, phases: [], problems: [], tabs: {} };
+
+/** @param {Context<"grammar">} context */
+export function mountGrammar({ element, server }) {
+  const find = (selector) => element.querySelector(selector);
+  const facts = find(".facts"),
+    verdict = find(".verdict"),
+    note = find(".note"),
+    prompt = find("textarea.prompt"),
+    aloud = find(".aloud"),
+    style = find(".styles select");
+  const LINT_AFTER = 600; // milliseconds after a compilation: pictures come first
+  let request = 0,
+    looking = 0;
+
+  const editor = createEditor(find(".editor"), (text) => {
     state.text = text;
     state.pending = true;
     ++request; // answers under way are of another text
     verdict.replaceChildren();
-    wb.emit("typed");
+    emit("typed");
     compileSoon();
   });
 
   // -- notations -----------------------------------------------------------------------------------
-  const kinds = find(".notation"), written = {}; // what was last written in each, and where it starts
-  kinds.append(...Object.entries(wb.notations).map(([name, { label }]) => el("button", { type: "button", role: "radio", "data-notation": name }, label)));
+  const kinds = find(".notation"),
+    written = {}; // what was last written in each, and where it starts
+  kinds.append(
+    ...Object.entries(notations).map(([name, { label }]) =>
+      el("button", { type: "button", role: "radio", "data-notation": name }, label),
+    ),
+  );
 
   /** Read and colour the text as that notation. */
   function use(notation) {
     state.notation = notation;
     const tab = kinds.querySelector(`[data-notation="${notation}"]`);
-    wb.choose(kinds, "aria-checked", tab);
-    wb.bring(kinds, tab);
-    editor.area.placeholder = "For example: " + wb.notations[notation].begin.text;
-    button("rules").hidden = !wb.notations[notation].rules;
-    const { styles = [], ask } = wb.notations[notation];
+    markChosen(kinds, "aria-checked", tab);
+    scrollIntoRow(kinds, tab);
+    editor.area.placeholder = `For example: ${notations[notation].begin.text}`;
+    button("rules").hidden = !notations[notation].rules;
+    const { styles = [], ask } = notations[notation];
     style.parentNode.hidden = !styles.length;
     style.replaceChildren(...styles.map(({ name, label }) => el("option", { value: name }, label)));
     style.setAttribute("aria-label", ask ?? "");
@@ -39,34 +71,43 @@ wb.parts.grammar = ({ element, server }) => {
   style.addEventListener("change", () => {
     state.style = style.selectedIndex ? style.value : ""; // the usual one needs no room in a link
     state.pending = true;
-    wb.emit("typed");
+    emit("typed");
     compileSoon.now();
   });
   /** What stands here is found again in the tab of its notation. */
-  function keep() { written[state.notation] = { ...wb.grammarOf(state), prompt: state.prompt, tests: state.tests }; }
+  function keep() {
+    written[state.notation] = { ...grammarOf(state), prompt: state.prompt, tests: state.tests };
+  }
   /** Turn to what was last written in a notation. */
   function turn({ dataset: { notation } }) {
     if (notation === state.notation) return;
     keep();
-    wb.emit("open", { ...(written[notation] ?? wb.notations[notation].begin), notation });
+    emit("open", { ...(written[notation] ?? notations[notation].begin), notation });
   }
-  kinds.addEventListener("click", (event) => { const kind = event.target.closest("button"); if (kind) turn(kind); });
-  wb.roving(kinds, turn);
-  wb.convertMenu(find(".convert"), server, (converted) => {
+  kinds.addEventListener("click", (event) => {
+    const kind = event.target.closest("button");
+    if (kind) turn(kind);
+  });
+  roving(kinds, turn);
+  createConvertMenu(find(".convert"), server, (converted) => {
     keep();
-    wb.emit("open", converted);
+    emit("open", converted);
   });
 
   // -- sections ------------------------------------------------------------------------------------
-  const tabs = find(".sections"), panel = find(".panel");
-  const button = (name) => tabs.querySelector(`[data-section="${name}"]`), folder = find(".fold");
-  let chosen = wb.saved?.get("section", "tests") ?? "tests", forced = false, folded = Boolean(wb.saved?.get("folded"));
+  const tabs = find(".sections"),
+    panel = find(".panel");
+  const button = (name) => tabs.querySelector(`[data-section="${name}"]`),
+    folder = find(".fold");
+  let chosen = saved.get("section", "tests") ?? "tests",
+    forced = false,
+    folded = Boolean(saved.get("folded"));
   if (!button(chosen)) chosen = "tests";
 
   /** Show a section; a grammar that cannot be read has nothing but problems. */
   function section(name) {
     const shown = button(name).hidden ? "tests" : name;
-    wb.choose(tabs, "aria-selected", button(shown));
+    markChosen(tabs, "aria-selected", button(shown));
     for (const each of panel.children) each.hidden = each.dataset.section !== shown;
     panel.scrollTop = 0;
     panel.hidden = folded && !forced; // problems that keep the grammar from being read are always shown
@@ -77,86 +118,135 @@ wb.parts.grammar = ({ element, server }) => {
   function choose(name) {
     chosen = name;
     forced = false;
-    wb.saved?.set("section", name);
+    saved.set("section", name);
     fold(false);
   }
   /** Hide the sections and leave their room to the editor, or show them again. */
   function fold(hide) {
     folded = hide;
-    wb.saved?.set("folded", hide);
+    saved.set("folded", hide);
     section(forced ? "problems" : chosen);
   }
   folder.addEventListener("click", () => fold(!panel.hidden));
-  tabs.addEventListener("click", (event) => { const tab = event.target.closest("button"); if (tab) choose(tab.dataset.section); });
-  wb.roving(tabs, (tab) => choose(tab.dataset.section));
+  tabs.addEventListener("click", (event) => {
+    const tab = event.target.closest("button");
+    if (tab) choose(tab.dataset.section);
+  });
+  roving(tabs, (tab) => choose(tab.dataset.section));
 
-  const mark = (name, told, colour, aloud) => button(name).querySelector(".n").replaceChildren(...(told ? [" ", el("span", { class: colour }, told), el("span", { class: "sr" }, aloud ?? "")] : []));
-  const problems = wb.problemList(find(".problems"), ({ count, sign, colour, worst }) => mark("problems", count ? `${sign} ${count}` : "", colour, worst && ` ${worst}s`));
-  const tests = wb.testList(find("#wb-sec-tests"), server, ({ all, judged, passed }) => {
+  const mark = (name, text, colour, aloud) =>
+    button(name)
+      .querySelector(".n")
+      .replaceChildren(
+        ...(text ? [" ", el("span", { class: colour }, text), el("span", { class: "sr" }, aloud ?? "")] : []),
+      );
+  const problems = createProblemList(find(".problems"), ({ count, sign, colour, worst }) =>
+    mark("problems", count ? `${sign} ${count}` : "", colour, worst && ` ${worst}s`),
+  );
+  const tests = createTestList(find("#wb-sec-tests"), server, ({ all, judged, passed }) => {
     const failing = passed < judged;
     const said = judged ? `${passed} of ${judged} tests pass` : "";
     if (aloud.textContent !== said) aloud.textContent = said;
-    mark("tests", judged ? `${failing ? "✗ " : ""}${passed} of ${judged} pass` : all ? String(all) : "", failing ? "no" : judged ? "good" : "quiet");
+    mark(
+      "tests",
+      judged ? `${failing ? "✗ " : ""}${passed} of ${judged} pass` : all ? String(all) : "",
+      failing ? "no" : judged ? "good" : "quiet",
+    );
   });
-  const outline = wb.outlineList(find(".outline"), (count) => mark("rules", count ? String(count) : "", "quiet"));
-  const samples = wb.sampleList(find("#wb-sec-samples"), server, (added) => tests.put(added));
-  const change = wb.changeList(find("#wb-sec-change"), server, (added) => tests.put(added), (gained, lost) => {
-    mark("change", gained || lost ? [gained && "+", lost && "−"].filter(Boolean).join(" ") : "", "warn", " " + [gained && "a text came in", lost && "a text went out"].filter(Boolean).join(", "));
-  });
-  const phases = wb.phaseBar(find(".phases")), timing = find(".timing");
+  const outline = createOutline(find(".outline"), (count) => mark("rules", count ? String(count) : "", "quiet"));
+  const samples = createSampleList(find("#wb-sec-samples"), server, (added) => tests.put(added));
+  const change = createChangeList(
+    find("#wb-sec-change"),
+    server,
+    (added) => tests.put(added),
+    (gained, lost) => {
+      mark(
+        "change",
+        gained || lost ? [gained && "+", lost && "−"].filter(Boolean).join(" ") : "",
+        "warn",
+        ` ${[gained && "a text came in", lost && "a text went out"].filter(Boolean).join(", ")}`,
+      );
+    },
+  );
+  const phases = createPhaseBar(find(".phases")),
+    timing = find(".timing");
   timing.addEventListener("click", () => {
     const shown = find(".phases").toggleAttribute("hidden");
     timing.setAttribute("aria-expanded", String(!shown));
   });
 
   // -- compiling -----------------------------------------------------------------------------------
-  /** The example's name while its text is untouched: some are drawn over tokens of their own. */
-  const exampleNow = () => (state.example && wb.key(state.example).trimEnd() === wb.key(state).trimEnd() ? state.example.name : "");
+  /** The example's name while its text is untouched: some have their own tokens. */
+  const exampleNow = () =>
+    state.example && grammarKey(state.example).trimEnd() === grammarKey(state).trimEnd() ? state.example.name : "";
 
   /** What there is to see in an example; once it is changed, how to have it back, in the same room. */
   function tellNote(untouched) {
-    const { title, note: told, name } = state.example ?? {};
-    note.hidden = !told || state.example.notation !== state.notation;
+    const { title, note: text, name } = state.example ?? {};
+    note.hidden = !text || state.example.notation !== state.notation;
     if (note.hidden) return;
-    if (untouched || !name) { note.textContent = told; note.style.minHeight = ""; return; }
+    if (untouched || !name) {
+      note.textContent = text;
+      note.style.minHeight = "";
+      return;
+    }
     if (note.querySelector("button")) return;
-    note.style.minHeight = note.offsetHeight + "px";
-    note.replaceChildren(`Your own version of “${title}”. `, el("button", { type: "button", class: "link", onclick: () => wb.emit("open", { ...state.example, first: false }) }, "Back to the example"));
+    note.style.minHeight = `${note.offsetHeight}px`;
+    note.replaceChildren(
+      `Your own version of “${title}”. `,
+      el(
+        "button",
+        { type: "button", class: "link", onclick: () => emit("open", { ...state.example, first: false }) },
+        "Back to the example",
+      ),
+    );
   }
 
   async function compile() {
     const mine = ++request;
-    const asked = { ...wb.grammarOf(state), example: exampleNow() };
+    const asked = { ...grammarOf(state), example: exampleNow() };
     tellNote(asked.example);
-    wb.emit("compiling");
-    let answer = await wb.ask(server.compile_grammar, asked);
-    if (answer.fault) answer = { ok: false, facts: [], problems: [], phases: [], failure: answer.fault };
+    emit("compiling");
+    /** @type {Compiled & { fault?: string, failure?: string }} */
+    let answer = { ok: false, ...(await askServer(server.compile_grammar, asked)) };
+    if (answer.fault) answer = { ...UNKNOWN, failure: answer.fault };
     if (mine !== request) return; // something newer was typed meanwhile
     state.pending = false;
     state.compiled = { ...asked, ...answer };
     showFacts(answer);
-    told = { ...answer, looking: answer.ok };
+    known = { ...answer, looking: answer.ok };
     tell(answer.problems);
-    const must = Boolean(answer.looks || answer.inside) || (!answer.ok && !answer.empty); // then it stands in front by itself
-    if (must !== forced) { forced = must; section(must ? "problems" : chosen); }
-    if (answer.ok) { tests.check(); showRules(asked, mine); } else tests.clear();
-    wb.emit("compiled", state.compiled);
+    // then that section is shown without a click
+    const must = Boolean(answer.looks || answer.inside) || (!answer.ok && !answer.empty);
+    if (must !== forced) {
+      forced = must;
+      section(must ? "problems" : chosen);
+    }
+    if (answer.ok) {
+      tests.check();
+      showRules(asked, mine);
+    } else tests.clear();
+    emit("compiled", state.compiled);
     if (answer.ok && !panel.querySelector("#wb-sec-samples").hidden) samples.ask();
     lookCloser.later(asked, mine);
   }
-  const compileSoon = wb.debounce(100, compile);
+  const compileSoon = debounce(100, compile);
 
-  let told = {};
+  /** @type {Record<string, any>} */
+  let known = {};
   /** Say what is wrong, in the list and in the text. */
   function tell(list, more = {}) {
-    told = { ...told, ...more, problems: list };
+    known = { ...known, ...more, problems: list };
     editor.problems(list);
-    problems.show(told);
+    problems.show(known);
   }
 
   async function showRules(asked, mine) {
-    if (!wb.notations[asked.notation].rules) { outline.show({}); return; }
-    const answer = await wb.ask(server.outline_rules, asked);
+    if (!notations[asked.notation].rules) {
+      outline.show({});
+      return;
+    }
+    const answer = await askServer(server.outline_rules, asked);
     if (mine === request && answer.ok) outline.show(answer);
   }
 
@@ -167,14 +257,14 @@ wb.parts.grammar = ({ element, server }) => {
       if (state.compiled.ok) looking = setTimeout(() => this.now(asked, mine), LINT_AFTER);
     },
     async now(asked, mine) {
-      const mask = await wb.ask(server.time_mask, asked);
+      const mask = await askServer(server.time_mask, asked);
       if (mine !== request) return;
       phases([...state.compiled.phases, ...(mask.phases ?? [])]);
-      const lint = await wb.ask(server.lint_grammar, asked);
+      const lint = await askServer(server.lint_grammar, asked);
       if (mine !== request) return;
       const found = lint.ok ? lint.problems : state.compiled.problems;
       tell([...(mask.problems ?? []), ...found], { looking: false, searched: lint.searched });
-      wb.emit("linted", found);
+      emit("linted", found);
       change.ask();
     },
   };
@@ -184,10 +274,12 @@ wb.parts.grammar = ({ element, server }) => {
     phases(answer.ok ? answer.phases : []);
     if (answer.ok) {
       verdict.className = "verdict good";
-      verdict.textContent = "✓ " + (answer.ms < 10 ? answer.ms.toFixed(1) : Math.round(answer.ms)) + " ms";
+      verdict.textContent = `✓ ${answer.ms < 10 ? answer.ms.toFixed(1) : Math.round(answer.ms)} ms`;
     } else {
       verdict.className = "verdict no";
-      verdict.textContent = answer.empty ? "" : "✗ " + (answer.problems.length < 2 ? "1 problem" : answer.problems.length + " problems");
+      verdict.textContent = answer.empty
+        ? ""
+        : `✗ ${answer.problems.length < 2 ? "1 problem" : `${answer.problems.length} problems`}`;
     }
   }
 
@@ -196,7 +288,7 @@ wb.parts.grammar = ({ element, server }) => {
     const points = [...state.text];
     let from = Infinity;
     for (const { start, end, fix } of [...list].sort((a, b) => b.start - a.start)) {
-      if (end > from) continue; // inside what was mended already
+      if (end > from) continue; // inside a piece that is already replaced
       points.splice(start, end - start, fix);
       from = start;
     }
@@ -204,8 +296,10 @@ wb.parts.grammar = ({ element, server }) => {
   }
 
   // -- the page ------------------------------------------------------------------------------------
-  prompt.addEventListener("input", () => { state.prompt = prompt.value; });
-  wb.on("example", (example) => {
+  prompt.addEventListener("input", () => {
+    state.prompt = prompt.value;
+  });
+  on("example", (example) => {
     const text = example.text.replace(/\n$/, "");
     Object.assign(state, { text, start: example.start, style: example.style || "", prompt: example.prompt });
     use(example.notation);
@@ -214,24 +308,34 @@ wb.parts.grammar = ({ element, server }) => {
     editor.set(text, example.notation);
     tests.open(example);
     samples.open();
-    change.from(wb.grammarOf(state), example.title === "Your own" ? "as it was opened" : `“${example.title}” as it was opened`);
+    change.from(
+      grammarOf(state),
+      example.title === "Your own" ? "as it was opened" : `“${example.title}” as it was opened`,
+    );
     section(chosen);
     compileSoon.now();
   });
-  wb.on("switch", (notation) => { // what stands here is of another notation
-    Object.assign(state, { style: wb.notations[notation].begin.style || "", start: "start" });
+  on("switch", (notation) => {
+    // what stands here is of another notation
+    Object.assign(state, { style: notations[notation].begin.style || "", start: "start" });
     use(notation);
     editor.notation(notation);
     section(chosen);
     compileSoon.now();
   });
-  wb.on("compile now", () => compileSoon.now());
-  wb.on("focus editor", (how) => { editor.area.focus(); if (how?.select) editor.area.select(); });
-  wb.on("rewrite", (wanted) => { editor.replace(wanted.text); compileSoon.now(); });
-  wb.on("live rules", (names) => editor.live(names));
-  wb.on("read in", (spans) => editor.readIn(spans));
-  wb.on("why", (record) => editor.places?.(record?.spans ?? []));
-  wb.on("place", (span) => editor.jump(span));
-  wb.on("mend", (problem) => mendAll([problem]));
-  wb.on("mend all", mendAll);
-};
+  on("compile now", () => compileSoon.now());
+  on("focus editor", (how) => {
+    editor.area.focus();
+    if (how?.select) editor.area.select();
+  });
+  on("rewrite", (wanted) => {
+    editor.replace(wanted.text);
+    compileSoon.now();
+  });
+  on("live rules", (names) => editor.live(names));
+  on("read in", (spans) => editor.readIn(spans));
+  on("why", (record) => editor.places?.(record?.spans ?? []));
+  on("place", (span) => editor.jump(span));
+  on("mend", (problem) => mendAll([problem]));
+  on("mend all", mendAll);
+}

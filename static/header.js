@@ -1,21 +1,190 @@
-/* The header: example, view, theme, help. On a narrow page it is one line with a menu, and a bar at the lower edge leads
-   to the parts of the page. */
-"use strict";
+/* The header and the footer: example, view, theme, help, the model that runs, the introduction and the links. */
+
+import { createMenu, el, markChosen, roving, showNotice, toggleTheme } from "./dom.js";
+import { createDraftsMenu, draftOptions, drafts, placeDraftLine } from "./drafts.js";
+import { askServer, emit, grammarKey, on, reportCompiling, state } from "./state.js";
+import { saved } from "./storage.js";
+import { linkedWork, shareWork } from "./work.js";
+
+/** @import { Context } from "./wire" */
+
+/* The model that runs: those the page offers, and for its owner any other by its directory or hub id. */
+export function createModelMenu(box, server) {
+  const button = box.querySelector("button.model"),
+    name = box.querySelector(".name"),
+    list = box.querySelector("ul");
+  const form = box.querySelector("form"),
+    closed = box.querySelector(".closed"),
+    input = form.querySelector("input");
+  const sheet = createMenu(box);
+  let asking = 0,
+    answered = 0;
+
+  function draw(answer) {
+    button.className = `model ${answer.state}`;
+    name.textContent = answer.text;
+    button.title = answer.title || "";
+    form.hidden = !answer.may_open;
+    closed.hidden = Boolean(answer.may_open) || (answer.models || []).length > 1;
+    list.replaceChildren(
+      ...(answer.models || []).map((each) => {
+        const chosen = each.name === state.model || (!state.model && each === answer.models[0]);
+        const [title, size] = each.text.split(" · ");
+        return el(
+          "li",
+          {},
+          el(
+            "button",
+            {
+              type: "button",
+              "aria-pressed": String(chosen),
+              class: `model ${each.state}`,
+              title: each.title,
+              onclick: () => choose(each.name),
+            },
+            el("i"),
+            el("span", { class: "name" }, title),
+            el("span", { class: "quiet" }, size || ""),
+          ),
+        );
+      }),
+    );
+  }
+
+  async function look() {
+    const mine = ++asking;
+    const answer = await askServer(server.model_state, {});
+    answered = mine;
+    if (mine !== asking) return;
+    if (answer.fault) {
+      button.className = "model failed";
+      name.textContent = answer.fault;
+      return;
+    }
+    draw(answer);
+    emit("model", { ...answer, name: state.model });
+    reportCompiling(answer.compiling);
+    if (answer.state === "loading" || answer.compiling)
+      setTimeout(() => {
+        if (mine === asking) look();
+      }, 700);
+  }
+
+  /** Another model: other tokens, so everything drawn or decoded over tokens is another. */
+  function choose(wanted) {
+    sheet.close();
+    if (wanted === state.model) return;
+    state.model = wanted;
+    look();
+    emit("compile now");
+  }
+
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (input.value.trim()) choose(input.value.trim());
+  });
+  on("ready", look);
+  on("slow answer", () => {
+    if (answered === asking) look();
+  });
+}
+
+/* The introduction: one sentence about what the page shows, and three things to try. "Break it" changes one rule of
+   the example and runs the model again, so that the picture, the rings and the perplexity change; the same button
+   undoes it. */
+
+export function createIntro(box) {
+  const line = box.querySelector("p"),
+    breaks = box.querySelector(".break"),
+    own = box.querySelector(".own");
+  const WHAT = "A grammar decides which tokens a language model may write. ";
+  const OWN = {
+    notation: "regex",
+    text: "(I think|Surely) it is (red|green|blue), because [a-z ]{5,40}\\.",
+    prompt: "What colour is it? ",
+    from: "own",
+  };
+  /** What to do next, by whether a finished run is on the page. */
+  const NEXT = {
+    true: "Click a token to see what the model preferred there.",
+    false: "Press Run to let the model write under it.",
+  };
+  const FROM = {
+    own: "Edit this grammar: the picture follows as you type. ",
+    link: "This grammar was shared with you. ",
+    draft: "This is your draft. ",
+    lesson: "This grammar is from a lesson. ",
+  };
+  let broken = null; // the example before "Break it"
+
+  const brokenText = () => broken.text.replace(broken.breaks[0], () => broken.breaks[1]);
+  /** Whether a finished run of this grammar is shown. */
+  const ran = () => state.steps.length > 0 && !state.running && state.ran === grammarKey(state);
+  const show = () => {
+    const { example } = state;
+    breaks.hidden = !broken && !example?.breaks;
+    breaks.textContent = broken ? "Undo the break" : "Break it";
+    own.hidden = example?.from === "own";
+    const said = broken ? broken.breaks[2] : (FROM[example?.from] ?? (example?.name ? WHAT : FROM.own)) + NEXT[ran()];
+    if (line.textContent !== said) line.textContent = said;
+  };
+
+  breaks.addEventListener("click", () => {
+    const example = broken || state.example;
+    broken = broken ? null : example;
+    const text = (broken ? brokenText() : example.text).trimEnd(),
+      piece = example.breaks[broken ? 1 : 0];
+    emit("rewrite", { text, run: true });
+    const start = [...text.slice(0, example.text.indexOf(example.breaks[0]))].length;
+    emit("place", { start, end: start + [...piece].length }); // select the piece that changed
+    show();
+  });
+  own.addEventListener("click", () => {
+    emit("open", OWN);
+    emit("focus editor", { select: true });
+  });
+  box.querySelector(".lessons").addEventListener("click", () => emit("look", "learn"));
+  box.querySelector(".away").addEventListener("click", () => {
+    box.hidden = true;
+    saved.set("intro", "away");
+  });
+
+  on("example", () => {
+    broken = null;
+    show();
+  });
+  on("compiled", (compiled) => {
+    if (broken && compiled.text.trimEnd() !== brokenText().trimEnd()) broken = null;
+    show();
+  });
+  for (const event of ["step", "finished", "typed"]) on(event, show);
+  box.hidden = saved.get("intro") === "away";
+  show();
+}
+
+/* The header: example, view, theme, help. On a narrow page it is one line with a menu, and a bar at the lower edge has
+   links to the parts of the page. */
+
 /** A dialog with a close button: it opens scrolled to its top, with the focus on its heading. */
-wb.sheet = (dialog) => {
+export function createDialog(dialog) {
   document.body.append(dialog); // outside Gradio's containers, which could clip it
-  dialog.addEventListener("click", (event) => { if (event.target === dialog || event.target.closest(".close")) dialog.close(); });
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog || event.target.closest(".close")) dialog.close();
+  });
   return () => {
     if (dialog.open) return;
     dialog.showModal();
     dialog.scrollTop = 0;
     dialog.querySelector("h2").focus();
   };
-};
-wb.parts.header = ({ element, props, server }) => {
-  const { el, state } = wb;
+}
+/** @param {Context<"header">} context */
+export function mountHeader({ element, props, server }) {
   const find = (selector) => element.querySelector(selector);
-  const picker = find("select"), views = find(".views"), theme = find(".theme"), header = find(".header");
+  const picker = find("select"),
+    views = find(".views"),
+    theme = find(".theme"),
+    header = find(".header");
   const page = JSON.parse(props.value);
   state.gallery = page.gallery;
   state.methods = page.methods;
@@ -24,41 +193,60 @@ wb.parts.header = ({ element, props, server }) => {
   const groups = new Map();
   page.gallery.forEach((example, index) => {
     if (!groups.has(example.group)) groups.set(example.group, []);
-    groups.get(example.group).push(el("option", { value: String(index) }, example.title + (example.refused ? ` · ${example.refused} refused` : "")));
+    groups
+      .get(example.group)
+      .push(
+        el(
+          "option",
+          { value: String(index) },
+          example.title + (example.refused ? ` · ${example.refused} refused` : ""),
+        ),
+      );
   });
   /** The name of a grammar that is not in the gallery: the person's own, a draft, a link. */
   const other = el("option", { value: "", hidden: true }, "Your own");
   const fill = () => {
     const chosen = picker.value;
-    picker.replaceChildren(other, wb.drafts.options(), ...[...groups].map(([name, options]) => el("optgroup", { label: name }, ...options)));
-    picker.querySelector("optgroup").hidden = !wb.drafts.list().length;
+    picker.replaceChildren(
+      other,
+      draftOptions(),
+      ...[...groups].map(([name, options]) => el("optgroup", { label: name }, ...options)),
+    );
+    picker.querySelector("optgroup").hidden = !drafts.list().length;
     picker.value = [...picker.options].some((option) => option.value === chosen) ? chosen : "";
   };
   fill();
-  wb.on("drafts", fill);
-  find(".bench").append(wb.drafts.menu());
-  wb.drafts.line(find(".intro"), header);
-  const call = (title) => { other.textContent = title; picker.value = ""; };
+  on("drafts", fill);
+  find(".bench").append(createDraftsMenu());
+  placeDraftLine(find(".intro"), header);
+  const call = (title) => {
+    other.textContent = title;
+    picker.value = "";
+  };
 
   let opening = 0;
   async function open(index, first) {
-    const { name } = page.gallery[index], mine = ++opening;
+    const { name } = page.gallery[index],
+      mine = ++opening;
     picker.value = String(index);
-    const example = name === page.first.name ? page.first : await wb.ask(server.open_example, { name });
+    const example = name === page.first.name ? page.first : await askServer(server.open_example, { name });
     if (mine !== opening) return; // another was chosen meanwhile
-    if (example.fault) { wb.notice(example.fault); return; }
+    if (example.fault) {
+      showNotice(example.fault);
+      return;
+    }
     state.example = { ...example, first: Boolean(first) };
-    wb.emit("example", state.example);
+    emit("example", state.example);
   }
   picker.addEventListener("change", () => {
-    if (picker.value.startsWith("draft:")) wb.drafts.open(picker.value.slice(6));
+    if (picker.value.startsWith("draft:")) drafts.open(picker.value.slice(6));
     else if (picker.value !== "") open(Number(picker.value));
   });
-  for (const event of ["typed", "switch"]) wb.on(event, () => call("Your own"));
+  for (const event of ["typed", "switch"]) on(event, () => call("Your own"));
 
-  theme.addEventListener("click", wb.toggleTheme);
+  theme.addEventListener("click", toggleTheme);
   const named = (dark) => theme.setAttribute("aria-label", dark ? "Switch to light" : "Switch to dark");
-  wb.on("theme", named);
+  on("theme", named);
   named(document.documentElement.dataset.theme === "dark");
 
   // -- views ------------------------------------------------------------------------------------
@@ -66,64 +254,109 @@ wb.parts.header = ({ element, props, server }) => {
     if (state.view === view) return;
     state.view = view;
     document.body.dataset.view = view;
-    wb.choose(views, "aria-checked", views.querySelector(`[data-view="${view}"]`));
+    markChosen(views, "aria-checked", views.querySelector(`[data-view="${view}"]`));
     scrollTo({ top: 0 });
-    wb.emit("view", view);
+    emit("view", view);
   }
   const lookAt = (button) => look(button.dataset.view);
-  views.addEventListener("click", (event) => { const button = event.target.closest("button"); if (button) lookAt(button); });
-  wb.roving(views, lookAt);
-  wb.on("look", look);
+  views.addEventListener("click", (event) => {
+    const button = event.target.closest("button");
+    if (button) lookAt(button);
+  });
+  roving(views, lookAt);
+  on("look", look);
 
   // -- keys ---------------------------------------------------------------------------------------
-  const openHelp = wb.sheet(find("dialog"));
+  const openHelp = createDialog(find("dialog"));
   find(".helpbutton").addEventListener("click", openHelp);
-  wb.on("help", openHelp);
+  on("help", openHelp);
   document.addEventListener("keydown", (event) => {
-    if (/^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName) || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
-    const go = (act) => { event.preventDefault(); act(); };
+    if (
+      /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName) ||
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      document.querySelector("dialog[open]")
+    )
+      return;
+    const go = (act) => {
+      event.preventDefault();
+      act();
+    };
     if (event.key === "?") go(openHelp);
     const view = { l: "learn", c: "compare" }[event.key];
     if (view) go(() => look(state.view === view ? "workbench" : view));
     if (state.view !== "workbench") return;
     if (event.key === "g") go(() => document.querySelector("#wb-picture .pic").focus());
-    if (event.key === "e") go(() => wb.emit("focus editor"));
-    if (event.key === "t") { const token = document.querySelector("#wb-run .tok[tabindex='0']"); if (token) go(() => token.focus()); }
+    if (event.key === "e") go(() => emit("focus editor"));
+    if (event.key === "t") {
+      const token = document.querySelector("#wb-run .tok[tabindex='0']");
+      if (token) go(() => token.focus());
+    }
   });
 
-  find(".share").addEventListener("click", (event) => wb.share(event.target));
+  find(".share").addEventListener("click", (event) => shareWork(event.target));
 
   // -- a narrow page --------------------------------------------------------------------------------
-  const more = find(".morebutton"), box = find(".more"), narrow = matchMedia("(max-width: 520px)");
+  const more = find(".morebutton"),
+    box = find(".more"),
+    narrow = matchMedia("(max-width: 520px)");
   function unfold(open) {
     header.classList.toggle("open", open);
     more.setAttribute("aria-expanded", String(open));
   }
   more.addEventListener("click", () => unfold(!header.classList.contains("open")));
-  document.addEventListener("click", (event) => { if (!more.contains(event.target) && (!box.contains(event.target) || event.target.closest(".views, .share, .helpbutton"))) unfold(false); });
-  header.addEventListener("keydown", (event) => { if (event.key === "Escape" && header.classList.contains("open")) { unfold(false); more.focus(); } });
-  const place = () => { if (narrow.matches) box.prepend(views); else find(".mark").after(views); };
+  document.addEventListener("click", (event) => {
+    if (
+      !more.contains(event.target) &&
+      (!box.contains(event.target) || event.target.closest(".views, .share, .helpbutton"))
+    )
+      unfold(false);
+  });
+  header.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && header.classList.contains("open")) {
+      unfold(false);
+      more.focus();
+    }
+  });
+  const place = () => {
+    if (narrow.matches) box.prepend(views);
+    else find(".mark").after(views);
+  };
   narrow.addEventListener("change", place);
   place();
 
   const parts = [...element.querySelectorAll(".parts button")];
   const target = (button) => document.querySelector(button.dataset.to);
-  for (const button of parts) button.addEventListener("click", () => scrollTo({ top: button === parts[0] ? 0 : target(button).getBoundingClientRect().top + scrollY - 8 }));
+  for (const button of parts)
+    button.addEventListener("click", () =>
+      scrollTo({ top: button === parts[0] ? 0 : target(button).getBoundingClientRect().top + scrollY - 8 }),
+    );
   /** Mark the part that is in the middle of the window. */
   function seen() {
     const here = parts.findLast((button) => target(button).getBoundingClientRect().top < innerHeight / 2) ?? parts[0];
     for (const button of parts) button.setAttribute("aria-current", String(button === here));
   }
   let asked = 0;
-  addEventListener("scroll", () => { cancelAnimationFrame(asked); asked = requestAnimationFrame(seen); }, { passive: true });
-  wb.on("ready", () => new ResizeObserver(seen).observe(document.body));
+  addEventListener(
+    "scroll",
+    () => {
+      cancelAnimationFrame(asked);
+      asked = requestAnimationFrame(seen);
+    },
+    { passive: true },
+  );
+  on("ready", () => new ResizeObserver(seen).observe(document.body));
 
   // the upper row is as high as the window leaves it under the header and over the run
-  const measure = () => document.documentElement.style.setProperty("--header", header.offsetHeight + "px");
-  wb.on("ready", () => { measure(); new ResizeObserver(measure).observe(header); });
+  const measure = () => document.documentElement.style.setProperty("--header", `${header.offsetHeight}px`);
+  on("ready", () => {
+    measure();
+    new ResizeObserver(measure).observe(header);
+  });
 
-  wb.models(find(".models"), server);
-  wb.intro(find(".intro"));
+  createModelMenu(find(".models"), server);
+  createIntro(find(".intro"));
 
   /** Open a grammar that is not in the gallery: a shared link, a lesson's grammar, a draft. */
   function show(example) {
@@ -131,18 +364,62 @@ wb.parts.header = ({ element, props, server }) => {
     state.example = example;
     look("workbench");
     if (example.tab) state.tab = example.tab;
-    wb.emit("example", example);
+    emit("example", example);
   }
-  wb.on("open", (held) => show({ name: "", title: "Your own", note: "", start: "start", style: "", prompt: "", tests: [], accepts: [], rejects: [], ...held }));
+  on("open", (held) =>
+    show({
+      name: "",
+      title: "Your own",
+      note: "",
+      start: "start",
+      style: "",
+      prompt: "",
+      tests: [],
+      accepts: [],
+      rejects: [],
+      ...held,
+    }),
+  );
 
-  wb.on("ready", async () => {
+  on("ready", async () => {
     const asked = new URLSearchParams(location.search);
-    const own = await wb.linked() || (asked.get("example") ? null : wb.drafts.kept());
-    if (own) { show(own); return; }
+    const own = (await linkedWork()) || (asked.get("example") ? null : drafts.kept());
+    if (own) {
+      show(own);
+      return;
+    }
     const wanted = page.gallery.findIndex((example) => example.name === asked.get("example"));
     if (asked.get("tab")) state.tab = asked.get("tab");
     if (page.gallery.length) open(Math.max(0, wanted), true);
   });
   state.view = null;
   look("workbench");
-};
+}
+
+/* The footer: lessons, API, About, keys, the version and the source. */
+
+/** @param {Context<"footer">} context */
+export function mountFooter({ element, props, server }) {
+  const find = (selector) => element.querySelector(selector);
+  const sheet = find("dialog"),
+    open = createDialog(sheet);
+  const { version, source } = JSON.parse(props.value);
+  if (version) find(".version").textContent = `Version ${version}`;
+  if (source) find(".version").after(el("a", { href: source, target: "_blank", rel: "noopener" }, "Source"));
+
+  find(".api").addEventListener("click", () => {
+    document.querySelector("footer:not(.wb) .show-api")?.click();
+    scrollTo({ top: 0 });
+  });
+  find(".learn").addEventListener("click", () => emit("look", "learn"));
+  find(".keys").addEventListener("click", () => emit("help"));
+  find(".about").addEventListener("click", async () => {
+    open();
+    const answer = await askServer(server.about, {});
+    const list = (pairs) => (pairs || []).flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]);
+    sheet
+      .querySelector(".versions")
+      .replaceChildren(...list(answer.fault ? [["server", answer.fault]] : answer.versions));
+    sheet.querySelector(".limits").replaceChildren(...list(answer.limits));
+  });
+}

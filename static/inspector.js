@@ -1,149 +1,437 @@
-/* The inspector: everything known of one token, or of the next one before it is taken. The model's likeliest tokens
-   and the likeliest allowed tokens, each with its probability before the mask and after it.
-   Works without a server: what a maker does not hand in as a door is not offered. */
-"use strict";
-(() => {
-  const { el } = wb;
+/* The inspector: everything known of one token, or of the next one before it is taken. The model's likeliest tokens and
+   the likeliest allowed tokens, each with its probability before the mask and after it; a search over the vocabulary.
+   Makes no requests itself: it offers only the actions its caller passes. */
 
-  /** Candidates listed where there is room, and on a narrow page. */
-  const MANY = 14, FEW = 8, narrow = matchMedia("(max-width: 900px)");
+import { debounce, el } from "./dom.js";
+import { shades } from "./measures.js";
+import { formatBits, formatNumber, formatPercent, glyphs } from "./tokens.js";
 
-  /** Rows of candidates with a heading; one tab stop, arrows move, Enter chooses. */
-  function list(title, kind) {
-    const rows = el("ul", { class: "cands" });
-    const head = el("div", { class: "cand head" }, el("h2", {}, title), el("span", {}), el("span", { class: "n", title: "The model's own probability, before the mask" }, "before"), el("span", { class: "n", title: "Among what the mask allows" }, "after"));
-    const box = el("div", { class: kind }, head, rows);
-    rows.addEventListener("keydown", (event) => {
-      const items = [...rows.querySelectorAll("button.cand")], at = items.indexOf(document.activeElement);
-      const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: items.length - 1 }[event.key];
-      if (at < 0 || next === undefined) return;
+/* A search over the vocabulary: a typed text becomes rows of tokens, allowed or not, with both probabilities. */
+export function createTokenSearch(box, doors) {
+  const input = el("input", {
+    type: "text",
+    role: "searchbox",
+    placeholder: "search any token",
+    "aria-label": "Search any token of the vocabulary",
+    spellcheck: "false",
+    autocapitalize: "off",
+    autocomplete: "off",
+    maxlength: "100",
+  });
+  const found = el("ul", { class: "cands hits", "aria-label": "Tokens found", hidden: true }),
+    said = el("p", { class: "quiet hint", role: "status", hidden: true });
+  box.append(
+    el(
+      "div",
+      { class: "lookup", title: "\\n, \\t and <0xE2> are bytes, #12 is a token by its number, end is the end" },
+      input,
+    ),
+    found,
+    said,
+  );
+  let asked = 0,
+    taken = null;
+
+  const say = (text) => {
+    said.textContent = text;
+    said.hidden = !text;
+  };
+  function clear() {
+    asked++;
+    found.replaceChildren();
+    found.hidden = true;
+    say("");
+  }
+
+  async function look() {
+    const query = input.value;
+    if (!query) {
+      clear();
+      return;
+    }
+    const mine = ++asked;
+    const answer = await doors.find(query);
+    if (mine !== asked || !answer) return;
+    if (answer.why || answer.fault) {
+      clear();
+      say(answer.why || answer.fault);
+      return;
+    }
+    const scale = Math.max(...answer.found.map((candidate) => candidate.before), 0.001);
+    found.replaceChildren(
+      ...answer.found.map((candidate, i) => {
+        const made = doors.row(candidate, "before", scale, {
+          taken: candidate.id === taken,
+          act: candidate.id === taken ? null : () => doors.choose(candidate),
+          first: i === 0,
+        });
+        made.firstChild.title +=
+          ` · rank ${formatNumber(candidate.rank)}` +
+          (candidate.rankm ? `, ${formatNumber(candidate.rankm)} of the allowed` : "");
+        return made;
+      }),
+    );
+    found.hidden = !answer.found.length;
+    say(
+      answer.found.length
+        ? answer.more
+          ? `and ${formatNumber(answer.more)} more; type more of it`
+          : ""
+        : "no token of this vocabulary holds that",
+    );
+    doors.explain(found, answer.found);
+  }
+  const soon = debounce(120, look);
+
+  input.addEventListener("input", () => soon());
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && input.value) {
+      event.stopPropagation();
+      input.value = "";
+      clear();
+    }
+    if (event.key === "ArrowDown" && !found.hidden) {
       event.preventDefault();
       event.stopPropagation();
-      const to = items[Math.max(0, Math.min(items.length - 1, next))];
-      items[at].tabIndex = -1;
-      to.tabIndex = 0;
-      to.focus();
-    });
-    return { box, rows };
+      found.querySelector("button")?.focus();
+    }
+    if (event.key === "Enter") {
+      event.preventDefault();
+      found.querySelector("button:not(.x)")?.click();
+    }
+  });
+  found.addEventListener("keydown", (event) => {
+    const items = [...found.querySelectorAll("button")],
+      at = items.indexOf(document.activeElement);
+    if (event.key === "ArrowUp" && at === 0) {
+      event.preventDefault();
+      event.stopPropagation();
+      input.focus();
+      return;
+    }
+    const next = items[at + ({ ArrowDown: 1, ArrowUp: -1 }[event.key] ?? 0)];
+    if (at < 0 || !next || next === items[at]) return;
+    event.preventDefault();
+    event.stopPropagation();
+    next.focus();
+  });
+
+  return {
+    /** Another token is looked at: what was typed is looked up again there. */
+    moved(record) {
+      taken = record.id ?? null;
+      if (input.value) soon();
+    },
+    focus: () => {
+      input.focus();
+      input.select();
+    },
+  };
+}
+
+/** Candidates listed where there is room, and on a narrow page. */
+const MANY = 14,
+  FEW = 8,
+  narrow = matchMedia("(max-width: 900px)");
+
+/** Rows of candidates with a heading; one tab stop, arrows move, Enter chooses. */
+function list(title, kind) {
+  const rows = el("ul", { class: "cands" });
+  const head = el(
+    "div",
+    { class: "cand head" },
+    el("h2", {}, title),
+    el("span", {}),
+    el("span", { class: "n", title: "The model's own probability, before the mask" }, "before"),
+    el("span", { class: "n", title: "Among what the mask allows" }, "after"),
+  );
+  const box = el("div", { class: kind }, head, rows);
+  rows.addEventListener("keydown", (event) => {
+    const items = [...rows.querySelectorAll("button.cand")],
+      at = items.indexOf(document.activeElement);
+    const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: items.length - 1 }[event.key];
+    if (at < 0 || next === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const to = items[Math.max(0, Math.min(items.length - 1, next))];
+    items[at].tabIndex = -1;
+    to.tabIndex = 0;
+    to.focus();
+  });
+  return { box, rows };
+}
+
+/** One candidate as a row; `by` says which of its two probabilities the bar shows. */
+function row(candidate, by, scale, { taken, act, first }) {
+  const struck = !candidate.ok;
+  const bar = el("span", { class: `b${struck ? " x" : by === "after" ? " a" : ""}` });
+  bar.style.width = `${Math.max(0.4, (100 * candidate[by]) / scale)}%`;
+  const words = struck ? "forbidden" : taken ? "taken" : "",
+    shown = glyphs(candidate);
+  const heard = (text) => el("span", { class: "sr" }, text);
+  const button = el(
+    "button",
+    {
+      type: "button",
+      class: `cand${struck ? " x" : ""}${taken ? " taken" : ""}`,
+      tabindex: first ? "0" : "-1",
+      "aria-current": taken ? "true" : null,
+      "aria-disabled": act ? null : "true",
+      onclick: act,
+    },
+    el("code", { title: shown }, shown),
+    el("span", { class: "track" }, bar),
+    el("span", { class: "n" }, formatPercent(candidate.before), heard(" before the mask, ")),
+    el(
+      "span",
+      { class: "n" },
+      struck ? "✕" : formatPercent(candidate.after),
+      heard(struck ? " forbidden: " : " after it "),
+    ),
+    el("span", { class: "w" }, words),
+  );
+  button.title = struck ? "Why is it forbidden?" : act ? "Continue from here with this token" : "";
+  return el("li", {}, button);
+}
+
+/** A line for what is not listed, so that both columns add up to 100 %. */
+const line = (name, before, after, title) =>
+  el(
+    "li",
+    { class: "cand rest", title },
+    el("code", {}, name),
+    el("span", {}),
+    el("span", { class: "n" }, formatPercent(Math.max(0, before))),
+    el("span", { class: "n" }, after === null ? "✕" : formatPercent(Math.max(0, after))),
+    el("span", {}),
+  );
+const sum = (candidates, key) => candidates.reduce((all, candidate) => all + candidate[key], 0);
+function rest(record, kind, listed) {
+  const whole = kind === "may" ? record.kept : 1;
+  const others = kind === "may" ? record.allowed - listed.length : Infinity;
+  const lines =
+    others > 0
+      ? [
+          line(
+            others === Infinity ? "all others" : `${formatNumber(others)} more`,
+            whole - sum(listed, "before"),
+            1 - sum(listed, "after"),
+          ),
+        ]
+      : [];
+  if (kind === "may")
+    lines.push(line("forbidden", 1 - record.kept, null, "The probability of all forbidden tokens together"));
+  return lines;
+}
+
+export function createInspector(box, doors = {}) {
+  const facts = el("div", { class: "tokenfacts" }),
+    wanted = list("Model's choices", "wanted"),
+    may = list("Allowed tokens", "may"),
+    why = el("div", { class: "whybox", hidden: true });
+  box.replaceChildren(facts, wanted.box, may.box, why);
+  const search =
+    doors.find && createTokenSearch
+      ? createTokenSearch(may.box, {
+          row,
+          find: (query) => doors.find(shown.index, query),
+          choose: (candidate) => choose(candidate),
+          explain,
+        })
+      : null;
+  let shown = { record: null, index: -1 };
+  let asked = 0;
+
+  const actOf = (candidate) => {
+    if (!candidate.ok) return doors.why ? () => choose(candidate) : null;
+    return doors.take && candidate.id !== shown.record.id ? () => choose(candidate) : null;
+  };
+  async function choose(candidate) {
+    if (candidate.ok) {
+      doors.take?.(shown.index, candidate);
+      return;
+    }
+    const mine = ++asked;
+    const panel = await doors.why?.(shown.index, candidate);
+    if (mine !== asked || !panel) return;
+    const close = el(
+      "button",
+      { type: "button", class: "bare", "aria-label": "Close", onclick: () => quiet(true) },
+      "×",
+    );
+    why.replaceChildren(
+      el("div", { class: "whyhead" }, el("h2", {}, "Why not ", el("code", {}, glyphs(candidate)), "?"), close),
+      panel,
+    );
+    why.hidden = false;
+    why.scrollIntoView({ block: "nearest" });
+  }
+  function quiet(told) {
+    asked++;
+    if (!why.hidden && told) doors.why?.(shown.index, null);
+    why.hidden = true;
+    why.replaceChildren();
   }
 
-  /** One candidate as a row; `by` says which of its two probabilities the bar shows. */
-  function row(candidate, by, scale, { taken, act, first }) {
-    const struck = !candidate.ok;
-    const bar = el("span", { class: "b" + (struck ? " x" : by === "after" ? " a" : "") });
-    bar.style.width = Math.max(0.4, 100 * candidate[by] / scale) + "%";
-    const words = struck ? "forbidden" : taken ? "taken" : "", shown = wb.glyphs(candidate);
-    const heard = (text) => el("span", { class: "sr" }, text);
-    const button = el("button", { type: "button", class: "cand" + (struck ? " x" : "") + (taken ? " taken" : ""), tabindex: first ? "0" : "-1", "aria-current": taken ? "true" : null, "aria-disabled": act ? null : "true", onclick: act },
-      el("code", { title: shown }, shown), el("span", { class: "track" }, bar),
-      el("span", { class: "n" }, wb.percent(candidate.before), heard(" before the mask, ")),
-      el("span", { class: "n" }, struck ? "✕" : wb.percent(candidate.after), heard(struck ? " forbidden: " : " after it ")),
-      el("span", { class: "w" }, words));
-    button.title = struck ? "Why is it forbidden?" : act ? "Continue from here with this token" : "";
-    return el("li", {}, button);
-  }
+  /** A note as nodes: its characters, which are in backticks, as chips. */
+  const note = (text) =>
+    text
+      .split(/`(.)`/u)
+      .map((part, i) => (i % 2 ? el("code", { class: "sign" }, part === "␠" ? "space" : part) : part));
 
-  /** A line for what is not listed, so that both columns add up to 100 %. */
-  const line = (name, before, after, title) => el("li", { class: "cand rest", title }, el("code", {}, name), el("span", {}), el("span", { class: "n" }, wb.percent(Math.max(0, before))), el("span", { class: "n" }, after === null ? "✕" : wb.percent(Math.max(0, after))), el("span", {}));
-  const sum = (candidates, key) => candidates.reduce((all, candidate) => all + candidate[key], 0);
-  function rest(record, kind, listed) {
-    const whole = kind === "may" ? record.kept : 1;
-    const others = kind === "may" ? record.allowed - listed.length : Infinity;
-    const lines = others > 0 ? [line(others === Infinity ? "all others" : `${wb.number(others)} more`, whole - sum(listed, "before"), 1 - sum(listed, "after"))] : [];
-    if (kind === "may") lines.push(line("forbidden", 1 - record.kept, null, "The probability of all forbidden tokens together"));
-    return lines;
-  }
-
-  function inspector(box, doors = {}) {
-    const facts = el("div", { class: "tokenfacts" }), wanted = list("Model's choices", "wanted"), may = list("Allowed tokens", "may"), why = el("div", { class: "whybox", hidden: true });
-    box.replaceChildren(facts, wanted.box, may.box, why);
-    const search = doors.find && wb.tokenSearch ? wb.tokenSearch(may.box, { row, find: (query) => doors.find(shown.index, query), choose: (candidate) => choose(candidate), explain }) : null;
-    let shown = { record: null, index: -1 };
-    let asked = 0;
-
-    const actOf = (candidate) => {
-      if (!candidate.ok) return doors.why ? () => choose(candidate) : null;
-      return doors.take && candidate.id !== shown.record.id ? () => choose(candidate) : null;
-    };
-    async function choose(candidate) {
-      if (candidate.ok) { doors.take?.(shown.index, candidate); return; }
-      const mine = ++asked;
-      const panel = await doors.why?.(shown.index, candidate);
-      if (mine !== asked || !panel) return;
-      const close = el("button", { type: "button", class: "bare", "aria-label": "Close", onclick: () => quiet(true) }, "×");
-      why.replaceChildren(el("div", { class: "whyhead" }, el("h2", {}, "Why not ", el("code", {}, wb.glyphs(candidate)), "?"), close), panel);
-      why.hidden = false;
-      why.scrollIntoView({ block: "nearest" });
-    }
-    function quiet(told) {
-      asked++;
-      if (!why.hidden && told) doors.why?.(shown.index, null);
-      why.hidden = true;
-      why.replaceChildren();
-    }
-
-    /** A note as nodes: its characters, which are in backticks, as chips. */
-    const note = (text) => text.split(/`(.)`/u).map((part, i) => (i % 2 ? el("code", { class: "sign" }, part === "␠" ? "space" : part) : part));
-
-    /** Short reasons beside the struck tokens of a list, when they come. */
-    async function explain(rows, candidates) {
-      const struck = candidates.filter((candidate) => !candidate.ok);
-      if (!struck.length || !doors.explain) return;
-      const notes = await doors.explain(shown.index, struck);
-      const cells = [...rows.querySelectorAll(".cand.x .w")];
-      struck.forEach((_, i) => { if (notes?.[i] && cells[i]?.isConnected) { cells[i].replaceChildren(...note(notes[i])); cells[i].title = notes[i].replaceAll("`", ""); } });
-    }
-
-    function two(name, before, after, title) {
-      return el("tr", { title }, el("th", { scope: "row" }, name), el("td", {}, before), el("td", {}, after));
-    }
-    const one = (name, value, title) => el("tr", { title }, el("th", { scope: "row" }, name), el("td", { colspan: "2" }, value));
-    const time = (ms) => (ms ? wb.shades.milliseconds((ms.model || 0) + (ms.mask || 0) + (ms.advance || 0)) : "—");
-    const rank = (value) => (value ? wb.number(value) : "—");
-
-    function tell(record, index) {
-      const taken = record.k !== "turn", body = el("tbody");
-      const title = taken ? el("h2", {}, `Token ${index + 1} · `, el("code", {}, wb.glyphs(record.token))) : el("h2", {}, `Token ${index + 1} · `, el("span", {}, "not taken yet"));
-      if (taken) body.append(two("probability", wb.percent(record.p), wb.percent(record.pm)), two("surprisal, bits", wb.bits(record.s), wb.bits(record.sm)), two("rank", rank(record.rank), rank(record.rankm)));
-      body.append(one("kept mass", `${wb.percent(record.kept)} · ${wb.bits(record.m)} bits`, "The probability of all allowed tokens together; the bits removed by the mask are −log₂ of it"));
-      body.append(one("allowed tokens", wb.number(record.allowed) + (record.may_end ? " and the end" : ""), record.may_end ? "The text may end here" : ""));
-      if (record.label) body.append(one("read by", record.label, "A terminal label: one token of a set of the vocabulary's tokens"));
-      const best = record.wanted[0];
-      if (best) body.append(one("first choice", el("span", { class: best.ok ? "" : "warn" }, el("code", {}, wb.glyphs(best)), best.ok ? "" : " ✕")));
-      body.append(one("time", time(record.ms), record.ms ? `model ${record.ms.model} ms · mask ${record.ms.mask} ms · advance ${record.ms.advance ?? "—"} ms` : ""), one("state", record.state));
-      const head = taken ? el("thead", {}, el("tr", {}, el("th", { scope: "col" }, el("span", { class: "sr" }, "what")), el("th", { scope: "col" }, "before mask"), el("th", { scope: "col" }, "after"))) : null;
-      facts.replaceChildren(title, el("table", {}, head, body));
-      const chips = record.stack ?? [];
-      if (chips.length) facts.append(el("div", { class: "row inrule", title: chips.join(" ▸ ") }, el("span", { class: "quiet" }, "in rule"), el("span", {}, chips.length > 3 ? "… " : "", ...chips.slice(-3).flatMap((name) => [el("span", { class: "chip" }, name), " "]))));
-      const acts = el("div", { class: "row acts" });
-      if (taken && doors.rewind) acts.append(el("button", { type: "button", title: "A new branch that ends before this token: choose another token, step or go on (R)", onclick: () => doors.rewind(index) }, "Rewind to here"));
-      if (taken && doors.again) acts.append(el("button", { type: "button", title: "A new branch that ends before this token; the model goes on with another seed", onclick: () => doors.again(index) }, "and go on"));
-      if (acts.children.length) facts.append(acts);
-    }
-
-    /** Show a step, or a turn (the next token before it is taken); null keeps the room and shows nothing. */
-    function show(record, index) {
-      quiet(true);
-      box.classList.toggle("empty", !record);
-      if (!record) { if (shown.record) shown = { record: null, index: -1 }; return; }
-      shown = { record, index };
-      tell(record, index);
-      const most = narrow.matches ? FEW : MANY;
-      for (const [part, kind, by] of [[wanted, "wanted", "before"], [may, "may", "after"]]) {
-        const listed = record[kind].slice(0, most);
-        const scale = Math.max(...listed.map((candidate) => candidate[by]), 0.001);
-        const rows = listed.map((candidate, i) => row(candidate, by, scale, { taken: candidate.id === record.id, act: actOf(candidate), first: i === 0 }));
-        part.rows.replaceChildren(...rows, ...rest(record, kind, listed));
+  /** Short reasons next to the struck tokens of a list, when they arrive. */
+  async function explain(rows, candidates) {
+    const struck = candidates.filter((candidate) => !candidate.ok);
+    if (!struck.length || !doors.explain) return;
+    const notes = await doors.explain(shown.index, struck);
+    const cells = [...rows.querySelectorAll(".cand.x .w")];
+    struck.forEach((_, i) => {
+      if (notes?.[i] && cells[i]?.isConnected) {
+        cells[i].replaceChildren(...note(notes[i]));
+        cells[i].title = notes[i].replaceAll("`", "");
       }
-      explain(wanted.rows, record.wanted.slice(0, most));
-      search?.moved(record);
-    }
-
-    /** Move the keyboard to the candidates: what may be said, the first of them. */
-    const enter = () => may.rows.querySelector("button.cand[tabindex='0']")?.focus();
-    show(null, -1);
-    return { show, enter, wait: (waiting) => box.classList.toggle("waiting", waiting), search: () => search?.focus() };
+    });
   }
 
-  wb.inspector = inspector;
-})();
+  function two(name, before, after, title) {
+    return el("tr", { title }, el("th", { scope: "row" }, name), el("td", {}, before), el("td", {}, after));
+  }
+  const one = (name, value, title) =>
+    el("tr", { title }, el("th", { scope: "row" }, name), el("td", { colspan: "2" }, value));
+  const time = (ms) => (ms ? shades.milliseconds((ms.model || 0) + (ms.mask || 0) + (ms.advance || 0)) : "—");
+  const rank = (value) => (value ? formatNumber(value) : "—");
+
+  function tell(record, index) {
+    const taken = record.k !== "turn",
+      body = el("tbody");
+    const title = taken
+      ? el("h2", {}, `Token ${index + 1} · `, el("code", {}, glyphs(record.token)))
+      : el("h2", {}, `Token ${index + 1} · `, el("span", {}, "not taken yet"));
+    if (taken)
+      body.append(
+        two("probability", formatPercent(record.p), formatPercent(record.pm)),
+        two("surprisal, bits", formatBits(record.s), formatBits(record.sm)),
+        two("rank", rank(record.rank), rank(record.rankm)),
+      );
+    body.append(
+      one(
+        "kept mass",
+        `${formatPercent(record.kept)} · ${formatBits(record.m)} bits`,
+        "The probability of all allowed tokens together; the bits removed by the mask are −log₂ of it",
+      ),
+    );
+    body.append(
+      one(
+        "allowed tokens",
+        formatNumber(record.allowed) + (record.may_end ? " and the end" : ""),
+        record.may_end ? "The text may end here" : "",
+      ),
+    );
+    if (record.label)
+      body.append(one("read by", record.label, "A terminal label: one token of a set of the vocabulary's tokens"));
+    const best = record.wanted[0];
+    if (best)
+      body.append(
+        one(
+          "first choice",
+          el("span", { class: best.ok ? "" : "warn" }, el("code", {}, glyphs(best)), best.ok ? "" : " ✕"),
+        ),
+      );
+    body.append(
+      one(
+        "time",
+        time(record.ms),
+        record.ms
+          ? `model ${record.ms.model} ms · mask ${record.ms.mask} ms · advance ${record.ms.advance ?? "—"} ms`
+          : "",
+      ),
+      one("state", record.state),
+    );
+    const head = taken
+      ? el(
+          "thead",
+          {},
+          el(
+            "tr",
+            {},
+            el("th", { scope: "col" }, el("span", { class: "sr" }, "what")),
+            el("th", { scope: "col" }, "before mask"),
+            el("th", { scope: "col" }, "after"),
+          ),
+        )
+      : null;
+    facts.replaceChildren(title, el("table", {}, head, body));
+    const chips = record.stack ?? [];
+    if (chips.length)
+      facts.append(
+        el(
+          "div",
+          { class: "row inrule", title: chips.join(" ▸ ") },
+          el("span", { class: "quiet" }, "in rule"),
+          el(
+            "span",
+            {},
+            chips.length > 3 ? "… " : "",
+            ...chips.slice(-3).flatMap((name) => [el("span", { class: "chip" }, name), " "]),
+          ),
+        ),
+      );
+    const acts = el("div", { class: "row acts" });
+    if (taken && doors.rewind)
+      acts.append(
+        el(
+          "button",
+          {
+            type: "button",
+            title: "A new branch that ends before this token: choose another token, step or go on (R)",
+            onclick: () => doors.rewind(index),
+          },
+          "Rewind to here",
+        ),
+      );
+    if (taken && doors.again)
+      acts.append(
+        el(
+          "button",
+          {
+            type: "button",
+            title: "A new branch that ends before this token; the model goes on with another seed",
+            onclick: () => doors.again(index),
+          },
+          "and go on",
+        ),
+      );
+    if (acts.children.length) facts.append(acts);
+  }
+
+  /** Show a step, or a turn (the next token before it is taken); null keeps the room and shows nothing. */
+  function show(record, index) {
+    quiet(true);
+    box.classList.toggle("empty", !record);
+    if (!record) {
+      if (shown.record) shown = { record: null, index: -1 };
+      return;
+    }
+    shown = { record, index };
+    tell(record, index);
+    const most = narrow.matches ? FEW : MANY;
+    for (const { part, kind, by } of [
+      { part: wanted, kind: "wanted", by: "before" },
+      { part: may, kind: "may", by: "after" },
+    ]) {
+      const listed = record[kind].slice(0, most);
+      const scale = Math.max(...listed.map((candidate) => candidate[by]), 0.001);
+      const rows = listed.map((candidate, i) =>
+        row(candidate, by, scale, { taken: candidate.id === record.id, act: actOf(candidate), first: i === 0 }),
+      );
+      part.rows.replaceChildren(...rows, ...rest(record, kind, listed));
+    }
+    explain(wanted.rows, record.wanted.slice(0, most));
+    search?.moved(record);
+  }
+
+  /** Move the keyboard to the candidates: what may be said, the first of them. */
+  const enter = () => may.rows.querySelector("button.cand[tabindex='0']")?.focus();
+  show(null, -1);
+  return { show, enter, wait: (waiting) => box.classList.toggle("waiting", waiting), search: () => search?.focus() };
+}

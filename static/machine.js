@@ -1,148 +1,242 @@
-/* One machine of a grammar as a picture that goes with the run. The server lays it out for the box it has here, around
-   the current state; a picture is kept until the next one is there, and lit at every token. */
-(() => {
-  "use strict";
-  const KEPT = 60; // pictures kept, for going back and forth
-  const PAUSE = 900; // milliseconds between two pictures while a run streams: drawing must not slow it
-  const MOVED = 24; // pixels by which a box may change before its picture is laid out anew
+/* One machine of a grammar as a picture that follows the run. The server lays it out for the size of the box, around
+   the current state. The old picture stays until the new one arrives; every token lights its states. */
 
-  /** How pictures are looked at, the same for all of them; kept in the browser. */
-  const USUAL = { follow: true, chains: null, size: 0, level: "states", tokens: true, stack: true };
-  const chosen = { ...USUAL, ...wb.saved?.get("picture", {}) };
-  wb.looks = {
-    get: () => chosen,
-    set(changes) { Object.assign(chosen, changes); wb.saved?.set("picture", chosen); wb.emit("looks", chosen); },
+import { debounce, el } from "./dom.js";
+import { createGraph, passedBy } from "./graph.js";
+import { askServer, emit, grammarOf, on, state } from "./state.js";
+import { saved } from "./storage.js";
+import { hexOf } from "./tokens.js";
+
+/** @import { Answer, Edge, Picture, Servers } from "./wire" */
+
+const KEPT = 60; // pictures kept, for going back and forth
+const PAUSE = 900; // milliseconds between two pictures while a run streams: drawing must not slow it
+const MOVED = 24; // pixels by which a box may change before its picture is laid out anew
+
+/** How pictures are looked at, the same for all of them; kept in the browser. */
+const USUAL = { follow: true, chains: null, size: 0, level: "states", tokens: true, stack: true };
+const chosen = { ...USUAL, ...saved.get("picture", {}) };
+export const pictureLooks = {
+  get: () => chosen,
+  set(changes) {
+    Object.assign(chosen, changes);
+    saved.set("picture", chosen);
+    emit("looks", chosen);
+  },
+};
+
+const answers = new Map();
+/** A picture from the server, or the one it gave before. */
+async function drawn(server, asked) {
+  const key = JSON.stringify([asked, state.model]);
+  if (answers.has(key)) {
+    const known = answers.get(key);
+    answers.delete(key);
+    answers.set(key, known);
+    return known;
+  }
+  const answer = (async () => {
+    const result = await askServer(asked.tab === "railroad" ? server.draw_railroad : server.draw_machine, asked);
+    return result.fault ? { ok: false, why: result.fault, fault: true } : result;
+  })();
+  answers.set(key, answer);
+  if (answers.size > KEPT) answers.delete(answers.keys().next().value);
+  if ((await answer).fault) answers.delete(key);
+  return answer;
+}
+
+/** The bytes read before a step, or with it, as hexadecimal digits. */
+function bytesBefore(step, atEnd) {
+  if (!step) return "";
+  if (step.read !== undefined) return hexOf({ text: step.read });
+  const { steps } = state,
+    at = steps.indexOf(step);
+  return steps
+    .slice(0, at < 0 ? steps.length : at + (atEnd ? 1 : 0))
+    .map((each) => hexOf(each.token) ?? "")
+    .join("");
+}
+
+/** ``box`` becomes the picture. ``picked(state)``, ``edge(record)`` report clicks, ``shown(answer)`` a picture
+      that is there, ``lost(state)`` that the run has left it and is not followed, ``beyond`` a zoom (``camera.js``).
+    @param {HTMLElement} box @param {Pick<Servers["picture"], "draw_machine" | "draw_railroad">} server
+    @param {{ picked?: (state: string) => void, edge?: (edge: Edge, index: number) => void,
+      lost?: (state: string) => void, shown?: (answer: Answer<Picture>, sent: any) => void,
+      beyond?: (by: number, under: Element) => boolean }} [doors] */
+export function createMachine(
+  box,
+  server,
+  { picked = () => {}, edge = () => {}, shown = () => {}, lost = () => {}, beyond = () => false } = {},
+) {
+  const busy = el("span", { class: "howmuch", role: "status" }),
+    say = el("div", { class: "say", hidden: true }, el("div"));
+  const bones = el("div", { class: "bones", "aria-hidden": "true" }, ...[0, 1, 2, 3, 4].map(() => el("i")));
+  box.prepend(el("div", { class: "canvas" }), bones, busy, say);
+  const graph = createGraph(box, picked, {
+    edge: (index) => edge(record?.edges[index], index),
+    machine: () => tab,
+    camera: { beyond },
+  });
+  let record = null,
+    known = null,
+    tab = "",
+    request = 0,
+    loading = null,
+    where = "",
+    sent = null,
+    current = null,
+    last = 0,
+    soon = 0;
+
+  const blank = (text, waiting) => {
+    say.hidden = !text;
+    say.firstElementChild.textContent = text || "";
+    bones.hidden = !waiting;
   };
+  blank("", true);
+  on("kernels", (words) => {
+    if (!record && !bones.hidden) blank(words, true);
+  });
 
-  const answers = new Map();
-  /** A picture from the server, or the one it gave before. */
-  async function drawn(server, asked) {
-    const key = JSON.stringify([asked, wb.state.model]);
-    if (answers.has(key)) { const known = answers.get(key); answers.delete(key); answers.set(key, known); return known; }
-    const answer = (async () => {
-      const told = await wb.ask(asked.tab === "railroad" ? server.draw_railroad : server.draw_machine, asked);
-      return told.fault ? { ok: false, why: told.fault, fault: true } : told;
-    })();
-    answers.set(key, answer);
-    if (answers.size > KEPT) answers.delete(answers.keys().next().value);
-    if ((await answer).fault) answers.delete(key);
-    return answer;
+  /** The machine that is requested: without its tokens, "together" is the machine below them. */
+  const machineOf = () =>
+    tab !== "together" || chosen.tokens ? tab : state.compiled.tabs.characters ? "stack" : "characters";
+  function asked(centre, so_far) {
+    const { example } = state.compiled;
+    const { chains, size, level } = chosen,
+      name = machineOf();
+    /** @type {Record<string, any>} */
+    const more =
+      name === "railroad"
+        ? { width: box.clientWidth }
+        : {
+            width: box.clientWidth,
+            height: box.clientHeight,
+            chains,
+            ...(name === "stack" || name === "rules" ? { level: tab === name ? level : "states" } : { size }),
+          };
+    // a machine with a stack is where its text has led it; one without is in its state
+    if ((name === "tokens" || name === "together") && state.compiled.tabs.characters) more.so_far = so_far;
+    return { ...grammarOf(state.compiled), example, tab: name, centre: centre || "", ...more };
+  }
+  const soFar = () => (current ? bytesBefore(...current) : "");
+
+  /** Draw, around a state where one is named; the old picture stays until the new one is there. */
+  async function load(centre, so_far = soFar()) {
+    const mine = ++request;
+    loading = centre || "";
+    const asking = asked(centre, so_far);
+    const slow = setTimeout(() => {
+      if (mine === request) {
+        box.classList.add("stale");
+        if (record) busy.textContent = "drawing…";
+        else blank("", true);
+      }
+    }, 250);
+    const answer = await drawn(server, asking);
+    clearTimeout(slow);
+    if (mine !== request) return;
+    loading = null;
+    sent = asking;
+    box.classList.remove("stale");
+    record = answer.ok ? answer : null;
+    known = record ?? known;
+    where = centre || "";
+    busy.textContent = "";
+    blank(answer.ok ? "" : answer.why, false);
+    graph.show(record, where);
+    shown(answer, asking);
+    if (current) go(...current);
   }
 
-  /** The bytes read before a step, or with it, as hexadecimal digits. */
-  function bytesBefore(step, atEnd) {
-    if (!step) return "";
-    if (step.read !== undefined) return wb.hexOf({ text: step.read });
-    const { steps } = wb.state, at = steps.indexOf(step);
-    return steps.slice(0, at < 0 ? steps.length : at + (atEnd ? 1 : 0)).map((each) => wb.hexOf(each.token) ?? "").join("");
-  }
-
-  /** ``box`` becomes the picture. ``picked(state)``, ``edge(record)`` report clicks, ``shown(answer)`` a picture
-      that is there, ``lost(state)`` that the run has left it and is not followed, ``beyond`` a zoom (``wb.camera``). */
-  wb.machine = (box, server, { picked = () => {}, edge = () => {}, shown = () => {}, lost = () => {}, beyond = () => false } = {}) => {
-    const { el, state } = wb;
-    const busy = el("span", { class: "howmuch", role: "status" }), say = el("div", { class: "say", hidden: true }, el("div"));
-    const bones = el("div", { class: "bones", "aria-hidden": "true" }, ...[0, 1, 2, 3, 4].map(() => el("i")));
-    box.prepend(el("div", { class: "canvas" }), bones, busy, say);
-    const graph = wb.graph(box, picked, { edge: (index) => edge(record?.edges[index], index), machine: () => tab, camera: { beyond } });
-    let record = null, known = null, tab = "", request = 0, loading = null, where = "", sent = null, current = null, last = 0, soon = 0;
-
-    const blank = (text, waiting) => { say.hidden = !text; say.firstElementChild.textContent = text || ""; bones.hidden = !waiting; };
-    blank("", true);
-    wb.on("kernels", (words) => { if (!record && !bones.hidden) blank(words, true); });
-
-    /** Which machine is asked for: without its tokens, "together" is the machine below them. */
-    const machineOf = () => (tab !== "together" || chosen.tokens ? tab : state.compiled.tabs.characters ? "stack" : "characters");
-    function asked(centre, so_far) {
-      const { example } = state.compiled;
-      const { chains, size, level } = chosen, name = machineOf();
-      const more = name === "railroad" ? { width: box.clientWidth }
-        : { width: box.clientWidth, height: box.clientHeight, chains, ...(name === "stack" || name === "rules" ? { level: tab === name ? level : "states" } : { size }) };
-      // a machine with a stack is where its text has led it; one without is in its state
-      if ((name === "tokens" || name === "together") && state.compiled.tabs.characters) more.so_far = so_far;
-      return { ...wb.grammarOf(state.compiled), example, tab: name, centre: centre || "", ...more };
+  /** Light where the run is, and come along where that is wanted. */
+  function go(step, atEnd = false) {
+    current = [step, atEnd];
+    const further = sent?.so_far !== undefined && sent.so_far !== soFar();
+    if (!known) {
+      if (further && loading === null && chosen.follow) load("");
+      return;
     }
-    const soFar = () => (current ? bytesBefore(...current) : "");
-
-    /** Draw, around a state where one is named; the old picture stays until the new one is there. */
-    async function load(centre, so_far = soFar()) {
-      const mine = ++request;
-      loading = centre || "";
-      const asking = asked(centre, so_far);
-      const slow = setTimeout(() => { if (mine === request) { box.classList.add("stale"); if (record) busy.textContent = "drawing…"; else blank("", true); } }, 250);
-      const answer = await drawn(server, asking);
-      clearTimeout(slow);
-      if (mine !== request) return;
-      loading = null;
-      sent = asking;
-      box.classList.remove("stale");
-      record = answer.ok ? answer : null;
-      known = record ?? known;
-      where = centre || "";
-      busy.textContent = "";
-      blank(answer.ok ? "" : answer.why, false);
-      graph.show(record, where);
-      shown(answer, asking);
-      if (current) go(...current);
-    }
-
-    /** Light where the run is, and come along where that is wanted. */
-    function go(step, atEnd = false) {
-      current = [step, atEnd];
-      const further = sent?.so_far !== undefined && sent.so_far !== soFar();
-      if (!known) { if (further && loading === null && chosen.follow) load(""); return; }
-      const passed = wb.passed(known, step, atEnd);
-      const found = record && graph.light(passed, { fails: Boolean(step?.reason), atEnd, step });
-      const here = passed.standing[0];
-      if (!here || loading !== null) return;
-      if (found && chosen.follow) graph.follow(here, !state.running); // sixty repaints a move would slow a run
-      const elsewhere = !record || (record.current !== undefined
+    const passed = passedBy(known, step, atEnd);
+    const found = record && graph.light(passed, { fails: Boolean(step?.reason), atEnd, step });
+    const here = passed.standing[0];
+    if (!here || loading !== null) return;
+    if (found && chosen.follow) graph.follow(here, !state.running); // sixty repaints a move would slow a run
+    const elsewhere =
+      !record ||
+      (record.current !== undefined
         ? record.current !== here || further
         : (!found && record.partial) || (!state.running && record.folded?.includes(here)));
-      // the same request gets the same answer: to repeat it would not end
-      if (elsewhere && (where !== here || further) && chosen.follow) {
-        clearTimeout(soon);
-        const wait = state.running ? last + PAUSE - performance.now() : 0;
-        if (wait > 0) { soon = setTimeout(() => go(...current), wait); return; }
-        last = performance.now();
-        load(here);
+    // the same request gets the same answer: to repeat it would not end
+    if (elsewhere && (where !== here || further) && chosen.follow) {
+      clearTimeout(soon);
+      const wait = state.running ? last + PAUSE - performance.now() : 0;
+      if (wait > 0) {
+        soon = setTimeout(() => go(...current), wait);
         return;
       }
-      if (!record) return;
-      if (!found) lost(here);
-      else ahead();
+      last = performance.now();
+      load(here);
+      return;
     }
-    /** The picture the next token leads to is requested before somebody steps there. */
-    function ahead() {
-      const next = state.steps[state.selected + 1];
-      if (state.selected < 0 || !next || !record.partial || !chosen.follow) return;
-      const there = wb.passed(record, next).standing[0];
-      if (there && (record.current !== undefined || !graph.has(there))) drawn(server, asked(there, bytesBefore(next)));
-    }
+    if (!record) return;
+    if (!found) lost(here);
+    else ahead();
+  }
+  /** Request the picture for the next token before the reader steps there. */
+  function ahead() {
+    const next = state.steps[state.selected + 1];
+    if (state.selected < 0 || !next || !record.partial || !chosen.follow) return;
+    const there = passedBy(record, next).standing[0];
+    if (there && (record.current !== undefined || !graph.has(there))) drawn(server, asked(there, bytesBefore(next)));
+  }
 
-    const resized = wb.debounce(220, () => {
-      if (!record || !sent?.width || !state.compiled?.ok || !box.clientWidth) return;
-      if (Math.abs(sent.width - box.clientWidth) > MOVED || Math.abs(sent.height - box.clientHeight) > MOVED) load(where);
-    });
-    new ResizeObserver(() => resized()).observe(box);
+  const resized = debounce(220, () => {
+    if (!record || !sent?.width || !state.compiled?.ok || !box.clientWidth) return;
+    if (Math.abs(sent.width - box.clientWidth) > MOVED || Math.abs(sent.height - box.clientHeight) > MOVED) load(where);
+  });
+  new ResizeObserver(() => resized()).observe(box);
 
-    return {
-      graph, load, go,
-      /** Where the run will be in the next picture, or null where the grammar is no longer the run's. */
-      expect(step, atEnd) { current = [step, atEnd]; },
-      get record() { return record; },
-      get tab() { return tab; },
-      /** What the last picture was requested with. */
-      get sent() { return sent; },
-      /** Show a machine of the grammar as it is compiled now; where the run is if it is followed. */
-      open(name, centre = "") {
-        if (name !== tab) { record = known = null; graph.show(null); blank("", true); busy.textContent = ""; }
-        tab = name;
-        const standing = !centre && chosen.follow && record ? wb.passed(record, current?.[0], current?.[1]).standing[0] : "";
-        return load(centre || standing);
-      },
-      say(text, waiting) { record = known = null; graph.show(null); busy.textContent = ""; blank(text, waiting); },
-      stale(on, told) { box.classList.toggle("stale", on); if (told) busy.textContent = told; },
-    };
+  return {
+    graph,
+    load,
+    go,
+    /** Where the run will be in the next picture, or null where the grammar is no longer the run's. */
+    expect(step, atEnd) {
+      current = [step, atEnd];
+    },
+    get record() {
+      return record;
+    },
+    get tab() {
+      return tab;
+    },
+    /** What the last picture was requested with. */
+    get sent() {
+      return sent;
+    },
+    /** Show a machine of the compiled grammar, around the run's state if it is followed. */
+    open(name, centre = "") {
+      if (name !== tab) {
+        record = known = null;
+        graph.show(null);
+        blank("", true);
+        busy.textContent = "";
+      }
+      tab = name;
+      const standing =
+        !centre && chosen.follow && record ? passedBy(record, current?.[0], current?.[1]).standing[0] : "";
+      return load(centre || standing);
+    },
+    say(text, waiting) {
+      record = known = null;
+      graph.show(null);
+      busy.textContent = "";
+      blank(text, waiting);
+    },
+    stale(on, words) {
+      box.classList.toggle("stale", on);
+      if (words) busy.textContent = words;
+    },
   };
-})();
+}

@@ -1,106 +1,249 @@
-/* The notations a grammar may be written in: what each is called, how its text is coloured, what to begin with.
-   The colours are a reader's aid only: what is right or wrong is the parser's word, not this file's. */
-(() => {
-  "use strict";
-  const SPACE = [/\s+/y, ""];
-  const STRINGS = [[/'(?:\\[\s\S]|[^'\\\n])*'?/y, "str"], [/"(?:\\[\s\S]|[^"\\\n])*"?/y, "str"]];
-  const KBNF = [
-    [/\(\*[\s\S]*?(?:\*\)|$)/y, "com"],
-    [/#(?:substrs|ex|e)?'(?:\\[\s\S]|[^'\\])*'?/y, "rx"],
-    [/#(?:substrs|ex|e)?"(?:\\[\s\S]|[^"\\])*"?/y, "rx"],
-    [/'(?:\\[\s\S]|[^'\\])*'?/y, "str"],
-    [/"(?:\\[\s\S]|[^"\\])*"?/y, "str"],
-    [/except!/y, "rx"],
-    [/[A-Za-z_][A-Za-z0-9_]*(?=\s*(?:::=|=))/y, "rule"],
-    [/[A-Za-z_][A-Za-z0-9_]*/y, ""],
-    [/::=|[=|;,*+?()[\]{}]/y, "op"],
-    SPACE,
-  ];
-  const REGEX = [
-    [/\[\^?\]?(?:\\[\s\S]|\[:\w+:\]|[^\]\\])*\]?/y, "str"],
-    [/\\(?:x[0-9A-Fa-f]{2}|u\{[0-9A-Fa-f]+\}|u[0-9A-Fa-f]{4}|[pP]\{[^}]*\}|[\s\S])/y, "esc"],
-    [/\((?:\?(?:P?<\w+>|[a-zA-Z-]*:|[a-zA-Z]+\)|<?[=!]))?/y, "op"],
-    [/[)|]/y, "op"],
-    [/[*+?][?+]?|\{\d*,?\d*\}[?+]?/y, "rx"],
-    [/[.^$]/y, "rule"],
-  ];
-  const VERBOSE = [[/#.*/y, "com"], ...REGEX];
-  const JSON_SCHEMA = [
-    [/"(?:\\[\s\S]|[^"\\\n])*"(?=\s*:)/y, "rule"],
-    [/"(?:\\[\s\S]|[^"\\\n])*"?/y, "str"],
-    [/-?\d[\d.eE+-]*|\b(?:true|false|null)\b/y, "rx"],
-    [/[{}[\]:,]/y, "op"],
-    SPACE,
-  ];
-  const DATACLASS = [
-    [/#.*/y, "com"],
-    [/@[\w.]+/y, "op"],
-    [/(?:"""|''')[\s\S]*?(?:"""|'''|$)/y, "com"],
-    ...STRINGS,
-    [/\b(?:class|from|import|as|None|True|False)\b/y, "op"],
-    [/\w+(?=\s*:(?!=))/y, "rule"],
-    [/\b\d[\w.]*/y, "rx"],
-    [/\w+/y, ""],
-    [/[()[\]{}|=:,.]/y, "op"],
-    SPACE,
-  ];
-  const GBNF = [
-    [/#.*/y, "com"],
-    [/"(?:\\[\s\S]|[^"\\\n])*"?/y, "str"],
-    [/\[\^?\]?(?:\\[\s\S]|[^\]\\\n])*\]?/y, "rx"],
-    [/[A-Za-z_][\w-]*(?=\s*::=)/y, "rule"],
-    [/[A-Za-z_][\w-]*/y, ""],
-    [/::=|[|*+?().]|\{\d*,?\d*\}/y, "op"],
-    SPACE,
-  ];
-  const LARK = [
-    [/\/\/.*|#.*/y, "com"],
-    [/"(?:\\[\s\S]|[^"\\\n])*"?i?/y, "str"],
-    [/\/(?:\\[\s\S]|[^/\\\n])+\/[imslux]*/y, "rx"],
-    [/%\w+/y, "op"],
-    [/[?!]*_?[A-Za-z]\w*(?:\.-?\d+)?(?:\{[^}\n]*\})?(?=\s*:)/y, "rule"],
-    [/\w+/y, ""],
-    [/->|\.\.|[:|*+?()[\]{}~,]/y, "op"],
-    SPACE,
-  ];
+/* The notations: what each is called, how its text is coloured, what a new tab begins with, and where a text names its
+   rules. The colours only help the reader; the parser decides what is right or wrong. */
 
-  const LAYOUTS = [["any", "any blanks"], ["one space", "one space"], ["compact", "no blanks"]];
-  const CALLS = [["call", "as calls"], ["json", "as JSON"]];
-  const named = (styles) => styles.map(([name, label]) => ({ name, label }));
+const SPACE = [/\s+/y, ""];
+const STRINGS = [
+  [/'(?:\\[\s\S]|[^'\\\n])*'?/y, "str"],
+  [/"(?:\\[\s\S]|[^"\\\n])*"?/y, "str"],
+];
+const KBNF = [
+  [/\(\*[\s\S]*?(?:\*\)|$)/y, "com"],
+  [/#(?:substrs|ex|e)?'(?:\\[\s\S]|[^'\\])*'?/y, "rx"],
+  [/#(?:substrs|ex|e)?"(?:\\[\s\S]|[^"\\])*"?/y, "rx"],
+  [/'(?:\\[\s\S]|[^'\\])*'?/y, "str"],
+  [/"(?:\\[\s\S]|[^"\\])*"?/y, "str"],
+  [/except!/y, "rx"],
+  [/[A-Za-z_][A-Za-z0-9_]*(?=\s*(?:::=|=))/y, "rule"],
+  [/[A-Za-z_][A-Za-z0-9_]*/y, ""],
+  [/::=|[=|;,*+?()[\]{}]/y, "op"],
+  SPACE,
+];
+const REGEX = [
+  [/\[\^?\]?(?:\\[\s\S]|\[:\w+:\]|[^\]\\])*\]?/y, "str"],
+  [/\\(?:x[0-9A-Fa-f]{2}|u\{[0-9A-Fa-f]+\}|u[0-9A-Fa-f]{4}|[pP]\{[^}]*\}|[\s\S])/y, "esc"],
+  [/\((?:\?(?:P?<\w+>|[a-zA-Z-]*:|[a-zA-Z]+\)|<?[=!]))?/y, "op"],
+  [/[)|]/y, "op"],
+  [/[*+?][?+]?|\{\d*,?\d*\}[?+]?/y, "rx"],
+  [/[.^$]/y, "rule"],
+];
+const VERBOSE = [[/#.*/y, "com"], ...REGEX];
+const JSON_SCHEMA = [
+  [/"(?:\\[\s\S]|[^"\\\n])*"(?=\s*:)/y, "rule"],
+  [/"(?:\\[\s\S]|[^"\\\n])*"?/y, "str"],
+  [/-?\d[\d.eE+-]*|\b(?:true|false|null)\b/y, "rx"],
+  [/[{}[\]:,]/y, "op"],
+  SPACE,
+];
+const DATACLASS = [
+  [/#.*/y, "com"],
+  [/@[\w.]+/y, "op"],
+  [/(?:"""|''')[\s\S]*?(?:"""|'''|$)/y, "com"],
+  ...STRINGS,
+  [/\b(?:class|from|import|as|None|True|False)\b/y, "op"],
+  [/\w+(?=\s*:(?!=))/y, "rule"],
+  [/\b\d[\w.]*/y, "rx"],
+  [/\w+/y, ""],
+  [/[()[\]{}|=:,.]/y, "op"],
+  SPACE,
+];
+const GBNF = [
+  [/#.*/y, "com"],
+  [/"(?:\\[\s\S]|[^"\\\n])*"?/y, "str"],
+  [/\[\^?\]?(?:\\[\s\S]|[^\]\\\n])*\]?/y, "rx"],
+  [/[A-Za-z_][\w-]*(?=\s*::=)/y, "rule"],
+  [/[A-Za-z_][\w-]*/y, ""],
+  [/::=|[|*+?().]|\{\d*,?\d*\}/y, "op"],
+  SPACE,
+];
+const LARK = [
+  [/\/\/.*|#.*/y, "com"],
+  [/"(?:\\[\s\S]|[^"\\\n])*"?i?/y, "str"],
+  [/\/(?:\\[\s\S]|[^/\\\n])+\/[imslux]*/y, "rx"],
+  [/%\w+/y, "op"],
+  [/[?!]*_?[A-Za-z]\w*(?:\.-?\d+)?(?:\{[^}\n]*\})?(?=\s*:)/y, "rule"],
+  [/\w+/y, ""],
+  [/->|\.\.|[:|*+?()[\]{}~,]/y, "op"],
+  SPACE,
+];
 
-  /** ``one`` is for sentences; ``rules`` says whether there is an outline of them, ``written`` whether other notations are converted to it, ``styles`` in which
-      ways its texts may be laid out, the usual one first, ``begin`` is what its tab opens with. */
-  wb.notations = {
-    regex: { label: "Regex", one: "a regex", suffix: ".regex", written: true, table: REGEX, begin: { text: "[0-9]+" } },
-    kbnf: { label: "KBNF", one: "a KBNF grammar", suffix: ".kbnf", written: true, table: KBNF, rules: true, begin: { text: "start ::= 'yes' | 'no';" } },
-    json_schema: {
-      label: "JSON Schema", one: "a JSON Schema", suffix: ".schema.json", table: JSON_SCHEMA, rules: true, ask: "White space", styles: named(LAYOUTS),
-      begin: { style: "one space", max_tokens: 64, text: '{\n  "type": "object",\n  "properties": {\n    "name": {"type": "string"},\n    "age": {"type": "integer", "minimum": 0, "maximum": 99},\n    "pet": {"enum": ["cat", "dog"]}\n  },\n  "required": ["name", "age"],\n  "additionalProperties": false\n}', prompt: "A person in JSON: " },
+const LAYOUTS = [
+  ["any", "any blanks"],
+  ["one space", "one space"],
+  ["compact", "no blanks"],
+];
+const CALLS = [
+  ["call", "as calls"],
+  ["json", "as JSON"],
+];
+const named = (styles) => styles.map(([name, label]) => ({ name, label }));
+
+/** ``one`` is its name in a sentence; ``rules`` whether there is an outline of rules; ``written`` whether grammars
+    can be converted to it; ``styles`` the layouts of its texts, the default first; ``begin`` what its tab opens
+    with. */
+export const notations = {
+  regex: { label: "Regex", one: "a regex", suffix: ".regex", written: true, table: REGEX, begin: { text: "[0-9]+" } },
+  kbnf: {
+    label: "KBNF",
+    one: "a KBNF grammar",
+    suffix: ".kbnf",
+    written: true,
+    table: KBNF,
+    rules: true,
+    begin: { text: "start ::= 'yes' | 'no';" },
+  },
+  json_schema: {
+    label: "JSON Schema",
+    one: "a JSON Schema",
+    suffix: ".schema.json",
+    table: JSON_SCHEMA,
+    rules: true,
+    ask: "White space",
+    styles: named(LAYOUTS),
+    begin: {
+      style: "one space",
+      max_tokens: 64,
+      text: [
+        "{",
+        '  "type": "object",',
+        '  "properties": {',
+        '    "name": {"type": "string"},',
+        '    "age": {"type": "integer", "minimum": 0, "maximum": 99},',
+        '    "pet": {"enum": ["cat", "dog"]}',
+        "  },",
+        '  "required": ["name", "age"],',
+        '  "additionalProperties": false',
+        "}",
+      ].join("\n"),
+      prompt: "A person in JSON: ",
     },
-    dataclass: { label: "Dataclass", one: "a Python dataclass", suffix: ".dataclass.py", table: DATACLASS, rules: true, ask: "How instances are written", styles: named(CALLS), begin: { max_tokens: 64, text: "@dataclass\nclass Person:\n    name: str\n    age: int\n    tags: list[str]", prompt: "A person as a Python dataclass: " } },
-    gbnf: { label: "GBNF", one: "a GBNF grammar", suffix: ".gbnf", written: true, table: GBNF, rules: true, begin: { text: 'root ::= "yes" | "no"' } },
-    lark: { label: "Lark", one: "a Lark grammar", suffix: ".lark", written: true, table: LARK, rules: true, begin: { text: 'start: "yes" | "no"' } },
-  };
+  },
+  dataclass: {
+    label: "Dataclass",
+    one: "a Python dataclass",
+    suffix: ".dataclass.py",
+    table: DATACLASS,
+    rules: true,
+    ask: "How instances are written",
+    styles: named(CALLS),
+    begin: {
+      max_tokens: 64,
+      text: "@dataclass\nclass Person:\n    name: str\n    age: int\n    tags: list[str]",
+      prompt: "A person as a Python dataclass: ",
+    },
+  },
+  gbnf: {
+    label: "GBNF",
+    one: "a GBNF grammar",
+    suffix: ".gbnf",
+    written: true,
+    table: GBNF,
+    rules: true,
+    begin: { text: 'root ::= "yes" | "no"' },
+  },
+  lark: {
+    label: "Lark",
+    one: "a Lark grammar",
+    suffix: ".lark",
+    written: true,
+    table: LARK,
+    rules: true,
+    begin: { text: 'start: "yes" | "no"' },
+  },
+};
 
-  /** A text as [piece, class] pairs that spell it exactly. */
-  wb.colour = (text, notation) => pieces(text, notation === "regex" && /^\(\?[a-z]*x[a-z]*\)/i.test(text) ? VERBOSE : wb.notations[notation].table);
+/** A text as [piece, class] pairs that spell it exactly. */
+export const colour = (text, notation) =>
+  pieces(text, notation === "regex" && /^\(\?[a-z]*x[a-z]*\)/i.test(text) ? VERBOSE : notations[notation].table);
 
-  function pieces(text, table) {
-    const found = [];
-    let at = 0;
-    while (at < text.length) {
-      let piece = text[at];
-      let name = "";
-      for (const [pattern, kind] of table) {
-        pattern.lastIndex = at;
-        const match = pattern.exec(text);
-        if (match && match[0]) { piece = match[0]; name = kind; break; }
+function pieces(text, table) {
+  const found = [];
+  let at = 0;
+  while (at < text.length) {
+    let piece = text[at];
+    let name = "";
+    for (const [pattern, kind] of table) {
+      pattern.lastIndex = at;
+      const match = pattern.exec(text);
+      if (match?.[0]) {
+        piece = match[0];
+        name = kind;
+        break;
       }
-      const last = found[found.length - 1];
-      if (last && last[1] === name) last[0] += piece;
-      else found.push([piece, name]);
+    }
+    const last = found[found.length - 1];
+    if (last && last[1] === name) last[0] += piece;
+    else found.push([piece, name]);
+    at += piece.length;
+  }
+  return found;
+}
+
+/* Names in a grammar's text: where a rule, a class or a part of a schema is used by its name, and where it is
+   defined. */
+
+/** How rules are named, where they are called by name alone. */
+const RULES = { kbnf: /[A-Za-z_][A-Za-z0-9_]*/g, gbnf: /[A-Za-z_][\w-]*/g, lark: /_?[A-Za-z]\w*/g };
+/** Keywords whose members are named parts, and what calls one by a pointer. */
+const PARTS = new Set(['"$defs"', '"definitions"']),
+  POINTER = /^"#\/(?:\$defs|definitions)\/([^"/\\~%]+)"$/;
+
+/** Every piece with where it begins. */
+function* placed(lines) {
+  for (const line of lines) {
+    let at = line.at;
+    for (const [piece, name] of line.pieces) {
+      yield [piece, name, at];
       at += piece.length;
     }
-    return found;
   }
-})();
+}
+const found = (at, word, defines) => ({ from: at, to: at + word.length, word, defines });
+
+/** Rules: a line begins with the name of the one it defines. */
+function rules(lines, notation) {
+  const all = [];
+  for (const [piece, name, at] of placed(lines)) {
+    if (name === "rule" || name === "")
+      for (const match of piece.matchAll(RULES[notation])) all.push(found(at + match.index, match[0], name === "rule"));
+  }
+  return all;
+}
+
+/** Classes: only what the text itself defines is named in it. */
+function classes(lines) {
+  const all = [];
+  let before = "";
+  for (const [piece, name, at] of placed(lines)) {
+    if (name === "rule" || name === "")
+      for (const match of piece.matchAll(/[A-Za-z_]\w*/g))
+        all.push(found(at + match.index, match[0], before === "class"));
+    if (piece.trim()) before = piece.trim();
+  }
+  const defined = new Set(all.filter((one) => one.defines).map((one) => one.word));
+  return all.filter((one) => defined.has(one.word));
+}
+
+/** Parts of a schema: members of $defs, and the pointers to them. */
+function parts(lines) {
+  const all = [],
+    inside = [];
+  let key = "";
+  for (const [piece, name, at] of placed(lines)) {
+    const pointer = name === "str" && key === '"$ref"' && POINTER.exec(piece);
+    if (name === "rule" && PARTS.has(inside[inside.length - 1])) all.push(found(at + 1, piece.slice(1, -1), true));
+    if (pointer) all.push(found(at + piece.length - 1 - pointer[1].length, pointer[1], false));
+    if (name === "rule") key = piece;
+    if (name === "op")
+      for (const sign of piece) {
+        if (sign === "{" || sign === "[") {
+          inside.push(key);
+          key = "";
+        } else if (sign === "}" || sign === "]") inside.pop();
+      }
+  }
+  return all;
+}
+
+const READERS = { kbnf: rules, gbnf: rules, lark: rules, dataclass: classes, json_schema: parts };
+/** Every name outside strings and comments: [{from, to, word, defines}]. */
+export const namesIn = (lines, notation) => READERS[notation]?.(lines, notation) ?? [];

@@ -1,126 +1,149 @@
-/* The coloured copy of a text: in come text, notation and marks, out come lines under the text area.
-   Every line is compared with what stands there, and only lines that differ are made anew: of 2,000 lines a key
-   changes one. */
-(() => {
-  "use strict";
-  const { el } = wb;
+/* The coloured copy of a grammar's text, under the text area. Only lines that differ from those on the page are built
+   again: in a text of 2,000 lines a key changes one. */
 
-  /** From code points, which Python counts, to UTF-16 units, which a browser counts. */
-  wb.unitsIn = (text) => {
-    if (!/[\ud800-\udfff]/.test(text)) return (points) => Math.min(points, text.length);
-    const units = [0];
-    for (const character of text) units.push(units[units.length - 1] + character.length);
-    return (points) => units[Math.min(points, units.length - 1)];
+import { el } from "./dom.js";
+import { colour, notations } from "./notations.js";
+
+/** From code points, which Python counts, to UTF-16 units, which a browser counts. */
+export function unitsIn(text) {
+  if (!/[\ud800-\udfff]/.test(text)) return (points) => Math.min(points, text.length);
+  const units = [0];
+  for (const character of text) units.push(units[units.length - 1] + character.length);
+  return (points) => units[Math.min(points, units.length - 1)];
+}
+
+/** Marks over spans in code points, each by a name, or by what a function calls it. */
+export function marksOf(text, spans, name) {
+  const units = unitsIn(text);
+  return spans.map((span) => {
+    const from = units(span.start);
+    return { from, to: Math.max(from, units(span.end)), name: typeof name === "string" ? name : name(span) };
+  });
+}
+
+/** The same, but of a piece of several lines its first and its last character alone, which are its brackets. */
+export const piecesOf = (text, spans, name) =>
+  marksOf(text, spans, name).flatMap((mark) =>
+    text.slice(mark.from, mark.to).includes("\n")
+      ? [
+          { ...mark, to: mark.from + 1 },
+          { ...mark, from: mark.to - 1 },
+        ]
+      : [mark],
+  );
+
+/** Lines as lists of [text, class], with where each begins. */
+function linesOf(text, notation) {
+  const lines = [{ at: 0, pieces: [], marks: [] }];
+  let at = 0;
+  for (const [piece, name] of colour(text, notation)) {
+    let from = 0;
+    for (let stop = piece.indexOf("\n"); stop >= 0; stop = piece.indexOf("\n", from)) {
+      if (stop > from) lines[lines.length - 1].pieces.push([piece.slice(from, stop), name]);
+      from = stop + 1;
+      lines.push({ at: at + from, pieces: [], marks: [] });
+    }
+    if (from < piece.length) lines[lines.length - 1].pieces.push([from ? piece.slice(from) : piece, name]);
+    at += piece.length;
+  }
+  return lines;
+}
+
+/** The line a place of the text is on: the last that begins at it or before. */
+function lineAt(lines, place) {
+  let low = 0,
+    high = lines.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (lines[middle].at <= place) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+/** The pieces of a line cut at the edges of its marks, each with the classes of all marks over it. */
+function cut(line) {
+  const runs = [];
+  const voids = (place) => {
+    for (const mark of line.marks)
+      if (mark.from === mark.to && mark.from === place) runs.push(["", `${mark.name} void`]);
   };
+  const edges = [...new Set(line.marks.flatMap((mark) => [mark.from, mark.to]))].sort((one, other) => one - other);
+  let at = line.at;
+  voids(at);
+  for (const [piece, name] of line.pieces) {
+    const end = at + piece.length,
+      begin = at;
+    for (const edge of [...edges.filter((place) => place > at && place < end), end]) {
+      const names = new Set(name ? [name] : []);
+      for (const mark of line.marks)
+        if (mark.from <= at && edge <= mark.to && mark.from < mark.to) names.add(mark.name);
+      runs.push([piece.slice(at - begin, edge - begin), [...names].join(" ")]);
+      at = edge;
+      voids(at);
+    }
+  }
+  return runs;
+}
 
-  /** Marks over spans in code points, each by a name, or by what a function calls it. */
-  wb.marksOf = (text, spans, name) => {
-    const units = wb.unitsIn(text);
-    return spans.map((span) => {
-      const from = units(span.start);
-      return { from, to: Math.max(from, units(span.end)), name: typeof name === "string" ? name : name(span) };
+export function createPainter(paint) {
+  let keys = [];
+  let lines = [{ at: 0, pieces: [], marks: [] }];
+
+  const made = (runs, name) =>
+    el("span", { class: name }, ...runs.map(([text, kind]) => (kind ? el("span", { class: kind }, text) : text)));
+
+  /** Draw text and marks; `live` are rules whose line is lit, in notations with one line for each rule. */
+  function draw(text, notation, marks, live) {
+    lines = linesOf(text, notation);
+    for (const mark of marks) {
+      const last = lineAt(lines, Math.max(mark.from, mark.to - 1));
+      for (let number = lineAt(lines, mark.from); number <= last; number++) lines[number].marks.push(mark);
+    }
+    const rows = lines.map((line) => {
+      const runs = line.marks.length ? cut(line) : line.pieces;
+      const lit =
+        live.size &&
+        notations[notation].written &&
+        line.pieces.some(([piece, name]) => name === "rule" && live.has(piece));
+      const name = lit ? "l live" : "l";
+      return { runs, name, key: `${name}\n${runs.map(([piece, kind]) => `${kind}\t${piece}`).join("\n")}` };
     });
-  };
-
-  /** The same, but of a piece of several lines its first and its last character alone, which are its brackets. */
-  wb.piecesOf = (text, spans, name) => wb.marksOf(text, spans, name).flatMap((mark) => (text.slice(mark.from, mark.to).includes("\n")
-    ? [{ ...mark, to: mark.from + 1 }, { ...mark, from: mark.to - 1 }] : [mark]));
-
-  /** Lines as lists of [text, class], with where each begins. */
-  function linesOf(text, notation) {
-    const lines = [{ at: 0, pieces: [], marks: [] }];
-    let at = 0;
-    for (const [piece, name] of wb.colour(text, notation)) {
-      let from = 0;
-      for (let stop = piece.indexOf("\n"); stop >= 0; stop = piece.indexOf("\n", from)) {
-        if (stop > from) lines[lines.length - 1].pieces.push([piece.slice(from, stop), name]);
-        from = stop + 1;
-        lines.push({ at: at + from, pieces: [], marks: [] });
-      }
-      if (from < piece.length) lines[lines.length - 1].pieces.push([from ? piece.slice(from) : piece, name]);
-      at += piece.length;
-    }
-    return lines;
-  }
-
-  /** The line a place of the text is on: the last that begins at it or before. */
-  function lineAt(lines, place) {
-    let low = 0, high = lines.length - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (lines[middle].at <= place) low = middle; else high = middle - 1;
-    }
-    return low;
-  }
-
-  /** The pieces of a line cut at the edges of its marks, each with the classes of all marks over it. */
-  function cut(line) {
-    const runs = [];
-    const voids = (place) => { for (const mark of line.marks) if (mark.from === mark.to && mark.from === place) runs.push(["", mark.name + " void"]); };
-    const edges = [...new Set(line.marks.flatMap((mark) => [mark.from, mark.to]))].sort((one, other) => one - other);
-    let at = line.at;
-    voids(at);
-    for (const [piece, name] of line.pieces) {
-      const end = at + piece.length, begin = at;
-      for (const edge of [...edges.filter((place) => place > at && place < end), end]) {
-        const names = new Set(name ? [name] : []);
-        for (const mark of line.marks) if (mark.from <= at && edge <= mark.to && mark.from < mark.to) names.add(mark.name);
-        runs.push([piece.slice(at - begin, edge - begin), [...names].join(" ")]);
-        at = edge;
-        voids(at);
-      }
-    }
-    return runs;
-  }
-
-  function painter(paint) {
-    let keys = [];
-    let lines = [{ at: 0, pieces: [], marks: [] }];
-
-    const made = (runs, name) => el("span", { class: name }, ...runs.map(([text, kind]) => (kind ? el("span", { class: kind }, text) : text)));
-
-    /** Lay text and marks down; `live` are rules whose line is lit, where rules have lines of their own. */
-    function draw(text, notation, marks, live) {
-      lines = linesOf(text, notation);
-      for (const mark of marks) {
-        const last = lineAt(lines, Math.max(mark.from, mark.to - 1));
-        for (let number = lineAt(lines, mark.from); number <= last; number++) lines[number].marks.push(mark);
-      }
-      const rows = lines.map((line) => {
-        const runs = line.marks.length ? cut(line) : line.pieces;
-        const lit = live.size && wb.notations[notation].written && line.pieces.some(([piece, name]) => name === "rule" && live.has(piece));
-        const name = lit ? "l live" : "l";
-        return { runs, name, key: name + "\n" + runs.map(([piece, kind]) => kind + "\t" + piece).join("\n") };
+    let first = 0;
+    while (first < rows.length && first < keys.length && rows[first].key === keys[first]) first++;
+    let rest = 0;
+    while (
+      rest < rows.length - first &&
+      rest < keys.length - first &&
+      rows[rows.length - 1 - rest].key === keys[keys.length - 1 - rest]
+    )
+      rest++;
+    const old = [...paint.children].slice(first, keys.length - rest);
+    const middle = rows.slice(first, rows.length - rest);
+    if (old.length === middle.length) {
+      middle.forEach((row, i) => {
+        if (row.key !== keys[first + i]) old[i].replaceWith(made(row.runs, row.name));
       });
-      let first = 0;
-      while (first < rows.length && first < keys.length && rows[first].key === keys[first]) first++;
-      let rest = 0;
-      while (rest < rows.length - first && rest < keys.length - first && rows[rows.length - 1 - rest].key === keys[keys.length - 1 - rest]) rest++;
-      const old = [...paint.children].slice(first, keys.length - rest);
-      const middle = rows.slice(first, rows.length - rest);
-      if (old.length === middle.length) {
-        middle.forEach((row, i) => { if (row.key !== keys[first + i]) old[i].replaceWith(made(row.runs, row.name)); });
-      } else {
-        const after = paint.children[keys.length - rest] ?? null;
-        for (const line of old) line.remove();
-        const fresh = document.createDocumentFragment();
-        for (const row of middle) fresh.append(made(row.runs, row.name));
-        paint.insertBefore(fresh, after);
-      }
-      keys = rows.map((row) => row.key);
+    } else {
+      const after = paint.children[keys.length - rest] ?? null;
+      for (const line of old) line.remove();
+      const fresh = document.createDocumentFragment();
+      for (const row of middle) fresh.append(made(row.runs, row.name));
+      paint.insertBefore(fresh, after);
     }
-
-    paint.replaceChildren();
-    return {
-      draw,
-      /** The coloured lines as they stand: [{at, pieces}]. */
-      get lines() { return lines; },
-      /** The element of the line a place is on. */
-      element: (place) => paint.children[lineAt(lines, place)],
-      /** The number of that line, from 1. */
-      number: (place) => lineAt(lines, place) + 1,
-    };
+    keys = rows.map((row) => row.key);
   }
 
-  wb.painter = painter;
-})();
+  paint.replaceChildren();
+  return {
+    draw,
+    /** The coloured lines as they stand: [{at, pieces}]. */
+    get lines() {
+      return lines;
+    },
+    /** The element of the line a place is on. */
+    element: (place) => paint.children[lineAt(lines, place)],
+    /** The number of that line, from 1. */
+    number: (place) => lineAt(lines, place) + 1,
+  };
+}

@@ -1,156 +1,409 @@
-/* The quieter parts of the run card: its knobs, its numbers, its alarms, what the strip and the chart show. */
-"use strict";
-(() => {
-  const { el, state } = wb;
+/* The controls of the run card: its settings, its numbers, its alarms, what the strip and the chart show, its keys, and
+   the buttons that walk through a run. */
 
-  /** The methods beside the exact mask and none; `told(method)` hears which of them is chosen, null for the usual two. */
-  function methods(mask, told) {
-    const usual = [...mask.options].map((option) => option.value), others = () => state.methods.filter((each) => !usual.includes(each.name));
-    const show = () => told(others().find((each) => each.name === mask.value) ?? null);
-    wb.on("ready", () => mask.append(el("optgroup", { label: "Other methods" }, ...others().map((each) => el("option", { value: each.name, title: `${each.title}. ${each.source}` }, each.name.replaceAll("_", " "))))));
-    mask.addEventListener("change", show);
-    return show;
+import { chartKinds } from "./chart.js";
+import { copyText, el, radios, roving } from "./dom.js";
+import { loopAlarm, runTotals, shades } from "./measures.js";
+import { emit, grammarKey, on, state } from "./state.js";
+import { saved } from "./storage.js";
+import { glyphs, spelledText } from "./tokens.js";
+
+/* Walking through a run: first, previous, play, next, last. */
+const ICONS = {
+  first: "M3 3v10M13 3 6 8l7 5z",
+  previous: "M11 3 4 8l7 5z",
+  play: "M5 3l8 5-8 5z",
+  pause: "M5 3v10M11 3v10",
+  next: "M5 3l7 5-7 5z",
+  last: "M13 3v10M3 3l7 5-7 5z",
+};
+const SLOWEST = 520,
+  FASTEST = 140,
+  WHOLE = 15000; // milliseconds a token, and for a whole run
+
+function icon(name) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg"),
+    path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  svg.setAttribute("viewBox", "0 0 16 16");
+  svg.setAttribute("aria-hidden", "true");
+  svg.setAttribute("width", "13");
+  svg.setAttribute("height", "13");
+  path.setAttribute("d", ICONS[name]);
+  path.setAttribute("fill", name === "pause" ? "none" : "currentColor");
+  path.setAttribute("stroke", "currentColor");
+  path.setAttribute("stroke-width", "1.8");
+  path.setAttribute("stroke-linejoin", "round");
+  svg.append(path);
+  return svg;
+}
+
+/** `doors.count()`, `doors.at()` (−1 for none) and `doors.go(index)`. */
+export function createWalk(box, doors) {
+  const reduced = matchMedia("(prefers-reduced-motion: reduce)");
+  let timer = 0;
+  const make = (name, title, act) =>
+    el(
+      "button",
+      {
+        type: "button",
+        class: "icon",
+        tabindex: name === "play" ? "0" : "-1",
+        "aria-label": title,
+        title,
+        onclick: act,
+      },
+      icon(name),
+    );
+  const buttons = {
+    first: make("first", "First token", () => go(0)),
+    previous: make("previous", "Previous token", () => go(Math.max(0, doors.at() - 1))),
+    play: make("play", "Play the run (P)", () => toggle()),
+    next: make("next", "Next token", () => go(doors.at() + 1)),
+    last: make("last", "Last token", () => go(doors.count() - 1)),
+  };
+  box.setAttribute("role", "group");
+  box.setAttribute("aria-label", "Walk through the run");
+  box.replaceChildren(...Object.values(buttons));
+  roving(box, (button) => {
+    for (const each of Object.values(buttons)) each.tabIndex = each === button ? 0 : -1;
+  });
+
+  function go(index) {
+    halt();
+    if (index >= 0 && index < doors.count()) doors.go(index);
+  }
+  function say(playing) {
+    buttons.play.replaceChildren(icon(playing ? "pause" : "play"));
+    buttons.play.setAttribute("aria-label", playing ? "Pause" : "Play the run (P)");
+    buttons.play.setAttribute("aria-pressed", String(playing));
+  }
+  function halt() {
+    if (!timer) return;
+    clearTimeout(timer);
+    timer = 0;
+    say(false);
+  }
+  function turn() {
+    const next = doors.at() + 1;
+    if (next >= doors.count()) {
+      halt();
+      return;
+    }
+    doors.go(next);
+    // with reduced motion the same walk, slowly
+    timer = setTimeout(turn, reduced.matches ? 1200 : Math.max(FASTEST, Math.min(SLOWEST, WHOLE / doors.count())));
+  }
+  function toggle() {
+    if (timer) {
+      halt();
+      return;
+    }
+    if (!doors.count()) return;
+    say(true);
+    if (doors.at() < 0 || doors.at() >= doors.count() - 1) doors.go(0);
+    timer = setTimeout(turn, SLOWEST);
+  }
+  document.addEventListener("visibilitychange", halt);
+
+  return {
+    toggle,
+    halt,
+    draw() {
+      // at either end too they stay: a button that is focused must not vanish from under a finger
+      for (const button of Object.values(buttons)) button.disabled = !doors.count();
+    },
+  };
+}
+
+/** The methods beside the exact mask and none; `told(method)` hears which of them is chosen, null for the usual two. */
+function methods(mask, report) {
+  const usual = [...mask.options].map((option) => option.value),
+    others = () => state.methods.filter((each) => !usual.includes(each.name));
+  const show = () => report(others().find((each) => each.name === mask.value) ?? null);
+  on("ready", () =>
+    mask.append(
+      el(
+        "optgroup",
+        { label: "Other methods" },
+        ...others().map((each) =>
+          el("option", { value: each.name, title: `${each.title}. ${each.source}` }, each.name.replaceAll("_", " ")),
+        ),
+      ),
+    ),
+  );
+  mask.addEventListener("change", show);
+  return show;
+}
+
+/** Knobs, numbers and alarms. */
+export function createRunPanel(find) {
+  const mask = find("select.mask"),
+    small = find(".smalltokens"),
+    knobs = { temperature: find("input.temperature"), seed: find("input.seed"), max_tokens: find("input.max") };
+  const stats = find(".stats"),
+    outcome = find(".outcome"),
+    alarms = find(".alarms");
+  const value = (input, fallback) =>
+    input.value.trim() === "" || Number.isNaN(Number(input.value)) ? fallback : Number(input.value);
+  const settings = () => ({
+    temperature: value(knobs.temperature, 0.7),
+    seed: value(knobs.seed, 1),
+    max_tokens: value(knobs.max_tokens, 128),
+    constraint: mask.value,
+    small_tokens: small.checked,
+    ...(depth() === null ? {} : { lookahead: depth() }),
+  });
+  const deep = find(".deep"),
+    k = find(".k"),
+    method = find(".method");
+  /** How far a token may reach ahead, where the method asks for it; null for no bound. */
+  const depth = () => (deep.hidden || !/^\d+$/.test(k.value.trim()) ? null : Number(k.value));
+  const chosen = methods(mask, (told) => {
+    deep.hidden = !told?.deep;
+    method.hidden = !told;
+    method.textContent = told ? `${told.title}. ${told.source}` : "";
+  });
+  k.addEventListener("change", () => {
+    if (depth() === null) k.value = "";
+  }); // what is no depth is no bound, and looks so
+  const buttons = { go: find(".go"), step: find(".step"), goon: find(".goon"), halt: find(".halt") };
+  let looked = 0;
+
+  /** Which buttons can be pressed: `ready` is the grammar, `open` the branch that is shown. */
+  function busy({ running, taking, open, ready }) {
+    buttons.go.disabled = running || !ready;
+    buttons.step.disabled = running || taking || (!ready && !open);
+    buttons.goon.disabled = running || taking || !open;
+    buttons.halt.disabled = !running;
   }
 
-  /** Knobs, numbers and alarms. */
-  wb.runPanel = (find) => {
-    const mask = find("select.mask"), small = find(".smalltokens"), knobs = { temperature: find("input.temperature"), seed: find("input.seed"), max_tokens: find("input.max") };
-    const stats = find(".stats"), outcome = find(".outcome"), alarms = find(".alarms");
-    const value = (input, fallback) => (input.value.trim() === "" || Number.isNaN(Number(input.value)) ? fallback : Number(input.value));
-    const settings = () => ({ temperature: value(knobs.temperature, 0.7), seed: value(knobs.seed, 1), max_tokens: value(knobs.max_tokens, 128), constraint: mask.value, small_tokens: small.checked, ...(depth() === null ? {} : { lookahead: depth() }) });
-    const deep = find(".deep"), k = find(".k"), method = find(".method");
-    /** How far a token may reach ahead, where the method asks for it; null for no bound. */
-    const depth = () => (deep.hidden || !/^\d+$/.test(k.value.trim()) ? null : Number(k.value));
-    const chosen = methods(mask, (told) => { deep.hidden = !told?.deep; method.hidden = !told; method.textContent = told ? `${told.title}. ${told.source}` : ""; });
-    k.addEventListener("change", () => { if (depth() === null) k.value = ""; }); // what is no depth is no bound, and looks so
-    const buttons = { go: find(".go"), step: find(".step"), goon: find(".goon"), halt: find(".halt") };
-    let looked = 0;
-
-    /** Which buttons can be pressed: `ready` is the grammar, `open` the branch that is shown. */
-    function busy({ running, taking, open, ready }) {
-      buttons.go.disabled = running || !ready;
-      buttons.step.disabled = running || taking || (!ready && !open);
-      buttons.goon.disabled = running || taking || !open;
-      buttons.halt.disabled = !running;
-    }
-
-    const box = find(".runerr");
-    /** Say what went wrong; nothing for nothing. */
-    function fault(message, hint, before = "The run ended: ") {
-      box.hidden = !message;
-      box.replaceChildren(el("b", {}, before), message + (hint ? " — " + hint : ""));
-    }
-
-    function apply(wanted) {
-      for (const [name, input] of Object.entries(knobs)) if (Number.isFinite(wanted[name])) input.value = String(wanted[name]);
-      if ([...mask.options].some((option) => option.value === wanted.constraint)) mask.value = wanted.constraint;
-      small.checked = Boolean(wanted.small_tokens);
-      k.value = Number.isFinite(wanted.lookahead) ? String(wanted.lookahead) : "";
-      chosen();
-    }
-
-    function numbers(branch, rate) {
-      stats.replaceChildren(...wb.totals(branch.steps, rate).map(([shown, name, title, detail]) => el("span", { title }, el("b", {}, shown), name, detail ? el("span", { class: "minor" }, detail) : "")));
-      const end = branch.outcome;
-      outcome.textContent = end ? (end.good ? "✓ " : "") + end.words : state.running ? "" : branch.steps.length ? "not finished: choose the next token, press Step, or press Continue" : "at the prompt: choose the first token, press Step, or press Continue";
-      outcome.className = "outcome " + (end ? (end.good ? "good" : "warn") : "quiet");
-      // traps are looked for now and then while tokens come in, and once more at the end
-      if (state.running && performance.now() - looked < 500) return;
-      looked = performance.now();
-      alarmsOf(branch);
-    }
-
-    const doors = { go: (index) => find(".tokens").children[index]?.click(), mend: ({ start, end, fix }) => wb.emit("mend", { start, end, fix }) };
-    function alarmsOf(branch) {
-      const traps = wb.alarm.traps(branch.steps);
-      const live = state.compiled && wb.key(branch) === wb.key(state.compiled);
-      doors.traps?.(traps);
-      alarms.replaceChildren(...wb.alarm.lines(traps, branch.steps, live ? state.compiled : null, live ? doors : { go: doors.go }), ...spelling(branch), ...meaning(branch));
-    }
-
-    /** What the text stands for, where the grammar is of values: an instance of the dataclass, a JSON value. */
-    function meaning(branch) {
-      const value = branch.outcome?.value;
-      return value ? [el("span", { class: "trapline meaning", title: "What Grammar.parse gives for this text" }, el("span", { class: "sign", "aria-hidden": "true" }, "→"), "parsed: ", el("code", {}, value))] : [];
-    }
-
-    /** Where the tokenizer writes other tokens for the same text. */
-    function spelling(branch) {
-      const found = branch.outcome?.proper;
-      if (!found) return [];
-      const own = found.own.slice(0, 3).flatMap((token) => [el("code", {}, wb.glyphs(token)), " "]);
-      const where = el("button", { class: "link", onclick: () => doors.go(found.at) }, `token ${found.at + 1}`);
-      return [el("span", { class: "trapline", title: "Models rarely see such token sequences in training, so they give the following tokens lower probabilities than the text deserves" }, el("span", { class: "sign", "aria-hidden": "true" }, "≠"), "the tokenizer would write different tokens from ", where, found.at_prompt ? " on (it would join the end of the prompt): " : ": ", ...own)];
-    }
-
-    /** The token worth a first look: where the mask took most, or if it took nothing where the model was most surprised. */
-    function worthALook(steps) {
-      const most = (key) => steps.reduce((best, step, index) => (!step.token.end && (step[key] ?? 99) > (steps[best][key] ?? 99) + 0.01 ? index : best), 0);
-      const cost = most("m");
-      return (steps[cost]?.m ?? 99) > 0.1 ? cost : most("s");
-    }
-
-    /** Room in the strip for what may come, so that nothing below it moves while it does; more than that is scrolled. */
-    function reserve(box, running) {
-      const lines = Math.ceil((settings().max_tokens * 26) / Math.max(200, box.clientWidth - 28));
-      const high = Math.min(3, Math.max(1, lines)) * 32 + 20 + "px";
-      box.style.minHeight = box.style.maxHeight = running ? high : "";
-    }
-
-    find(".copytext").addEventListener("click", (event) => wb.copy(wb.spelt(state.steps.map((step) => step.token)), event.target));
-    const newSeed = () => { knobs.seed.value = String(settings().seed + 1); };
-    return { buttons, busy, fault, settings, apply, numbers, alarms: alarmsOf, worthALook, reserve, newSeed, onTraps: (act) => { doors.traps = act; } };
-  };
-
-  /** A row of choices of which one is taken, kept in the browser. */
-  function choices(box, options, name, act) {
-    const kept = wb.saved?.get(name);
-    const [first] = options.find(([key]) => key === kept) ?? options[0];
-    wb.radios(box, "data-key", options, (key) => { act(key); wb.saved?.set(name, key); })(first);
-    act(first);
+  const box = find(".runerr");
+  /** Say what went wrong; nothing for nothing. */
+  function fault(message, hint, before = "The run ended: ") {
+    box.hidden = !message;
+    box.replaceChildren(el("b", {}, before), message + (hint ? ` — ${hint}` : ""));
   }
 
-  /** Which chart, which colour, and the legend that goes with it. */
-  wb.runViews = (key, doors) => {
-    const legend = key.querySelector(".legend"), means = el("span", { class: "means" });
-    key.append(means);
-    let shade = "surprisal", shown = "";
-    /** The legend changes with the colour, and for rules with the run. */
-    function show() {
-      const mark = shade === "rule" ? shade + wb.shades.rulesOf(doors.steps()).join(" ") : shade;
-      if (mark === shown) return;
-      shown = mark;
-      legend.replaceChildren(wb.shades.legend(shade, doors.steps()));
-      const { name, means: meaning } = wb.shades.all[shade];
-      means.textContent = `${name[0].toUpperCase() + name.slice(1)}: ${meaning}. Perplexity 1: the model expected every token. Bits removed by the mask: 0 where it forbids nothing the model wants.`;
-    }
-    choices(key.querySelector(".shades"), Object.entries(wb.shades.all).map(([name, each]) => [name, each.name]), "colour by", (name) => { shade = name; doors.shade(name); show(); });
-    choices(key.querySelector(".charts"), wb.charts, "chart", doors.chart);
-    return { legend: show };
-  };
+  function apply(wanted) {
+    for (const [name, input] of Object.entries(knobs))
+      if (Number.isFinite(wanted[name])) input.value = String(wanted[name]);
+    if ([...mask.options].some((option) => option.value === wanted.constraint)) mask.value = wanted.constraint;
+    small.checked = Boolean(wanted.small_tokens);
+    k.value = Number.isFinite(wanted.lookahead) ? String(wanted.lookahead) : "";
+    chosen();
+  }
 
-  /** Keys that work wherever somebody is on the page, and Escape out of the inspector. */
-  wb.runKeys = (find, acts) => {
-    const inDialog = () => document.querySelector("dialog[open]");
-    document.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && state.view !== "compare") { event.preventDefault(); event.stopPropagation(); acts.run(); }
+  function numbers(branch, rate) {
+    stats.replaceChildren(
+      ...runTotals(branch.steps, rate).map(([shown, name, title, detail]) =>
+        el("span", { title }, el("b", {}, shown), name, detail ? el("span", { class: "minor" }, detail) : ""),
+      ),
+    );
+    const end = branch.outcome;
+    outcome.textContent = end
+      ? (end.good ? "✓ " : "") + end.words
+      : state.running
+        ? ""
+        : branch.steps.length
+          ? "not finished: choose the next token, press Step, or press Continue"
+          : "at the prompt: choose the first token, press Step, or press Continue";
+    outcome.className = `outcome ${end ? (end.good ? "good" : "warn") : "quiet"}`;
+    // traps are searched for at intervals while tokens arrive, and once at the end
+    if (state.running && performance.now() - looked < 500) return;
+    looked = performance.now();
+    alarmsOf(branch);
+  }
+
+  const doors = {
+    go: (index) => find(".tokens").children[index]?.click(),
+    mend: ({ start, end, fix }) => emit("mend", { start, end, fix }),
+  };
+  function alarmsOf(branch) {
+    const traps = loopAlarm.traps(branch.steps);
+    const live = state.compiled && grammarKey(branch) === grammarKey(state.compiled);
+    doors.traps?.(traps);
+    alarms.replaceChildren(
+      ...loopAlarm.lines(traps, branch.steps, live ? state.compiled : null, live ? doors : { go: doors.go }),
+      ...spelling(branch),
+      ...meaning(branch),
+    );
+  }
+
+  /** The value of the text, if the grammar describes values: an instance of the dataclass, a JSON value. */
+  function meaning(branch) {
+    const value = branch.outcome?.value;
+    return value
+      ? [
+          el(
+            "span",
+            { class: "trapline meaning", title: "What Grammar.parse gives for this text" },
+            el("span", { class: "sign", "aria-hidden": "true" }, "→"),
+            "parsed: ",
+            el("code", {}, value),
+          ),
+        ]
+      : [];
+  }
+
+  /** Where the tokenizer writes other tokens for the same text. */
+  function spelling(branch) {
+    const found = branch.outcome?.proper;
+    if (!found) return [];
+    const own = found.own.slice(0, 3).flatMap((token) => [el("code", {}, glyphs(token)), " "]);
+    const where = el("button", { class: "link", onclick: () => doors.go(found.at) }, `token ${found.at + 1}`);
+    return [
+      el(
+        "span",
+        {
+          class: "trapline",
+          title:
+            "Models rarely see such token sequences in training, so they give the following tokens " +
+            "lower probabilities than the text deserves",
+        },
+        el("span", { class: "sign", "aria-hidden": "true" }, "≠"),
+        "the tokenizer would write different tokens from ",
+        where,
+        found.at_prompt ? " on (it would join the end of the prompt): " : ": ",
+        ...own,
+      ),
+    ];
+  }
+
+  /** The token worth a first look: where the mask took most, or if it took nothing where the model was most
+      surprised. */
+  function worthALook(steps) {
+    const most = (key) =>
+      steps.reduce(
+        (best, step, index) => (!step.token.end && (step[key] ?? 99) > (steps[best][key] ?? 99) + 0.01 ? index : best),
+        0,
+      );
+    const cost = most("m");
+    return (steps[cost]?.m ?? 99) > 0.1 ? cost : most("s");
+  }
+
+  /** Room in the strip for what may come, so that nothing below it moves while it does; more than that is scrolled. */
+  function reserve(box, running) {
+    const lines = Math.ceil((settings().max_tokens * 26) / Math.max(200, box.clientWidth - 28));
+    const high = `${Math.min(3, Math.max(1, lines)) * 32 + 20}px`;
+    box.style.minHeight = box.style.maxHeight = running ? high : "";
+  }
+
+  find(".copytext").addEventListener("click", (event) =>
+    copyText(spelledText(state.steps.map((step) => step.token)), event.target),
+  );
+  const newSeed = () => {
+    knobs.seed.value = String(settings().seed + 1);
+  };
+  return {
+    buttons,
+    busy,
+    fault,
+    settings,
+    apply,
+    numbers,
+    alarms: alarmsOf,
+    worthALook,
+    reserve,
+    newSeed,
+    onTraps: (act) => {
+      doors.traps = act;
+    },
+  };
+}
+
+/** A row of choices of which one is taken, kept in the browser. */
+function choices(box, options, name, act) {
+  const kept = saved.get(name);
+  const [first] = options.find(([key]) => key === kept) ?? options[0];
+  radios(box, "data-key", options, (key) => {
+    act(key);
+    saved.set(name, key);
+  })(first);
+  act(first);
+}
+
+/** Which chart, which colour, and the legend that goes with it. */
+export function createRunViews(key, doors) {
+  const legend = key.querySelector(".legend"),
+    means = el("span", { class: "means" });
+  key.append(means);
+  let shade = "surprisal",
+    shown = "";
+  /** The legend changes with the colour, and for rules with the run. */
+  function show() {
+    const mark = shade === "rule" ? shade + shades.rulesOf(doors.steps()).join(" ") : shade;
+    if (mark === shown) return;
+    shown = mark;
+    legend.replaceChildren(shades.legend(shade, doors.steps()));
+    const { name, means: meaning } = shades.all[shade];
+    means.textContent =
+      `${name[0].toUpperCase() + name.slice(1)}: ${meaning}. Perplexity 1: the model expected ` +
+      "every token. Bits removed by the mask: 0 where it forbids nothing the model wants.";
+  }
+  choices(
+    key.querySelector(".shades"),
+    Object.entries(shades.all).map(([name, each]) => [name, each.name]),
+    "colour by",
+    (name) => {
+      shade = name;
+      doors.shade(name);
+      show();
+    },
+  );
+  choices(key.querySelector(".charts"), chartKinds, "chart", doors.chart);
+  return { legend: show };
+}
+
+/** Keys that work everywhere on the page, and Escape out of the inspector. */
+export function bindRunKeys(find, acts) {
+  const inDialog = () => document.querySelector("dialog[open]");
+  document.addEventListener(
+    "keydown",
+    (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && state.view !== "compare") {
+        event.preventDefault();
+        event.stopPropagation();
+        acts.run();
+      }
       if (event.key === "Escape" && state.running && !inDialog()) acts.stop();
-    }, true);
-    document.addEventListener("keydown", (event) => {
-      if (event.key === "Escape" && !state.running && find(".insp").contains(document.activeElement)) find(".tokens [tabindex='0']")?.focus();
-      if (/^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName) || event.ctrlKey || event.metaKey || event.altKey || inDialog() || state.view !== "workbench") return;
-      const act = { s: acts.step, p: acts.play }[event.key];
-      if (act) { event.preventDefault(); act(); }
-    });
-  };
+    },
+    true,
+  );
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && !state.running && find(".insp").contains(document.activeElement))
+      find(".tokens [tabindex='0']")?.focus();
+    if (
+      /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName) ||
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      inDialog() ||
+      state.view !== "workbench"
+    )
+      return;
+    const act = { s: acts.step, p: acts.play }[event.key];
+    if (act) {
+      event.preventDefault();
+      act();
+    }
+  });
+}
 
-  /** What a screen reader hears: at most a line every two seconds while a run goes on. */
-  wb.aloud = (box) => {
-    const LEAST = 2000;
-    let last = 0;
-    return {
-      soon(text) { const now = performance.now(); if (now - last >= LEAST) { last = now; box.textContent = text; } },
-      say(text) { last = performance.now(); box.textContent = text; },
-    };
+/** Messages for screen readers: at most one in two seconds during a run. */
+export function createAnnouncer(box) {
+  const LEAST = 2000;
+  let last = 0;
+  return {
+    soon(text) {
+      const now = performance.now();
+      if (now - last >= LEAST) {
+        last = now;
+        box.textContent = text;
+      }
+    },
+    say(text) {
+      last = performance.now();
+      box.textContent = text;
+    },
   };
-})();
+}

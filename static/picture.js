@@ -1,28 +1,85 @@
-/* The picture card: which machine is shown and how, what a picked state expects, what leaves as a file. */
-"use strict";
-wb.parts.picture = ({ element, server }) => {
-  const { el, state } = wb;
-  const find = (selector) => element.querySelector(selector);
-  const tabs = find(".tabs"), more = find(".moretabs"), pic = find(".pic.main"), table = find(".tablebox"), foot = find(".foot"), stackbox = find(".stackbox"), tools = find(".tools.looks");
-  const FINDABLE = ["together", "characters", "tokens", "stack", "rules"], NEVER_FOLLOWED = ["proper", "detokenizer"], SIZED = ["characters"];
-  let shown = null, picked = null, why = null, listed = "", lost = "";
+/* The picture card: which machine is shown and how, what a selected state expects, and the export. */
 
-  /** A state somebody picked in the picture. */
-  const pick = (id) => { picked = id === null ? null : { id, record: shown, tab: state.tab }; if (picked) edges.close(); describe(); };
-  const main = wb.machine(pic, server, { picked: pick, edge: (one, index) => one && edges.show(one, shown, pic, index), shown: arrived, lost: (id) => { lost = id; describe(); }, beyond: (by, under) => beyond(by, under) });
-  const stack = wb.stack(stackbox);
-  const asked = (more) => ({ ...wb.grammarOf(state.compiled), example: state.compiled.example, tab: state.tab, ...more });
-  const edges = wb.edges(find(".edgebox"), (edge, index) => wb.ask(server.about_edge, { ...main.sent, source: edge.source, target: edge.target, ...(shown?.parts?.[index] ? { parts: shown.parts[index] } : {}) }));
-  const search = wb.find(find(".findbox"), { ask: (query) => wb.ask(server.find_states, asked({ query, of: listed })), go: centre });
-  const rows = wb.rows(table, { choose: (of) => { listed = of; list(); }, place: (id) => want(listed, id) });
-  const menuOfMore = wb.menu(more);
+import { createMenu, el, markChosen, radios, roving } from "./dom.js";
+import { createMachine, pictureLooks } from "./machine.js";
+import { createEdgeList, createExportMenu, createFindBox, createRows, createStack } from "./picture-tools.js";
+import { askServer, emit, grammarKey, grammarOf, on, state } from "./state.js";
+import { saved } from "./storage.js";
+import { formatNumber, glyphs } from "./tokens.js";
+
+/** @import { Context } from "./wire" */
+
+/** @param {Pick<Context<"picture">, "element" | "server">} context */
+export function mountPicture({ element, server }) {
+  const find = (selector) => element.querySelector(selector);
+  const tabs = find(".tabs"),
+    more = find(".moretabs"),
+    pic = find(".pic.main"),
+    table = find(".tablebox"),
+    foot = find(".foot"),
+    stackbox = find(".stackbox"),
+    tools = find(".tools.looks");
+  const FINDABLE = ["together", "characters", "tokens", "stack", "rules"],
+    NEVER_FOLLOWED = ["proper", "detokenizer"],
+    SIZED = ["characters"];
+  let shown = null,
+    picked = null,
+    why = null,
+    listed = "",
+    lost = "";
+
+  /** A state was selected in the picture. */
+  const pick = (id) => {
+    picked = id === null ? null : { id, record: shown, tab: state.tab };
+    if (picked) edges.close();
+    describe();
+  };
+  const main = createMachine(pic, server, {
+    picked: pick,
+    edge: (one, index) => {
+      if (one) edges.show(one, shown, pic, index);
+    },
+    shown: arrived,
+    lost: (id) => {
+      lost = id;
+      describe();
+    },
+    beyond: (by, under) => beyond(by, under),
+  });
+  const stack = createStack(stackbox);
+  const asked = (more) => ({
+    ...grammarOf(state.compiled),
+    example: state.compiled.example,
+    tab: state.tab,
+    ...more,
+  });
+  const edges = createEdgeList(find(".edgebox"), (edge, index) =>
+    askServer(server.about_edge, {
+      ...main.sent,
+      source: edge.source,
+      target: edge.target,
+      ...(shown?.parts?.[index] ? { parts: shown.parts[index] } : {}),
+    }),
+  );
+  const search = createFindBox(find(".findbox"), {
+    ask: (query) => askServer(server.find_states, asked({ query, of: listed })),
+    go: centre,
+  });
+  const rows = createRows(table, {
+    choose: (of) => {
+      listed = of;
+      list();
+    },
+    place: (id) => want(listed, id),
+  });
+  const menuOfMore = createMenu(more);
 
   // -- which machine ------------------------------------------------------------------------------
   const buttons = () => [...element.querySelectorAll("[data-tab]")];
   function open(tab, at = "") {
     const usable = (name) => buttons().find((b) => b.dataset.tab === name && !b.disabled);
     const button = usable(tab) || usable("together") || usable("table");
-    wb.choose(tabs, "aria-selected", button);
+    markChosen(tabs, "aria-selected", button);
     if (!tabs.contains(button)) [...tabs.children].find((each) => !each.disabled).tabIndex = 0;
     const inMore = more.contains(button);
     more.classList.toggle("chosen", inMore);
@@ -33,19 +90,32 @@ wb.parts.picture = ({ element, server }) => {
     draw(at);
   }
   /** The tab a person chose is come back to as soon as a grammar has it again. */
-  let wanted = new URLSearchParams(location.search).get("tab") || wb.saved?.get("tab") || "together";
-  function want(tab, at = "") { wanted = tab; wb.saved?.set("tab", tab); open(tab, at); }
-  for (const row of [tabs, more]) row.addEventListener("click", (event) => { const button = event.target.closest("[data-tab]"); if (button && !button.disabled) { menuOfMore.close(); want(button.dataset.tab); } });
-  wb.roving(tabs, (button) => want(button.dataset.tab));
+  let wanted = new URLSearchParams(location.search).get("tab") || saved.get("tab") || "together";
+  function want(tab, at = "") {
+    wanted = tab;
+    saved.set("tab", tab);
+    open(tab, at);
+  }
+  for (const row of [tabs, more])
+    row.addEventListener("click", (event) => {
+      const button = event.target.closest("[data-tab]");
+      if (button && !button.disabled) {
+        menuOfMore.close();
+        want(button.dataset.tab);
+      }
+    });
+  roving(tabs, (button) => want(button.dataset.tab));
 
-  /** What the tab has beside its picture: the stack where the grammar needs one, and the switches that apply. */
+  /** What the tab has next to its picture: the stack where the grammar needs one, and the switches that apply. */
   function layout() {
-    const tab = state.tab, nests = Boolean(state.compiled?.tabs?.characters), rules = tab === "stack" || tab === "rules";
+    const tab = state.tab,
+      nests = Boolean(state.compiled?.tabs?.characters),
+      rules = tab === "stack" || tab === "rules";
     pic.hidden = tab === "table";
     table.hidden = tab !== "table";
     const [step, atEnd] = standing();
     const stacked = nests && ["together", "tokens", "stack"].includes(tab) && stack.show(step, atEnd);
-    stackbox.hidden = !(stacked && wb.looks.get().stack);
+    stackbox.hidden = !(stacked && pictureLooks.get().stack);
     find("[data-look=stack]").hidden = !(stacked && tab === "together");
     find(".findbox").hidden = !FINDABLE.includes(tab);
     tools.hidden = tab === "table" || tab === "railroad";
@@ -61,7 +131,11 @@ wb.parts.picture = ({ element, server }) => {
     picked = null;
     lost = "";
     search.clear();
-    if (state.tab === "table") { find(".count").textContent = ""; await list(); return; }
+    if (state.tab === "table") {
+      find(".count").textContent = "";
+      await list();
+      return;
+    }
     await main.open(state.tab, at);
     if (at) main.graph.pick(at);
   }
@@ -75,15 +149,16 @@ wb.parts.picture = ({ element, server }) => {
     describe();
     follow();
     state.drawn = sent;
-    wb.emit("drawn", answer);
+    emit("drawn", answer);
   }
   async function list() {
     const missing = state.compiled.tabs || {};
     if (!listed || missing[listed]) listed = missing.characters ? "rules" : "characters";
     const [step, atEnd] = standing();
-    const path = step?.path || {}, moments = path[{ characters: "characters", rules: "rules", stack: "rules" }[listed]] || [];
+    const path = step?.path || {},
+      moments = path[{ characters: "characters", rules: "rules", stack: "rules" }[listed]] || [];
     const sent = asked({ of: listed, centre: (atEnd ? moments[moments.length - 1] : moments[0])?.[0] || "" });
-    const answer = await wb.ask(server.draw_machine, sent);
+    const answer = await askServer(server.draw_machine, sent);
     if (answer.fault) Object.assign(answer, { ok: false, why: answer.fault });
     if (state.tab !== "table" || sent.of !== listed || sent.text !== state.compiled?.text) return;
     shown = answer.ok ? answer : null;
@@ -92,13 +167,14 @@ wb.parts.picture = ({ element, server }) => {
     describe();
     follow();
     state.drawn = sent;
-    wb.emit("drawn", answer);
+    emit("drawn", answer);
   }
   /** Centre on a state that was searched, drawn or not. */
   async function centre(id) {
-    if (main.graph.has(id)) main.graph.follow(id); else await main.load(id);
+    if (main.graph.has(id)) main.graph.follow(id);
+    else await main.load(id);
     main.graph.pick(id);
-    main.graph.reveal("state-" + id);
+    main.graph.reveal(`state-${id}`);
     pic.focus({ preventScroll: true });
   }
 
@@ -107,8 +183,10 @@ wb.parts.picture = ({ element, server }) => {
   function standing() {
     if (why) return [why, false];
     const index = state.selected >= 0 ? state.selected : state.steps.length - 1;
-    const step = state.steps[index] ?? state.turn; // before its first token a run stands at its prompt
-    return step && state.compiled?.ok && state.ran === wb.key(state.compiled) ? [step, state.selected < 0] : [null, false];
+    const step = state.steps[index] ?? state.turn; // before its first token a run is at its prompt
+    return step && state.compiled?.ok && state.ran === grammarKey(state.compiled)
+      ? [step, state.selected < 0]
+      : [null, false];
   }
   function follow() {
     if (!state.compiled?.ok) return;
@@ -116,73 +194,188 @@ wb.parts.picture = ({ element, server }) => {
     find(".picturecard").classList.toggle("failing", Boolean(why));
     layout();
     if (state.tab === "table") rows.go(step, atEnd);
-    else { lost = ""; main.go(step, atEnd); }
+    else {
+      lost = "";
+      main.go(step, atEnd);
+    }
   }
 
   // -- the line under the picture -------------------------------------------------------------------
-  const STACK_LEGEND = [el("b", { class: "push" }, "▲n"), " n symbols pushed ", el("b", { class: "pop" }, "▼n"), " n popped"];
+  const STACK_LEGEND = [
+    el("b", { class: "push" }, "▲n"),
+    " n symbols pushed ",
+    el("b", { class: "pop" }, "▼n"),
+    " n popped",
+  ];
   const LEGEND = {
-    together: () => (state.compiled.tabs.characters ? ["each flag: tokens that may follow, and the state they lead to · ", ...STACK_LEGEND] : ["each flag: tokens that may follow, and the state they lead to"]),
+    together: () =>
+      state.compiled.tabs.characters
+        ? ["each flag: tokens that may follow, and the state they lead to · ", ...STACK_LEGEND]
+        : ["each flag: tokens that may follow, and the state they lead to"],
     characters: () => ["double ring: the text may end here · click a state to see what may follow"],
-    tokens: () => (shown?.landings ? LEGEND.together() : ["dashed: tokens that pass over states · click an edge for all its tokens ", ...(state.compiled.tabs.characters ? STACK_LEGEND : [])]),
+    tokens: () =>
+      shown?.landings
+        ? LEGEND.together()
+        : [
+            "dashed: tokens that pass over states · click an edge for all its tokens ",
+            ...(state.compiled.tabs.characters ? STACK_LEGEND : []),
+          ],
     proper: () => ["the spellings the tokenizer itself writes · click an edge for all its tokens"],
-    stack: () => (wb.looks.get().level === "calls" ? ["an arrow: one rule calls another · click a rule to see its states"] : [el("b", { class: "push" }, "▲9"), " calls the rule and pushes state 9, in which it continues · double ring: the rule may end here"]),
-    rules: () => (wb.looks.get().level === "calls" ? LEGEND.stack() : ["a box calls another rule · click a state to see what may follow"]),
-    railroad: () => ["follow the track from left to right to write an accepted text · click a rule to go to its definition"],
+    stack: () =>
+      pictureLooks.get().level === "calls"
+        ? ["an arrow: one rule calls another · click a rule to see its states"]
+        : [
+            el("b", { class: "push" }, "▲9"),
+            " calls the rule and pushes state 9, in which it continues · double ring: the rule may end here",
+          ],
+    rules: () =>
+      pictureLooks.get().level === "calls"
+        ? LEGEND.stack()
+        : ["a box calls another rule · click a state to see what may follow"],
+    railroad: () => [
+      "follow the track from left to right to write an accepted text · click a rule to go to its definition",
+    ],
     detokenizer: () => ["reads tokens, writes characters"],
     table: () => ["→ initial state · ◎ the text may end here · click a row to see it drawn"],
   };
   let details = 0;
   function describe() {
     details += 1;
-    if (!state.compiled?.ok) { foot.replaceChildren(!state.compiled ? "" : shown ? "The picture shows the last version of the grammar that could be read." : "The picture appears as soon as the grammar can be read."); return; }
-    if (picked?.record) { aboutState(picked); return; }
+    if (!state.compiled?.ok) {
+      foot.replaceChildren(
+        !state.compiled
+          ? ""
+          : shown
+            ? "The picture shows the last version of the grammar that could be read."
+            : "The picture appears as soon as the grammar can be read.",
+      );
+      return;
+    }
+    if (picked?.record) {
+      aboutState(picked);
+      return;
+    }
     if (why) {
-      foot.replaceChildren(el("span", {}, why.read ? "read " : "nothing of it is read"), ...(why.read ? [el("code", {}, wb.glyphs({ text: why.read })), el("span", { class: "good" }, "✓")] : []), el("span", { class: "no" }, "✗ ", el("code", {}, why.failing ? wb.glyphs({ text: why.failing }) : "the end")), el("span", {}, "expected "), el("code", {}, why.expected || "nothing"));
+      foot.replaceChildren(
+        el("span", {}, why.read ? "read " : "nothing of it is read"),
+        ...(why.read ? [el("code", {}, glyphs({ text: why.read })), el("span", { class: "good" }, "✓")] : []),
+        el("span", { class: "no" }, "✗ ", el("code", {}, why.failing ? glyphs({ text: why.failing }) : "the end")),
+        el("span", {}, "expected "),
+        el("code", {}, why.expected || "nothing"),
+      );
       return;
     }
     const [step] = standing();
     foot.replaceChildren();
-    if (lost) { foot.append("The run is in a state that is not in this part. ", el("button", { type: "button", class: "link", onclick: () => main.load(lost) }, "Show it")); return; }
-    if (step?.stack?.length && ["railroad", "table"].includes(state.tab)) {
-      foot.append("rules");
-      step.stack.forEach((name, index) => foot.append(index ? "▸" : "", el("span", { class: index === step.stack.length - 1 ? "chip now" : "chip" }, name)));
+    if (lost) {
+      foot.append(
+        "The run is in a state that is not in this part. ",
+        el("button", { type: "button", class: "link", onclick: () => main.load(lost) }, "Show it"),
+      );
       return;
     }
-    foot.append(...(shown?.note ? [el("span", {}, shown.note + " · ")] : []), el("span", { class: "legend" }, ...(LEGEND[state.tab]?.() ?? [])));
+    if (step?.stack?.length && ["railroad", "table"].includes(state.tab)) {
+      foot.append("rules");
+      for (const [index, name] of step.stack.entries())
+        foot.append(
+          index ? "▸" : "",
+          el("span", { class: index === step.stack.length - 1 ? "chip now" : "chip" }, name),
+        );
+      return;
+    }
+    foot.append(
+      ...(shown?.note ? [el("span", {}, `${shown.note} · `)] : []),
+      el("span", { class: "legend" }, ...(LEGEND[state.tab]?.() ?? [])),
+    );
   }
   /** What may follow in a state, how a text comes there, and where that is written. */
   async function aboutState({ id, record, tab }) {
-    const mine = details, one = record.states.find((each) => each.id === id);
-    const ways = record.edges.filter((edge) => edge.source === id), nameOf = (other) => record.states.find((each) => each.id === other)?.label || other;
+    const mine = details,
+      one = record.states.find((each) => each.id === id);
+    const ways = record.edges.filter((edge) => edge.source === id),
+      nameOf = (other) => record.states.find((each) => each.id === other)?.label || other;
     const call = id.startsWith("call-");
     const rule = one?.rule || one?.title.match(/^state \S+(?: · (?:initial|final))* · (.+?) · \d+(?: · |$)/)?.[1];
-    const head = [el("span", {}, call ? "call of" : "state"), el("span", { class: "chip now" }, call ? one.label.replace(/^→ /, "") : one?.label || id)];
+    const head = [
+      el("span", {}, call ? "call of" : "state"),
+      el("span", { class: "chip now" }, call ? one.label.replace(/^→ /, "") : one?.label || id),
+    ];
     if (rule && !call) head.push(el("span", {}, "of rule ", el("b", {}, rule)));
-    if (one?.kinds.includes("final")) head.push(el("span", { class: "chip" }, rule ? "the rule may end here" : "the text may end here"));
-    const part = (name, ...content) => el("span", { class: "part" }, el("span", { class: "quiet" }, name + " "), ...content);
-    const goes = ways.slice(0, 6).flatMap((way, index) => [index ? ", " : "", el("code", { title: way.title }, ((way.labels.join("  ").split("\n")[0] || (call ? "back" : "ε")) + (way.mark ? " " + way.mark : "")).slice(0, 40) + " → " + nameOf(way.target).replace(/^→ /, ""))]);
+    if (one?.kinds.includes("final"))
+      head.push(el("span", { class: "chip" }, rule ? "the rule may end here" : "the text may end here"));
+    const part = (name, ...content) =>
+      el("span", { class: "part" }, el("span", { class: "quiet" }, `${name} `), ...content);
+    const goes = ways
+      .slice(0, 6)
+      .flatMap((way, index) => [
+        index ? ", " : "",
+        el(
+          "code",
+          { title: way.title },
+          ((way.labels.join("  ").split("\n")[0] || (call ? "back" : "ε")) + (way.mark ? ` ${way.mark}` : "")).slice(
+            0,
+            40,
+          ) +
+            " → " +
+            nameOf(way.target).replace(/^→ /, ""),
+        ),
+      ]);
     if (ways.length > 6) goes.push(` and ${ways.length - 6} more`);
-    const leads = ways.length ? [part("leads to", ...goes)] : call ? [] : [el("span", {}, one?.kinds.includes("more") ? "its edges are not in this part" : "nothing may follow")];
-    const button = record.partial && FINDABLE.includes(state.tab) ? [el("button", { type: "button", class: "link", onclick: () => centre(id) }, "Centre here")] : [];
+    const leads = ways.length
+      ? [part("leads to", ...goes)]
+      : call
+        ? []
+        : [el("span", {}, one?.kinds.includes("more") ? "its edges are not in this part" : "nothing may follow")];
+    const button =
+      record.partial && FINDABLE.includes(state.tab)
+        ? [el("button", { type: "button", class: "link", onclick: () => centre(id) }, "Centre here")]
+        : [];
     foot.replaceChildren(...head, ...leads, ...button);
     if (!FINDABLE.includes(tab) || call) return;
-    const told = await wb.ask(server.about_state, asked({ tab: tab === "together" ? (state.compiled.tabs.characters ? "stack" : "characters") : tab, state: id }));
-    if (mine !== details || !told.ok) return;
+    const answer = await askServer(
+      server.about_state,
+      asked({ tab: tab === "together" ? (state.compiled.tabs.characters ? "stack" : "characters") : tab, state: id }),
+    );
+    if (mine !== details || !answer.ok) return;
     const said = [];
-    if (told.reads) said.push(part("may read", el("code", {}, told.reads)));
-    if (told.tokens) said.push(el("span", {}, `${wb.number(told.tokens)} tokens`));
-    if (told.places.length) said.push(part("written as", ...told.places.map((place) => el("button", { type: "button", class: "link", title: "Go to this place in the grammar", onclick: () => wb.emit("place", place) }, el("code", {}, wb.glyphs({ text: place.what }))))));
-    if (told.reached) said.push(part("for example after", el("code", {}, told.reached)));
+    if (answer.reads) said.push(part("may read", el("code", {}, answer.reads)));
+    if (answer.tokens) said.push(el("span", {}, `${formatNumber(answer.tokens)} tokens`));
+    if (answer.places.length)
+      said.push(
+        part(
+          "written as",
+          ...answer.places.map((place) =>
+            el(
+              "button",
+              {
+                type: "button",
+                class: "link",
+                title: "Go to this place in the grammar",
+                onclick: () => emit("place", place),
+              },
+              el("code", {}, glyphs({ text: place.what })),
+            ),
+          ),
+        ),
+      );
+    if (answer.reached) said.push(part("for example after", el("code", {}, answer.reached)));
     foot.replaceChildren(...head, ...said, ...leads, ...button);
   }
 
   // -- how it is looked at --------------------------------------------------------------------------
-  const USUAL = 60, SIZES = [5, 8, 12, 18, 26, 40, 60, 90];
-  const LEVELS = [["calls", "Calls"], ["states", "States"], ["around", "Around"]];
-  const showLevel = wb.radios(find(".levels"), "data-level", LEVELS, (level) => { wb.looks.set({ level }); draw(picked?.id || ""); });
+  const USUAL = 60,
+    SIZES = [5, 8, 12, 18, 26, 40, 60, 90];
+  const LEVELS = [
+    ["calls", "Calls"],
+    ["states", "States"],
+    ["around", "Around"],
+  ];
+  const showLevel = radios(find(".levels"), "data-level", LEVELS, (level) => {
+    pictureLooks.set({ level });
+    draw(picked?.id || "");
+  });
   function looks() {
-    const now = wb.looks.get();
+    const now = pictureLooks.get();
     find(".follow").setAttribute("aria-pressed", String(now.follow));
     find("[data-look=chains]").setAttribute("aria-pressed", String(now.chains !== false));
     find("[data-look=tokens]").setAttribute("aria-pressed", String(now.tokens));
@@ -190,49 +383,67 @@ wb.parts.picture = ({ element, server }) => {
     showLevel(now.level);
   }
   tools.addEventListener("click", (event) => {
-    const button = event.target.closest("button"), now = wb.looks.get();
+    const button = event.target.closest("button"),
+      now = pictureLooks.get();
     if (!button) return;
     const pressed = button.getAttribute("aria-pressed") === "true";
-    if (button.matches(".follow")) { wb.looks.set({ follow: !pressed }); follow(); describe(); }
-    if (button.dataset.look === "chains") wb.looks.set({ chains: pressed ? false : null });
-    if (button.dataset.look === "tokens") wb.looks.set({ tokens: !pressed });
-    if (button.dataset.look === "stack") { wb.looks.set({ stack: !pressed }); layout(); return; }
+    if (button.matches(".follow")) {
+      pictureLooks.set({ follow: !pressed });
+      follow();
+      describe();
+    }
+    if (button.dataset.look === "chains") pictureLooks.set({ chains: pressed ? false : null });
+    if (button.dataset.look === "tokens") pictureLooks.set({ tokens: !pressed });
+    if (button.dataset.look === "stack") {
+      pictureLooks.set({ stack: !pressed });
+      layout();
+      return;
+    }
     if (button.dataset.size) {
       const size = now.size || Math.min(shown?.states.length || USUAL, USUAL);
-      const next = (button.dataset.size === "1" ? SIZES.find((s) => s > size) : SIZES.findLast((s) => s < size)) ?? size;
-      wb.looks.set({ size: next === USUAL ? 0 : next });
+      const next =
+        (button.dataset.size === "1" ? SIZES.find((s) => s > size) : SIZES.findLast((s) => s < size)) ?? size;
+      pictureLooks.set({ size: next === USUAL ? 0 : next });
     }
     if (button.dataset.look || button.dataset.size) draw(picked?.id || "");
   });
   /** A zoom beyond a picture's useful scales goes to the next level, around what lies under the pointer. */
   function beyond(by, under) {
-    const { level } = wb.looks.get(), next = LEVELS[LEVELS.findIndex(([name]) => name === level) + by]?.[0];
+    const { level } = pictureLooks.get(),
+      next = LEVELS[LEVELS.findIndex(([name]) => name === level) + by]?.[0];
     if (find(".levels").hidden || !next) return false;
-    const node = under?.closest?.(".node"), rule = node?.matches(".calls") ? node.querySelector("text").textContent : under?.closest?.(".cluster")?.dataset.rule;
-    wb.looks.set({ level: next });
-    draw(by < 0 ? "" : shown?.rules?.[rule] ?? node?.dataset.id?.replace(/^state-/, "") ?? "");
+    const node = under?.closest?.(".node"),
+      rule = node?.matches(".calls")
+        ? node.querySelector("text").textContent
+        : under?.closest?.(".cluster")?.dataset.rule;
+    pictureLooks.set({ level: next });
+    draw(by < 0 ? "" : (shown?.rules?.[rule] ?? node?.dataset.id?.replace(/^state-/, "") ?? ""));
     return true;
   }
   /** A rule of the call picture opens among the states. */
-  wb.on("open rule", (name) => {
+  on("open rule", (name) => {
     const first = shown?.rules?.[name] ?? "";
-    wb.looks.set({ level: "states" });
+    pictureLooks.set({ level: "states" });
     draw(first);
   });
-  wb.on("looks", looks);
+  on("looks", looks);
   looks();
 
   // -- files ----------------------------------------------------------------------------------------
   const menu = find(".exports");
-  const exportsOf = wb.exportMenu(menu, () => `${state.example?.name || "grammar"}-${state.tab}`);
+  const exportsOf = createExportMenu(menu, () => `${state.example?.name || "grammar"}-${state.tab}`);
 
-  wb.on("compiling", () => { main.stale(true); });
+  on("compiling", () => {
+    main.stale(true);
+  });
   const titles = {};
-  wb.on("compiled", (compiled) => {
+  on("compiled", (compiled) => {
     main.stale(false);
     why = null;
     if (!compiled.ok) {
-      const says = compiled.empty ? "Write a grammar on the left, or choose an example above." : "No picture yet: the grammar cannot be read. The problems are listed under it.";
+      const says = compiled.empty
+        ? "Write a grammar on the left, or choose an example above."
+        : "No picture yet: the grammar cannot be read. The problems are listed under it.";
       if (!shown) main.say(says);
       else main.stale(true);
       describe();
@@ -247,22 +458,55 @@ wb.parts.picture = ({ element, server }) => {
     main.expect(...standing());
     open(wanted || state.tab);
   });
-  wb.on("step", () => { why = null; lost = ""; if (!picked) describe(); follow(); });
-  wb.on("why", (record) => { why = record?.path ? record : null; if (why) picked = null; describe(); follow(); });
-  wb.on("live rules", (names) => main.graph.rules(names));
-  wb.on("example", (example) => { if (example.tab) wanted = example.tab; }); // a link or a draft says where it was looked at
-  wb.on("model", () => { if (state.compiled?.ok && ["tokens", "proper", "detokenizer", "together"].includes(state.tab) && state.drawn) draw(); });
+  on("step", () => {
+    why = null;
+    lost = "";
+    if (!picked) describe();
+    follow();
+  });
+  on("why", (record) => {
+    why = record?.path ? record : null;
+    if (why) picked = null;
+    describe();
+    follow();
+  });
+  on("live rules", (names) => main.graph.rules(names));
+  on("example", (example) => {
+    if (example.tab) wanted = example.tab;
+  }); // a link or a draft says where it was looked at
+  on("model", () => {
+    if (state.compiled?.ok && ["tokens", "proper", "detokenizer", "together"].includes(state.tab) && state.drawn)
+      draw();
+  });
 
   find(".zoom").addEventListener("click", (event) => {
     const act = event.target.closest("button")?.dataset.act;
-    if (act === "in") main.graph.zoom(0.75); if (act === "out") main.graph.zoom(1.33); if (act === "fit") main.graph.fit();
+    if (act === "in") main.graph.zoom(0.75);
+    if (act === "out") main.graph.zoom(1.33);
+    if (act === "fit") main.graph.fit();
   });
   document.addEventListener("keydown", (event) => {
-    if (event.key === "g" && pic.hidden && !event.ctrlKey && !event.metaKey && !event.altKey && !/^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName)) element.querySelector(".stage > :not([hidden]) [tabindex='0']")?.focus();
-    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName) || state.view !== "workbench") return;
+    if (
+      event.key === "g" &&
+      pic.hidden &&
+      !event.ctrlKey &&
+      !event.metaKey &&
+      !event.altKey &&
+      !/^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName)
+    )
+      element.querySelector(".stage > :not([hidden]) [tabindex='0']")?.focus();
+    if (
+      event.key !== "/" ||
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName) ||
+      state.view !== "workbench"
+    )
+      return;
     event.preventDefault();
     if (!FINDABLE.includes(state.tab)) open(state.compiled?.tabs?.characters ? "rules" : "characters");
     search.focus();
   });
   layout();
-};
+}

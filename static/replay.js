@@ -1,30 +1,57 @@
-/* A replay: one file that plays a run. The page's own cards draw it; what they would ask the server
-   stands in the file. Nothing is loaded, nothing is sent. */
-"use strict";
-(() => {
-  const { state } = wb;
-  const { about, steps, end, pictures, reasons } = JSON.parse(document.getElementById("recording").textContent);
-  const find = (selector) => document.querySelector(selector);
-  const nothing = async () => ({ ok: false, why: "a replay has no server to ask" });
+/* A replay: one file that plays a run. The page's own cards draw it; what they would request from the server is in the
+   file. Nothing is loaded, nothing is sent. */
 
-  /** The picture of a machine: that of the step, the one that shows a state, else its first. */
-  function drawn({ tab, centre, so_far }) {
-    const made = pictures[tab] || (tab === "tokens" && pictures.together) || [], [first] = made;
-    if (!first) return { ok: false, why: "this machine is not in the file" };
-    if (!first.of) return made.find((picture) => !centre || picture.where[centre]) ?? first;
-    const unset = !centre && so_far === undefined;
-    return made.find(({ of }) => unset || of.includes(so_far ?? centre)) ?? { ok: false, why: `This step has no picture: the file holds ${made.length} pictures.` };
-  }
-  const lines = [...steps, ...(end ? [{ ...end, k: "stop" }] : [])].map((record) => JSON.stringify(record)).join("\n");
-  const server = {
-    draw_machine: async (asked) => drawn(asked), recorded_run: async () => lines,
-    draw_railroad: nothing, find_states: nothing, about_state: nothing, about_edge: nothing, stop_run: nothing,
-  };
-  // tokens are looked at here, not taken: the doors to the server stay shut, and so do the keys that run
-  const inspector = wb.inspector;
-  wb.inspector = (box) => inspector(box, { explain: async (index) => reasons[index] ?? null });
-  wb.runKeys = (within, acts) => document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || (document.activeElement !== document.body && event.key !== "p")) return;
+import { toggleTheme } from "./dom.js";
+import { createInspector } from "./inspector.js";
+import { notations } from "./notations.js";
+import { createPainter, piecesOf } from "./paint.js";
+import { mountPicture } from "./picture.js";
+import { mountRun } from "./run.js";
+import { emit, grammarOf, on, state } from "./state.js";
+
+const { about, steps, end, pictures, reasons } = JSON.parse(document.getElementById("recording").textContent);
+const find = (selector) => document.querySelector(selector);
+/** @returns {Promise<any>} */
+const nothing = async () => ({ ok: false, why: "a replay has no server to ask" });
+
+/** The picture of a machine: that of the step, the one that shows a state, else its first. */
+function drawn({ tab, centre, so_far }) {
+  const made = pictures[tab] || (tab === "tokens" && pictures.together) || [],
+    [first] = made;
+  if (!first) return { ok: false, why: "this machine is not in the file" };
+  if (!first.of) return made.find((picture) => !centre || picture.where[centre]) ?? first;
+  const unset = !centre && so_far === undefined;
+  return (
+    made.find(({ of }) => unset || of.includes(so_far ?? centre)) ?? {
+      ok: false,
+      why: `This step has no picture: the file holds ${made.length} pictures.`,
+    }
+  );
+}
+const lines = [...steps, ...(end ? [{ ...end, k: "stop" }] : [])].map((record) => JSON.stringify(record)).join("\n");
+/** @type {any} */
+const server = {
+  draw_machine: async (asked) => drawn(asked),
+  recorded_run: async () => lines,
+  draw_railroad: nothing,
+  find_states: nothing,
+  about_state: nothing,
+  about_edge: nothing,
+  stop_run: nothing,
+};
+/** Tokens are looked at here, not taken: an inspector without the requests that take one. */
+const inspectOnly = (box) => createInspector(box, { explain: async (index) => reasons[index] ?? null });
+
+/** Keys that move through the run; those that start one have no use here. */
+function bindReplayKeys(within, acts) {
+  document.addEventListener("keydown", (event) => {
+    if (
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      (document.activeElement !== document.body && event.key !== "p")
+    )
+      return;
     const selected = within(".tok[aria-selected=true]") ?? within(".tok");
     const act = { p: acts.play, ArrowRight: () => selected?.focus(), ArrowLeft: () => selected?.focus() }[event.key];
     if (!act) return;
@@ -32,41 +59,70 @@
     act();
     if (event.key !== "p") selected?.dispatchEvent(new KeyboardEvent("keydown", { key: event.key, bubbles: true }));
   });
+}
 
-  function grammar() {
-    const painter = wb.painter(find("#wb-grammar .paint"));
-    let live = new Set(), reading = [];
-    const draw = () => painter.draw(about.text, about.notation, reading, live);
-    wb.on("live rules", (names) => { live = new Set(names); draw(); });
-    wb.on("read in", (spans) => { reading = wb.piecesOf(about.text, spans, "reading"); draw(); });
+function grammar() {
+  const painter = createPainter(find("#wb-grammar .paint"));
+  let live = new Set(),
+    reading = [];
+  const draw = () => painter.draw(about.text, about.notation, reading, live);
+  on("live rules", (names) => {
+    live = new Set(names);
     draw();
-  }
+  });
+  on("read in", (spans) => {
+    reading = piecesOf(about.text, spans, "reading");
+    draw();
+  });
+  draw();
+}
 
-  function words() {
-    const title = about.title || "A run under a grammar", model = about.model || "builtin";
-    document.title = title + " · replay";
-    find(".title").textContent = title;
-    find(".made").textContent = [`model ${model}`, about.constraint === "unconstrained" ? "without a mask" : about.constraint && about.constraint !== "automaton" ? `mask ${about.constraint}${Number.isFinite(about.lookahead) ? `, k = ${about.lookahead}` : ""}` : "exact mask", ...(about.small_tokens ? ["small tokens"] : []), `temperature ${about.temperature ?? "?"}`, `seed ${about.seed ?? "?"}`].join(" · ");
-    find("pre.prompt").textContent = about.prompt || "";
-    find(".promptbox").hidden = !about.prompt;
-    find(".facts").textContent = wb.notations[about.notation].label;
-    find(".credits").textContent = `Made with the grammar workbench ${about.version || ""}`.trim();
-  }
+function words() {
+  const title = about.title || "A run under a grammar",
+    model = about.model || "builtin";
+  document.title = `${title} · replay`;
+  find(".title").textContent = title;
+  find(".made").textContent = [
+    `model ${model}`,
+    about.constraint === "unconstrained"
+      ? "without a mask"
+      : about.constraint && about.constraint !== "automaton"
+        ? `mask ${about.constraint}${Number.isFinite(about.lookahead) ? `, k = ${about.lookahead}` : ""}`
+        : "exact mask",
+    ...(about.small_tokens ? ["small tokens"] : []),
+    `temperature ${about.temperature ?? "?"}`,
+    `seed ${about.seed ?? "?"}`,
+  ].join(" · ");
+  find("pre.prompt").textContent = about.prompt || "";
+  find(".promptbox").hidden = !about.prompt;
+  find(".facts").textContent = notations[about.notation].label;
+  find(".credits").textContent = `Made with the grammar workbench ${about.version || ""}`.trim();
+}
 
-  const missing = (tab) => (pictures[tab] || (tab === "tokens" && pictures.together) ? "" : "not in this replay");
-  const tabs = Object.fromEntries(["together", "characters", "tokens", "stack", "rules", "railroad", "proper", "detokenizer", "table"].map((tab) => [tab, missing(tab)]));
-  const tab = [about.tab, ...Object.keys(tabs)].find((each) => tabs[each] === "");
-  const compiled = { ok: true, ...wb.grammarOf(about), example: "", facts: [], problems: [], tabs };
-  Object.assign(state, { ...wb.grammarOf(about), prompt: about.prompt, tests: [], tab, compiled });
+const missing = (tab) => (pictures[tab] || (tab === "tokens" && pictures.together) ? "" : "not in this replay");
+const tabs = Object.fromEntries(
+  ["together", "characters", "tokens", "stack", "rules", "railroad", "proper", "detokenizer", "table"].map((tab) => [
+    tab,
+    missing(tab),
+  ]),
+);
+const tab = [about.tab, ...Object.keys(tabs)].find((each) => tabs[each] === "");
+const compiled = { ok: true, ...grammarOf(about), example: "", facts: [], problems: [], tabs };
+Object.assign(state, { ...grammarOf(about), prompt: about.prompt, tests: [], tab, compiled });
 
-  document.body.classList.add("replay");
-  find(".theme").addEventListener("click", wb.toggleTheme);
-  words();
-  grammar();
-  wb.parts.picture({ element: find("#wb-picture"), server });
-  wb.parts.run({ element: find("#wb-run"), trigger() {}, props: { value: "" }, watch() {}, server });
-  for (const card of document.querySelectorAll(".wb")) card.style.visibility = "";
-  state.example = { name: "recording", title: about.title, accepts: [], rejects: [], tab };
-  wb.emit("example", state.example);
-  wb.emit("compiled", compiled);
-})();
+document.body.classList.add("replay");
+find(".theme").addEventListener("click", toggleTheme);
+words();
+grammar();
+mountPicture({ element: find("#wb-picture"), server });
+mountRun(
+  { element: find("#wb-run"), trigger() {}, props: { value: "" }, watch() {}, server },
+  { makeInspector: inspectOnly, bindKeys: bindReplayKeys },
+);
+for (const card of document.querySelectorAll(".wb")) card.style.visibility = "";
+state.example = { name: "recording", title: about.title, accepts: [], rejects: [], tab };
+emit("example", state.example);
+emit("compiled", compiled);
+
+/** For the console and the tests. */
+window.wb = { state };

@@ -1,45 +1,100 @@
 /* The run card: runs, steps and forks; which branch is shown and which of its tokens is selected. */
-"use strict";
-wb.parts.run = ({ element, trigger, props, watch, server }) => {
-  const { el, state } = wb;
+
+import { createBranches, createQuestions } from "./branches.js";
+import { createChart } from "./chart.js";
+import { createInspector } from "./inspector.js";
+import { bindRunKeys, createAnnouncer, createRunPanel, createRunViews, createWalk } from "./panel.js";
+import { IDLE, isIdle, selectedIn, transition } from "./run-state.js";
+import { askServer, cards, emit, grammarKey, grammarOf, on, state } from "./state.js";
+import { createStream } from "./stream.js";
+import { createCallout, createStrip } from "./strip.js";
+
+/** @import { Context } from "./wire" */
+
+/** A replay gives its own inspector and keys.
+    @param {Context<"run">} context */
+export function mountRun(
+  { element, trigger, props, watch, server },
+  { makeInspector = createInspector, bindKeys = bindRunKeys } = {},
+) {
   const WAITING = "waiting for the model…";
   const find = (selector) => element.querySelector(selector);
-  const wait = find(".wait"), blank = find(".blank"), body = find(".body"), key = find(".key"), box = find(".strip");
-  const panel = wb.runPanel(find), { buttons } = panel, questions = wb.questions(server, panel.settings), aloud = wb.aloud(find(".aloud"));
-  let taking = false, looks = 0, due = 0, started = 0, before = 0, firstRun = null, runNext = false, atNext = false;
+  const wait = find(".wait"),
+    blank = find(".blank"),
+    body = find(".body"),
+    key = find(".key"),
+    box = find(".strip");
+  const panel = createRunPanel(find),
+    { buttons } = panel,
+    questions = createQuestions(server, panel.settings),
+    aloud = createAnnouncer(find(".aloud"));
+  /** @type {import("./run-state.js").RunState} */
+  let phase = IDLE;
+  let takes = 0, // requests for a token, and for the chances of the next one
+    looks = 0,
+    due = 0; // when a run lights the pictures again
+  let firstRun = null, // the text that runs when it is compiled
+    runNext = false; // whether the next text that is compiled runs
 
-  const select = (index, focus = false) => { walk.halt(); go(index, focus); };
-  const strip = wb.strip(find(".tokens"), { select, key: keys });
-  const chart = wb.chart(find(".chartbox"), { select, key: keys });
-  const inspector = wb.inspector(find(".insp"), {
-    // what is looked at may be gone by the time somebody clicks: another example was opened
-    take: (...asked) => now() && take(...asked), rewind: (...asked) => now() && rewind(...asked), again: (...asked) => now() && again(...asked),
+  /** @param {import("./run-state.js").RunEvent} event */
+  function move(event) {
+    phase = transition(phase, event);
+    state.running = phase.kind === "running";
+    state.selected = selectedIn(phase);
+  }
+  const atNext = () => phase.cursor.kind === "next";
+
+  const select = (index, focus = false) => {
+    walk.halt();
+    go(index, focus);
+  };
+  const strip = createStrip(find(".tokens"), { select, key: keys });
+  const chart = createChart(find(".chartbox"), { select, key: keys });
+  const inspector = makeInspector(find(".insp"), {
+    // at the time of a click the branch may be gone, since another example was opened
+    take: (...asked) => now() && take(...asked),
+    rewind: (...asked) => now() && rewind(...asked),
+    again: (...asked) => now() && again(...asked),
     explain: (index, tokens) => questions.explain(now(), index, tokens),
     find: (index, query) => questions.search(now(), index, query),
-    why: server.why && wb.why ? (index, candidate) => (now() ? questions.why(now(), index, candidate) : null) : null,
+    why: server.why ? (index, candidate) => (now() ? questions.why(now(), index, candidate) : null) : null,
   });
-  const branches = wb.branches(find(".branches"), { open: (branch) => { if (!state.running) open(branch); }, begin: byHand }), { isOpen } = branches;
-  const walk = wb.walk(find(".walk"), { count: () => state.steps.length, at: () => (atNext ? state.steps.length : state.selected), go: (index) => go(index, false) });
-  const views = wb.runViews(key, { chart: chart.by, shade: strip.by, steps: () => state.steps });
+  const branches = createBranches(find(".branches"), {
+      open: (branch) => {
+        if (!state.running) open(branch);
+      },
+      begin: byHand,
+    }),
+    { isOpen } = branches;
+  const walk = createWalk(find(".walk"), {
+    count: () => state.steps.length,
+    at: () => (atNext() ? state.steps.length : state.selected),
+    go: (index) => go(index, false),
+  });
+  const views = createRunViews(key, { chart: chart.by, shade: strip.by, steps: () => state.steps });
   panel.onTraps(strip.traps);
-  wb.callout(find);
-  const incoming = wb.stream(props, watch, { take: record, arrived: drawn, missed: (asked) => wb.ask(server.missed_lines, asked), over: "run over", dropped: () => fail("the server ended it", "is it still running? Press Run again") });
+  createCallout(find);
+  const incoming = createStream(props, watch, {
+    take: record,
+    arrived: drawn,
+    missed: (asked) => askServer(server.missed_lines, asked),
+    over: "run over",
+    dropped: () => fail("the server ended it", "is it still running? Press Run again"),
+  });
 
   // -- runs, steps, forks ------------------------------------------------------------------------
   const now = () => branches.now();
   const here = () => {
-    const { prompt, model } = state, { constraint, lookahead, small_tokens } = panel.settings();
-    return { ...wb.grammarOf(state), prompt, model, constraint, lookahead, small_tokens };
+    const { prompt, model } = state,
+      { constraint, lookahead, small_tokens } = panel.settings();
+    return { ...grammarOf(state), prompt, model, constraint, lookahead, small_tokens };
   };
 
-  /** Let the model go on from where a branch stands. */
+  /** Let the model continue a branch. */
   function play(branch) {
     branch.outcome = branch.next = null;
     branch.settings = panel.settings();
-    before = branch.steps.length;
-    state.running = true;
-    started = performance.now();
-    atNext = false;
+    move({ type: "play", before: branch.steps.length, time: performance.now() });
     strip.next(false);
     inspector.wait(true);
     panel.reserve(box, true);
@@ -60,12 +115,20 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
 
   /** One token: the one with this id, or the model's own choice for null. */
   async function one(branch, token, byHandTaken) {
-    taking = true;
+    const request = ++takes;
+    move({ type: "take", request });
     busy();
     const answer = await questions.take(branch, token);
-    taking = false;
-    if (branch !== now()) { busy(); return false; }
-    if (!answer.ok) { fail(answer.why || answer.fault, "", "That token could not be taken: "); return false; }
+    const current = phase.kind === "taking" && phase.request === request;
+    move({ type: "taken", request });
+    if (!current || branch !== now()) {
+      busy();
+      return false;
+    }
+    if (!answer.ok) {
+      fail(answer.why || answer.fault, "", "That token could not be taken: ");
+      return false;
+    }
     branch.served = answer.model;
     branch.next = answer.next.k === "turn" ? answer.next : null;
     branch.outcome = answer.next.k === "stop" ? answer.next : null;
@@ -86,17 +149,19 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   }
 
   async function take(index, candidate) {
-    if (state.running || taking) return;
+    if (!isIdle(phase)) return;
     const forks = index < now().steps.length;
     if (forks) open(branches.cut(index, "fork"), false);
     const focus = find(".insp").contains(document.activeElement);
-    if (!await one(now(), candidate.id, true)) return;
+    if (!(await one(now(), candidate.id, true))) return;
     if (forks && isOpen(now())) play(now());
     else if (focus) inspector.enter();
   }
-  function rewind(index) { if (!state.running && !taking) open(branches.cut(index, "rewind")); }
+  function rewind(index) {
+    if (isIdle(phase)) open(branches.cut(index, "rewind"));
+  }
   function again(index) {
-    if (state.running || taking) return;
+    if (!isIdle(phase)) return;
     panel.newSeed();
     open(branches.cut(index, "rewind"), false);
     play(now());
@@ -104,33 +169,54 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   }
 
   // -- what comes back ---------------------------------------------------------------------------
-  function record(told) {
-    if (told.k === "status") tell(told.text);
-    if (told.k === "start") { now().served = told.model; tell(""); started = performance.now(); }
-    if (told.k === "step") { now().steps.push(told); strip.add(told, now().steps.length - 1); }
-    if (told.k === "error") fail(told.message, told.hint);
-    if (told.k === "stop") finish(told);
+  function record(message) {
+    if (message.k === "status") tell(message.text);
+    if (message.k === "start") {
+      now().served = message.model;
+      tell("");
+      move({ type: "begin", time: performance.now() });
+    }
+    if (message.k === "step") {
+      now().steps.push(message);
+      strip.add(message, now().steps.length - 1);
+    }
+    if (message.k === "error") fail(message.message, message.hint);
+    if (message.k === "stop") finish(message);
   }
-  function uncover(seen) { body.hidden = key.hidden = find(".insp").hidden = !seen; if (!seen) panel.fault(""); }
+  function uncover(seen) {
+    body.hidden = key.hidden = find(".insp").hidden = !seen;
+    if (!seen) panel.fault("");
+  }
   function drawn() {
     chart.show(state.steps);
     uncover(true);
     views.legend();
-    panel.numbers(now(), state.running ? (state.steps.length - before) / Math.max(0.05, (performance.now() - started) / 1000) : now().outcome?.rate);
+    panel.numbers(
+      now(),
+      phase.kind === "running"
+        ? (state.steps.length - phase.before) / Math.max(0.05, (performance.now() - phase.started) / 1000)
+        : now().outcome?.rate,
+    );
     walk.draw();
     if (!state.running) return;
-    if (state.selected < 0) { requestAnimationFrame(() => { box.scrollTop = box.scrollHeight; }); lit(); }
+    if (state.selected < 0) {
+      requestAnimationFrame(() => {
+        box.scrollTop = box.scrollHeight;
+      });
+      lit();
+    }
     aloud.soon(`${state.steps.length} tokens so far`);
   }
   /** The pictures follow a run at most three times a second, and take at most a twentieth of the time. */
   function lit() {
     const now = performance.now();
     if (now < due) return;
-    wb.emit("step", null);
+    emit("step", null);
     due = now + Math.max(300, 20 * (performance.now() - now));
   }
   function finish(end) {
-    state.running = false;
+    const before = phase.kind === "running" ? phase.before : 0;
+    move({ type: "finish" });
     incoming.end();
     panel.reserve(box, false);
     now().outcome = end;
@@ -139,13 +225,19 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
     drawn();
     aloud.say(`${state.steps.length} tokens, ${end.words}`);
     if (isOpen(now())) strip.next(true);
-    if (state.selected < 0) go(before ? Math.min(now().how === "fork" ? now().at : before, state.steps.length - 1) : panel.worthALook(state.steps), false);
+    if (state.selected < 0)
+      go(
+        before
+          ? Math.min(now().how === "fork" ? now().at : before, state.steps.length - 1)
+          : panel.worthALook(state.steps),
+        false,
+      );
     busy();
-    wb.emit("finished", end);
+    emit("finished", end);
   }
   function stop(words) {
     if (!state.running) return;
-    wb.ask(server.stop_run, { run: incoming.end() });
+    askServer(server.stop_run, { run: incoming.end() });
     finish({ k: "stop", reason: "stopped", words: words || "stopped by you", good: false });
   }
   function fail(message, hint, before) {
@@ -159,25 +251,29 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   function open(branch, look = true) {
     branches.show(branch);
     state.steps = branch.steps;
-    state.ran = wb.key(branch);
-    state.selected = -1;
-    atNext = false;
+    state.ran = grammarKey(branch);
+    move({ type: "select nothing" });
     panel.fault("");
     blank.hidden = true;
     tell("");
     strip.clear(0);
-    branch.steps.forEach((each, index) => strip.add(each, index));
+    for (const [index, each] of branch.steps.entries()) strip.add(each, index);
     chart.mark(-1);
     inspector.show(null);
     drawn();
     if (!look) return;
-    if (isOpen(branch)) standing(); else go(panel.worthALook(state.steps), false);
+    if (isOpen(branch)) standing();
+    else go(panel.worthALook(state.steps), false);
     busy();
   }
 
   /** Where a run stands: the next token's chances, or the end. */
   function standing() {
-    if (isOpen(now())) { strip.next(true); go(state.steps.length, false); return; }
+    if (isOpen(now())) {
+      strip.next(true);
+      go(state.steps.length, false);
+      return;
+    }
     go(state.steps.length - 1, false);
     aloud.say(`${state.steps.length} tokens, ${now().outcome.words}`);
     busy();
@@ -186,14 +282,20 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   /** Select a token, or past the last one the token that is not taken yet. */
   function go(index, focus) {
     const branch = now();
-    atNext = Boolean(branch) && index >= state.steps.length && isOpen(branch) && !state.running;
-    if (!atNext && !state.steps[index]) return;
-    state.selected = atNext ? -1 : index;
+    const next = Boolean(branch) && index >= state.steps.length && isOpen(branch) && !state.running;
+    if (!next && !state.steps[index]) {
+      if (atNext()) move({ type: "select nothing" });
+      return;
+    }
+    move(next ? { type: "select next" } : { type: "select", index });
     strip.mark(index, focus);
     chart.mark(index);
     walk.draw();
     busy();
-    if (atNext) { look(branch); return; }
+    if (next) {
+      look(branch);
+      return;
+    }
     state.turn = null;
     inspector.show(state.steps[index], index);
     lights(state.steps[index]);
@@ -211,11 +313,20 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
       if (mine === looks) inspector.wait(state.running);
       if (mine !== looks || branch !== now() || index !== branch.steps.length || state.running) return;
       if (!index) tell("");
-      if (!answer.ok) { fail(answer.why || answer.fault, "", "The next token is not known: "); return; }
-      if (answer.next.k === "stop") { branch.outcome = answer.next; strip.next(false); drawn(); if (index) go(index - 1, false); return; }
+      if (!answer.ok) {
+        fail(answer.why || answer.fault, "", "The next token is not known: ");
+        return;
+      }
+      if (answer.next.k === "stop") {
+        branch.outcome = answer.next;
+        strip.next(false);
+        drawn();
+        if (index) go(index - 1, false);
+        return;
+      }
       branch.next = answer.next;
     }
-    if (!atNext) return;
+    if (!atNext()) return;
     state.turn = branch.next;
     inspector.show(branch.next, index);
     lights(null, branch.next);
@@ -223,64 +334,118 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   }
   /** Tell the picture and the editor. */
   function lights(step, at = step) {
-    const here = state.ran === wb.key(state) ? at : null;
-    wb.emit("step", step);
-    wb.emit("live rules", here?.rules ?? []);
-    wb.emit("read in", here?.read_in ?? []);
+    const here = state.ran === grammarKey(state) ? at : null;
+    emit("step", step);
+    emit("live rules", here?.rules ?? []);
+    emit("read in", here?.read_in ?? []);
   }
 
   function busy() {
-    panel.busy({ running: state.running, taking, open: isOpen(now()), ready: Boolean(state.compiled?.ok) && !state.pending });
-    branches.lock(state.running || taking);
+    panel.busy({
+      running: state.running,
+      taking: phase.kind === "taking",
+      open: isOpen(now()),
+      ready: Boolean(state.compiled?.ok) && !state.pending,
+    });
+    branches.lock(!isIdle(phase));
   }
-  const tell = (text) => { wait.textContent = text || ""; };
+  const tell = (text) => {
+    wait.textContent = text || "";
+  };
 
   // -- keys and events ---------------------------------------------------------------------------
   function keys(event, index) {
     const act = {
-      ArrowDown: inspector.enter, Enter: inspector.enter, " ": walk.toggle,
-      r: () => { if (index < state.steps.length) rewind(index); }, "/": inspector.search,
+      ArrowDown: inspector.enter,
+      Enter: inspector.enter,
+      " ": walk.toggle,
+      r: () => {
+        if (index < state.steps.length) rewind(index);
+      },
+      "/": inspector.search,
     }[event.key];
-    if (act) { event.preventDefault(); act(); }
+    if (act) {
+      event.preventDefault();
+      act();
+    }
   }
-  const clicks = { go: run, step, goon: () => { if (!state.running && isOpen(now())) play(now()); }, halt: () => stop() };
+  const clicks = {
+    go: run,
+    step,
+    goon: () => {
+      if (!state.running && isOpen(now())) play(now());
+    },
+    halt: () => stop(),
+  };
   for (const [name, act] of Object.entries(clicks)) buttons[name].addEventListener("click", () => act());
   find(".byhand").addEventListener("click", byHand);
-  wb.runKeys(find, {
-    run() { if (!buttons.go.disabled) run(); else if (state.pending) { runNext = true; wb.emit("compile now"); } },
-    stop, step, play: walk.toggle,
+  bindKeys(find, {
+    run() {
+      if (!buttons.go.disabled) run();
+      else if (state.pending) {
+        runNext = true;
+        emit("compile now");
+      }
+    },
+    stop,
+    step,
+    play: walk.toggle,
   });
-  wb.on("kernels", (words) => { if (words ? !state.steps.length : wait.textContent.startsWith("Compiling")) tell(words || (state.running ? WAITING : "")); });
-  wb.on("rewrite", (wanted) => { runNext = Boolean(wanted.run); });
-  wb.on("typed", () => { busy(); wb.emit("live rules", []); wb.emit("read in", []); });
-  wb.on("compiled", () => { busy(); branches.draw(); if (now()) panel.alarms(now()); wb.emit("step", state.steps[state.selected] || null); });
-  wb.on("example", async (example) => {
+  on("kernels", (words) => {
+    if (words ? !state.steps.length : wait.textContent.startsWith("Compiling"))
+      tell(words || (state.running ? WAITING : ""));
+  });
+  on("rewrite", (wanted) => {
+    runNext = Boolean(wanted.run);
+  });
+  on("typed", () => {
+    busy();
+    emit("live rules", []);
+    emit("read in", []);
+  });
+  on("compiled", () => {
+    busy();
+    branches.draw();
+    if (now()) panel.alarms(now());
+    emit("step", state.steps[state.selected] || null);
+  });
+  on("example", async (example) => {
     if (state.running) stop("stopped by another example");
     runNext = false;
     walk.halt();
     branches.clear();
-    Object.assign(state, { steps: [], selected: -1, turn: null });
-    atNext = false;
+    Object.assign(state, { steps: [], turn: null });
+    move({ type: "select nothing" });
     strip.clear(0);
     uncover(false);
     blank.hidden = false;
     tell("");
     panel.apply({ max_tokens: example.max_tokens, ...example.settings });
-    const lines = example.name ? await wb.ask(server.recorded_run, { example: example.name }) : "";
+    const lines = example.name ? await askServer(server.recorded_run, { example: example.name }) : "";
     if (state.example !== example || state.running || now()) return;
-    if (typeof lines === "string" && lines) { recorded(lines); return; }
+    if (typeof lines === "string" && lines) {
+      recorded(lines);
+      return;
+    }
     if (!example.first) return;
-    if (state.compiled?.ok && state.compiled.text === state.text) run(); else firstRun = state.text;
+    if (state.compiled?.ok && state.compiled.text === state.text) run();
+    else firstRun = state.text;
   });
   /** A run that was made elsewhere, as a branch. */
-  const adopt = (made) => { panel.apply(made.settings); open(branches.add({ ...here(), ...made })); };
+  const adopt = (made) => {
+    panel.apply(made.settings);
+    open(branches.add({ ...here(), ...made }));
+  };
   function recorded(lines) {
     adopt({ how: "recorded", ...branches.read(lines) });
     tell("Recorded earlier; press Run for a fresh one.");
   }
-  wb.on("adopt", (made) => { stop("stopped by a run from elsewhere"); adopt(made); });
+  on("adopt", (made) => {
+    stop("stopped by a run from elsewhere");
+    adopt(made);
+  });
   // what the page is opened with runs by itself, so that a visitor sees a finished run first
-  wb.on("compiled", (compiled) => {
+  on("compiled", (compiled) => {
     const wanted = runNext || firstRun === compiled.text;
     firstRun = null;
     runNext = false;
@@ -290,7 +455,11 @@ wb.parts.run = ({ element, trigger, props, watch, server }) => {
   });
 
   /** For exports and drafts: the branch that is shown, as the lines of a recorded run, and how runs are asked for. */
-  wb.run = { settings: panel.settings, apply: panel.apply, records: () => (now() ? branches.records(now(), questions.about(now())) : []) };
+  cards.run = {
+    settings: panel.settings,
+    apply: panel.apply,
+    records: () => (now() ? branches.records(now(), questions.about(now())) : []),
+  };
   uncover(false);
   busy();
-};
+}

@@ -1,106 +1,234 @@
-/* The token strip: tokens come in one at a time, one of them is selected, each has a colour.
-   Works without a server: whoever makes a strip hands in what a choice does. */
-"use strict";
-(() => {
-  const { el } = wb;
-  const shades = () => wb.shades;
+/* The token strip: tokens are added one at a time, one of them is selected, each has a colour. Makes no requests: its
+   caller passes what a selection does. Below it, a line about the selected token. */
 
-  /** `doors.select(index, focus)` is called for a token somebody chose; `doors.key(event, index)` for other keys. */
-  function strip(box, doors) {
-    let selected = -1, shade = "surprisal", steps = [], rules = [], waiting = null;
-    const name = (step, index) => `token ${index + 1}: ${wb.glyphs(step.token)}, ${shades().all[shade].words(step)}`
-      + (step.forced ? ", the only one allowed" : "") + (step.cut ? ", the model preferred a different token" : "") + (step.hand ? ", taken by hand" : "");
+import { el } from "./dom.js";
+import { shades } from "./measures.js";
+import { on } from "./state.js";
+import { formatNumber, formatPercent, glyphs, hexOf, tokenNodes } from "./tokens.js";
 
-    function paint(token, step, index) {
-      token.className = "tok " + colour(step) + (step.forced ? " fr" : "") + (step.cut ? " cut" : "") + (step.hand ? " hand" : "") + (token.classList.contains("trap") ? " trap" : "");
-      token.setAttribute("aria-label", name(step, index));
-      const first = shade === "rule" && shades().rule(step) && (index === 0 || shades().rule(steps[index - 1]) !== shades().rule(step));
-      if (first) token.dataset.n = String(rules.indexOf(shades().rule(step)) + 1); else delete token.dataset.n;
-    }
-    function colour(step) {
-      if (shade !== "rule") return "b" + shades().all[shade].bin(step);
-      const its = shades().rule(step);
-      if (its && !rules.includes(its)) rules.push(its);
-      return shades().colourOfRule(rules, its);
-    }
+/** `doors.select(index, focus)` is called when a token is chosen; `doors.key(event, index)` for other keys. */
+export function createStrip(box, doors) {
+  let selected = -1,
+    shade = "surprisal",
+    steps = [],
+    rules = [],
+    waiting = null;
+  const name = (step, index) =>
+    `token ${index + 1}: ${glyphs(step.token)}, ${shades.all[shade].words(step)}` +
+    (step.forced ? ", the only one allowed" : "") +
+    (step.cut ? ", the model preferred a different token" : "") +
+    (step.hand ? ", taken by hand" : "");
 
-    function add(step, index) {
-      const token = el("span", { role: "option", "aria-selected": "false", tabindex: index === 0 && selected < 0 ? "0" : "-1", "data-i": String(index) });
-      token.append(wb.tokenNodes(step.token));
-      steps[index] = step;
-      paint(token, step, index);
-      if (waiting) waiting.before(token); else box.append(token);
-    }
-
-    /** Keep the first few tokens and forget the rest. */
-    function clear(keep = 0) {
-      next(false);
-      while (box.children.length > keep) box.lastElementChild.remove();
-      steps = steps.slice(0, keep);
-      for (const token of box.querySelectorAll(".trap")) token.classList.remove("trap", "first");
-      rules = shades().rulesOf(steps);
-      mark(-1, false);
-    }
-
-    /** Show or hide the place of the token that is not taken yet. */
-    function next(shown) {
-      if (!shown) { waiting?.remove(); waiting = null; return; }
-      if (waiting) return;
-      waiting = el("span", { class: "tok next", role: "option", "aria-selected": "false", tabindex: "-1", "aria-label": "the next token, not taken yet" }, "next");
-      waiting.dataset.i = String(steps.length);
-      box.append(waiting);
-    }
-
-    function mark(index, focus) {
-      const old = box.children[selected];
-      old?.setAttribute("aria-selected", "false");
-      if (old) old.tabIndex = -1;
-      selected = index;
-      if (waiting) waiting.dataset.i = String(steps.length);
-      const now = box.children[index];
-      (now || box.firstElementChild)?.setAttribute("tabindex", "0");
-      if (!now) return;
-      if (box.firstElementChild !== now) box.firstElementChild.tabIndex = -1;
-      now.setAttribute("aria-selected", "true");
-      if (focus) now.focus({ preventScroll: true });
-      reveal(now);
-    }
-    /** Scroll the strip, never the page under a reader's eyes. */
-    function reveal(token) {
-      const frame = box.parentElement;
-      if (!frame || frame.scrollHeight <= frame.clientHeight) return;
-      const high = token.getBoundingClientRect(), seen = frame.getBoundingClientRect();
-      if (high.top < seen.top) frame.scrollTop -= seen.top - high.top + 8;
-      else if (high.bottom > seen.bottom) frame.scrollTop += high.bottom - seen.bottom + 8;
-    }
-
-    /** Colour by something else. */
-    function by(key) {
-      shade = key;
-      rules = shades().rulesOf(steps);
-      steps.forEach((step, index) => paint(box.children[index], step, index));
-    }
-
-    /** Mark where a run went round in circles. */
-    function traps(found) {
-      for (const token of box.querySelectorAll(".trap")) token.classList.remove("trap", "first");
-      for (const trap of found) for (let i = trap.from; i <= trap.to; i++) box.children[i]?.classList.add("trap", ...(i === trap.from ? ["first"] : []));
-    }
-
-    const at = (event) => event.target.closest("[data-i]");
-    box.addEventListener("click", (event) => { const hit = at(event); if (hit) doors.select(Number(hit.dataset.i), true); });
-    box.addEventListener("keydown", (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey) return;
-      const last = box.children.length - 1;
-      const here = selected >= 0 ? selected : Number(at(event)?.dataset.i ?? 0);
-      const alert = (by) => { for (let i = here + by; i >= 0 && i <= last; i += by) if (box.children[i].matches(".cut, .first")) return i; return here; };
-      const next = { ArrowRight: Math.min(last, selected < 0 ? 0 : here + 1), ArrowLeft: Math.max(0, here - 1), Home: 0, End: last, "]": alert(1), "[": alert(-1) }[event.key];
-      if (next === undefined || last < 0) { doors.key?.(event, here); return; }
-      event.preventDefault();
-      doors.select(next, true);
-    });
-    return { add, clear, mark, next, by, traps };
+  function paint(token, step, index) {
+    token.className =
+      "tok " +
+      colour(step) +
+      (step.forced ? " fr" : "") +
+      (step.cut ? " cut" : "") +
+      (step.hand ? " hand" : "") +
+      (token.classList.contains("trap") ? " trap" : "");
+    token.setAttribute("aria-label", name(step, index));
+    const first =
+      shade === "rule" && shades.rule(step) && (index === 0 || shades.rule(steps[index - 1]) !== shades.rule(step));
+    if (first) token.dataset.n = String(rules.indexOf(shades.rule(step)) + 1);
+    else delete token.dataset.n;
+  }
+  function colour(step) {
+    if (shade !== "rule") return `b${shades.all[shade].bin(step)}`;
+    const its = shades.rule(step);
+    if (its && !rules.includes(its)) rules.push(its);
+    return shades.colourOfRule(rules, its);
   }
 
-  wb.strip = strip;
-})();
+  function add(step, index) {
+    const token = el("span", {
+      role: "option",
+      "aria-selected": "false",
+      tabindex: index === 0 && selected < 0 ? "0" : "-1",
+      "data-i": String(index),
+    });
+    token.append(tokenNodes(step.token));
+    steps[index] = step;
+    paint(token, step, index);
+    if (waiting) waiting.before(token);
+    else box.append(token);
+  }
+
+  /** Keep the first few tokens and forget the rest. */
+  function clear(keep = 0) {
+    next(false);
+    while (box.children.length > keep) box.lastElementChild.remove();
+    steps = steps.slice(0, keep);
+    for (const token of box.querySelectorAll(".trap")) token.classList.remove("trap", "first");
+    rules = shades.rulesOf(steps);
+    mark(-1, false);
+  }
+
+  /** Show or hide the place of the token that is not taken yet. */
+  function next(shown) {
+    if (!shown) {
+      waiting?.remove();
+      waiting = null;
+      return;
+    }
+    if (waiting) return;
+    waiting = el(
+      "span",
+      {
+        class: "tok next",
+        role: "option",
+        "aria-selected": "false",
+        tabindex: "-1",
+        "aria-label": "the next token, not taken yet",
+      },
+      "next",
+    );
+    waiting.dataset.i = String(steps.length);
+    box.append(waiting);
+  }
+
+  function mark(index, focus) {
+    const old = box.children[selected];
+    old?.setAttribute("aria-selected", "false");
+    if (old) old.tabIndex = -1;
+    selected = index;
+    if (waiting) waiting.dataset.i = String(steps.length);
+    const now = box.children[index];
+    (now || box.firstElementChild)?.setAttribute("tabindex", "0");
+    if (!now) return;
+    if (box.firstElementChild !== now) box.firstElementChild.tabIndex = -1;
+    now.setAttribute("aria-selected", "true");
+    if (focus) now.focus({ preventScroll: true });
+    reveal(now);
+  }
+  /** Scroll the strip, never the page under a reader's eyes. */
+  function reveal(token) {
+    const frame = box.parentElement;
+    if (!frame || frame.scrollHeight <= frame.clientHeight) return;
+    const high = token.getBoundingClientRect(),
+      seen = frame.getBoundingClientRect();
+    if (high.top < seen.top) frame.scrollTop -= seen.top - high.top + 8;
+    else if (high.bottom > seen.bottom) frame.scrollTop += high.bottom - seen.bottom + 8;
+  }
+
+  /** Colour by something else. */
+  function by(key) {
+    shade = key;
+    rules = shades.rulesOf(steps);
+    for (const [index, step] of steps.entries()) paint(box.children[index], step, index);
+  }
+
+  /** Mark where a run repeated itself. */
+  function traps(found) {
+    for (const token of box.querySelectorAll(".trap")) token.classList.remove("trap", "first");
+    for (const trap of found)
+      for (let i = trap.from; i <= trap.to; i++)
+        box.children[i]?.classList.add("trap", ...(i === trap.from ? ["first"] : []));
+  }
+
+  const at = (event) => event.target.closest("[data-i]");
+  box.addEventListener("click", (event) => {
+    const hit = at(event);
+    if (hit) doors.select(Number(hit.dataset.i), true);
+  });
+  box.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const last = box.children.length - 1;
+    const here = selected >= 0 ? selected : Number(at(event)?.dataset.i ?? 0);
+    const alert = (by) => {
+      for (let i = here + by; i >= 0 && i <= last; i += by) if (box.children[i].matches(".cut, .first")) return i;
+      return here;
+    };
+    const next = {
+      ArrowRight: Math.min(last, selected < 0 ? 0 : here + 1),
+      ArrowLeft: Math.max(0, here - 1),
+      Home: 0,
+      End: last,
+      "]": alert(1),
+      "[": alert(-1),
+    }[event.key];
+    if (next === undefined || last < 0) {
+      doors.key?.(event, here);
+      return;
+    }
+    event.preventDefault();
+    doors.select(next, true);
+  });
+  return { add, clear, mark, next, by, traps };
+}
+
+/* The line under the token strip: what the model preferred at the selected token, and what the grammar allowed. */
+
+const code = (token) => el("code", {}, glyphs(token));
+
+/** Whether the grammar leaves no other text than this token: every allowed token is a beginning of it. */
+function required({ allowed, may, token }) {
+  const whole = hexOf(token);
+  return (
+    may.length === allowed && (token.end ? allowed === 1 : may.every((one) => !one.end && whole.startsWith(hexOf(one))))
+  );
+}
+
+/** The sentence about a step, as nodes. */
+function sentence(step) {
+  const [best] = step.wanted;
+  if (step.cut && best)
+    return [
+      "the model preferred ",
+      code(best),
+      "; the grammar ",
+      required(step) ? "requires " : "allows ",
+      code(step.token),
+    ];
+  if (step.forced) return ["the grammar allows ", code(step.token), " only"];
+  return [
+    code(step.token),
+    step.rank === 1
+      ? " was the model's first choice"
+      : step.rank
+        ? ` was the model's choice number ${formatNumber(step.rank)}`
+        : "",
+    `: ${formatPercent(step.p)}; ${formatNumber(step.allowed)} tokens are allowed here`,
+  ];
+}
+
+export function createCallout(find) {
+  const line = find(".callout"),
+    says = line.querySelector(".says"),
+    why = line.querySelector("button"),
+    strip = find(".strip"),
+    inspector = find(".insp");
+  const selected = () => strip.querySelector(".tok[aria-selected='true']");
+  let shown = null;
+
+  /** Put the line, and the arrow on it, under the selected token. */
+  function point() {
+    const first = selected()?.getClientRects()[0]; // none while another view is shown
+    if (!shown || !first) return;
+    const from = line.getBoundingClientRect().left + 14;
+    const middle = first.left + first.width / 2 - from,
+      room = line.clientWidth - 28 - says.parentElement.offsetWidth;
+    const start = Math.max(0, Math.min(middle - 24, room));
+    says.parentElement.style.marginLeft = `${start}px`;
+    line.style.setProperty("--arrow", `${Math.max(10, middle - start)}px`);
+  }
+  function show(step) {
+    shown = step?.wanted && selected() ? step : null;
+    line.style.visibility = shown ? "" : "hidden"; // it keeps its height, so that nothing below it moves
+    if (!shown) return;
+    line.classList.toggle("cut", Boolean(step.cut));
+    says.replaceChildren(...sentence(step));
+    why.textContent = step.cut ? "See why" : "Details";
+    point();
+  }
+  why.addEventListener("click", () => {
+    if (shown.cut && find(".whybox").hidden) find(".wanted button.cand.x")?.click();
+    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    scrollTo({ top: strip.getBoundingClientRect().top + scrollY - 12, behavior: calm ? "auto" : "smooth" });
+    inspector.querySelector("button")?.focus({ preventScroll: true });
+  });
+  on("step", show);
+  new ResizeObserver(point).observe(strip);
+  strip.addEventListener("scroll", point, { passive: true });
+  show(null);
+}

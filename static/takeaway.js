@@ -1,44 +1,131 @@
-/* The card of what can be taken away: files of every kind, and the run as code. */
-"use strict";
-wb.parts.takeaway = ({ element, server }) => {
-  const { el, state, take } = wb;
-  const files = element.querySelector(".files"), tabs = element.querySelector(".code .tabs"), pre = element.querySelector("pre"), copy = element.querySelector(".copycode");
-  const MACHINES = { characters: "character automaton", tokens: "token automaton", stack: "stack machine", rules: "rules", detokenizer: "detokenizer" };
-  let programs = null, stale = true, asked = 0, seen = false;
+/* The card of downloads: files of every kind, and the run as code. */
+
+import { copyText, debounce, download, el, markChosen, roving, showNotice } from "./dom.js";
+import { exportFiles } from "./export.js";
+import { exportEntries } from "./picture-tools.js";
+import { askServer, grammarOf, on, state } from "./state.js";
+import { saved } from "./storage.js";
+import { formatNumber } from "./tokens.js";
+import { work } from "./work.js";
+
+/** @import { Context } from "./wire" */
+
+/** @param {Context<"takeaway">} context */
+export function mountTakeaway({ element, server }) {
+  const files = element.querySelector(".files"),
+    tabs = element.querySelector(".code .tabs"),
+    pre = element.querySelector("pre"),
+    copy = element.querySelector(".copycode");
+  const MACHINES = {
+    characters: "character automaton",
+    tokens: "token automaton",
+    stack: "stack machine",
+    rules: "rules",
+    detokenizer: "detokenizer",
+  };
+  let programs = null,
+    stale = true,
+    asked = 0,
+    seen = false;
 
   // -- files ------------------------------------------------------------------------------------
-  const machineNow = () => (state.tab in MACHINES ? state.tab : state.compiled?.tabs?.characters ? "rules" : "characters");
+  const machineNow = () =>
+    state.tab in MACHINES ? state.tab : state.compiled?.tabs?.characters ? "rules" : "characters";
 
   /** Whether the machine that is shown has a stack: then it is not finite. */
-  const stacked = () => ["stack", "rules"].includes(machineNow()) || (machineNow() === "tokens" && Boolean(state.compiled?.tabs?.characters));
+  const stacked = () =>
+    ["stack", "rules"].includes(machineNow()) ||
+    (machineNow() === "tokens" && Boolean(state.compiled?.tabs?.characters));
 
   /** A whole machine, written by the server. */
   async function machine(form) {
-    const answer = await wb.ask(server.take_machine, { ...wb.grammarOf(state), machine: machineNow(), form });
-    if (answer.fault) { wb.notice(answer.fault); return; }
-    wb.download(take.called() + "-" + answer.name, answer.type, Uint8Array.from(atob(answer.base64), (c) => c.charCodeAt(0)));
+    const answer = await askServer(server.take_machine, { ...grammarOf(state), machine: machineNow(), form });
+    if (answer.fault) {
+      showNotice(answer.fault);
+      return;
+    }
+    download(
+      `${exportFiles.called()}-${answer.name}`,
+      answer.type,
+      Uint8Array.from(atob(answer.base64), (c) => c.charCodeAt(0)),
+    );
   }
 
   /** Some files take the server a moment: a second click meanwhile would ask for a second one. */
   async function once(button, act) {
     if (button.hasAttribute("aria-busy")) return;
     button.setAttribute("aria-busy", "true");
-    try { await act(); } finally { button.removeAttribute("aria-busy"); }
+    try {
+      await act();
+    } finally {
+      button.removeAttribute("aria-busy");
+    }
   }
 
   const FINITE = "A machine with a stack is not finite: take it as JSON";
-  const groups = [
-    ["Grammar", "The text as it stands, and its tests with what is expected of each.", null, [["Grammar file", take.grammar, "The text as it stands"], ["Tests", take.tests, "The texts to try with what is expected of each, as JSON"]]],
-    ["Machine", "Pictures look as they look here; JSON and OpenFst hold the whole machine, however large.", () => MACHINES[machineNow()], [
-      ["SVG", take.svg, "The picture as it looks now"], ["PNG", take.png, "The same, twice as large"], ["DOT", take.dot, "For Graphviz"],
-      ["JSON", () => machine("json"), "The whole machine: states and edges"], ["OpenFst", () => machine("fst"), "AT&T text with tables of symbols, in a zip"]]],
-    ["Run", "A replay is one page that plays the run with its machines: it opens from disk, in any browser, without a server.", () => (state.steps.length ? `${wb.number(state.steps.length)} tokens` : "nothing generated yet"), [
-      ["Replay", () => take.replay(server), "One page that plays the run with its machines: opens anywhere, needs no server"], ["Text", take.text, "What was generated"],
-      ["CSV", take.csv, "A row a token"], ["NDJSON", take.ndjson, "Every record; workbench replay makes a page of it"]]],
-  ].map(([name, says, of, acts]) => {
+  /** @type {[string, string, (() => string) | null, [string, (button: HTMLElement) => any, string][]][]} */
+  const GROUPS = [
+    [
+      "Grammar",
+      "The text as it stands, and its tests with what is expected of each.",
+      null,
+      [
+        ["Grammar file", exportFiles.grammar, "The text as it stands"],
+        ["Tests", exportFiles.tests, "The texts to try with what is expected of each, as JSON"],
+      ],
+    ],
+    [
+      "Machine",
+      "Pictures look as they look here; JSON and OpenFst hold the whole machine, however large.",
+      () => MACHINES[machineNow()],
+      [
+        ["SVG", exportFiles.svg, "The picture as it looks now"],
+        ["PNG", exportFiles.png, "The same, twice as large"],
+        ["DOT", exportFiles.dot, "For Graphviz"],
+        ["JSON", () => machine("json"), "The whole machine: states and edges"],
+        ["OpenFst", () => machine("fst"), "AT&T text with tables of symbols, in a zip"],
+      ],
+    ],
+    [
+      "Run",
+      "A replay is one page that plays the run with its machines: it opens from disk, in any " +
+        "browser, without a server.",
+      () => (state.steps.length ? `${formatNumber(state.steps.length)} tokens` : "nothing generated yet"),
+      [
+        [
+          "Replay",
+          () => exportFiles.replay(server),
+          "One page that plays the run with its machines: opens anywhere, needs no server",
+        ],
+        ["Text", exportFiles.text, "What was generated"],
+        ["CSV", exportFiles.csv, "A row a token"],
+        ["NDJSON", exportFiles.ndjson, "Every record; workbench replay makes a page of it"],
+      ],
+    ],
+  ];
+  const groups = GROUPS.map(([name, says, of, acts]) => {
     const detail = el("span", { class: "quiet" });
-    const buttons = acts.map(([label, act, title]) => el("button", { type: "button", class: label === "Replay" ? "primary" : null, title, onclick: (event) => once(event.currentTarget, act) }, label));
-    files.append(el("div", { class: "group", role: "group", "aria-label": name }, el("h3", {}, name, " ", detail), el("div", { class: "acts" }, ...buttons), el("p", { class: "quiet" }, says)));
+    const buttons = acts.map(([label, act, title]) =>
+      el(
+        "button",
+        {
+          type: "button",
+          class: label === "Replay" ? "primary" : null,
+          title,
+          onclick: (event) => once(event.currentTarget, act),
+        },
+        label,
+      ),
+    );
+    files.append(
+      el(
+        "div",
+        { class: "group", role: "group", "aria-label": name },
+        el("h3", {}, name, " ", detail),
+        el("div", { class: "acts" }, ...buttons),
+        el("p", { class: "quiet" }, says),
+      ),
+    );
     return { name, of, detail, buttons };
   });
 
@@ -47,45 +134,91 @@ wb.parts.takeaway = ({ element, server }) => {
       detail.textContent = of ? of() : "";
       for (const button of buttons) {
         const stack = button.textContent === "OpenFst" && stacked();
-        button.disabled = (name === "Machine" && !state.compiled?.ok) || (name === "Run" && (!state.steps.length || state.running)) || Boolean(stack);
-        if (button.textContent === "OpenFst") button.title = stack ? FINITE : "AT&T text with tables of symbols, in a zip";
+        button.disabled =
+          (name === "Machine" && !state.compiled?.ok) ||
+          (name === "Run" && (!state.steps.length || state.running)) ||
+          Boolean(stack);
+        if (button.textContent === "OpenFst")
+          button.title = stack ? FINITE : "AT&T text with tables of symbols, in a zip";
       }
     }
   }
-  for (const name of ["compiled", "drawn", "finished", "step", "example"]) wb.on(name, () => setTimeout(show, 0));
+  for (const name of ["compiled", "drawn", "finished", "step", "example"]) on(name, () => setTimeout(show, 0));
 
   // -- code -------------------------------------------------------------------------------------
   const chosen = () => tabs.querySelector("[aria-selected=true]").dataset.code;
-  const print = () => { pre.textContent = programs?.[chosen()] ?? programs?.fault ?? ""; pre.setAttribute("aria-label", "Code: " + chosen()); };
+  const print = () => {
+    pre.textContent = programs?.[chosen()] ?? programs?.fault ?? "";
+    pre.setAttribute("aria-label", `Code: ${chosen()}`);
+  };
 
-  /** Ask for the programs, if anybody can see them and they are not of what stands there now. */
+  /** Request the programs if they are visible and not up to date. */
   async function write() {
     if (!seen || !stale) return;
     stale = false;
-    const mine = ++asked, work = wb.work.now();
-    const answer = await wb.ask(server.take_code, { code: chosen(), ...work.settings, ...work, settings: undefined, example: state.example?.name || "", address: location.origin + location.pathname });
+    const mine = ++asked,
+      held = work.now();
+    const answer = await askServer(server.take_code, {
+      code: chosen(),
+      ...held.settings,
+      ...held,
+      settings: undefined,
+      example: state.example?.name || "",
+      address: location.origin + location.pathname,
+    });
     if (mine !== asked) return;
     programs = answer;
     print();
   }
-  const soon = wb.debounce(400, write);
-  const aged = () => { stale = true; soon(); };
-  for (const name of ["compiled", "example", "model"]) wb.on(name, aged);
+  const soon = debounce(400, write);
+  const aged = () => {
+    stale = true;
+    soon();
+  };
+  for (const name of ["compiled", "example", "model"]) on(name, aged);
   document.addEventListener("input", aged, { capture: true, passive: true });
-  new IntersectionObserver((entries) => { seen = entries[entries.length - 1].isIntersecting; if (seen) soon(); }, { rootMargin: "200px" }).observe(pre);
+  new IntersectionObserver(
+    (entries) => {
+      seen = entries[entries.length - 1].isIntersecting;
+      if (seen) soon();
+    },
+    { rootMargin: "200px" },
+  ).observe(pre);
 
-  const choose = (button) => { wb.choose(tabs, "aria-selected", button); wb.saved.set("code", button.dataset.code); print(); if (programs && !(chosen() in programs)) { stale = true; soon.now(); } };
-  tabs.addEventListener("click", (event) => { const button = event.target.closest("button"); if (button) choose(button); });
-  wb.roving(tabs, choose);
-  copy.addEventListener("click", async () => { soon.now(); await wb.copy(pre.textContent, copy); });
-  const kept = tabs.querySelector(`[data-code="${wb.saved.get("code", "python")}"]`);
-  if (kept) wb.choose(tabs, "aria-selected", kept);
+  const choose = (button) => {
+    markChosen(tabs, "aria-selected", button);
+    saved.set("code", button.dataset.code);
+    print();
+    if (programs && !(chosen() in programs)) {
+      stale = true;
+      soon.now();
+    }
+  };
+  tabs.addEventListener("click", (event) => {
+    const button = event.target.closest("button");
+    if (button) choose(button);
+  });
+  roving(tabs, choose);
+  copy.addEventListener("click", async () => {
+    soon.now();
+    await copyText(pre.textContent, copy);
+  });
+  const kept = tabs.querySelector(`[data-code="${saved.get("code", "python")}"]`);
+  if (kept) markChosen(tabs, "aria-selected", kept);
 
-  // the picture card has a menu of its own; what it cannot make itself it finds here
-  wb.on("ready", () => {
-    wb.exports?.add?.("Download PNG", take.png);
-    wb.exports?.add?.("Whole machine as JSON", () => machine("json"), () => state.tab in MACHINES);
-    wb.exports?.add?.("Whole machine as OpenFst text", () => machine("fst"), () => state.tab in MACHINES && !stacked());
+  // formats that the menu of the picture card cannot make itself
+  on("ready", () => {
+    exportEntries.add?.("Download PNG", exportFiles.png);
+    exportEntries.add?.(
+      "Whole machine as JSON",
+      () => machine("json"),
+      () => state.tab in MACHINES,
+    );
+    exportEntries.add?.(
+      "Whole machine as OpenFst text",
+      () => machine("fst"),
+      () => state.tab in MACHINES && !stacked(),
+    );
     show();
   });
-};
+}

@@ -1,261 +1,378 @@
-/* Tests: texts with what is expected of them, tried at every change of the grammar; why one fails. */
-"use strict";
-(() => {
-  const { el, state } = wb;
-  const MOST = 50, LONGEST = 5000; // tests, and characters of one: the server tries no more at once
+/* Tests: texts with the expected result, checked at every change of the grammar; why one fails. */
 
-  const NEXT = { accept: "reject", reject: "accept" };
-  const TOLD = { accept: "expected to be accepted", reject: "expected to be rejected" };
+import { debounce, el, showNotice } from "./dom.js";
+import { askServer, emit, grammarKey, grammarOf, on, state } from "./state.js";
+import { formatNumber, visibleText } from "./tokens.js";
+import { whyNodes } from "./why.js";
 
-  /** A test in either shape that was ever written: a text, or a text with what is expected. */
-  const asTest = (held) => (typeof held === "string" ? { text: held, expect: null } : { text: held.text, expect: held.expect ?? null });
+/** @import { Servers } from "./wire" */
 
-  /** The tests an example brings. */
-  const testsOf = (example) => {
-    if (example.tests) return example.tests.map(asTest);
-    const expecting = (texts, expect) => (texts || []).map((text) => ({ text, expect }));
-    return [...expecting(example.accepts, "accept"), ...expecting(example.rejects, "reject")].slice(0, MOST);
+const MOST = 50,
+  LONGEST = 5000; // tests, and characters of one: the server accepts no more in one request
+
+const NEXT = { accept: "reject", reject: "accept" };
+const TOLD = { accept: "expected to be accepted", reject: "expected to be rejected" };
+
+/** A test in either shape that was ever written: a text, or a text with what is expected. */
+const asTest = (held) =>
+  typeof held === "string" ? { text: held, expect: null } : { text: held.text, expect: held.expect ?? null };
+
+/** The tests an example brings. */
+const testsOf = (example) => {
+  if (example.tests) return example.tests.map(asTest);
+  const expecting = (texts, expect) => (texts || []).map((text) => ({ text, expect }));
+  return [...expecting(example.accepts, "accept"), ...expecting(example.rejects, "reject")].slice(0, MOST);
+};
+
+const hexOf = (text) => [...new TextEncoder().encode(text)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
+/** The list of tests in ``box``; ``counted`` gets the numbers of tests.
+    @param {HTMLElement} box @param {Servers["grammar"]} server @param {(counts: any) => void} counted */
+export function createTestList(box, server, counted) {
+  const list = box.querySelector(".tests"),
+    form = box.querySelector(".addtest"),
+    input = form.querySelector("input"),
+    wanted = form.querySelector(".expect");
+  let checking = 0,
+    results = new Map(),
+    asked = null; // the test whose why is shown
+
+  const passes = (test) => {
+    const result = results.get(test.text);
+    return !result || !test.expect ? null : result.accepted === (test.expect === "accept");
   };
 
-  const hexOf = (text) => [...new TextEncoder().encode(text)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  async function check() {
+    const mine = ++checking;
+    const answer = await askServer(server.check_texts, {
+      ...grammarOf(state),
+      texts: state.tests.map((test) => test.text),
+    });
+    if (mine !== checking || !answer.results) return;
+    results = new Map(answer.results.map((result) => [result.text, result]));
+    show();
+  }
 
-  /** The list of tests in ``box``; ``counted`` is told how many pass. */
-  wb.testList = (box, server, counted) => {
-    const list = box.querySelector(".tests"), form = box.querySelector(".addtest"), input = form.querySelector("input"), wanted = form.querySelector(".expect");
-    let checking = 0, results = new Map(), asked = null; // the test whose why is shown
+  function count() {
+    const judged = state.tests.filter((test) => passes(test) !== null);
+    counted({ all: state.tests.length, judged: judged.length, passed: judged.filter(passes).length });
+  }
 
-    const passes = (test) => {
-      const result = results.get(test.text);
-      return !result || !test.expect ? null : result.accepted === (test.expect === "accept");
-    };
-
-    async function check() {
-      const mine = ++checking;
-      const answer = await wb.ask(server.check_texts, { ...wb.grammarOf(state), texts: state.tests.map((test) => test.text) });
-      if (mine !== checking || !answer.results) return;
-      results = new Map(answer.results.map((result) => [result.text, result]));
-      show();
-    }
-
-    function count() {
-      const judged = state.tests.filter((test) => passes(test) !== null);
-      counted({ all: state.tests.length, judged: judged.length, passed: judged.filter(passes).length });
-    }
-
-    /** What came of a test, in words. */
-    function outcome(test, result) {
-      const said = el("span", { class: "outcome" });
-      const failed = passes(test) === false;
-      if (result.accepted) {
-        if (failed) said.append(el("b", { class: "no" }, "fails: "), "it is accepted");
-        return said;
-      }
-      if (failed) said.append(el("b", { class: "no" }, "fails: "));
-      said.append(result.at_end ? "not finished; expected " : `column ${result.column}: expected `, el("b", {}, result.expected || "nothing more"));
-      said.append(el("button", { type: "button", class: "link ask", "aria-expanded": String(asked?.test === test), onclick: () => ask(test, result) }, "why?"));
+  /** What came of a test, in words. */
+  function outcome(test, result) {
+    const said = el("span", { class: "outcome" });
+    const failed = passes(test) === false;
+    if (result.accepted) {
+      if (failed) said.append(el("b", { class: "no" }, "fails: "), "it is accepted");
       return said;
     }
+    if (failed) said.append(el("b", { class: "no" }, "fails: "));
+    said.append(
+      result.at_end ? "not finished; expected " : `column ${result.column}: expected `,
+      el("b", {}, result.expected || "nothing more"),
+    );
+    said.append(
+      el(
+        "button",
+        {
+          type: "button",
+          class: "link ask",
+          "aria-expanded": String(asked?.test === test),
+          onclick: () => ask(test, result),
+        },
+        "why?",
+      ),
+    );
+    return said;
+  }
 
-    /** The text, with the character that cannot be read underlined. */
-    function body(test, result) {
-      const { text } = test;
-      const say = el("button", { type: "button", class: "say", title: "Edit" });
-      if (!text) say.append(el("span", { class: "quiet" }, "the empty text"));
-      else if (result && !result.accepted && !result.at_end) {
-        const points = [...text];
-        const bad = el("span", { class: "squig" });
-        bad.append(wb.visible(points[result.offset]));
-        say.append(wb.visible(points.slice(0, result.offset).join("")), bad, wb.visible(points.slice(result.offset + 1).join("")));
-      } else {
-        say.append(wb.visible(text));
-        if (result && !result.accepted) say.append(el("span", { class: "squig void" }));
-      }
-      return say;
+  /** The text, with the character that cannot be read underlined. */
+  function body(test, result) {
+    const { text } = test;
+    const say = el("button", { type: "button", class: "say", title: "Edit" });
+    if (!text) say.append(el("span", { class: "quiet" }, "the empty text"));
+    else if (result && !result.accepted && !result.at_end) {
+      const points = [...text];
+      const bad = el("span", { class: "squig" });
+      bad.append(visibleText(points[result.offset]));
+      say.append(
+        visibleText(points.slice(0, result.offset).join("")),
+        bad,
+        visibleText(points.slice(result.offset + 1).join("")),
+      );
+    } else {
+      say.append(visibleText(text));
+      if (result && !result.accepted) say.append(el("span", { class: "squig void" }));
     }
+    return say;
+  }
 
-    /** Ask why a text is rejected; asked again, the answer goes. */
-    async function ask(test, result) {
-      if (asked?.test === test) { forget(); show(); return; }
-      const about = wb.grammarOf(state);
-      const at = result.at_end ? { so_far: hexOf(test.text), token: null } : { so_far: "", token: hexOf(test.text) };
-      const record = await wb.ask(server.why, { ...about, ...at });
-      if (wb.key(about) !== wb.key(state) || !state.tests.includes(test)) return;
-      asked = { test, record };
+  /** Ask why a text is rejected; asked again, the answer goes. */
+  async function ask(test, result) {
+    if (asked?.test === test) {
+      forget();
       show();
-      const panel = list.closest(".panel"), li = list.querySelector(".because")?.parentNode;
-      if (!li) return; // the tests are being tried again
-      panel.scrollTop += li.getBoundingClientRect().top - panel.getBoundingClientRect().top - 4;
-      wb.emit("why", record.fault || record.ok === false ? null : record);
+      return;
     }
+    const about = grammarOf(state);
+    const at = result.at_end ? { so_far: hexOf(test.text), token: null } : { so_far: "", token: hexOf(test.text) };
+    const record = await askServer(server.why, { ...about, ...at });
+    if (grammarKey(about) !== grammarKey(state) || !state.tests.includes(test)) return;
+    asked = { test, record };
+    show();
+    const panel = list.closest(".panel"),
+      li = list.querySelector(".because")?.parentNode;
+    if (!li) return; // the tests are being tried again
+    panel.scrollTop += li.getBoundingClientRect().top - panel.getBoundingClientRect().top - 4;
+    emit("why", record.fault || record.ok === false ? null : record);
+  }
 
-    function forget() {
-      if (asked) wb.emit("why", null);
-      asked = null;
-    }
+  function forget() {
+    if (asked) emit("why", null);
+    asked = null;
+  }
 
-    function because(record) {
-      const told = record.fault || (record.ok === false ? record.why : "");
-      return el("div", { class: "because" }, told || !wb.why ? told || record.reason : wb.why(record));
-    }
+  function because(record) {
+    const problem = record.fault || (record.ok === false ? record.why : "");
+    return el("div", { class: "because" }, problem || !whyNodes ? problem || record.reason : whyNodes(record));
+  }
 
-    const sign = (test, result) => {
-      const passed = passes(test);
-      if (passed === null) return result ? el("span", { class: "quiet", title: result.accepted ? "accepted" : "rejected" }, result.accepted ? "✓" : "✗") : el("span", { class: "quiet", title: "not tried" }, "·");
-      return el("span", { class: passed ? "good" : "no", title: passed ? "passes" : "fails" }, passed ? "✓" : "✗", el("span", { class: "sr" }, passed ? " passes: " : " fails: "));
-    };
+  const sign = (test, result) => {
+    const passed = passes(test);
+    if (passed === null)
+      return result
+        ? el("span", { class: "quiet", title: result.accepted ? "accepted" : "rejected" }, result.accepted ? "✓" : "✗")
+        : el("span", { class: "quiet", title: "not tried" }, "·");
+    return el(
+      "span",
+      { class: passed ? "good" : "no", title: passed ? "passes" : "fails" },
+      passed ? "✓" : "✗",
+      el("span", { class: "sr" }, passed ? " passes: " : " fails: "),
+    );
+  };
 
-    function row(test, index) {
-      const result = results.get(test.text);
-      const say = body(test, result);
-      say.addEventListener("click", () => edit(say, index));
-      const expect = el("button", { type: "button", class: "expect " + (test.expect || "either"), title: (test.expect ? TOLD[test.expect] : "tried only") + "; press to change", "aria-label": test.expect ? `${test.expect}: ${TOLD[test.expect]}` : "try: nothing is expected", onclick: () => change(index, { expect: NEXT[test.expect] ?? "accept" }) }, test.expect || "try");
-      const drop = el("button", { type: "button", class: "bare drop", "aria-label": "Remove this test", title: "Remove", onclick: () => remove(index) }, "×");
-      return el("li", { class: passes(test) === false ? "failed" : "" }, sign(test, result), expect,
-        el("div", { class: "body" }, say, result ? outcome(test, result) : null), drop, asked?.test === test ? because(asked.record) : null);
-    }
+  function row(test, index) {
+    const result = results.get(test.text);
+    const say = body(test, result);
+    say.addEventListener("click", () => edit(say, index));
+    const expect = el(
+      "button",
+      {
+        type: "button",
+        class: `expect ${test.expect || "either"}`,
+        title: `${test.expect ? TOLD[test.expect] : "tried only"}; press to change`,
+        "aria-label": test.expect ? `${test.expect}: ${TOLD[test.expect]}` : "try: nothing is expected",
+        onclick: () => change(index, { expect: NEXT[test.expect] ?? "accept" }),
+      },
+      test.expect || "try",
+    );
+    const drop = el(
+      "button",
+      {
+        type: "button",
+        class: "bare drop",
+        "aria-label": "Remove this test",
+        title: "Remove",
+        onclick: () => remove(index),
+      },
+      "×",
+    );
+    return el(
+      "li",
+      { class: passes(test) === false ? "failed" : "" },
+      sign(test, result),
+      expect,
+      el("div", { class: "body" }, say, result ? outcome(test, result) : null),
+      drop,
+      asked?.test === test ? because(asked.record) : null,
+    );
+  }
 
-    /** Which button has the keyboard, so that it has it again when the list is made anew. */
-    function focused() {
-      const rows = [...list.children], at = rows.findIndex((li) => li.contains(document.activeElement));
-      return at < 0 ? null : [at, [...rows[at].querySelectorAll("button")].indexOf(document.activeElement)];
-    }
+  /** Which button has the keyboard, so that it has it again when the list is made anew. */
+  function focused() {
+    const rows = [...list.children],
+      at = rows.findIndex((li) => li.contains(document.activeElement));
+    return at < 0 ? null : [at, [...rows[at].querySelectorAll("button")].indexOf(document.activeElement)];
+  }
 
-    function show() {
-      if (list.querySelector("textarea")) { count(); return; } // somebody is writing in it
-      const kept = focused();
-      list.replaceChildren(...state.tests.map(row));
-      wb.grid(list);
-      if (kept) list.children[Math.min(kept[0], list.children.length - 1)]?.querySelectorAll("button")[kept[1]]?.focus();
+  function show() {
+    if (list.querySelector("textarea")) {
       count();
-    }
+      return;
+    } // it is being edited
+    const kept = focused();
+    list.replaceChildren(...state.tests.map(row));
+    addGridKeys(list);
+    if (kept) list.children[Math.min(kept[0], list.children.length - 1)]?.querySelectorAll("button")[kept[1]]?.focus();
+    count();
+  }
 
-    const touched = () => document.dispatchEvent(new Event("change")); // the draft is to be kept
+  const touched = () => document.dispatchEvent(new Event("change")); // the draft is to be kept
 
-    function change(index, what) {
-      if (!state.tests[index]) return; // another grammar has come meanwhile
-      Object.assign(state.tests[index], what);
-      forget();
-      show();
-      touched();
-      if (state.compiled?.ok && "text" in what) check();
-    }
+  function change(index, what) {
+    if (!state.tests[index]) return; // another grammar has come meanwhile
+    Object.assign(state.tests[index], what);
+    forget();
+    show();
+    touched();
+    if (state.compiled?.ok && "text" in what) check();
+  }
 
-    function remove(index) {
-      forget();
-      state.tests.splice(index, 1);
-      show();
-      touched();
-      const next = list.children[Math.min(index, state.tests.length - 1)];
-      (next?.querySelector(".say") ?? input).focus();
-    }
+  function remove(index) {
+    forget();
+    state.tests.splice(index, 1);
+    show();
+    touched();
+    const next = list.children[Math.min(index, state.tests.length - 1)];
+    (next?.querySelector(".say") ?? input).focus();
+  }
 
-    /** Add tests; those that stand there already are not added again. */
-    function put(tests) {
-      const fresh = tests.filter((test) => test.text.length <= LONGEST && !state.tests.some((other) => other.text === test.text));
-      state.tests.push(...fresh.slice(0, MOST - state.tests.length));
-      if (tests.some((test) => test.text.length > LONGEST)) wb.notice?.(`A test has at most ${wb.number(LONGEST)} characters.`);
-      else if (fresh.some((test) => !state.tests.includes(test))) wb.notice?.(`There are at most ${MOST} tests; the others were not added.`);
-      show();
-      if (state.compiled?.ok) check();
-      touched();
-    }
+  /** Add tests; none is added twice. */
+  function put(tests) {
+    const fresh = tests.filter(
+      (test) => test.text.length <= LONGEST && !state.tests.some((other) => other.text === test.text),
+    );
+    state.tests.push(...fresh.slice(0, MOST - state.tests.length));
+    if (tests.some((test) => test.text.length > LONGEST))
+      showNotice?.(`A test has at most ${formatNumber(LONGEST)} characters.`);
+    else if (fresh.some((test) => !state.tests.includes(test)))
+      showNotice?.(`There are at most ${MOST} tests; the others were not added.`);
+    show();
+    if (state.compiled?.ok) check();
+    touched();
+  }
 
-    function edit(say, index) {
-      if (!state.tests[index]) return; // a row of the tests before, which go as soon as these are tried
-      const area = el("textarea", { rows: 1, "aria-label": "Text to test", spellcheck: "false" });
-      area.value = state.tests[index].text;
-      let open = true;
-      const leave = (keep) => {
-        if (!open) return false;
-        open = false;
-        area.remove();
-        const written = area.value.slice(0, LONGEST);
-        if (keep && written !== state.tests[index].text) change(index, { text: written }); else show();
-        return true;
-      };
-      const close = (keep) => { if (leave(keep)) list.children[index]?.querySelector(".say")?.focus(); };
-      area.addEventListener("blur", () => leave(true));
-      area.addEventListener("keydown", (event) => {
-        event.stopPropagation(); // arrows and Delete are the text's
-        if (event.key === "Enter" && !event.shiftKey && !event.ctrlKey && !event.metaKey) { event.preventDefault(); close(true); }
-        if (event.key === "Escape") close(false);
-      });
-      say.parentNode.replaceChildren(area);
-      area.focus();
-    }
-
-    list.addEventListener("keydown", (event) => {
-      const at = [...list.children].findIndex((li) => li.contains(event.target));
-      if (event.key === "Delete" && at >= 0) { event.preventDefault(); remove(at); }
-    });
-    /** What is expected of the text that is added next. */
-    function want(expect) {
-      wanted.textContent = expect;
-      wanted.className = "expect " + expect;
-      wanted.title = `Added as ${TOLD[expect]}; press to change`;
-    }
-    wanted.addEventListener("click", () => want(NEXT[wanted.textContent]));
-    want("accept");
-
-    // what is being typed is tried at once, before it is a test
-    const trying = form.querySelector(".trying");
-    const tryOut = wb.debounce(150, async () => {
-      const tried = input.value;
-      const answer = tried && state.compiled?.ok ? await wb.ask(server.check_texts, { ...wb.grammarOf(state), texts: [tried] }) : {};
-      if (tried !== input.value) return;
-      const result = answer.results?.[0];
-      trying.className = "trying " + (result ? (result.accepted ? "good" : result.at_end ? "quiet" : "no") : "quiet");
-      trying.textContent = result ? (result.accepted ? "✓" : result.at_end ? "…" : "✗") : "+";
-      trying.title = result ? (result.accepted ? "accepted" : result.at_end ? "not finished" : `fails at column ${result.column}`) : "";
-    });
-    input.addEventListener("input", tryOut);
-    form.addEventListener("submit", (event) => {
-      event.preventDefault();
-      put([{ text: input.value, expect: wanted.textContent }]);
-      input.value = "";
-      tryOut.now();
-      form.scrollIntoView({ block: "nearest" });
-    });
-    input.addEventListener("paste", (event) => {
-      const lines = (event.clipboardData?.getData("text") ?? "").replace(/\n$/, "").split(/\r?\n/);
-      if (lines.length < 2) return;
-      event.preventDefault();
-      put(lines.filter((line) => line).map((text) => ({ text, expect: wanted.textContent })));
-    });
-
-    wb.on("typed", forget); // what was answered is of another grammar
-    return {
-      check, put, show,
-      /** The grammar is another: nothing is known of the texts. */
-      clear() { ++checking; results = new Map(); forget(); show(); },
-      open(example) { state.tests = testsOf(example); results = new Map(); asked = null; show(); },
+  function edit(say, index) {
+    if (!state.tests[index]) return; // a row of the tests before, which go as soon as these are tried
+    const area = el("textarea", { rows: 1, "aria-label": "Text to test", spellcheck: "false" });
+    area.value = state.tests[index].text;
+    let open = true;
+    const leave = (keep) => {
+      if (!open) return false;
+      open = false;
+      area.remove();
+      const written = area.value.slice(0, LONGEST);
+      if (keep && written !== state.tests[index].text) change(index, { text: written });
+      else show();
+      return true;
     };
-  };
-
-  /** Arrow keys over a list of rows of buttons, of which one is a tab stop. */
-  wb.grid = (list) => {
-    const buttons = [...list.querySelectorAll("button")];
-    for (const button of buttons) button.tabIndex = -1;
-    const first = list.querySelector("li button:not(.expect)") ?? buttons[0];
-    if (first) first.tabIndex = 0;
-    if (list.dataset.grid) return;
-    list.dataset.grid = "arrows";
-    list.addEventListener("focusin", (event) => {
-      if (event.target.tagName !== "BUTTON") return;
-      for (const button of list.querySelectorAll("button[tabindex='0']")) button.tabIndex = -1;
-      event.target.tabIndex = 0;
-    });
-    list.addEventListener("keydown", (event) => {
-      if (event.target.tagName !== "BUTTON" || !event.key.startsWith("Arrow")) return;
-      const here = event.target.closest("li"), rows = [...list.children];
-      const inRow = [...here.querySelectorAll("button")], place = inRow.indexOf(event.target);
-      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-      let next = step ? inRow[place + step] : null;
-      if (!step) {
-        const row = rows[rows.indexOf(here) + (event.key === "ArrowDown" ? 1 : -1)];
-        next = row && ([...row.querySelectorAll("button")].find((button) => button.className === event.target.className) ?? row.querySelector("button"));
+    const close = (keep) => {
+      if (leave(keep)) list.children[index]?.querySelector(".say")?.focus();
+    };
+    area.addEventListener("blur", () => leave(true));
+    area.addEventListener("keydown", (event) => {
+      event.stopPropagation(); // arrows and Delete are the text's
+      if (event.key === "Enter" && !event.shiftKey && !event.ctrlKey && !event.metaKey) {
+        event.preventDefault();
+        close(true);
       }
-      if (next) { event.preventDefault(); next.focus(); }
+      if (event.key === "Escape") close(false);
     });
+    say.parentNode.replaceChildren(area);
+    area.focus();
+  }
+
+  list.addEventListener("keydown", (event) => {
+    const at = [...list.children].findIndex((li) => li.contains(event.target));
+    if (event.key === "Delete" && at >= 0) {
+      event.preventDefault();
+      remove(at);
+    }
+  });
+  /** What is expected of the text that is added next. */
+  function want(expect) {
+    wanted.textContent = expect;
+    wanted.className = `expect ${expect}`;
+    wanted.title = `Added as ${TOLD[expect]}; press to change`;
+  }
+  wanted.addEventListener("click", () => want(NEXT[wanted.textContent]));
+  want("accept");
+
+  // the text being typed is tried before it is a test
+  const trying = form.querySelector(".trying");
+  const tryOut = debounce(150, async () => {
+    const tried = input.value;
+    const answer =
+      tried && state.compiled?.ok ? await askServer(server.check_texts, { ...grammarOf(state), texts: [tried] }) : {};
+    if (tried !== input.value) return;
+    const result = answer.results?.[0];
+    trying.className = `trying ${result ? (result.accepted ? "good" : result.at_end ? "quiet" : "no") : "quiet"}`;
+    trying.textContent = result ? (result.accepted ? "✓" : result.at_end ? "…" : "✗") : "+";
+    trying.title = result
+      ? result.accepted
+        ? "accepted"
+        : result.at_end
+          ? "not finished"
+          : `fails at column ${result.column}`
+      : "";
+  });
+  input.addEventListener("input", tryOut);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    put([{ text: input.value, expect: wanted.textContent }]);
+    input.value = "";
+    tryOut.now();
+    form.scrollIntoView({ block: "nearest" });
+  });
+  input.addEventListener("paste", (event) => {
+    const lines = (event.clipboardData?.getData("text") ?? "").replace(/\n$/, "").split(/\r?\n/);
+    if (lines.length < 2) return;
+    event.preventDefault();
+    put(lines.filter((line) => line).map((text) => ({ text, expect: wanted.textContent })));
+  });
+
+  on("typed", forget); // what was answered is of another grammar
+  return {
+    check,
+    put,
+    show,
+    /** The grammar is another: nothing is known of the texts. */
+    clear() {
+      ++checking;
+      results = new Map();
+      forget();
+      show();
+    },
+    open(example) {
+      state.tests = testsOf(example);
+      results = new Map();
+      asked = null;
+      show();
+    },
   };
-})();
+}
+
+/** Arrow keys over a list of rows of buttons, of which one is a tab stop. */
+export function addGridKeys(list) {
+  const buttons = [...list.querySelectorAll("button")];
+  for (const button of buttons) button.tabIndex = -1;
+  const first = list.querySelector("li button:not(.expect)") ?? buttons[0];
+  if (first) first.tabIndex = 0;
+  if (list.dataset.grid) return;
+  list.dataset.grid = "arrows";
+  list.addEventListener("focusin", (event) => {
+    if (event.target.tagName !== "BUTTON") return;
+    for (const button of list.querySelectorAll("button[tabindex='0']")) button.tabIndex = -1;
+    event.target.tabIndex = 0;
+  });
+  list.addEventListener("keydown", (event) => {
+    if (event.target.tagName !== "BUTTON" || !event.key.startsWith("Arrow")) return;
+    const here = event.target.closest("li"),
+      rows = [...list.children];
+    const inRow = [...here.querySelectorAll("button")],
+      place = inRow.indexOf(event.target);
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    let next = step ? inRow[place + step] : null;
+    if (!step) {
+      const row = rows[rows.indexOf(here) + (event.key === "ArrowDown" ? 1 : -1)];
+      next =
+        row &&
+        ([...row.querySelectorAll("button")].find((button) => button.className === event.target.className) ??
+          row.querySelector("button"));
+    }
+    if (next) {
+      event.preventDefault();
+      next.focus();
+    }
+  });
+}

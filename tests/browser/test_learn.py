@@ -139,6 +139,7 @@ def test_a_film_plays_once_when_it_is_seen(visit: Any) -> None:
 
 def test_a_film_opens_at_its_end_for_readers_who_want_no_motion(visit: Any) -> None:
     with visit(motion=True) as v:
+        v.wait_run()  # leaving the page would break its connection, which the browser reports
         v.page.emulate_media(reduced_motion="reduce")
         v.page.goto(v.page.url.split("?")[0] + "?learn=machines&step=1")
         _shown(v)

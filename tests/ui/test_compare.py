@@ -254,7 +254,7 @@ def test_failing_model_is_reported(handlers: Handlers) -> None:
 
 
 SAMPLES = re.findall(
-    r'notation: "regex", text: "([^"]*)", prompt: "([^"]*)"',
+    r'notation: "regex",\s+text: "([^"]*)",\s+prompt: "([^"]*)"',
     (Path(__file__).parents[2] / "static" / "compare.js").read_text("utf-8"),
 )
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from workbench.app.ui.bundle import join_modules, module_names
 from workbench.base.resources import STATIC
 
 
@@ -37,7 +38,8 @@ def test_nothing_is_fetched_from_elsewhere(path: Path) -> None:
     # a name space; and inside a Space the address that a visitor sees, which the page gets from the environment
     known = ("www.w3.org", "https://huggingface.co")
     assert [a for a in addresses if not a.endswith(known)] == []
-    assert "@import" not in path.read_text("utf-8")
+    if path.suffix == ".css":
+        assert "@import" not in path.read_text("utf-8")
 
 
 @pytest.mark.parametrize("path", sorted(STATIC.glob("*.js")), ids=lambda path: path.name)
@@ -48,16 +50,28 @@ def test_nothing_typed_can_become_markup(path: Path) -> None:
 
 
 def test_every_file_is_loaded_and_every_loaded_file_is_there() -> None:
-    reported = aside(
-        "from workbench.app.ui.page_files import SCRIPTS, SHEETS; print(*SCRIPTS, *SHEETS)"
-    )
-    replay = {"replay.js", "replay.css"}  # stand in the page a run is taken away as
-    assert sorted(reported) == sorted({p.name for p in FILES if p.suffix != ".html"} - replay)
+    scripts = {*module_names(STATIC, "page.js"), *module_names(STATIC, "replay.js")}
+    assert sorted(scripts) == sorted(path.name for path in STATIC.glob("*.js"))
+    reported = aside("from workbench.app.ui.page_files import SHEETS; print(*SHEETS)")
+    replay = {"replay.css"}  # stands in the page a run is taken away as
+    assert sorted(reported) == sorted({path.name for path in STATIC.glob("*.css")} - replay)
 
 
-def test_the_files_are_light() -> None:
-    sent = b"".join(path.read_bytes() for path in FILES)
-    assert len(gzip.compress(sent)) < 152_000
+def test_what_is_sent_is_light() -> None:
+    skeletons = b"".join(path.read_bytes() for path in SKELETONS)
+    sheets = b"".join(path.read_bytes() for path in STATIC.glob("*.css"))
+    sent = skeletons + sheets + join_modules(STATIC, "page.js").encode()
+    assert len(gzip.compress(sent)) < 140_000
+
+
+def test_no_line_is_longer_than_120_columns() -> None:
+    long = [
+        f"{path.name}:{number}"
+        for path in STATIC.glob("*.js")
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if len(line) > 120
+    ]
+    assert long == []
 
 
 def test_the_page_is_built_with_its_events() -> None:

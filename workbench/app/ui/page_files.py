@@ -7,6 +7,7 @@ import platform
 from functools import cache
 from importlib.metadata import PackageNotFoundError, metadata, version
 
+from workbench.app.ui.bundle import join_modules
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.records import Record
 from workbench.base.resources import STATIC
@@ -19,38 +20,18 @@ SHEETS = (
     "takeaway.css", "learn.css", "compare.css",
 )  # fmt: skip
 
-#: In the order of their dependencies.
-SCRIPTS = (
-    "core.js", "notations.js", "drafts.js", "share.js", "yours.js", "export.js", "paint.js",
-    "names.js", "editor.js", "why.js",
-    "camera.js", "drag.js", "glide.js", "graph.js", "machine.js", "stack.js", "find.js", "rows.js",
-    "edges.js", "menu.js",
-    "shade.js", "strip.js", "callout.js", "chart.js", "search.js", "inspector.js", "totals.js",
-    "alarm.js", "branches.js", "walk.js", "stream.js", "questions.js", "panel.js",
-    "models.js", "intro.js", "header.js", "tests.js", "problems.js", "phases.js", "outline.js",
-    "samples.js", "change.js", "convert.js", "grammar.js", "picture.js", "run.js", "takeaway.js",
-    "film.js", "quiz.js", "learn.js",
-    "compare-choice.js", "compare-strips.js", "compare-table.js", "compare-exact.js",
-    "compare-export.js", "compare.js", "footer.js",
-)  # fmt: skip
+#: The module that mounts the page's parts; it imports all others.
+SCRIPT = "page.js"
 
 
 def sheet() -> str:
     """All style sheets as one text."""
-    return _joined(SHEETS)
+    return "\n".join((STATIC / name).read_text("utf-8") for name in SHEETS)
 
 
 def script() -> str:
-    """All scripts as one text, in their order.
-
-    One file, because scripts that a page adds to itself run as they arrive: separate files ran in
-    any order in Firefox, and fifty requests to a distant server are slow.
-    """
-    return '"use strict";\n' + _joined(SCRIPTS)
-
-
-def _joined(names: tuple[str, ...]) -> str:
-    return "\n".join((STATIC / name).read_text("utf-8") for name in names)
+    """All modules as one script, each after those it imports."""
+    return join_modules(STATIC, SCRIPT)
 
 
 @cache

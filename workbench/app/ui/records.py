@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, cast
 
 from workbench.analysis.run_tracing import TracedToken
+from workbench.app.ui import wire
 from workbench.constraint.labels import Labelled
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import Constraint, State
@@ -30,7 +32,7 @@ WORDS = {
 _BITS = 1 / math.log(2)
 
 
-def token_record(token_id: TokenId, token: bytes | None, vocabulary: Vocabulary) -> Record:
+def token_record(token_id: TokenId, token: bytes | None, vocabulary: Vocabulary) -> wire.Token:
     """A token as text if it is UTF-8, else as hexadecimal bytes."""
     if token_id == vocabulary.end:
         return {"id": token_id, "end": True}
@@ -45,7 +47,7 @@ def token_record(token_id: TokenId, token: bytes | None, vocabulary: Vocabulary)
 
 def step_record(
     step: Step, place: TracedToken, cycle: int | None, vocabulary: Vocabulary
-) -> Record:
+) -> wire.UnlabelledStep:
     """The fields the page shows of one token.
 
     ``p``, ``s`` and ``rank`` are the model's, before the mask; ``pm``, ``sm`` and ``rankm`` among
@@ -80,7 +82,7 @@ def label_record(constraint: Constraint, state: State, token_id: TokenId) -> Rec
     return {} if label is None else {"label": label.name}
 
 
-def turn_record(turn: TokenDistribution, index: int, place: TracedToken, top: int) -> Record:
+def turn_record(turn: TokenDistribution, index: int, place: TracedToken, top: int) -> wire.Turn:
     """The record of a token that is not chosen yet, with the fields known before the choice."""
     wanted = turn.wanted(top)
     return {
@@ -95,7 +97,7 @@ def turn_record(turn: TokenDistribution, index: int, place: TracedToken, top: in
     }
 
 
-def _masked(mask: TokenMask, kept: float, vocabulary: Vocabulary) -> Record:
+def _masked(mask: TokenMask, kept: float, vocabulary: Vocabulary) -> wire.Masked:
     """The fields of the mask."""
     allowed = len(mask)
     return {
@@ -107,22 +109,22 @@ def _masked(mask: TokenMask, kept: float, vocabulary: Vocabulary) -> Record:
     }
 
 
-def _position(place: TracedToken) -> Record:
-    """The position in the machines and in the grammar."""
+def _position(place: TracedToken) -> wire.Position:
+    """The states of the machines at a token."""
     return {
         "state": place.state,
-        "path": place.path,
+        "path": cast("wire.Path", place.path),
         "stack": list(place.stack),
         "rules": list(dict.fromkeys(place.stack)),
         "read_in": [{"start": span.start, "end": span.end} for span in place.read_in],
     }
 
 
-def _times(model_ms: float, mask_ms: float) -> Record:
+def _times(model_ms: float, mask_ms: float) -> wire.Times:
     return {"model": round(model_ms, 3), "mask": round(mask_ms, 3)}
 
 
-def _candidate(candidate: Candidate, vocabulary: Vocabulary) -> Record:
+def _candidate(candidate: Candidate, vocabulary: Vocabulary) -> wire.Candidate:
     """A token with both of its probabilities."""
     return {
         **token_record(candidate.token_id, candidate.token, vocabulary),
@@ -132,14 +134,14 @@ def _candidate(candidate: Candidate, vocabulary: Vocabulary) -> Record:
     }
 
 
-def searched_record(turn: TokenDistribution, token_id: TokenId) -> Record:
+def searched_record(turn: TokenDistribution, token_id: TokenId) -> wire.Found:
     """A token that was searched for, with its rank among all and, if allowed, among the allowed."""
     candidate = turn.candidate(token_id)
     rankm = turn.masked_rank(token_id) if candidate.allowed else None
     return {**_candidate(candidate, turn.vocabulary), "rank": turn.rank(token_id), "rankm": rankm}
 
 
-def stop_record(trace: Trace, milliseconds: float) -> Record:
+def stop_record(trace: Trace, milliseconds: float) -> wire.Stop:
     """Why a run ended, and how fast it was."""
     assert trace.stop is not None
     seconds = max(milliseconds, 0.001) / 1000
@@ -150,19 +152,19 @@ def stop_record(trace: Trace, milliseconds: float) -> Record:
     }
 
 
-def ended_record(reason: StopReason) -> Record:
+def ended_record(reason: StopReason) -> wire.Stop:
     """Why there is no further token."""
     good = reason in (StopReason.ACCEPTED, StopReason.FORCED_END)
     return {"k": "stop", "reason": reason.value, "words": WORDS[reason], "good": good}
 
 
-def full_record() -> Record:
+def full_record() -> wire.Stop:
     """The end of a run whose model can read no further token."""
     words = "cut off: the model can read no more tokens"
     return {"k": "stop", "reason": "model full", "words": words, "good": False}
 
 
-def proper_record(found: ImproperToken | None, vocabulary: Vocabulary) -> Record | None:
+def proper_record(found: ImproperToken | None, vocabulary: Vocabulary) -> wire.Improper | None:
     """Where the tokenizer would have written other tokens, and which."""
     if found is None:
         return None
@@ -183,6 +185,6 @@ def _rounded(value: float) -> float:
     return float(f"{value:.6g}") if math.isfinite(value) else 0.0
 
 
-def line(record: Record) -> str:
+def line(record: Mapping[str, Any]) -> str:
     """A record as one line of NDJSON."""
     return json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"

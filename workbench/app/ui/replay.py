@@ -24,10 +24,11 @@ from typing import Any
 
 from workbench.analysis.run_tracing import STACKS, PicturedMachine
 from workbench.app.pipeline import Compiled
+from workbench.app.ui.bundle import join_modules
 from workbench.app.ui.explain_view import reasons
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import ModelRoom
-from workbench.app.ui.page_files import SCRIPTS, SHEETS
+from workbench.app.ui.page_files import SHEETS
 from workbench.app.ui.pictures import TOGETHER
 from workbench.app.ui.records import Record, line
 from workbench.app.ui.requests import TextRequest, bytes_in, switch_in
@@ -41,18 +42,8 @@ from workbench.grammar.grammar import Grammar
 #: Replaced by the recording in the page.
 MARK = "@@recording@@"
 
-#: Scripts and style sheets of cards that a replay does not have.
-_LEFT_OUT = frozenset(
-    {
-        *("drafts.js", "share.js", "yours.js", "export.js", "models.js", "intro.js"),
-        *("names.js", "editor.js", "tests.js", "problems.js", "phases.js", "outline.js"),
-        *("samples.js", "change.js", "convert.js", "film.js", "quiz.js"),
-        *("header.js", "grammar.js", "takeaway.js", "learn.js", "footer.js"),
-        *("compare-choice.js", "compare-strips.js", "compare-table.js", "compare-exact.js"),
-        *("compare-export.js", "compare.js"),
-        *("takeaway.css", "learn.css", "compare.css"),
-    }
-)
+#: Style sheets of cards that a replay does not have.
+_LEFT_OUT = frozenset({"takeaway.css", "learn.css", "compare.css"})
 
 #: The machines whose pictures are in the file, besides the tokens at each step.
 _MACHINES = (Machine.CHARACTERS, Machine.TOKENS, Machine.STACK, Machine.RULES)
@@ -71,8 +62,7 @@ _MAX_TOKENS = 2_000
 @cache
 def replay_shell() -> str:
     """The page around a recording, which replaces ``MARK``."""
-    scripts = [name for name in SCRIPTS if name not in _LEFT_OUT]
-    script = "\n".join(_text(name) for name in (*scripts, "replay.js"))
+    script = join_modules(STATIC, "replay.js")
     style = "\n".join(_text(name) for name in (*SHEETS, "replay.css") if name not in _LEFT_OUT)
     body = _text("replay.html")
     for part in ("picture", "run"):

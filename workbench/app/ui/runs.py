@@ -16,6 +16,7 @@ from typing import Any
 
 from workbench.analysis.run_tracing import RunTracer, token_cycle
 from workbench.app.pipeline import Compiled
+from workbench.app.ui import wire
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.pictures import sentence
 from workbench.app.ui.records import (
@@ -350,7 +351,7 @@ class _RunPosition:
         record = step_record(step, place, cycle, self.model.vocabulary)
         return record | label_record(self.constraint, step.state, token_id)
 
-    def next(self) -> Record:
+    def next(self) -> wire.Turn | wire.Stop | Record:
         """The probabilities of the next token, or why no token may follow."""
         if not self.ended and room_left(self.model, self.request.prompt, len(self.taken)) == 0:
             return full_record()

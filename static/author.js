@@ -1,0 +1,546 @@
+/* The panes under the editor: problems, the time of each step, the outline of the rules, sample texts, what an edit
+   changed, and the menu that converts a grammar to another notation. */
+
+import { createMenu, el } from "./dom.js";
+import { notations } from "./notations.js";
+import { askServer, emit, grammarKey, grammarOf, on, state } from "./state.js";
+import { addGridKeys } from "./tests.js";
+import { formatNumber, visibleText } from "./tokens.js";
+
+/** @import { Phase, Servers } from "./wire" */
+
+/* Problems: errors in a grammar, warnings about what probably was not meant, and notes. */
+const SIGNS = { error: ["✗", "no"], warning: ["▲", "warn"], note: ["•", "quiet"] };
+const SHOWN = 60;
+
+const short = (text) => (text.length > 24 ? `${text.slice(0, 23)}…` : text);
+
+/** The button that puts a fix in the place of what was written. */
+function fixed(problem) {
+  if (problem.fix === null || problem.fix === undefined) return "";
+  const label = problem.fix ? `write ${short(problem.fix)}` : "delete it";
+  return el(
+    "button",
+    {
+      type: "button",
+      class: "link fix",
+      title: problem.fix ? `Write ${problem.fix} here` : "Delete this piece",
+      onclick: () => emit("mend", problem),
+    },
+    label,
+  );
+}
+
+function row(problem) {
+  const [sign, colour] = SIGNS[problem.severity] ?? SIGNS.error;
+  const what = el(
+    "span",
+    { class: "what" },
+    el(
+      "button",
+      { type: "button", class: "link said", title: "Go to the place", onclick: () => emit("place", problem) },
+      el("b", { class: `word ${colour}` }, problem.severity),
+      ` ${problem.message}`,
+    ),
+  );
+  if (problem.hint && (problem.fix ?? null) === null) what.append(el("span", { class: "hint" }, problem.hint));
+  return el(
+    "li",
+    { class: `row ${problem.severity}` },
+    el("span", { class: `sign ${colour}`, "aria-hidden": "true" }, sign),
+    el("span", { class: "at" }, problem.line ? `${problem.line}:${problem.column}` : "—"),
+    what,
+    fixed(problem),
+  );
+}
+
+const said = (kind, ...what) =>
+  el(
+    "li",
+    { class: `row ${kind}` },
+    el("span", { class: "sign" }),
+    el("span", { class: "at" }, "—"),
+    el("span", { class: "what" }, ...what),
+  );
+
+/** The list in ``box``; ``counted`` gets how many there are, and how bad the worst is.
+    @returns {{ show(known: Record<string, any>): void }} */
+export const createProblemList = (box, counted) => ({
+  show({ problems, looks, inside, failure, searched, looking, empty }) {
+    const rows = problems.slice(0, SHOWN).map(row);
+    if (problems.length > SHOWN) rows.push(said("quiet", `${problems.length - SHOWN} more`));
+    if (looks) {
+      const change = el(
+        "button",
+        {
+          type: "button",
+          class: "link fix switch",
+          onclick: () => {
+            emit("switch", looks);
+            emit("focus editor");
+          },
+        },
+        `switch to ${notations[looks].label}`,
+      );
+      const hint = said("", `this looks like ${notations[looks].one}`);
+      hint.append(change);
+      rows.unshift(hint);
+    }
+    if (inside) {
+      const hint = said(
+        "",
+        "this describes a tool; the schema of its arguments stands under ",
+        el("code", {}, inside.pointer),
+      );
+      hint.append(
+        el(
+          "button",
+          {
+            type: "button",
+            class: "link fix",
+            title: "Put the schema in the place of the whole text",
+            onclick: () => emit("rewrite", { text: inside.text }),
+          },
+          "take that part",
+        ),
+      );
+      rows.unshift(hint);
+    }
+    if (failure) rows.push(said("no", failure));
+    if (!rows.length && !empty)
+      rows.push(
+        el(
+          "li",
+          { class: "row none" },
+          looking
+            ? el("span", { class: "quiet" }, "looking for what could be mended…")
+            : el("span", {}, el("span", { class: "good" }, "✓"), " nothing to mend"),
+        ),
+      );
+    const bounds = problems.filter((problem) => problem.fix);
+    if (bounds.length > 1)
+      rows.push(
+        el(
+          "li",
+          { class: "row none all" },
+          el(
+            "button",
+            { type: "button", class: "link fix", onclick: () => emit("mend all", bounds) },
+            `write all ${bounds.length} of them`,
+          ),
+        ),
+      );
+    if (searched && !looking) rows.push(el("li", { class: "row none quiet" }, searched));
+    box.replaceChildren(...rows);
+    addGridKeys(box);
+    const of = (severity) => problems.filter((problem) => problem.severity === severity).length;
+    const worst = ["error", "warning", "note"].find(of);
+    counted({
+      count: problems.length + (failure ? 1 : 0),
+      sign: failure ? "✗" : worst ? SIGNS[worst][0] : "",
+      colour: failure ? "no" : worst ? SIGNS[worst][1] : "",
+      worst,
+    });
+  },
+});
+
+/* Phases: how long each step from the text to the first mask took, as a bar with names. */
+
+const PHASE_TITLES = {
+  read: "the text is read into a tree",
+  NFA: "the tree becomes a machine with choices",
+  "minimal DFA": "the smallest machine without choices",
+  "first states": "the first states of a machine too large to be made at once",
+  "all states": "all states of a large machine, for counting and drawing them",
+  rules: "the rules are checked and gathered",
+  automata: "every rule becomes an automaton",
+  tokens: "grammar and vocabulary meet",
+  "first mask": "which of the model's tokens may come first",
+};
+const ms = (value) => (value < 0.095 ? "< 0.1" : value < 9.95 ? value.toFixed(1) : String(Math.round(value)));
+
+/** Show phases, each ``{name, ms}``; nothing for none: the room stays.
+    @param {HTMLElement} box @returns {(phases: Phase[]) => void} */
+export const createPhaseBar = (box) => (phases) => {
+  const all = phases.reduce((sum, phase) => sum + phase.ms, 0);
+  if (!all) {
+    box.replaceChildren();
+    return;
+  }
+  const bar = el(
+    "span",
+    { class: "phasebar", "aria-hidden": "true" },
+    ...phases.map((phase, index) => {
+      const part = el("i", { class: `p${index % 6}` });
+      part.style.flexGrow = String(Math.max(phase.ms / all, 0.02));
+      return part;
+    }),
+  );
+  const names = phases.map((phase, index) =>
+    el(
+      "span",
+      { class: "phase", title: PHASE_TITLES[phase.name] ?? phase.name },
+      el("i", { class: `p${index % 6}`, "aria-hidden": "true" }),
+      `${phase.name} `,
+      el("b", {}, ms(phase.ms)),
+    ),
+  );
+  box.replaceChildren(bar, ...names, el("span", { class: "unit" }, "ms"));
+};
+
+/* Outline: every rule with the rules it calls, the rules that call it, and its properties. */
+
+const FLAG_TITLES = {
+  start: "every text begins here",
+  unused: "no rule that is used calls it",
+  "never ends": "no text can be derived from it",
+  recursive: "it calls itself, or is called by a rule it calls",
+  "left-recursive": "it calls itself before anything is read",
+  "may be empty": "the empty text is one of its texts",
+  regular: "it needs no stack",
+};
+const LOUD = new Set(["unused", "never ends"]);
+
+/** The list in ``box``; ``counted`` gets the number of rules. */
+export function createOutline(box, counted) {
+  let rules = [],
+    live = new Set();
+  const goTo = (name) => {
+    const rule = rules.find((each) => each.name === name);
+    if (rule) emit("place", rule.places[0]);
+  };
+
+  function names(title, list) {
+    if (!list.length) return null;
+    const links = list.map((name) =>
+      el("button", { type: "button", class: "link name", title: `Go to ${name}`, onclick: () => goTo(name) }, name),
+    );
+    return el(
+      "span",
+      { class: "names" },
+      `${title} `,
+      ...links.flatMap((link, index) => (index ? [", ", link] : [link])),
+    );
+  }
+
+  /** A button that goes to one place after the other. */
+  function uses(places) {
+    let next = 0;
+    return el(
+      "button",
+      {
+        type: "button",
+        class: "link count",
+        title: "Go to where it is used, one after the other",
+        onclick: () => emit("place", places[next++ % places.length]),
+      },
+      places.length === 1 ? "used once" : `used ${places.length} times`,
+    );
+  }
+
+  const row = (rule) =>
+    el(
+      "li",
+      { class: live.has(rule.name) ? "now" : "", "data-rule": rule.name },
+      el(
+        "button",
+        {
+          type: "button",
+          class: "link def",
+          title: "Go to its definition",
+          onclick: () => emit("place", rule.places[0]),
+        },
+        rule.name,
+      ),
+      el(
+        "span",
+        { class: "about" },
+        el(
+          "span",
+          { class: "flags" },
+          ...rule.flags.map((flag) =>
+            el("span", { class: `flag${LOUD.has(flag) ? " loud" : ""}`, title: FLAG_TITLES[flag] }, flag),
+          ),
+        ),
+        names("calls", rule.calls),
+        names("called by", rule.called_by),
+        rule.references.length ? uses(rule.references) : null,
+      ),
+    );
+
+  function show(answer) {
+    rules = answer.rules ?? [];
+    const more = answer.left_out
+      ? [el("li", { class: "quiet" }, `and ${formatNumber(answer.left_out)} more rules`)]
+      : [];
+    box.replaceChildren(...rules.map(row), ...more);
+    addGridKeys(box);
+    counted(rules.length);
+  }
+  on("live rules", (now) => {
+    live = new Set(now);
+    for (const li of box.children) li.classList.toggle("now", live.has(li.dataset.rule));
+    const inner = box.querySelector(`[data-rule="${CSS.escape(now[now.length - 1] ?? "")}"]`),
+      panel = box.closest(".panel");
+    if (!inner || box.parentNode.hidden || panel.contains(document.activeElement)) return;
+    const below = inner.getBoundingClientRect().bottom - panel.getBoundingClientRect().bottom,
+      above = inner.getBoundingClientRect().top - panel.getBoundingClientRect().top;
+    panel.scrollTop += below > 0 ? below + 6 : Math.min(0, above - 6);
+  });
+  return { show };
+}
+
+/* Samples: texts of the language, and texts outside it by one edit. A click makes one a test. */
+
+/** The samples in ``box``; ``put`` adds tests.
+    @param {HTMLElement} box @param {Servers["grammar"]} server @param {(tests: object[]) => void} put */
+export function createSampleList(box, server, put) {
+  let seed = 0,
+    request = 0,
+    shown = ""; // the grammar whose samples are shown
+
+  function row(text, expect, what) {
+    const has = state.tests.some((test) => test.text === text);
+    const add = el(
+      "button",
+      {
+        type: "button",
+        class: "link add",
+        disabled: has,
+        title: `Add as a test that is expected to be ${expect}ed`,
+        onclick: () => {
+          put([{ text, expect }]);
+          add.disabled = true;
+          add.textContent = "added";
+        },
+      },
+      has ? "added" : `+ ${expect}`,
+    );
+    const say = el("span", { class: "text" });
+    if (text) say.append(visibleText(text));
+    else say.append(el("span", { class: "quiet" }, "the empty text"));
+    return el("li", {}, add, say, what ? el("span", { class: "quiet what" }, what) : null);
+  }
+
+  function show(answer) {
+    if (answer.fault || !answer.ok) {
+      box.replaceChildren(el("p", { class: "quiet" }, answer.fault || answer.why));
+      return;
+    }
+    const more = el(
+      "button",
+      {
+        type: "button",
+        class: "more",
+        onclick: () => {
+          seed += 1;
+          shown = "";
+          ask();
+        },
+      },
+      "More",
+    );
+    const list = (name, rows) => {
+      const ul = el("ul", { class: "samples", "aria-label": name }, ...rows);
+      addGridKeys(ul);
+      return ul;
+    };
+    const none = el("p", { class: "quiet" }, "No text was found.");
+    box.replaceChildren(
+      el(
+        "div",
+        { class: "head" },
+        el("span", { class: "quiet", title: `How they are drawn: ${answer.how}` }, "Accepted, drawn at random"),
+        more,
+      ),
+      answer.texts.length
+        ? list(
+            "Samples",
+            answer.texts.map((text) => row(text, "accept")),
+          )
+        : none,
+      ...(answer.misses.length
+        ? [
+            el("div", { class: "head" }, el("span", { class: "quiet" }, "Almost: one edit away, and rejected")),
+            list(
+              "Near misses",
+              answer.misses.map(({ text, what }) => row(text, "reject", what)),
+            ),
+          ]
+        : []),
+      el("p", { class: "how quiet" }, `Drawn: ${answer.how}.`),
+    );
+  }
+
+  /** Request samples of the present grammar, unless they are shown already. */
+  async function ask() {
+    if (shown === grammarKey(state) || !state.compiled?.ok) return;
+    const mine = ++request,
+      of = grammarKey(state);
+    if (!box.childNodes.length) box.replaceChildren(el("p", { class: "quiet" }, "drawing…"));
+    const answer = await askServer(server.sample_texts, { ...grammarOf(state), seed });
+    if (mine !== request) return;
+    shown = of;
+    const held = box.contains(document.activeElement);
+    show(answer);
+    if (held) box.querySelector(".more")?.focus();
+  }
+  return {
+    ask,
+    open() {
+      seed = 0;
+      shown = "";
+    },
+  };
+}
+
+/* What an edit changed: a shortest text that the language gained and a shortest one that it lost. */
+
+/** The list in ``box``; ``put`` adds tests, ``counted`` gets the numbers of texts gained and lost.
+    @param {HTMLElement} box @param {Servers["grammar"]} server @param {(tests: object[]) => void} put
+    @param {(gained: number, lost: number) => void} counted */
+export function createChangeList(box, server, put, counted) {
+  let before = null,
+    request = 0,
+    answered = "";
+  const now = () => grammarOf(state);
+  const key = (held) => grammarKey(held).trimEnd();
+  const untouched = () => !before || key(before) === key(now());
+
+  /** Compare with this one from here on. */
+  function from(held, name) {
+    before = { ...held, name };
+    ++request;
+    answered = "";
+    tell();
+  }
+  const mark = () =>
+    el(
+      "button",
+      {
+        type: "button",
+        class: "more",
+        title: "From here on, changes are told against the grammar as it stands now",
+        onclick: () => from(now(), "when you pressed “Start here”"),
+      },
+      "Start here",
+    );
+  const head = (...said) =>
+    el(
+      "div",
+      { class: "head" },
+      el("span", { class: "quiet" }, ...said),
+      untouched() || !state.compiled?.ok ? null : mark(),
+    );
+
+  function tell(answer) {
+    counted(0, 0);
+    if (untouched())
+      box.replaceChildren(
+        head(
+          before
+            ? "Nothing has changed yet. Edit the grammar, and this tells a text that came in and one that went out."
+            : "",
+        ),
+      );
+    else if (!answer) box.replaceChildren(head("comparing…"));
+    else if (answer.fault || !answer.ok) box.replaceChildren(head(answer.fault || answer.why));
+    else show(answer);
+  }
+
+  function row({ text }, sign, colour, what, expect) {
+    const say = el("span", { class: "text" });
+    if (text) say.append(visibleText(text));
+    else say.append(el("span", { class: "quiet" }, "the empty text"));
+    const add = el(
+      "button",
+      {
+        type: "button",
+        class: "link add",
+        onclick: () => {
+          put([{ text, expect }]);
+          add.disabled = true;
+          add.textContent = "added";
+        },
+      },
+      `+ ${expect}`,
+    );
+    return el("li", {}, el("span", {}, el("b", { class: colour, "aria-hidden": "true" }, sign), ` ${what}`), say, add);
+  }
+
+  function show({ same, exact, gained, lost, how }) {
+    counted(gained ? 1 : 0, lost ? 1 : 0);
+    const none = (what) =>
+      el(
+        "li",
+        { class: "quiet" },
+        el("span", {}, el("span", { "aria-hidden": "true" }, "="), ` ${what}`),
+        el("span", {}, exact ? "nothing" : "nothing was found"),
+        el("span", {}),
+      );
+    const rows = [
+      gained ? row(gained, "+", "good", "came in", "accept") : none("came in"),
+      lost ? row(lost, "−", "no", "went out", "reject") : none("went out"),
+    ];
+    const list = el("ul", { class: "changes", "aria-label": "What changed" }, ...rows);
+    box.replaceChildren(
+      head(
+        same ? "Another text, the same language" : "A shortest text each way",
+        `, against the grammar ${before.name}`,
+      ),
+      list,
+      el("p", { class: "how quiet" }, `${how[0].toUpperCase() + how.slice(1)}.`),
+    );
+  }
+
+  /** Compare, unless the result is shown already. */
+  async function ask() {
+    if (untouched() || !state.compiled?.ok) {
+      tell(untouched() ? null : { why: "The grammar cannot be read yet." });
+      return;
+    }
+    const of = key(before) + key(now());
+    if (of === answered) return;
+    const mine = ++request;
+    tell();
+    const answer = await askServer(server.what_changed, { ...now(), before: grammarOf(before) });
+    if (mine !== request) return;
+    answered = of;
+    tell(answer);
+  }
+  return { ask, from };
+}
+
+/* The Convert menu: the present grammar, written in another notation and put into the tab of that notation. */
+
+/** ``turned`` gets the grammar in its new notation.
+    @param {HTMLElement} menu @param {Servers["grammar"]} server @param {(grammar: any) => void} turned */
+export function createConvertMenu(menu, server, turned) {
+  const list = menu.querySelector("ul"),
+    told = menu.querySelector(".told"),
+    { close } = createMenu(menu);
+  menu.querySelector("button").addEventListener("click", () => {
+    told.textContent = "";
+    fill();
+  });
+
+  function fill() {
+    const entries = Object.entries(notations).filter(([name, { written }]) => written && name !== state.notation);
+    list.replaceChildren(
+      ...entries.map(([to, { label }]) =>
+        el("li", {}, el("button", { type: "button", onclick: () => convert(to) }, `to ${label}`)),
+      ),
+    );
+  }
+  async function convert(to) {
+    const asked = grammarOf(state),
+      { prompt, tests } = state;
+    told.textContent = "converting…";
+    const answer = await askServer(server.convert_grammar, { ...asked, to });
+    if (grammarKey(asked) !== grammarKey(state)) return;
+    told.textContent = answer.fault || answer.why || "";
+    if (!answer.ok) return;
+    close();
+    turned({ text: answer.text, start: answer.start, notation: to, prompt, tests });
+  }
+}

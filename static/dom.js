@@ -1,0 +1,179 @@
+/* Elements and what is done with them: rows of buttons, menus, notices, the theme, the clipboard, files.
+   Text that a person or a model wrote enters the page through textContent, never as markup. */
+
+import { emit } from "./state.js";
+
+/** An element with properties, data-/aria- attributes and children (text nodes for strings). */
+export function el(tag, properties = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [key, value] of Object.entries(properties)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+    else if (key === "class") made.className = value;
+    else made.setAttribute(key, value === true ? "" : value);
+  }
+  made.append(...children.filter((child) => child !== null && child !== undefined));
+  return made;
+}
+
+/** Call a function when no call has come for ``wait`` milliseconds; ``now`` calls it immediately. */
+export function debounce(wait, act) {
+  let timer = 0;
+  const later = (...args) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => act(...args), wait);
+  };
+  later.now = (...args) => {
+    clearTimeout(timer);
+    act(...args);
+  };
+  return later;
+}
+
+export async function copyText(text, button) {
+  let done = true;
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    // no clipboard without https or permission: the old way still works
+    const area = el("textarea", { style: "position:fixed;opacity:0" });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    done = document.execCommand("copy");
+    area.remove();
+  }
+  if (!button) return;
+  const label = button.textContent;
+  button.textContent = done ? "Copied" : "Could not copy";
+  setTimeout(() => {
+    button.textContent = label;
+  }, 1200);
+}
+
+export function download(name, type, text) {
+  const link = el("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 5000);
+}
+
+/** Arrow keys over a row of buttons of which one is a tab stop. */
+export function roving(box, choose) {
+  box.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    const items = [...box.querySelectorAll("button:not(:disabled)")];
+    if (!step || !items.includes(document.activeElement)) return;
+    event.preventDefault();
+    const next = items[(items.indexOf(document.activeElement) + step + items.length) % items.length];
+    next.focus();
+    choose(next);
+  });
+}
+
+/** Bring an item into sight in its row, and the row alone: scrollIntoView would pull the page along. */
+export function scrollIntoRow(row, item, margin = 0) {
+  const place = item.getBoundingClientRect(),
+    seen = row.getBoundingClientRect();
+  row.scrollLeft += Math.min(0, place.left - seen.left - margin) + Math.max(0, place.right - seen.right + margin);
+}
+
+export function markChosen(box, attribute, chosen) {
+  for (const button of box.querySelectorAll("button")) {
+    button.setAttribute(attribute, String(button === chosen));
+    button.tabIndex = button === chosen ? 0 : -1;
+  }
+}
+
+/** A row of choices of which one is taken: buttons that hold their key in an attribute. `act(key)` hears which is
+    taken; given back is a way to show one as taken. */
+export function radios(box, attribute, options, act) {
+  const show = (key) =>
+    markChosen(
+      box,
+      "aria-checked",
+      [...box.children].find((button) => button.getAttribute(attribute) === key),
+    );
+  const take = (button) => {
+    const key = button.getAttribute(attribute);
+    show(key);
+    act(key);
+  };
+  box.replaceChildren(
+    ...options.map(([key, label]) =>
+      el("button", { type: "button", role: "radio", "aria-checked": "false", tabindex: "-1", [attribute]: key }, label),
+    ),
+  );
+  box.addEventListener("click", (event) => {
+    const button = event.target.closest("button");
+    if (button) take(button);
+  });
+  roving(box, take);
+  return show;
+}
+
+/** A button and what it opens: one click, Escape or a click elsewhere closes it, arrows go through it. */
+export function createMenu(box) {
+  const [button, list] = box.children;
+  const toggle = (wanted) => {
+    list.hidden = !wanted;
+    button.setAttribute("aria-expanded", String(wanted));
+  };
+  button.addEventListener("click", () => {
+    toggle(list.hidden);
+    if (!list.hidden) list.querySelector("button:not(:disabled), input")?.focus();
+  });
+  document.addEventListener("click", (event) => {
+    if (!box.contains(event.target)) toggle(false);
+  });
+  box.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && !list.hidden) {
+      toggle(false);
+      button.focus();
+      event.stopPropagation();
+    }
+  });
+  roving(list, () => {});
+  toggle(false);
+  return { close: () => toggle(false) };
+}
+
+let noticeBox = null,
+  noticeTimer = 0;
+/** A sentence at the lower edge of the page, for a while; read aloud too. */
+export function showNotice(text) {
+  if (!noticeBox) {
+    noticeBox = el("div", { class: "wb notice", role: "status" });
+    document.body.append(noticeBox);
+  }
+  noticeBox.textContent = text;
+  noticeBox.classList.add("on");
+  clearTimeout(noticeTimer);
+  noticeTimer = setTimeout(() => noticeBox.classList.remove("on"), Math.max(4000, 60 * text.length));
+}
+
+/* The theme is set before anything is painted: the one that was chosen last, or the system's. */
+const systemTheme = matchMedia("(prefers-color-scheme: dark)");
+function keptTheme() {
+  try {
+    return localStorage.getItem("wb-theme");
+  } catch {
+    return null;
+  }
+}
+function applyTheme(dark) {
+  document.documentElement.dataset.theme = dark ? "dark" : "light";
+  document.body?.classList.toggle("dark", dark);
+  emit("theme", dark);
+}
+const followSystem = () => applyTheme((keptTheme() || (systemTheme.matches ? "dark" : "light")) === "dark");
+export function toggleTheme() {
+  const next = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+  try {
+    localStorage.setItem("wb-theme", next);
+  } catch {
+    /* private window: it lasts as long as the page */
+  }
+  applyTheme(next === "dark");
+}
+systemTheme.addEventListener("change", followSystem);
+followSystem();

@@ -1,0 +1,16 @@
+// What the scripts know of the page and tsc does not: elements are found by selectors in skeletons whose elements have
+// known kinds, and events come from elements.
+
+interface Window {
+  wb: object;
+}
+interface ParentNode {
+  querySelector(selector: string): any;
+  querySelectorAll(selector: string): NodeListOf<any>;
+}
+interface Element {
+  closest(selector: string): any;
+}
+interface EventTarget {
+  closest(selector: string): any;
+}

@@ -1,0 +1,490 @@
+/* The tools next to a picture: the stack, a search for states, the machine as a table, the tokens of an edge, and the
+   Export menu. */
+
+import { copyText, createMenu, debounce, download, el, markChosen, radios } from "./dom.js";
+import { passedBy } from "./graph.js";
+import { state } from "./state.js";
+import { formatNumber } from "./tokens.js";
+
+/* The stack as boxes, its bottom below: the states to which waiting rules return, the current rule on top; what a token
+   pushes and pops. */
+/** @param {HTMLElement} box */
+export function createStack(box) {
+  const MOST = 9; // boxes shown one by one; of more the middle is counted
+  box.classList.add("stack");
+  box.setAttribute("role", "group");
+  let before = "";
+
+  const chip = ({ rule, state, number }, kind, note) =>
+    el(
+      "li",
+      {
+        class: `frame ${kind}`,
+        title: `${rule}, continues in state ${number ?? state}`,
+        "data-key": rule + state + kind,
+      },
+      el("span", { class: "rule" }, rule || "regex"),
+      el("span", { class: "at" }, note ?? `▼${number ?? state}`),
+    );
+
+  /** What a token does to a stack: what it leaves, what it takes off, what it puts on. */
+  function edits(before, after) {
+    const waiting = ({ boxes, depth }) => ({ all: boxes.slice(0, -1), hidden: depth + 1 - boxes.length });
+    const old = waiting(before),
+      now = waiting(after),
+      kept = Math.max(0, (after.kept ?? 0) - old.hidden);
+    return {
+      same: old.all.slice(0, kept),
+      off: old.all.slice(kept),
+      on: now.all.slice(Math.max(0, after.kept - now.hidden)),
+    };
+  }
+
+  function many(items, middle) {
+    if (items.length <= MOST) return items;
+    return [
+      ...items.slice(0, 2),
+      el("li", { class: "frame more" }, `${middle(items.length - MOST)} more`),
+      ...items.slice(items.length - MOST + 2),
+    ];
+  }
+
+  /** The stack at a token, with what the token does to it; at its end where the run continues. Returns whether there is
+      one. */
+  function show(step, atEnd = false) {
+    const stacks = step?.path?.stacks;
+    if (!stacks?.length) {
+      box.replaceChildren();
+      before = "";
+      return false;
+    }
+    const [first, last = first] = stacks;
+    const stack = atEnd ? last : first;
+    const waiting = stack.boxes.slice(0, -1),
+      top = stack.boxes[stack.boxes.length - 1];
+    const change = atEnd || stacks.length < 2 ? { same: waiting, off: [], on: [] } : edits(first, last);
+    const frames = [
+      ...change.same.map((each) => chip(each, "")),
+      ...change.off.map((each) => chip(each, "off", "popped")),
+      ...change.on.map((each) => chip(each, "on", "▲ pushed")),
+    ];
+    const list = el(
+      "ol",
+      { reversed: true },
+      chip(top, "top", `in ${top.number ?? top.state}`),
+      ...many(frames.reverse(), (n) => n),
+    );
+    const bottom = el(
+      "p",
+      { class: "bottom" },
+      stack.boxes.length < stack.depth + 1
+        ? `${stack.depth + 1 - stack.boxes.length} more below`
+        : waiting.length || change.on.length
+          ? "bottom of the stack"
+          : "stack is empty",
+    );
+    const ways =
+      stack.ways > 1
+        ? el(
+            "details",
+            { class: "ways" },
+            el("summary", {}, `${stack.ways - 1} other way${stack.ways === 2 ? "" : "s"} to read it`),
+            ...stack.others.map((boxes) =>
+              el("p", {}, boxes.map((each) => `${each.rule} ${each.number ?? each.state}`).join(" ▸ ")),
+            ),
+            stack.ways - 1 > stack.others.length
+              ? el("p", {}, `and ${stack.ways - 1 - stack.others.length} more`)
+              : null,
+          )
+        : null;
+    const wasOpen = box.querySelector("details")?.open;
+    box.replaceChildren(
+      el("h3", {}, "Stack", el("b", {}, String(waiting.length))),
+      list,
+      bottom,
+      ...(ways ? [ways] : []),
+    );
+    if (ways && wasOpen) ways.open = true;
+    // what is new slides in; what stays does not move
+    const keys = [...list.children].map((each) => each.dataset.key);
+    if (before)
+      for (const each of list.children) if (!before.includes(`|${each.dataset.key}|`)) each.classList.add("fresh");
+    before = `|${keys.join("|")}|`;
+    box.setAttribute(
+      "aria-label",
+      "Stack, the bottom first: " +
+        [...waiting, top].map((each) => each.rule).join(", ") +
+        (change.off.length ? `; this token pops ${change.off.length}` : "") +
+        (change.on.length ? `; this token pushes ${change.on.length}` : ""),
+    );
+    return true;
+  }
+  show(null);
+  return { show };
+}
+
+/* A search for a state by number, rule or label: the results are a list for the keyboard; choosing one draws the
+   part of the machine around it. */
+
+export function createFindBox(box, { ask, go }) {
+  const input = el("input", {
+    type: "text",
+    role: "combobox",
+    placeholder: "Find a state",
+    "aria-label": "Find a state by number, rule or label",
+    "aria-expanded": "false",
+    "aria-autocomplete": "list",
+    "aria-controls": "wb-found",
+    spellcheck: "false",
+    autocomplete: "off",
+  });
+  const list = el("ul", { id: "wb-found", role: "listbox", "aria-label": "States found", hidden: true });
+  box.append(input, el("kbd", { "aria-hidden": "true" }, "/"), list);
+  let found = [],
+    at = -1,
+    request = 0;
+
+  function show(open) {
+    list.hidden = !open;
+    input.setAttribute("aria-expanded", String(open));
+    if (!open) {
+      at = -1;
+      input.removeAttribute("aria-activedescendant");
+    }
+  }
+  function choose(index) {
+    at = index;
+    for (const [i, row] of [...list.children].entries()) row.setAttribute("aria-selected", String(i === at));
+    const row = list.children[at];
+    if (!row) {
+      input.removeAttribute("aria-activedescendant");
+      return;
+    }
+    input.setAttribute("aria-activedescendant", row.id);
+    row.scrollIntoView({ block: "nearest" });
+  }
+  function take(index) {
+    const one = found[index];
+    if (!one) return;
+    show(false);
+    go(one.id);
+  }
+  const look = debounce(120, async () => {
+    const mine = ++request,
+      query = input.value.trim();
+    if (!query) {
+      show(false);
+      return;
+    }
+    const answer = await ask(query);
+    if (mine !== request) return;
+    found = answer.found || [];
+    list.replaceChildren(
+      ...(found.length
+        ? found.map((one, index) =>
+            el(
+              "li",
+              {
+                id: `wb-found-${index}`,
+                role: "option",
+                "aria-selected": "false",
+                onpointerdown: (event) => {
+                  event.preventDefault();
+                  take(index);
+                },
+              },
+              el("b", {}, one.number ?? one.id),
+              el("span", {}, one.why),
+            ),
+          )
+        : [
+            el(
+              "li",
+              { class: "none", role: "option", "aria-disabled": "true", "aria-selected": "false" },
+              answer.fault || answer.why || "no state found",
+            ),
+          ]),
+    );
+    show(true);
+    choose(found.length ? 0 : -1);
+  });
+  input.addEventListener("input", look);
+  input.addEventListener("focus", () => {
+    if (input.value.trim()) look.now();
+  });
+  input.addEventListener("blur", () => show(false));
+  input.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step && !list.hidden) {
+      event.preventDefault();
+      choose((at + step + found.length) % Math.max(1, found.length));
+    }
+    if (event.key === "Enter") {
+      event.preventDefault();
+      event.stopPropagation();
+      if (list.hidden) look.now();
+      else take(at);
+    }
+    if (event.key === "Escape") {
+      event.stopPropagation();
+      if (list.hidden) {
+        input.value = "";
+        input.blur();
+      } else show(false);
+    }
+  });
+  return {
+    focus: () => {
+      input.focus();
+      input.select();
+    },
+    clear: () => {
+      input.value = "";
+      show(false);
+    },
+  };
+}
+
+/* A machine as a table, for machines too large to draw and for screen readers: which machine, a filter, and the rows of
+   the current states of the run. */
+
+export function createRows(box, { choose, place }) {
+  const NAMES = { characters: "Characters", tokens: "Tokens", stack: "Stack machine", rules: "Rules" };
+  const which = el("div", { class: "seg which", role: "radiogroup", "aria-label": "Machine in the table" });
+  const filter = el("input", {
+    type: "search",
+    class: "filter",
+    placeholder: "Filter rows",
+    "aria-label": "Filter rows of the table",
+    spellcheck: "false",
+  });
+  const status = el("span", { class: "told", role: "status" });
+  const scroll = el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "The machine as a table" });
+  box.append(el("div", { class: "tools" }, which, filter, status), scroll);
+  let answer = null,
+    standing = [];
+
+  radios(which, "data-of", Object.entries(NAMES), choose);
+
+  function fill() {
+    const wanted = filter.value.trim().toLowerCase();
+    const rows = answer.rows.filter(
+      (row) => !wanted || row.slice(2).some((cell) => cell.toLowerCase().includes(wanted)),
+    );
+    const body = el(
+      "tbody",
+      {},
+      ...rows.map((row) =>
+        el("tr", { "data-state": row[0], "data-target": row[1] }, ...row.slice(2).map((cell) => el("td", {}, cell))),
+      ),
+    );
+    scroll.replaceChildren(
+      el(
+        "table",
+        {},
+        el("thead", {}, el("tr", {}, ...answer.heads.map((head) => el("th", { scope: "col" }, head)))),
+        body,
+      ),
+    );
+    if (!rows.length) scroll.append(el("p", { class: "none" }, "no row holds that"));
+    status.textContent =
+      (wanted ? `${formatNumber(rows.length)} of ${formatNumber(answer.rows.length)} rows · ` : "") + answer.count;
+    mark(false);
+  }
+  filter.addEventListener("input", () => {
+    if (answer) fill();
+  });
+  filter.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && filter.value) {
+      event.stopPropagation();
+      filter.value = "";
+      fill();
+    }
+  });
+  scroll.addEventListener("click", (event) => {
+    const row = event.target.closest("tr[data-state]");
+    if (row) place(row.dataset.state);
+  });
+
+  function mark(scrolls) {
+    for (const row of scroll.querySelectorAll("tr.now, tr.taken")) row.classList.remove("now", "taken");
+    const [here, path] = standing;
+    if (!here?.length) return;
+    const pairs = new Set(path.slice(1).map((moment, i) => `${path[i][0]}>${moment[0]}`));
+    let first = null;
+    for (const row of scroll.querySelectorAll("tbody tr")) {
+      const taken = pairs.has(`${row.dataset.state}>${row.dataset.target}`);
+      const now = here.includes(row.dataset.state);
+      row.classList.toggle("now", now);
+      row.classList.toggle("taken", taken);
+      if (taken || (now && !first)) first = first?.classList.contains("taken") ? first : row;
+    }
+    if (scrolls && first) {
+      const head = scroll.querySelector("thead")?.offsetHeight || 0;
+      const top = first.offsetTop - head,
+        bottom = first.offsetTop + first.offsetHeight;
+      if (top < scroll.scrollTop || bottom > scroll.scrollTop + scroll.clientHeight)
+        scroll.scrollTop = Math.max(0, top - scroll.clientHeight / 3);
+    }
+  }
+
+  return {
+    show(next, of) {
+      answer = next;
+      for (const button of which.querySelectorAll("button")) {
+        const why = state.compiled?.tabs?.[button.dataset.of] || "";
+        button.disabled = Boolean(why);
+        button.title = why;
+      }
+      markChosen(which, "aria-checked", which.querySelector(`[data-of="${of}"]`));
+      if (!next.ok) {
+        scroll.replaceChildren(el("p", { class: "none" }, next.why));
+        status.textContent = "";
+        answer = null;
+        return;
+      }
+      fill();
+    },
+    /** Mark the rows where the run stands, and those it takes. */
+    go(step, atEnd) {
+      if (!answer) return null;
+      const { standing: here, path } = passedBy(answer, step, atEnd);
+      standing = [here, path];
+      mark(true);
+      return here[0];
+    },
+    holds: (id) => Boolean(answer?.rows.some((row) => row[0] === id)),
+  };
+}
+
+/* The labels of a selected edge: all its tokens, with a filter; or its characters. */
+
+export function createEdgeList(box, ask) {
+  let request = 0,
+    from = null;
+  const close = () => {
+    request += 1;
+    box.hidden = true;
+    from?.focus?.({ preventScroll: true });
+  };
+  box.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") {
+      event.stopPropagation();
+      close();
+    }
+  });
+
+  async function show(edge, record, origin, index) {
+    const mine = ++request;
+    from = origin;
+    const name = (id) => record.states.find((each) => each.id === id)?.label || id;
+    const list = el("ul", { class: "tokens", tabindex: "0", "aria-label": "Labels of this edge" });
+    const status = el("span", { class: "told", role: "status" });
+    const filter = el("input", {
+      type: "search",
+      placeholder: "Search",
+      "aria-label": "Search what stands at this edge",
+      spellcheck: "false",
+      hidden: true,
+    });
+    const head = el(
+      "header",
+      {},
+      el("span", { class: "chip" }, name(edge.source)),
+      "→",
+      el("span", { class: "chip" }, name(edge.target)),
+      status,
+      el("span", { class: "grow" }),
+      el("button", { type: "button", class: "bare", "aria-label": "Close", onclick: close }, "×"),
+    );
+    const effect = [
+      ...edge.pops.map((item) => el("p", {}, el("b", { class: "pop" }, "▼"), " pops ", el("code", {}, item))),
+      ...edge.pushes.map((item) => el("p", {}, el("b", { class: "push" }, "▲"), " pushes ", el("code", {}, item))),
+    ];
+    box.replaceChildren(head, filter, list, ...(effect.length ? [el("div", { class: "effect" }, ...effect)] : []));
+    box.hidden = false;
+    let items = edge.labels.length ? edge.labels.flatMap((label) => label.split("\n")) : ["a call"];
+    const fill = () => {
+      const wanted = filter.value.toLowerCase();
+      const left = items.filter((item) => item.toLowerCase().includes(wanted));
+      list.replaceChildren(...left.slice(0, 400).map((item) => el("li", {}, item)));
+      if (left.length > 400)
+        list.append(el("li", { class: "more" }, `and ${formatNumber(left.length - 400)} more; search to see them`));
+      if (!left.length) list.append(el("li", { class: "more" }, "nothing at this edge holds that"));
+    };
+    filter.addEventListener("input", fill);
+    status.textContent = edge.count
+      ? `${formatNumber(edge.count)} token${edge.count === 1 ? "" : "s"}`
+      : edge.title && edge.title !== items.join(" ")
+        ? edge.title.split("\n")[0]
+        : "";
+    if (!edge.count && edge.detail) items = [...items, ...edge.detail.split(", ")];
+    fill();
+    if (edge.count > 1) {
+      const answer = await ask(edge, index);
+      if (mine !== request) return;
+      if (answer.ok && answer.tokens.length) {
+        items = answer.tokens;
+        status.textContent =
+          `${formatNumber(answer.count)} ` +
+          `token${answer.count === 1 ? "" : "s"}` +
+          (answer.count > items.length ? `, the first ${formatNumber(items.length)} listed` : "");
+      }
+      filter.hidden = items.length < 9;
+      fill();
+    } else filter.hidden = items.length < 9;
+  }
+  return {
+    show,
+    close: () => {
+      if (!box.hidden) {
+        request += 1;
+        box.hidden = true;
+      }
+    },
+  };
+}
+
+/* The Export menu: the formats of a picture. Other parts add their own entries. */
+
+const entries = [];
+let redraw = () => {};
+export const exportEntries = {
+  /** An entry: ``act(record, name, button)`` gets the picture that is shown and a name for its file; ``when(record)``
+      says whether it can be used. */
+  add(label, act, when = () => true) {
+    entries.push({ label, act, when });
+    redraw();
+  },
+};
+const drawn = (record) => Boolean(record.dot);
+exportEntries.add("Copy DOT", (record, _name, button) => copyText(record.dot, button), drawn);
+exportEntries.add("Download DOT", (record, name) => download(`${name}.dot`, "text/vnd.graphviz", record.dot), drawn);
+exportEntries.add("Copy SVG", (record, _name, button) => copyText(record.svg, button));
+exportEntries.add("Download SVG", (record, name) => download(`${name}.svg`, "image/svg+xml", record.svg));
+
+/** Fill the menu. Returns a function to call with the picture that is shown. */
+export function createExportMenu(menu, named) {
+  const list = menu.querySelector("ul"),
+    { close } = createMenu(menu);
+  let shown = null;
+  redraw = () =>
+    list.replaceChildren(
+      ...entries
+        .filter(({ when }) => shown && when(shown))
+        .map(({ label, act }) => {
+          const entry = el("button", { type: "button" }, label);
+          entry.addEventListener("click", () => {
+            act(shown, named(), entry);
+            if (!label.startsWith("Copy")) close();
+          });
+          return el("li", {}, entry);
+        }),
+    );
+  menu.style.visibility = "hidden"; // it keeps its room, so the tabs next to it never move
+  return (record) => {
+    shown = record?.svg ? record : null;
+    menu.style.visibility = shown ? "" : "hidden";
+    redraw();
+  };
+}

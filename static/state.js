@@ -1,0 +1,81 @@
+/* What all parts of the page share: one state, the events by which the parts talk, and the requests to the server. */
+
+const listeners = new Map();
+/** @import { Answer, Compiled, Example, ExampleName, Method, Picture, Step, Turn } from "./wire" */
+
+/** @typedef {{ text: string, notation: string, start: string, style: string }} GrammarText */
+
+/** ``compiled`` and ``drawn`` are the latest answers with the grammar they were asked of; ``ran`` is the key of the
+    grammar that wrote ``steps``, ``turn`` the next token while it is selected.
+    @type {GrammarText & { gallery: ExampleName[], methods: Method[], example: Partial<Example> & Record<string, any>,
+      tests: { text: string, expect: string }[], prompt: string, compiled: Compiled & GrammarText & { example: string },
+      drawn: Picture & GrammarText & Record<string, any>, pending: boolean, tab: string, steps: Step[],
+      selected: number, running: boolean, model: string, view: string, ran?: string, turn?: Turn, space?: string }} */
+export const state = {
+  gallery: [],
+  methods: [],
+  example: null,
+  notation: "regex",
+  start: "start",
+  style: "",
+  text: "",
+  tests: [],
+  prompt: "",
+  compiled: null,
+  drawn: null,
+  pending: false,
+  tab: "characters",
+  steps: [],
+  selected: -1,
+  running: false,
+  model: "",
+  view: "workbench",
+};
+
+export const on = (name, listener) => {
+  if (!listeners.has(name)) listeners.set(name, []);
+  listeners.get(name).push(listener);
+};
+export const emit = (name, detail) => {
+  for (const listener of listeners.get(name) || []) listener(detail);
+};
+
+/** The grammar of whatever holds one, as the server is asked about it; two are one if their keys are.
+    @param {Partial<GrammarText>} held @returns {GrammarText} */
+export const grammarOf = ({ text, notation, start, style }) => ({ text, notation, start, style: style || "" });
+export const grammarKey = (held) => {
+  const { text, notation, start, style } = grammarOf(held);
+  return [notation, start, style, text].join("\n");
+};
+
+/** What a card offers to other parts once it is on the page: the run card its settings and records, the comparison its
+    settings. Null before, and in a replay.
+    @type {{ run: { settings(): object, apply(settings: object): void, records(): Record<string, any>[] },
+      compare: { settings(): object } }} */
+export const cards = { run: null, compare: null };
+
+/** Ask the server; what it could not answer becomes a sentence instead of an exception.
+    @template T @param {(sent: object) => Promise<T>} question @param {object} sent @returns {Promise<Answer<T>>} */
+export async function askServer(question, sent) {
+  /** @type {any} */
+  let answer;
+  const slow = setTimeout(() => emit("slow answer"), 1500);
+  try {
+    answer = await question({ model: state.model, ...sent });
+  } catch {
+    answer = { fault: "the server did not answer; is it still running?" };
+  } finally {
+    clearTimeout(slow);
+  }
+  return answer ?? { fault: "a fault of the workbench itself; the server's log says more" };
+}
+
+const KERNELS = "Compiling the engine's kernels: once per installation, for up to a minute.";
+let words = "";
+/** Whether the server compiles its kernels, which all questions wait for. Panes that wait hear "kernels" with the
+    words to show, at every look at the server while it compiles, and with "" at the end. */
+export function reportCompiling(now) {
+  if (!now && !words) return;
+  words = now ? KERNELS : "";
+  emit("kernels", words);
+}

@@ -1,0 +1,82 @@
+/* Texts, tokens and numbers as they are shown: white space and unprintable characters made visible, bytes where a token
+   is not a text by itself. */
+
+import { el } from "./dom.js";
+
+/** @import { Token } from "./wire" */
+
+const CLASS_OF = { " ": "ws", "\n": "ws nl", "\t": "ws tab" };
+const SHAPELESS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}]/u;
+
+/** Text as nodes: white space marked but still itself (so a copy is the real text), the unseen spelt out. */
+export function visibleText(text) {
+  const nodes = document.createDocumentFragment();
+  let plain = "";
+  const flush = () => {
+    if (plain) nodes.append(plain);
+    plain = "";
+  };
+  for (const character of text) {
+    const name = CLASS_OF[character];
+    if (!name && !SHAPELESS.test(character)) {
+      plain += character;
+      continue;
+    }
+    flush();
+    if (name) nodes.append(el("span", { class: name }, character));
+    else
+      nodes.append(
+        el("span", { class: "byte" }, `<U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}>`),
+      );
+  }
+  flush();
+  return nodes;
+}
+
+export const bytesOf = (hex) => hex.match(/../g).map((pair) => parseInt(pair, 16));
+
+/** A token as nodes: its text, or each byte where it is no text by itself, or the end sign.
+    @param {Token} token */
+export function tokenNodes(token) {
+  if (token.end) return el("span", { class: "end" }, "end");
+  if (token.hex === undefined) return visibleText(token.text);
+  const nodes = document.createDocumentFragment();
+  for (const byte of bytesOf(token.hex)) {
+    const shown =
+      byte > 32 && byte < 127 ? String.fromCharCode(byte) : `<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`;
+    nodes.append(byte > 32 && byte < 127 ? shown : el("span", { class: "byte" }, shown));
+  }
+  return nodes;
+}
+
+/** The same on one line, for lists: spaces as dots, breaks as signs.
+    @param {Pick<Token, "text" | "hex" | "end">} token */
+export function glyphs(token) {
+  if (token.end) return "end";
+  if (token.hex !== undefined)
+    return bytesOf(token.hex)
+      .map((b) => (b > 32 && b < 127 ? String.fromCharCode(b) : `<0x${b.toString(16).toUpperCase().padStart(2, "0")}>`))
+      .join("");
+  return token.text
+    .replace(/[ \n\t]/g, (c) => ({ " ": "·", "\n": "⏎", "\t": "⇥" })[c])
+    .replace(/[\p{Cc}\p{Cf}]/gu, (c) => `<U+${c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}>`);
+}
+
+/** The bytes of a token as hexadecimal digits; null for the end.
+    @param {Pick<Token, "text" | "hex" | "end">} token @returns {string} */
+export const hexOf = (token) =>
+  token.end
+    ? null
+    : (token.hex ??
+      [...new TextEncoder().encode(token.text)].map((byte) => byte.toString(16).padStart(2, "0")).join(""));
+/** The bytes of a token; none of the end.
+    @param {Token} token */
+export const tokenBytes = (token) =>
+  token.end ? [] : token.hex !== undefined ? bytesOf(token.hex) : [...new TextEncoder().encode(token.text)];
+/** The text that tokens spell together.
+    @param {Token[]} tokens */
+export const spelledText = (tokens) => new TextDecoder().decode(new Uint8Array(tokens.flatMap(tokenBytes)));
+
+export const formatPercent = (p) => (p === 0 ? "0 %" : p < 0.001 ? "< 0.1 %" : `${(100 * p).toFixed(1)} %`);
+export const formatNumber = new Intl.NumberFormat("en-US").format;
+export const formatBits = (b) => (b === null ? "∞" : b < 0.05 ? "0.0" : b.toFixed(1));

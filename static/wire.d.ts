@@ -1,0 +1,1047 @@
+// Generated from workbench/app/ui/wire.py by `python -m workbench.app.ui.wire_declarations`.
+
+/** An answer to a request. A refusal has only ``why``, a fault only ``fault``. */
+export type Answer<T> = [T] extends [string]
+  ? T
+  : Omit<Exclude<T, Refusal>, keyof Failure> & Failure;
+
+/** The fields that say whether there is an answer. */
+export interface Failure {
+  ok?: boolean;
+  why?: string;
+  fault?: string;
+}
+
+/** What Gradio gives to a part when it is on the page. */
+export interface Context<Name extends keyof Servers> {
+  element: HTMLElement;
+  props: { value: string };
+  trigger(event: string, data?: object): void;
+  watch(name: string, act: () => void): void;
+  server: Servers[Name];
+}
+
+/** The question could not be answered: a sentence for the reader. */
+export interface Fault {
+  fault: string;
+}
+
+/** There is no such answer: a sentence that says why. */
+export interface Refusal {
+  ok: false;
+  why: string;
+}
+
+/** Whether it was done. */
+export interface Done {
+  ok: boolean;
+}
+
+/** A piece of a text, in code points. */
+export interface Span {
+  start: number;
+  end: number;
+}
+
+/** A token: as text, as hexadecimal digits where it is no text by itself, or the end. */
+export interface Token {
+  id: number;
+  text?: string;
+  hex?: string;
+  end?: true;
+}
+
+/** A token with its probability before the mask and after it; ``ok`` where it is allowed. */
+export interface Candidate {
+  id: number;
+  text?: string;
+  hex?: string;
+  end?: true;
+  before: number;
+  after: number;
+  ok: boolean;
+}
+
+/** A token that was searched for; ``rankm`` is its rank among the allowed. */
+export interface Found {
+  id: number;
+  text?: string;
+  hex?: string;
+  end?: true;
+  before: number;
+  after: number;
+  ok: boolean;
+  rank: number;
+  rankm: number | null;
+}
+
+/** A rule on the stack, and the state it returns to; ``number`` is its name in pictures. */
+export interface Box {
+  state: string;
+  rule: string;
+  number: string;
+}
+
+/** The stack before or after a token; of a high one the innermost boxes.
+
+    ``kept`` boxes of the one before are in the one after. ``ways`` counts the readings of the text,
+    ``others`` are the stacks of some of them. */
+export interface Stack {
+  depth: number;
+  boxes: Box[];
+  ways: number;
+  others: Box[][];
+  kept?: number;
+}
+
+/** The moments of a piece of text by machine: each the state, then those of other readings. */
+export interface Path {
+  characters?: string[][];
+  network?: string[][];
+  rules?: string[][];
+  stacks?: Stack[];
+}
+
+/** Milliseconds. */
+export interface Times {
+  model: number;
+  mask: number;
+  advance?: number;
+}
+
+/** What the mask let through: ``m`` bits taken (null for infinite), ``kept`` probability. */
+export interface Masked {
+  m: number | null;
+  kept: number;
+  allowed: number;
+  forced: boolean;
+  may_end: boolean;
+}
+
+/** Where the machines are: ``read_in`` are the pieces of the grammar that read the token. */
+export interface Position {
+  state: string;
+  path: Path;
+  stack: string[];
+  rules: string[];
+  read_in: Span[];
+}
+
+/** The next token, which is not chosen yet. */
+export interface Turn {
+  m: number | null;
+  kept: number;
+  allowed: number;
+  forced: boolean;
+  may_end: boolean;
+  state: string;
+  path: Path;
+  stack: string[];
+  rules: string[];
+  read_in: Span[];
+  i: number;
+  cut: boolean;
+  ms: Times;
+  wanted: Candidate[];
+  may: Candidate[];
+  k: "turn";
+}
+
+/** A token of a run.
+
+    ``p``, ``s`` and ``rank`` are the model's own, before the mask; ``pm``, ``sm`` and ``rankm``
+    among what the mask allows; ``s`` and ``sm`` in bits, null for infinite. ``loop`` names the
+    cycle of the machine the token stays in. */
+export interface UnlabelledStep {
+  m: number | null;
+  kept: number;
+  allowed: number;
+  forced: boolean;
+  may_end: boolean;
+  state: string;
+  path: Path;
+  stack: string[];
+  rules: string[];
+  read_in: Span[];
+  i: number;
+  cut: boolean;
+  ms: Times;
+  wanted: Candidate[];
+  may: Candidate[];
+  k: "step";
+  id: number;
+  token: Token;
+  s: number | null;
+  sm: number | null;
+  p: number;
+  pm: number;
+  rank: number;
+  rankm: number;
+  loop: number | null;
+}
+
+/** A token of a run, with the terminal label that reads it, if one does. */
+export interface Step {
+  m: number | null;
+  kept: number;
+  allowed: number;
+  forced: boolean;
+  may_end: boolean;
+  state: string;
+  path: Path;
+  stack: string[];
+  rules: string[];
+  read_in: Span[];
+  i: number;
+  cut: boolean;
+  ms: Times;
+  wanted: Candidate[];
+  may: Candidate[];
+  k: "step";
+  id: number;
+  token: Token;
+  s: number | null;
+  sm: number | null;
+  p: number;
+  pm: number;
+  rank: number;
+  rankm: number;
+  loop: number | null;
+  label?: string;
+}
+
+/** The first token that the tokenizer would have written otherwise, and its own tokens. */
+export interface Improper {
+  at: number;
+  own: Token[];
+  at_prompt: boolean;
+}
+
+/** Why there is no further token; ``rate`` in tokens a second. */
+export interface Stop {
+  k: "stop";
+  reason: string;
+  words: string;
+  good: boolean;
+  rate?: number;
+  perplexity?: number | null;
+  proper?: Improper | null;
+  value?: string;
+}
+
+/** The first line of every text: the run it belongs to; of a recorded run its settings too. */
+export interface Head {
+  k: "head";
+  run: string;
+  temperature?: number;
+  seed?: number;
+  max_tokens?: number;
+  small_tokens?: boolean;
+}
+
+/** How many lines the run has before this text. */
+export interface From {
+  k: "from";
+  n: number;
+}
+
+/** What the reader waits for. */
+export interface Status {
+  k: "status";
+  text: string;
+}
+
+/** The model is there and begins. */
+export interface Start {
+  k: "start";
+  model: string;
+}
+
+/** The run cannot continue. */
+export interface Error {
+  k: "error";
+  message: string;
+  hint: string | null;
+}
+
+export type RunRecord = Head | From | Status | Start | Step | Stop | Error;
+
+/** The chances of the next token, or why there is none. */
+export interface NextAnswer {
+  ok: true;
+  model: string;
+  next: Turn | Stop;
+}
+
+/** A token that was taken, and what may be next; no step where nothing may follow. */
+export interface TakeAnswer {
+  ok: true;
+  model: string;
+  next: Turn | Stop;
+  step: Step | null;
+}
+
+/** Tokens that a text is part of; ``more`` were found but are not listed. */
+export interface SearchAnswer {
+  ok: true;
+  found: Found[];
+  more: number;
+}
+
+export interface Missed {
+  from: number;
+  lines: string;
+}
+
+/** For each token why it is forbidden; empty where it is allowed. */
+export interface Reasons {
+  reasons: string[];
+  problem?: string;
+}
+
+export interface Cell {
+  text: string;
+  is: "read" | "fails" | "after" | "more";
+}
+
+/** A rule that is being read, and its piece of the grammar. */
+export interface StackFrame {
+  start: number;
+  end: number;
+  rule: string;
+}
+
+/** A piece of the grammar that could read on, in the terminal around it. */
+export interface Place {
+  start: number;
+  end: number;
+  line: number;
+  column: number;
+  what: string;
+  before: string;
+  behind: string;
+  rule: string;
+}
+
+/** How far a token came after a text, and what could have read on there. */
+export interface Why {
+  ok: true;
+  so_far: string;
+  token: string | null;
+  cells: Cell[];
+  read: string;
+  failing: string;
+  allowed: boolean;
+  reason: string;
+  expected: string;
+  may_end: boolean;
+  stacks: StackFrame[][];
+  left_out: number[];
+  spans: Place[];
+  complete: boolean;
+  path: Path;
+}
+
+/** A problem or a piece of advice; ``fix`` is a text to put in place of the span. */
+export interface Problem {
+  start: number;
+  end: number;
+  severity: string;
+  message: string;
+  hint: string | null;
+  line: number;
+  column: number;
+  fix: string | null;
+}
+
+/** How long a step took, in milliseconds. */
+export interface Phase {
+  name: string;
+  ms: number;
+}
+
+/** What is known of a text, whether or not it can be read.
+
+    ``looks`` names a notation the text rather has; ``inside`` is a schema found in it. */
+export interface Empty {
+  looks: string;
+  inside: string | null;
+  facts: string[];
+  ms: number;
+  phases: Phase[];
+  problems: Problem[];
+  tabs: Record<string, string>;
+}
+
+/** A grammar, or why the text is none; ``empty`` where there is no text. */
+export interface Compiled {
+  looks: string;
+  inside: string | null;
+  facts: string[];
+  ms: number;
+  phases: Phase[];
+  problems: Problem[];
+  tabs: Record<string, string>;
+  ok: boolean;
+  empty?: boolean;
+}
+
+/** Whether a text is accepted; else where it fails and what was expected there. */
+export interface TestResult {
+  text: string;
+  accepted: boolean;
+  at_end: boolean;
+  offset: number | null;
+  column: number | null;
+  expected: string;
+  rules: string[];
+}
+
+/** The results of all texts, in their order. */
+export interface TestResults {
+  results: TestResult[];
+  problem?: string;
+}
+
+/** All advice; ``searched`` says how far ambiguous texts were looked for. */
+export interface LintAnswer {
+  ok: true;
+  problems: Problem[];
+  searched: string;
+}
+
+/** How long the first mask takes, or the problems with it. */
+export interface MaskTimes {
+  ok: boolean;
+  phases: Phase[];
+  problems: Problem[];
+}
+
+/** A rule, the rules it calls and those that call it, and its properties. */
+export interface Rule {
+  name: string;
+  places: Span[];
+  references: Span[];
+  calls: string[];
+  called_by: string[];
+  flags: string[];
+}
+
+/** Every rule, up to a limit. */
+export interface OutlineAnswer {
+  ok: true;
+  rules: Rule[];
+  left_out: number;
+}
+
+/** A text outside the language, and the edit that led out of it. */
+export interface Miss {
+  text: string;
+  what: string;
+}
+
+/** Texts of the language, and texts that miss it by one edit. */
+export interface SampleAnswer {
+  ok: true;
+  texts: string[];
+  misses: Miss[];
+  how: string;
+}
+
+/** A text. */
+export interface Sample {
+  text: string;
+}
+
+/** A shortest text gained and lost by an edit; ``exact`` where nothing was left out. */
+export interface ChangeAnswer {
+  ok: true;
+  same: boolean;
+  exact: boolean;
+  gained: Sample | null;
+  lost: Sample | null;
+  how: string;
+}
+
+/** The grammar in another notation. */
+export interface Converted {
+  ok: true;
+  text: string;
+  start: string;
+}
+
+/** The part of a picture that is seen first. */
+export interface Opening {
+  x: number;
+  y: number;
+  scale: number;
+  height: number;
+}
+
+/** A state of a picture; ``kinds`` as in ``drawing.graph``. */
+export interface State {
+  id: string;
+  label: string;
+  title: string;
+  kinds: string[];
+  rule?: string;
+}
+
+/** An edge of a picture: ``count`` labels of which some are listed, what it pops and pushes. */
+export interface Edge {
+  source: string;
+  target: string;
+  labels: string[];
+  title: string;
+  kinds?: string[];
+  count?: number;
+  pops?: string[];
+  pushes?: string[];
+  mark?: string;
+  detail?: string;
+  inside?: string[];
+}
+
+/** A machine, or a part of it, as SVG or as a table, with what can be asked of it.
+
+    ``where`` has the state that shows each state, ``names`` the ids of states by what others call
+    them, ``follow`` the machine of the run whose states are shown. A picture of tokens over a
+    machine has ``current``, ``parts`` (the server's edges in each edge) and ``landings``. */
+export interface Picture {
+  ok: true;
+  count: string;
+  partial: boolean;
+  note: string;
+  where: Record<string, string>;
+  follow: string | null;
+  names: Record<string, string>;
+  ends: boolean;
+  states: State[];
+  edges: Edge[];
+  svg?: string;
+  centre?: string;
+  heads?: string[];
+  rows?: string[][];
+  opening?: Opening;
+  whole?: boolean;
+  legible?: boolean;
+  folded?: string[];
+  rules?: Record<string, string>;
+  current?: string;
+  parts?: Record<string, number[]>;
+  landings?: Record<string, string[]>;
+}
+
+/** A state a search found. */
+export interface FoundState {
+  id: string;
+  number: string;
+  why: string;
+}
+
+/** States a search found; ``why`` there are none. */
+export interface FoundStates {
+  ok: boolean;
+  found: FoundState[];
+  why?: string;
+}
+
+/** A piece of the grammar that is read from a state. */
+export interface StatePlace {
+  start: number;
+  end: number;
+  what: string;
+}
+
+/** What may be read in a state, and a text that leads there. */
+export interface AboutState {
+  ok: true;
+  state: string;
+  number: string;
+  reads: string;
+  reached: string | null;
+  places: StatePlace[];
+  may_end?: boolean;
+  tokens?: number;
+  examples?: string[];
+}
+
+/** The tokens of an edge, up to a limit; ``why`` there are none. */
+export interface AboutEdge {
+  ok: boolean;
+  count: number;
+  tokens: string[];
+  why?: string;
+}
+
+/** An example in the gallery; ``refused`` choices of its recorded run were forbidden. */
+export interface ExampleName {
+  name: string;
+  title: string;
+  group: string;
+  refused: number | null;
+}
+
+/** Settings of an example's runs. */
+export interface Settings {
+  small_tokens: boolean;
+}
+
+/** An example as the page opens it. */
+export interface Example {
+  name: string;
+  title: string;
+  note: string;
+  notation: string;
+  text: string;
+  prompt: string;
+  max_tokens: number;
+  accepts: string[];
+  rejects: string[];
+  group: string;
+  start: string;
+  breaks: string[] | null;
+  settings: Settings;
+}
+
+/** A method of constraining; ``deep`` where ``k`` can be set. */
+export interface Method {
+  name: string;
+  title: string;
+  source: string;
+  deep: boolean;
+}
+
+/** What the page is opened with. */
+export interface PageRecord {
+  gallery: ExampleName[];
+  first: Example | null;
+  methods: Method[];
+  space: string;
+}
+
+/** Whether a model is loading, ready or failed. */
+export interface ModelState {
+  state: string;
+  text: string;
+  title: string;
+}
+
+/** A model that can be chosen. */
+export interface KnownModel {
+  state: string;
+  text: string;
+  title: string;
+  name: string;
+}
+
+/** The chosen model and all others; ``compiling``: the engine's kernels are being compiled. */
+export interface Models {
+  state: string;
+  text: string;
+  title: string;
+  models: KnownModel[];
+  may_open: boolean;
+  compiling: boolean;
+}
+
+/** Names and values. */
+export interface About {
+  versions: string[][];
+  limits: string[][];
+}
+
+/** The version and the address of the source. */
+export interface Release {
+  version: string;
+  source: string;
+}
+
+/** A file. */
+export interface File {
+  name: string;
+  type: string;
+  base64: string;
+}
+
+/** What a replay would request: pictures by tab, and for each token its reasons. */
+export interface ReplayDrawing {
+  pictures: Record<string, (Record<string, any>)[]>;
+  reasons: any[];
+}
+
+/** A page that plays a run; its recording goes in the place of ``mark``. */
+export interface Replay {
+  html: string;
+  mark: string;
+  drawn: ReplayDrawing;
+  version: string;
+}
+
+/** A lesson in the list; ``steps`` are titles. */
+export interface LessonEntry {
+  name: string;
+  title: string;
+  aim: string;
+  source: string;
+  steps: string[];
+}
+
+/** A lesson with its shelf. */
+export interface ShelvedLesson {
+  name: string;
+  title: string;
+  aim: string;
+  source: string;
+  steps: string[];
+  shelf: string;
+}
+
+/** All lessons. */
+export interface LessonList {
+  ok: true;
+  lessons: ShelvedLesson[];
+}
+
+/** The language and the tokens of a step. */
+export interface LessonWorld {
+  text: string;
+  notation: string;
+  tokens: string[];
+  merges: string[];
+}
+
+/** A table; the ``hidden`` columns are covered until the question is answered. */
+export interface LessonTable {
+  caption: string;
+  heads: string[];
+  rows: string[][];
+  hidden: number[];
+}
+
+/** A question and the form of its answer. */
+export interface LessonQuestion {
+  ask: string;
+  form: string;
+  options: string[];
+}
+
+/** A test of an example. */
+export interface ExpectedText {
+  text: string;
+  expect: string;
+}
+
+/** What a step opens in the workbench. */
+export interface LessonOpening {
+  text: string;
+  notation: string;
+  start: string;
+  style: string;
+  prompt: string;
+  tab: string;
+  name: string;
+  tests: ExpectedText[];
+}
+
+/** One step of a lesson. */
+export interface LessonPage {
+  title: string;
+  paragraphs: string[];
+  source: string;
+  figure: boolean;
+  broad: boolean;
+  explained: boolean;
+  caption: string;
+  given: LessonWorld;
+  table: LessonTable | null;
+  question: LessonQuestion | null;
+  open: LessonOpening | null;
+}
+
+/** A lesson. */
+export interface LessonContent {
+  name: string;
+  title: string;
+  aim: string;
+  source: string;
+  steps: string[];
+  ok: true;
+  pages: LessonPage[];
+}
+
+/** What is lit in a picture, and what is in it (null for all), by the ids of its elements. */
+export interface FilmView {
+  lit: string[];
+  arcs: string[];
+  dead: string[];
+  shown: string[] | null;
+}
+
+/** A line of chips under a picture. */
+export interface FilmRow {
+  name: string;
+  chips: string[];
+  now: number;
+  next: number;
+  bits: number[];
+}
+
+/** A token that can be taken. */
+export interface FilmChoice {
+  id: number;
+  text: string;
+  ok: boolean;
+  why: string;
+}
+
+/** A token's probabilities before the mask and after it. */
+export interface FilmBar {
+  text: string;
+  before: number;
+  after: number | null;
+  taken: boolean;
+}
+
+/** A moment of a film. */
+export interface FilmFrame {
+  say: string;
+  good: boolean | null;
+  rules: string[];
+  views: FilmView[];
+  rows: FilmRow[];
+  choices: FilmChoice[];
+  bars: FilmBar[];
+}
+
+/** A picture of a film. */
+export interface FilmGraph {
+  name: string;
+  svg: string;
+  centre: string;
+  where: Record<string, string>;
+  names: Record<string, string>;
+  states: State[];
+  edges: Edge[];
+}
+
+/** A film; no pictures where the page has them already. */
+export interface FilmAnswer {
+  ok: true;
+  takes: string;
+  opens_at: number;
+  taken: number[];
+  frames: FilmFrame[];
+  graphs: FilmGraph[];
+}
+
+/** Why an option is right or wrong. */
+export interface Note {
+  option: string;
+  why: string;
+}
+
+/** What the engine says of an answer. */
+export interface Judged {
+  ok: true;
+  right: boolean;
+  say: string;
+  notes: Note[];
+}
+
+/** A method that can be compared; ``usual`` ones are chosen first. */
+export interface Contender {
+  name: string;
+  title: string;
+  detail: string;
+  source: string;
+  group: string;
+  usual: boolean;
+}
+
+/** The largest comparison. */
+export interface CompareLimits {
+  prompts: number;
+  seeds: number;
+  in_all: number;
+}
+
+/** All methods. */
+export interface Contenders {
+  methods: Contender[];
+  limits: CompareLimits;
+}
+
+/** A method and its distances from the model's own distribution, in nats; null for infinite. */
+export interface Column {
+  name: string;
+  total_variation?: number | null;
+  kl?: number | null;
+  kl_back?: number | null;
+}
+
+/** A text and its probability by column. */
+export interface LikelyText {
+  text: string;
+  p: number[];
+}
+
+/** The probability of each text of a finite language under each method. */
+export interface Distribution {
+  ok: true;
+  prompt: string;
+  columns: Column[];
+  texts: LikelyText[];
+  others: number[] | null;
+  count: number;
+  failed: Record<string, string>;
+  spellings: number;
+}
+
+/** One run of a comparison with all that is known of its tokens. */
+export interface ComparedRun {
+  ok: true;
+  steps: Step[];
+  model: string;
+  constraint: string;
+  lookahead: number | null;
+}
+
+/** A run of a comparison begins; ``r`` is its number. */
+export interface Began {
+  k: "began";
+  r: number;
+  compile_ms: number;
+}
+
+/** A token of a comparison's run; marks are left out where they do not hold. */
+export interface CompareStep {
+  id: number;
+  text?: string;
+  hex?: string;
+  end?: true;
+  k: "step";
+  r: number;
+  s: number | null;
+  m: number | null;
+  forced?: boolean;
+  cut?: boolean;
+  skipped?: boolean;
+}
+
+/** Surprisal of some tokens, summed. */
+export interface Surprisal {
+  nats: number | null;
+  tokens: number;
+}
+
+/** A run of a comparison and its measures; null for what was not measured.
+
+    ``late`` has the surprisal of steps whose probability was not known when they were sent. */
+export interface Ended {
+  k: "ended";
+  r: number;
+  method: string;
+  prompt: string;
+  seed: number;
+  text: string;
+  valid: boolean;
+  ended: boolean;
+  stop: string;
+  tokens: number;
+  free_tokens: number;
+  forced_tokens: number;
+  free: Surprisal;
+  forced: Surprisal;
+  interventions: number;
+  mask_bits: number | null;
+  forward_passes: number;
+  compile_ms: number | null;
+  seconds: number | null;
+  cpu_seconds: number | null;
+  proper: boolean | null;
+  perplexity: number | null;
+  perplexity_free: number | null;
+  perplexity_forced: number | null;
+  tokens_per_second: number | null;
+  words: string;
+  late: ((number | null)[])[];
+}
+
+/** A run of a comparison that could not be made. */
+export interface Failed {
+  k: "failed";
+  r: number;
+  method: string;
+  prompt: string;
+  seed: number;
+  why: string;
+}
+
+/** The end of a comparison, and the two lines of its summary. */
+export interface CompareStop {
+  k: "stop";
+  good: boolean;
+  words: string;
+  verdict?: string[];
+}
+
+export type CompareRecord = Head | From | Status | Start | Began | CompareStep | Ended | Failed | CompareStop | Error;
+
+/** The requests of each part. */
+export interface Servers {
+  header: {
+    model_state(sent: object): Promise<Models>;
+    open_example(sent: object): Promise<Example>;
+  };
+  grammar: {
+    compile_grammar(sent: object): Promise<Compiled>;
+    check_texts(sent: object): Promise<TestResults>;
+    lint_grammar(sent: object): Promise<LintAnswer | Refusal>;
+    time_mask(sent: object): Promise<MaskTimes>;
+    outline_rules(sent: object): Promise<OutlineAnswer | Refusal>;
+    sample_texts(sent: object): Promise<SampleAnswer | Refusal>;
+    what_changed(sent: object): Promise<ChangeAnswer | Refusal>;
+    convert_grammar(sent: object): Promise<Converted | Refusal>;
+    why(sent: object): Promise<Why | Refusal>;
+  };
+  picture: {
+    draw_machine(sent: object): Promise<Picture | Refusal>;
+    draw_railroad(sent: object): Promise<Picture | Refusal>;
+    find_states(sent: object): Promise<FoundStates>;
+    about_state(sent: object): Promise<AboutState | Refusal>;
+    about_edge(sent: object): Promise<AboutEdge>;
+  };
+  takeaway: {
+    take_machine(sent: object): Promise<File>;
+    take_code(sent: object): Promise<Record<string, string>>;
+    take_replay(sent: object): Promise<Replay>;
+  };
+  learn: {
+    lesson_list(sent: object): Promise<LessonList | Refusal>;
+    lesson(sent: object): Promise<LessonContent | Refusal>;
+    lesson_figure(sent: object): Promise<FilmAnswer | Refusal>;
+    lesson_why(sent: object): Promise<Why | Refusal>;
+    lesson_answer(sent: object): Promise<Judged | Refusal>;
+  };
+  compare: {
+    contender_list(sent: object): Promise<Contenders>;
+    compared_run(sent: object): Promise<ComparedRun | Refusal>;
+    distribution(sent: object): Promise<Distribution | Refusal>;
+    missed_lines(sent: object): Promise<Missed>;
+    stop_run(sent: object): Promise<Done>;
+  };
+  footer: {
+    about(sent: object): Promise<About>;
+  };
+  run: {
+    recorded_run(sent: object): Promise<string>;
+    explain_tokens(sent: object): Promise<Reasons>;
+    why(sent: object): Promise<Why | Refusal>;
+    missed_lines(sent: object): Promise<Missed>;
+    stop_run(sent: object): Promise<Done>;
+    turn(sent: object): Promise<NextAnswer | Refusal>;
+    take_token(sent: object): Promise<TakeAnswer | Refusal>;
+    find_tokens(sent: object): Promise<SearchAnswer | Refusal>;
+  };
+}

@@ -1,0 +1,209 @@
+"""The records that the handlers give to the page are those of the wire format."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, is_typeddict
+
+import pytest
+
+from tests.ui.toy import toy_room
+from workbench.app.ui import wire
+from workbench.app.ui.author import (
+    convert_grammar,
+    draw_railroad,
+    lint_grammar,
+    outline_rules,
+    sample_texts,
+    time_mask,
+    what_changed,
+)
+from workbench.app.ui.compare_view import compare_records, contender_list, distribution
+from workbench.app.ui.explain_view import explain_tokens, why
+from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.lesson_view import lesson, lesson_figure, lesson_list
+from workbench.app.ui.page_files import about, release
+from workbench.app.ui.runs import find_tokens, missed_lines, run_records, take_token, turn
+from workbench.app.ui.states import about_edge, about_state, find_states
+from workbench.app.ui.takeaway import take_code, take_machine, take_replay
+from workbench.app.ui.wire_declarations import DECLARATIONS, declarations, fields
+from workbench.drawing.drawable import Machine
+from workbench.grammar.gallery import recorded_run
+
+
+def differences(value: object, kind: Any, at: str = "") -> Iterator[str]:
+    """Where a value is not of a type of the wire format."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if kind is Any:
+        return
+    if is_typeddict(kind):
+        if not isinstance(value, dict):
+            yield f"{at}: {value!r} is no record"
+            return
+        known = fields(kind)
+        yield from (
+            f"{at}: {name} is not in {kind.__name__}" for name in value if name not in known
+        )
+        for name, (each, always) in known.items():
+            if name in value:
+                yield from differences(value[name], each, f"{at}.{name}")
+            elif always:
+                yield f"{at}: no {name} in {kind.__name__}"
+    elif origin is list:
+        if not isinstance(value, list | tuple):
+            yield f"{at}: {value!r} is no list"
+            return
+        for index, each in enumerate(value):
+            yield from differences(each, inner[0], f"{at}[{index}]")
+    elif origin is dict:
+        if not isinstance(value, dict):
+            yield f"{at}: {value!r} is no table"
+            return
+        for name, each in value.items():
+            yield from differences(each, inner[1], f"{at}[{name!r}]")
+    elif origin is Union or isinstance(kind, UnionType):
+        tried = [list(differences(value, each, at)) for each in inner]
+        if all(tried):
+            yield from min(tried, key=len)
+    elif origin is Literal:
+        if value not in inner:
+            yield f"{at}: {value!r} is none of {inner}"
+    elif kind is float:
+        if type(value) not in (int, float):
+            yield f"{at}: {value!r} is no number"
+    elif type(value) is not kind and not (kind is str and isinstance(value, str)):
+        yield f"{at}: {value!r} is not of {kind.__name__}"
+
+
+def check(value: object, kind: Any) -> None:
+    assert list(differences(value, kind))[:5] == []
+
+
+@pytest.fixture(scope="module")
+def handlers() -> Handlers:
+    return Handlers(toy_room())
+
+
+KBNF = "start ::= 'a' start | 'b' | #'[0-9]+';"
+GRAMMARS = [
+    {"text": "[0-9]{2}:[0-9]{2}", "notation": "regex"},
+    {"text": KBNF, "notation": "kbnf", "start": "start"},
+    {"text": "([", "notation": "regex"},
+    {"text": "start ::= nothing;", "notation": "kbnf"},
+]
+BOX = {"width": 800, "height": 500}
+
+
+def test_the_types_for_scripts_are_current() -> None:
+    """After a change of ``wire``: ``python -m workbench.app.ui.wire_declarations``."""
+    assert DECLARATIONS.read_text("utf-8") == declarations()
+
+
+def test_every_question_of_the_page_has_an_answer_in_the_format() -> None:
+    from workbench.app.ui.page import QUESTIONS
+
+    asked = {part: set(questions) for part, questions in QUESTIONS.items()}
+    assert asked == {part: set(answers) for part, answers in wire.ANSWERS.items()}
+
+
+def test_the_page(handlers: Handlers) -> None:
+    check(handlers.page(), wire.PageRecord)
+    check(handlers.model_state(), wire.Models)
+    for name in handlers.gallery:
+        check(handlers.example({"name": name}), wire.Example)
+    check(handlers.example({"name": "?"}), wire.Fault)
+    check(about(handlers, {}), wire.About)
+    check(release(), wire.Release)
+
+
+QUESTIONS = [
+    ("grammar", "compile_grammar", Handlers.compile, {}),
+    ("grammar", "check_texts", Handlers.check, {"texts": ["12:34", "ab", "x", ""]}),
+    ("grammar", "lint_grammar", lint_grammar, {}),
+    ("grammar", "time_mask", time_mask, {}),
+    ("grammar", "outline_rules", outline_rules, {}),
+    ("grammar", "sample_texts", sample_texts, {"seed": 1}),
+    ("grammar", "what_changed", what_changed, {"before": {"text": "a", "notation": "regex"}}),
+    ("grammar", "convert_grammar", convert_grammar, {"to": "gbnf"}),
+    ("grammar", "why", why, {"so_far": "", "token": "7a"}),
+    ("grammar", "why", why, {"so_far": "", "token": None}),
+    ("run", "explain_tokens", explain_tokens, {"so_far": "", "tokens": ["7a", None]}),
+    ("picture", "draw_railroad", draw_railroad, BOX),
+    ("picture", "find_states", find_states, {"tab": "characters", "query": "1"}),
+    ("picture", "about_state", about_state, {"tab": "characters", "state": "1"}),
+    ("picture", "about_state", about_state, {"tab": "tokens", "state": "0"}),
+    ("picture", "about_edge", about_edge, {"tab": "tokens", "source": "0", "target": "1"}),
+    ("run", "turn", turn, {"prompt": "x"}),
+    ("run", "take_token", take_token, {"prompt": "x"}),
+    ("run", "find_tokens", find_tokens, {"prompt": "x", "query": "1"}),
+    ("run", "missed_lines", missed_lines, {"run": "?", "from": 0}),
+    ("run", "stop_run", Handlers.stop, {"run": "?"}),
+    ("compare", "distribution", distribution, {"prompts": ["x"], "methods": ["automaton"]}),
+    ("takeaway", "take_code", take_code, {"prompt": "x"}),
+    ("takeaway", "take_machine", take_machine, {"machine": "characters", "form": "json"}),
+    ("takeaway", "take_replay", take_replay, {**BOX, "taken": [["31", []]]}),
+]
+
+
+@pytest.mark.parametrize("grammar", GRAMMARS, ids=lambda grammar: grammar["text"])
+@pytest.mark.parametrize(
+    ("part", "question", "ask", "sent"),
+    QUESTIONS,
+    ids=lambda value: value if type(value) is str else "",
+)
+def test_answers(
+    handlers: Handlers, grammar: Any, part: str, question: str, ask: Any, sent: Any
+) -> None:
+    from workbench.base.errors import WorkbenchError
+
+    try:
+        answer = ask(handlers, {**grammar, **sent})
+    except WorkbenchError:
+        return  # ``page.part`` answers with a fault
+    check(answer, wire.ANSWERS[part][question] | wire.Fault)
+
+
+@pytest.mark.parametrize("tab", ["together", "table", *map(str, Machine)])
+@pytest.mark.parametrize("grammar", GRAMMARS, ids=lambda grammar: grammar["text"])
+def test_pictures(handlers: Handlers, grammar: Any, tab: str) -> None:
+    answer = handlers.draw({**grammar, **BOX, "tab": tab, "centre": ""})
+    check(answer, wire.ANSWERS["picture"]["draw_machine"])
+
+
+@pytest.mark.parametrize("grammar", GRAMMARS, ids=lambda grammar: grammar["text"])
+@pytest.mark.parametrize("constraint", ["automaton", "unconstrained"])
+def test_runs(handlers: Handlers, grammar: Any, constraint: str) -> None:
+    sent = {**grammar, "prompt": "x", "max_tokens": 12, "seed": 1, "constraint": constraint}
+    for record in run_records(handlers, {**sent, "run": "r"}):
+        check(json.loads(json.dumps(record)), wire.RunRecord)
+
+
+def test_comparisons(handlers: Handlers) -> None:
+    check(contender_list(handlers, {}), wire.Contenders)
+    sent = {
+        "methods": ["unconstrained", "automaton"],
+        "prompts": ["x"],
+        "seeds": 1,
+        "max_tokens": 9,
+    }
+    for record in compare_records(handlers, {**GRAMMARS[0], **sent}):
+        check(json.loads(json.dumps(record)), wire.CompareRecord)
+
+
+@pytest.mark.parametrize("name", ["person", "time"])
+def test_recorded_runs(name: str) -> None:
+    for line in recorded_run(name).splitlines():
+        check(json.loads(line), wire.RunRecord)
+
+
+def test_lessons(handlers: Handlers) -> None:
+    listed = lesson_list(handlers, {})
+    check(listed, wire.LessonList)
+    for entry in listed["lessons"][:6]:
+        content = lesson(handlers, {"lesson": entry["name"]})
+        check(content, wire.LessonContent)
+        for step in range(len(content["pages"])):
+            figure = lesson_figure(handlers, {"lesson": entry["name"], "step": step})
+            check(figure, wire.ANSWERS["learn"]["lesson_figure"])

@@ -1,0 +1,140 @@
+"""``static/wire.d.ts``: the wire format as TypeScript.
+
+``python -m workbench.app.ui.wire_declarations`` writes it; with ``--check`` it only says whether
+the file is current.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import (
+    Any,
+    Literal,
+    NotRequired,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+from workbench.app.ui import wire
+from workbench.base.resources import STATIC
+
+_HEAD = """\
+// Generated from workbench/app/ui/wire.py by `python -m workbench.app.ui.wire_declarations`.
+
+/** An answer to a request. A refusal has only ``why``, a fault only ``fault``. */
+export type Answer<T> = [T] extends [string]
+  ? T
+  : Omit<Exclude<T, Refusal>, keyof Failure> & Failure;
+
+/** The fields that say whether there is an answer. */
+export interface Failure {
+  ok?: boolean;
+  why?: string;
+  fault?: string;
+}
+
+/** What Gradio gives to a part when it is on the page. */
+export interface Context<Name extends keyof Servers> {
+  element: HTMLElement;
+  props: { value: string };
+  trigger(event: string, data?: object): void;
+  watch(name: string, act: () => void): void;
+  server: Servers[Name];
+}
+"""
+
+_PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null"}
+
+#: Where the types for scripts are written.
+DECLARATIONS = STATIC / "wire.d.ts"
+
+
+def declarations() -> str:
+    """The types as TypeScript: an interface for each record, then the servers of the parts."""
+    parts = [_HEAD]
+    for name, value in vars(wire).items():
+        if is_typeddict(value) and not name.startswith("_"):
+            parts.append(_interface(name, value))
+        elif isinstance(value, types.UnionType) or get_origin(value) is Union:
+            parts.append(f"export type {name} = {_written(value)};\n")
+    servers = "".join(
+        f"  {part}: {{\n"
+        + "".join(
+            f"    {question}(sent: object): Promise<{_written(answer)}>;\n"
+            for question, answer in answers.items()
+        )
+        + "  };\n"
+        for part, answers in wire.ANSWERS.items()
+    )
+    parts.append(f"/** The requests of each part. */\nexport interface Servers {{\n{servers}}}\n")
+    return "\n".join(parts)
+
+
+def fields(record: type) -> dict[str, tuple[Any, bool]]:
+    """The fields of a record: the type of each, and whether it is always there."""
+    found = {}
+    for name, hint in get_type_hints(record, include_extras=True).items():
+        optional = get_origin(hint) is NotRequired
+        found[name] = (get_args(hint)[0] if optional else hint, not optional)
+    return found
+
+
+def _interface(name: str, record: type) -> str:
+    lines = [
+        f"  {field}{'' if always else '?'}: {_written(kind)};\n"
+        for field, (kind, always) in fields(record).items()
+    ]
+    return f"{_comment(record)}export interface {name} {{\n{''.join(lines)}}}\n"
+
+
+def _comment(record: type) -> str:
+    text = record.__doc__ or ""
+    if not text or text.startswith("dict("):
+        return ""
+    lines = [line.strip() for line in text.strip().splitlines()]
+    return "/** " + "\n    ".join(lines).replace("\n    \n", "\n\n") + " */\n"
+
+
+def _written(kind: Any) -> str:  # noqa: ANN401  # types as values
+    """A type as TypeScript."""
+    if kind is Any:
+        return "any"
+    if kind in _PLAIN:
+        return _PLAIN[kind]
+    if is_typeddict(kind):
+        return str(kind.__name__)
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is Literal:
+        return " | ".join(_literal(value) for value in inner)
+    if origin is list:
+        element = _written(inner[0])
+        return f"({element})[]" if " " in element else f"{element}[]"
+    if origin is dict:
+        return f"Record<{_written(inner[0])}, {_written(inner[1])}>"
+    if origin is Union or isinstance(kind, types.UnionType):
+        return " | ".join(_written(each) for each in inner)
+    raise TypeError(f"no TypeScript for {kind}")
+
+
+def _literal(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else f'"{value}"'
+
+
+def main(arguments: list[str]) -> int:
+    """Write the types, or with ``--check`` compare them."""
+    text = declarations()
+    if "--check" in arguments:
+        current = DECLARATIONS.is_file() and DECLARATIONS.read_text("utf-8") == text
+        if not current:
+            print("static/wire.d.ts is not current: python -m workbench.app.ui.wire_declarations")
+        return 0 if current else 1
+    DECLARATIONS.write_text(text, "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
