@@ -12,7 +12,7 @@ from workbench.app.pipeline import compile_text
 from workbench.app.ui.replay import GROUPS
 from workbench.base.errors import ParseError, WorkbenchError
 from workbench.base.resources import GRAMMARS
-from workbench.constraint.small_tokens import is_small
+from workbench.constraint.combined import is_small
 from workbench.grammar.gallery import Example, load_gallery, recorded_run, refused_choices
 from workbench.grammar.grammar import Grammar
 from workbench.lab.training.corpus.mixture import FORMATS

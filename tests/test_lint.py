@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from workbench.analysis.lint import lint
+from workbench.analysis.advice import lint
 from workbench.base.limits import Limits
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.grammar import Grammar

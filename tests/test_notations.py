@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from workbench.analysis.lint import tree_advice
+from workbench.analysis.advice import tree_advice
 from workbench.base.errors import WorkbenchError
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.analysis.lint import lint
+from workbench.analysis.advice import lint
 from workbench.analysis.unspellable import TokenCoverage
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import Vocabulary

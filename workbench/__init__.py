@@ -33,8 +33,8 @@ if TYPE_CHECKING:
         WorkbenchError,
     )
     from workbench.base.limits import Limits
+    from workbench.constraint.combined import Intersection
     from workbench.constraint.compile import compile
-    from workbench.constraint.intersection import Intersection
     from workbench.constraint.label_reasons import label_reason
     from workbench.constraint.mask import TokenMask
     from workbench.constraint.protocol import Constraint
@@ -71,8 +71,8 @@ _HOMES = {
     "VocabularyError": "base.errors",
     "WorkbenchError": "base.errors",
     "Limits": "base.limits",
+    "Intersection": "constraint.combined",
     "compile": "constraint.compile",
-    "Intersection": "constraint.intersection",
     "label_reason": "constraint.label_reasons",
     "TokenMask": "constraint.mask",
     "Constraint": "constraint.protocol",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.automata.machines import rows
-from workbench.automata.explore import explore, nothing, trimmed
+from workbench.automata.determinize import explore, nothing, trimmed
 from workbench.base import limits
 from workbench.base.errors import LimitError
 from workbench.base.limits import Limits

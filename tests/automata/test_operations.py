@@ -9,7 +9,7 @@ import pytest
 
 from tests.automata.machines import machine, tree
 from tests.oracles import brute_force
-from workbench.automata.explore import nothing
+from workbench.automata.determinize import nothing
 from workbench.automata.operations import (
     complement,
     concatenation,

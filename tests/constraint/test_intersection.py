@@ -11,9 +11,9 @@ from tests.constraint.test_outlines import regexes
 from workbench.automata.operations import intersection
 from workbench.base.errors import TokenNotAllowed, VocabularyError
 from workbench.base.limits import LIMITS, Limits
+from workbench.constraint.combined import Intersection
 from workbench.constraint.compile import compile
 from workbench.constraint.engine.automaton import DfaConstraint, automaton
-from workbench.constraint.intersection import Intersection
 from workbench.constraint.protocol import Constraint, State
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.toy import all_bytes, toy

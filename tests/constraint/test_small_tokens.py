@@ -7,8 +7,8 @@ from itertools import product
 import pytest
 
 from workbench.base.errors import TokenNotAllowed, VocabularyError, WorkbenchError
+from workbench.constraint.combined import is_small
 from workbench.constraint.compile import compile
-from workbench.constraint.small_tokens import is_small
 from workbench.decoding.generate import generate
 from workbench.decoding.model import ToyModel
 from workbench.decoding.sampling import Sampling

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from workbench.base.errors import ModelError
-from workbench.decoding.model import Logits, StatelessSession, ToyModel
-from workbench.decoding.sessions import SessionPool, common_prefix
+from workbench.decoding.model import Logits, SessionPool, StatelessSession, ToyModel, common_prefix
 from workbench.vocabulary.toy import toy
 
 MODEL = ToyModel(toy(["a", "b", "c"]))

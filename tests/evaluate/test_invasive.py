@@ -6,7 +6,12 @@ from tests.decoding.worlds import FiniteConstraint, TableModel
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.contenders import CONTENDERS, PreparedContender
-from workbench.decoding.invasive import forbidden_at, model_outputs, search_spellings, try_outputs
+from workbench.decoding.exact_distribution import (
+    forbidden_at,
+    model_outputs,
+    search_spellings,
+    try_outputs,
+)
 from workbench.decoding.sampling import Sampling
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.toy import toy

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from typer.testing import CliRunner
 
 import workbench as wb
-from workbench.analysis.lint import tree_advice
+from workbench.analysis.advice import tree_advice
 from workbench.analysis.random_texts import samples
 from workbench.app.cli.main import app
 from workbench.app.ui import author, explain_view, runs, states

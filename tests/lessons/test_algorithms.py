@@ -6,10 +6,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from workbench.app.lessons.cartesian_film import product_of, star_of
 from workbench.app.lessons.composition_films import machine_of
-from workbench.app.lessons.direct_merge_film import merged
 from workbench.app.lessons.lesson import LessonError
+from workbench.app.lessons.merge_automata_films import merged, product_of, star_of
 from workbench.app.lessons.merge_films import greedy, passes, splits, turns
 from workbench.app.lessons.method_films import allowed_by, run_of
 from workbench.app.lessons.region_tables import regions_of

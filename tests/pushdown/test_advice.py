@@ -6,8 +6,7 @@ import time
 
 import pytest
 
-from workbench.analysis.advice import advice
-from workbench.analysis.lint import lint, tree_advice
+from workbench.analysis.advice import advice, lint, tree_advice
 from workbench.base.problems import Advice
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.grammar import Grammar

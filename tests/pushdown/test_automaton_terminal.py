@@ -19,6 +19,7 @@ from workbench.base.source import Source, Span
 from workbench.drawing.railroad import draw_railroad
 from workbench.pushdown.build import build, context_free, network_of
 from workbench.pushdown.runner import Runner
+from workbench.syntax.grammar_printer import print_kbnf
 from workbench.syntax.grammar_tree import (
     Automaton,
     Choice,
@@ -31,7 +32,6 @@ from workbench.syntax.grammar_tree import (
     Sequence,
     Stop,
 )
-from workbench.syntax.kbnf.kbnf_printer import print_kbnf
 from workbench.syntax.regex.parser import parse_regex
 
 HERE = Span(0, 4)

@@ -8,7 +8,7 @@ from workbench.base.source import Source, Span
 from workbench.drawing.machines import draw_network, leaf_states
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.build import build
-from workbench.pushdown.leaf_rules import leaf_labels, with_leaf_rules
+from workbench.pushdown.cfg import leaf_labels, with_leaf_rules
 from workbench.syntax.grammar_tree import (
     Automaton,
     Choice,

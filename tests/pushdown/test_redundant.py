@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.analysis.lint import lint
+from workbench.analysis.advice import lint
 from workbench.analysis.redundant import is_included
 from workbench.automata.build import regex_dfa
 from workbench.automata.operations import difference, equivalent

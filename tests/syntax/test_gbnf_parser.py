@@ -10,7 +10,7 @@ from workbench.base.errors import LimitError, SourceError
 from workbench.base.limits import LIMITS, Limits
 from workbench.base.source import Source
 from workbench.grammar.grammar import Grammar
-from workbench.syntax.gbnf.gbnf_parser import parse_gbnf
+from workbench.syntax.gbnf import parse_gbnf
 from workbench.syntax.grammar_tree import Literal, Sequence
 
 #   grammar                                  accepted              rejected          because

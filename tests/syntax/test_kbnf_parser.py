@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from workbench.base.errors import ParseError
 from workbench.base.resources import GRAMMARS
 from workbench.base.source import Source, Span
+from workbench.syntax.grammar_printer import print_kbnf
 from workbench.syntax.grammar_tree import (
     Except,
     GrammarTree,
@@ -27,7 +28,6 @@ from workbench.syntax.grammar_tree import (
     Substrings,
 )
 from workbench.syntax.kbnf.kbnf_parser import NESTING, parse_kbnf
-from workbench.syntax.kbnf.kbnf_printer import print_kbnf
 
 
 def parse(text: str) -> GrammarTree:

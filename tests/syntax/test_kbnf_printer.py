@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from workbench.base.errors import WorkbenchError
 from workbench.base.source import Source, Span
+from workbench.syntax.grammar_printer import print_kbnf
 from workbench.syntax.grammar_tree import (
     Choice,
     Except,
@@ -24,7 +25,6 @@ from workbench.syntax.grammar_tree import (
     Substrings,
 )
 from workbench.syntax.kbnf.kbnf_parser import parse_kbnf
-from workbench.syntax.kbnf.kbnf_printer import print_kbnf
 
 NOWHERE = Span(0, 0)
 A, B = Literal(b"a", NOWHERE), Literal(b"b", NOWHERE)

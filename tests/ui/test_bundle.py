@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.app.ui.bundle import ModuleError, join_modules, module_names
+from workbench.app.ui.page_files import ModuleError, join_modules, module_names
 from workbench.base.resources import STATIC
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.app.ui.bundle import join_modules, module_names
+from workbench.app.ui.page_files import join_modules, module_names
 from workbench.base.resources import STATIC
 
 

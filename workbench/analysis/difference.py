@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from workbench.analysis.random_texts import samples
-from workbench.automata.explore import nothing
+from workbench.automata.determinize import nothing
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.automata.nfa import BYTES
 from workbench.automata.to_regex import plain

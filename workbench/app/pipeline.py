@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from workbench.analysis.lint import Lint, lint, tree_advice
+from workbench.analysis.advice import Lint, lint, tree_advice
 from workbench.analysis.run_tracing import PicturedMachine, RunTracer
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.base.dfa import Dfa

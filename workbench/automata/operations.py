@@ -10,8 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from workbench.automata.determinize import determinize
-from workbench.automata.explore import explore, nothing, trimmed
+from workbench.automata.determinize import determinize, explore, nothing, trimmed
 from workbench.automata.minimize import minimize
 from workbench.automata.nfa import BYTES, Nfa, NfaBuilder
 from workbench.automata.program_nfa import program_nfa

@@ -19,8 +19,7 @@ from functools import cache
 
 import numpy as np
 
-from workbench.automata.determinize import find_closures, find_subsets
-from workbench.automata.explore import nothing
+from workbench.automata.determinize import find_closures, find_subsets, nothing
 from workbench.automata.minimize import ROWS, SET, find_blocks
 from workbench.automata.nfa import (
     Bits,

@@ -8,11 +8,11 @@ from typing import Any
 
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS, Limits
+from workbench.constraint.combined import SmallTokens
 from workbench.constraint.engine.automaton import automaton
 from workbench.constraint.labels import labelled
 from workbench.constraint.methods.composed import composed
 from workbench.constraint.protocol import Constraint, Unconstrained
-from workbench.constraint.small_tokens import SmallTokens
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.label_encoding import labels_of
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
@@ -188,7 +188,7 @@ def compile(
 
     Compiles again at every call; data of the vocabulary alone (its trie) is cached with the
     vocabulary. ``small_tokens`` allows tokens of a single character only
-    (``small_tokens.SmallTokens``). ``options`` are the method's own (``METHODS[method]`` names
+    (``combined.SmallTokens``). ``options`` are the method's own (``METHODS[method]`` names
     them).
 
     Raises: WorkbenchError for an unknown method, or an option that it does not have;

@@ -26,9 +26,8 @@ from workbench.constraint.engine.automaton import AutomatonConstraint, automaton
 from workbench.decoding.forced_suffix import unproductive_prefixes
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
-from workbench.pushdown.build import build
+from workbench.pushdown.build import build, check_defined
 from workbench.pushdown.cfg import gathered
-from workbench.pushdown.checks import check_defined
 from workbench.syntax.grammar_tree import GrammarTree, labels_in_rules
 from workbench.syntax.kbnf.kbnf_parser import parse_kbnf
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary

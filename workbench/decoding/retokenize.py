@@ -19,9 +19,15 @@ import numpy as np
 
 from workbench.base.errors import VocabularyError, WorkbenchError
 from workbench.base.source import Span
-from workbench.decoding.model import LanguageModel, Prompt, Session, context_of, padded
+from workbench.decoding.model import (
+    LanguageModel,
+    Prompt,
+    Session,
+    common_prefix,
+    context_of,
+    padded,
+)
 from workbench.decoding.sampling import log_softmax
-from workbench.decoding.sessions import common_prefix
 from workbench.decoding.trace import perplexity
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation

@@ -14,6 +14,7 @@ from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import ParseError, WorkbenchError
 from workbench.base.source import Source, Span
 from workbench.grammar.grammar import Grammar
+from workbench.syntax.grammar_printer import print_kbnf
 from workbench.syntax.grammar_tree import (
     Choice,
     Expression,
@@ -25,7 +26,6 @@ from workbench.syntax.grammar_tree import (
     Sequence,
     Stop,
 )
-from workbench.syntax.kbnf.kbnf_printer import print_kbnf
 from workbench.syntax.regex.parser import parse_regex
 
 _WHITE_SPACE = r"[ \t\n]*"

@@ -15,8 +15,7 @@ import numpy as np
 
 from workbench.base.errors import ModelError
 from workbench.base.resources import BUILTIN_MODEL
-from workbench.decoding.model import Logits
-from workbench.decoding.sessions import common_prefix
+from workbench.decoding.model import Logits, common_prefix
 from workbench.vocabulary.load import directory_of, load_tokenizer, load_vocabulary, local_first
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 

@@ -38,7 +38,7 @@ from workbench.pushdown.build import (
     rule_network,
     whole_machine,
 )
-from workbench.pushdown.leaf_rules import leaf_labels, with_leaf_rules
+from workbench.pushdown.cfg import leaf_labels, with_leaf_rules
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
 from workbench.syntax.grammar_tree import GrammarTree

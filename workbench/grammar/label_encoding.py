@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from workbench.automata.build import pattern_dfa, regex_machine
-from workbench.automata.explore import trimmed
+from workbench.automata.determinize import trimmed
 from workbench.automata.minimize import minimize
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import BuildError

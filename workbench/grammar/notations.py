@@ -173,7 +173,7 @@ def _kbnf(source: Source, start: str, limits: Limits, _: str) -> ParsedGrammar:
 
 
 def _gbnf(source: Source, start: str, limits: Limits, _: str) -> ParsedGrammar:
-    from workbench.syntax.gbnf.gbnf_parser import parse_gbnf
+    from workbench.syntax.gbnf import parse_gbnf
 
     tree = parse_gbnf(source, limits.clock(), Importing(source, limits))
     # "start" is the default of the caller; the default of this notation is "root"

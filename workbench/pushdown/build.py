@@ -1,4 +1,8 @@
-"""Builds the machine of a grammar tree: a DFA if the grammar is regular, else a network.
+"""Builds the machine of a grammar tree: a DFA if it is regular, else a network.
+
+Undefined nonterminals are errors (also in unused rules), and a start symbol that derives no
+non-empty text; ``cfg.excepted_strings`` checks the arguments of ``except!``. Unused rules,
+ambiguity and recursion of any kind are no errors.
 
 There are three ways to compile the rules:
 
@@ -27,14 +31,21 @@ import numpy as np
 from workbench.automata.build import regex_dfa, smallest
 from workbench.automata.graphs import reachable
 from workbench.automata.operations import difference, first_match, intersection
+from workbench.automata.regex_program import HAS_NONEMPTY
 from workbench.automata.small_dfa import compile_kernels as compile_regex_kernels
 from workbench.automata.small_dfa import small_dfa
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import BuildError, LimitError
 from workbench.base.limits import LIMITS, Limits
 from workbench.base.source import Source, Span
-from workbench.pushdown.cfg import Cfg, RuleProgram, gathered, rule_program, separate_program
-from workbench.pushdown.checks import check_defined, check_something_left
+from workbench.pushdown.cfg import (
+    Cfg,
+    RuleProgram,
+    gathered,
+    rule_program,
+    separate_program,
+    terminals,
+)
 from workbench.pushdown.compile_rules import Writer, called, inlined, linked, without_calls
 from workbench.pushdown.network import CALLS, Network
 from workbench.pushdown.recursion import (
@@ -51,12 +62,87 @@ from workbench.syntax.grammar_tree import (
     Literal,
     Nonterminal,
     Rule,
+    calls,
     labels_in_rules,
     may_have_labels,
+    referenced,
 )
 from workbench.syntax.ranges import ANY_CHARACTER
-from workbench.syntax.regex.tree import Characters, Repeat
+from workbench.syntax.regex.tree import Characters, Repeat, walk
 from workbench.syntax.rule_attributes import Rules
+
+
+def check_defined(tree: GrammarTree, rules: Mapping[str, Expression], start: str) -> None:
+    """Every called nonterminal has a rule, and so has the start symbol.
+
+    Raises: BuildError of kind ``undefined_nonterminal`` at the first call without one.
+    """
+    for rule in tree.rules:
+        for call in referenced(rule.body):
+            if call.name not in rules:
+                raise BuildError(
+                    f"the nonterminal {call.name!r} has no rule",
+                    tree.source,
+                    call.span,
+                    _near(call.name, rules) or f"add a rule such as  {call.name} ::= '…';",
+                    kind="undefined_nonterminal",
+                )
+    if start not in rules:
+        whole = tree.rules[0].name_span if tree.rules else Span(0, len(tree.source.text))
+        raise BuildError(
+            f"the start symbol {start!r} has no rule",
+            tree.source,
+            whole,
+            f"name the first rule {start!r}, or choose another start symbol",
+            kind="undefined_nonterminal",
+        )
+
+
+def _near(name: str, rules: Mapping[str, Expression]) -> str:
+    """A hint that names a rule with a similar name, or an empty text."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, list(rules), n=1)
+    return f"did you mean {close[0]!r}?" if close else ""
+
+
+def check_something_left(cfg: Cfg, tree: GrammarTree) -> None:
+    """Check that the start symbol derives a text that is not empty.
+
+    Raises: BuildError of kind ``unproductive`` or ``empty_grammar``.
+    """
+    texts = cfg.program.texts_of(cfg.program.names.index(cfg.start))
+    if texts & HAS_NONEMPTY:
+        return
+    span = next(rule.name_span for rule in tree.rules if rule.name == cfg.start)
+    if not texts and _reads_bytes(cfg):
+        raise BuildError(
+            f"{cfg.start!r} never finishes: no text can be derived from it",
+            cfg.source,
+            span,
+            "give a recursive rule an alternative that ends",
+            kind="unproductive",
+        )
+    raise BuildError(
+        "nothing is left of the grammar but the empty text",
+        cfg.source,
+        span,
+        "let the start symbol read at least one character",
+        kind="empty_grammar",
+    )
+
+
+def _reads_bytes(cfg: Cfg) -> bool:
+    """Whether a rule that the start symbol reaches has a terminal that reads a byte."""
+    rules = reachable([cfg.start], lambda name: [call.name for call in calls(cfg.written[name])])
+    bodies = [cfg.written[name] for name in rules]
+    return any(map(_has_bytes, bodies)) or any(
+        (cfg.machine(one).table != DEAD).any() for body in bodies for one in terminals(body)
+    )
+
+
+def _has_bytes(expression: Expression) -> bool:
+    return any(isinstance(node, Literal) and node.value for node in walk(expression))
 
 
 def build(tree: GrammarTree, start: str = "start", limits: Limits = LIMITS) -> Dfa | Network:

@@ -1,8 +1,11 @@
-"""A context-free grammar: rules by name, terminals as DFAs, and all rules as one flat program.
+"""A grammar tree as rules by name, its terminals as machines, and all rules as one flat program.
 
 ``RuleProgram`` is the form that kernels read (``automata.regex_program``), with facts about each
 rule: which texts it has, and which rules it calls. ``Cfg`` adds the expressions of the rules, in
 which every called nonterminal has a body; several rules with one name are one choice.
+
+``with_leaf_rules`` gives machines inside expressions names of their rules, for pictures and for
+descriptions of a stack: ``schema › string`` is clearer than one of twenty states in ``schema``.
 """
 
 from __future__ import annotations
@@ -45,6 +48,7 @@ from workbench.syntax.grammar_tree import (
     Nonterminal,
     Pattern,
     Repetition,
+    Rule,
     Sequence,
     Stop,
     Substrings,
@@ -391,3 +395,47 @@ def gathered(tree: GrammarTree) -> dict[str, Expression]:
         else Choice(tuple(bodies), bodies[0].span.to(bodies[-1].span))
         for name, bodies in options.items()
     }
+
+
+def with_leaf_rules(tree: GrammarTree) -> GrammarTree:
+    """The same language; occurrences of one automaton with one label share a rule."""
+    leaf_rules = _LeafRules(tree)
+    rules = [rule if _is_leaf(rule) else leaf_rules.rule(rule) for rule in tree.rules]
+    return GrammarTree((*rules, *leaf_rules.leaves.values()), tree.source)
+
+
+def leaf_labels(tree: GrammarTree) -> dict[str, str]:
+    """The labels of the rules that are only an automaton."""
+    return {rule.name: rule.body.label for rule in tree.rules if isinstance(rule.body, Automaton)}
+
+
+def _is_leaf(rule: Rule) -> bool:
+    return isinstance(rule.body, Automaton)
+
+
+class _LeafRules:
+    """Replaces automata by calls of new rules."""
+
+    def __init__(self, tree: GrammarTree) -> None:
+        self._taken = {rule.name for rule in tree.rules}
+        #: By the identity of the machine, and its label.
+        self.leaves: dict[tuple[int, str], Rule] = {}
+
+    def rule(self, rule: Rule) -> Rule:
+        return Rule(rule.name, self._called(rule.body), rule.name_span, rule.span)
+
+    def _called(self, body: Expression) -> Expression:
+        if isinstance(body, Automaton):
+            return Nonterminal(self._name(body), body.span)
+        return body.rebuild(self._called)
+
+    def _name(self, leaf: Automaton) -> str:
+        key = id(leaf.machine), leaf.label
+        if key not in self.leaves:
+            name, count = leaf.label, 1
+            while name in self._taken:
+                count += 1
+                name = f"{leaf.label} {count}"
+            self._taken.add(name)
+            self.leaves[key] = Rule(name, leaf, leaf.span, leaf.span)
+        return self.leaves[key].name

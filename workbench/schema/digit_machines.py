@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.automata.explore import trimmed
+from workbench.automata.determinize import trimmed
 from workbench.automata.minimize import minimize
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.limits import LIMITS, Limits

@@ -22,7 +22,7 @@ from functools import cache
 
 import numpy as np
 
-from workbench.automata.explore import trimmed
+from workbench.automata.determinize import trimmed
 from workbench.base.dfa import DEAD
 from workbench.schema.patterns import search
 from workbench.schema.string_machines import Content, alphabet_of

@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.code_points import SURROGATES
-from workbench.automata.explore import nothing
+from workbench.automata.determinize import nothing
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.limits import LIMITS, Limits
 from workbench.schema.string_machines import ONE_ATOM, Alphabet, Content

@@ -27,7 +27,7 @@ from math import gcd
 from typing import NamedTuple
 
 from workbench.automata.build import smallest
-from workbench.automata.explore import nothing
+from workbench.automata.determinize import nothing
 from workbench.automata.nfa import NfaBuilder
 from workbench.base.dfa import Dfa
 from workbench.base.limits import LIMITS, Limits

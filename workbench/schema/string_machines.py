@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from workbench.automata import operations
 from workbench.automata.code_points import SURROGATES
-from workbench.automata.explore import nothing
+from workbench.automata.determinize import nothing
 from workbench.automata.minimize import minimize
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.limits import LIMITS, Limits

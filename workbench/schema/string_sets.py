@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from workbench.automata.explore import nothing
+from workbench.automata.determinize import nothing
 from workbench.base.dfa import Dfa
 from workbench.base.limits import LIMITS, Limits
 from workbench.schema import string_machines

@@ -11,10 +11,10 @@ import pytest
 from tests.vocabulary.tokenization.slow_bpe import table
 from workbench.base.errors import VocabularyError
 from workbench.vocabulary import disk_cache
-from workbench.vocabulary.tokenization import merge_tables, pair_test
-from workbench.vocabulary.tokenization.bpe import Bpe
+from workbench.vocabulary.tokenization import bpe as merge_tables
+from workbench.vocabulary.tokenization import pair_test
+from workbench.vocabulary.tokenization.bpe import Bpe, tables_of
 from workbench.vocabulary.tokenization.merge_kernels import Ints, Tables
-from workbench.vocabulary.tokenization.merge_tables import tables_of
 from workbench.vocabulary.vocabulary import Vocabulary
 
 

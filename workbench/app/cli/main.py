@@ -8,7 +8,8 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from workbench.app.cli import compare, draw, generate, grammar_commands
+from workbench.app.cli import compare, generate, grammar_commands
+from workbench.app.cli import grammar_commands as draw
 from workbench.app.cli.options import errors_reported
 from workbench.base.kernels import when_compiling
 

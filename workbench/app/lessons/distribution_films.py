@@ -37,8 +37,13 @@ from workbench.app.lessons.token_films import choices
 from workbench.app.lessons.world import World, token_bytes
 from workbench.base.visible_text import visible
 from workbench.decoding.contenders import Contender
-from workbench.decoding.exact_distribution import ExactComparison, exact_comparison, token_tree
-from workbench.decoding.invasive import forbidden_at, search_spellings
+from workbench.decoding.exact_distribution import (
+    ExactComparison,
+    exact_comparison,
+    forbidden_at,
+    search_spellings,
+    token_tree,
+)
 from workbench.decoding.retokenize import perplexity_of, retokenized
 from workbench.vocabulary.vocabulary import TokenId
 

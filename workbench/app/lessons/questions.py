@@ -16,8 +16,6 @@ from workbench.app.lessons import (
     token_films,
 )
 from workbench.app.lessons.automaton_films import closure, moved, subset_steps
-from workbench.app.lessons.cartesian_film import in_both
-from workbench.app.lessons.direct_merge_film import merged
 from workbench.app.lessons.distribution_films import bits_of, natural_tokens, share_of
 from workbench.app.lessons.domino_films import planted
 from workbench.app.lessons.films import call_by_name
@@ -32,6 +30,7 @@ from workbench.app.lessons.lesson import (
     text_of,
 )
 from workbench.app.lessons.mask_films import bits, path_perplexity, turn
+from workbench.app.lessons.merge_automata_films import in_both, merged
 from workbench.app.lessons.merge_films import tokenizations
 from workbench.app.lessons.method_films import MethodSpec, smallest_k
 from workbench.app.lessons.online_films import asked_flat, smallest_top

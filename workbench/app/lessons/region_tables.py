@@ -13,8 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from workbench.app.lessons.cartesian_film import star_of
-from workbench.app.lessons.direct_merge_film import symbols_of
 from workbench.app.lessons.lesson import (
     Film,
     Frame,
@@ -25,6 +23,7 @@ from workbench.app.lessons.lesson import (
     View,
     options_question,
 )
+from workbench.app.lessons.merge_automata_films import star_of, symbols_of
 from workbench.app.lessons.world import World
 from workbench.base.visible_text import count_of, visible
 from workbench.constraint.methods.proper.direct_merge import TokenDfa, permissive

@@ -18,10 +18,10 @@ from workbench.app.ui.requests import TextRequest, bytes_in, switch_in, tokens_i
 from workbench.base.errors import WorkbenchError
 from workbench.base.source import Source
 from workbench.base.visible_text import visible
+from workbench.constraint.combined import is_small
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.label_reasons import Reason, label_reason
 from workbench.constraint.labels import longest_tokens
-from workbench.constraint.small_tokens import is_small
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.label_encoding import labels_of
 

@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
 from workbench.base.errors import ModelError, WorkbenchError
-from workbench.decoding.model import LanguageModel
-from workbench.decoding.sessions import SessionPool
+from workbench.decoding.model import LanguageModel, SessionPool
 from workbench.vocabulary.vocabulary import Vocabulary
 
 #: The name of the model that comes with the package.

@@ -24,11 +24,10 @@ from typing import Any
 
 from workbench.analysis.run_tracing import STACKS, PicturedMachine
 from workbench.app.pipeline import Compiled
-from workbench.app.ui.bundle import join_modules
 from workbench.app.ui.explain_view import reasons
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import ModelRoom
-from workbench.app.ui.page_files import SHEETS
+from workbench.app.ui.page_files import SHEETS, join_modules
 from workbench.app.ui.pictures import TOGETHER
 from workbench.app.ui.records import Record, line
 from workbench.app.ui.requests import TextRequest, bytes_in, switch_in

@@ -29,6 +29,7 @@ from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 from workbench.pushdown.build import context_free
 from workbench.pushdown.network import Network
+from workbench.syntax.grammar_printer import Leaf
 from workbench.syntax.grammar_tree import (
     Choice,
     Expression,
@@ -43,7 +44,6 @@ from workbench.syntax.regex.extensions import EXTENSIONS, labels_in
 from workbench.syntax.regex.printer import pattern
 from workbench.syntax.regex.reader import Dialect
 from workbench.syntax.regex.tree import Regex
-from workbench.syntax.tree_printer import Leaf
 
 #: Additional initial and final states of a component; no rule has these names.
 _BEFORE, _AFTER = "<", ">"

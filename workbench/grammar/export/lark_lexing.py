@@ -21,6 +21,7 @@ from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.limits import Limits
 from workbench.grammar.export.prepare import FollowSets, Terminals, numbers
 from workbench.grammar.export.rule_names import Names
+from workbench.syntax.grammar_printer import Leaf
 from workbench.syntax.grammar_tree import (
     Choice,
     Expression,
@@ -33,7 +34,6 @@ from workbench.syntax.grammar_tree import (
 )
 from workbench.syntax.ranges import Ranges, intersection
 from workbench.syntax.regex.tree import Alternate, Characters, Concat, Regex, Repeat
-from workbench.syntax.tree_printer import Leaf
 
 #: A regex with more positions is not analysed and counts as nondeterministic.
 _MAX_POSITIONS = 200

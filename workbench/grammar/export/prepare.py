@@ -31,6 +31,7 @@ from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 from workbench.pushdown.build import context_free
 from workbench.pushdown.network import Network
+from workbench.syntax.grammar_printer import POSTFIX, Leaf
 from workbench.syntax.grammar_tree import (
     Automaton,
     Choice,
@@ -50,7 +51,6 @@ from workbench.syntax.grammar_tree import (
 from workbench.syntax.regex.printer import pattern
 from workbench.syntax.regex.reader import Dialect
 from workbench.syntax.regex.tree import Regex
-from workbench.syntax.tree_printer import POSTFIX, Leaf
 
 _QUOTED = r"""'(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" """
 #: Quoted text, or a comment; the group ``text`` is the comment's text.

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 
-from workbench.syntax.gbnf.macros import MACROS, OF_TOKENS
+from workbench.syntax.gbnf import MACROS, OF_TOKENS
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from workbench.base.errors import BuildError, LimitError
 from workbench.base.limits import LIMITS, Limits
 from workbench.base.source import Source, Span
 from workbench.pushdown.cfg import excepted_strings, terminal_machine
+from workbench.syntax.grammar_printer import Leaf
 from workbench.syntax.grammar_tree import (
     Automaton,
     Choice,
@@ -33,7 +34,6 @@ from workbench.syntax.regex.extensions import labels_in
 from workbench.syntax.regex.printer import pattern
 from workbench.syntax.regex.reader import Dialect
 from workbench.syntax.regex.tree import Alternate, Characters, Concat, Regex, Repeat
-from workbench.syntax.tree_printer import Leaf
 
 
 def spelled(regex: Regex, span: Span) -> Expression:

@@ -15,6 +15,7 @@ from workbench.grammar.export.rule_names import GBNF, KBNF, LARK, Names
 from workbench.grammar.export.terminals import spelled, terminal
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
+from workbench.syntax.grammar_printer import KbnfPrinter, Leaf, TreePrinter
 from workbench.syntax.grammar_tree import (
     Automaton,
     Choice,
@@ -26,12 +27,10 @@ from workbench.syntax.grammar_tree import (
     Sequence,
     shape,
 )
-from workbench.syntax.kbnf.kbnf_printer import KbnfPrinter
 from workbench.syntax.ranges import ANY_CHARACTER, Ranges, difference
 from workbench.syntax.regex.parser import parse_regex
 from workbench.syntax.regex.reader import Dialect
 from workbench.syntax.regex.tree import Alternate, Characters, Concat, Regex, Repeat
-from workbench.syntax.tree_printer import Leaf, TreePrinter
 
 
 def print_rules(made: Prepared, printer: TreePrinter, comment: tuple[str, str]) -> str:

@@ -26,9 +26,8 @@ from workbench.constraint.methods.proper.proper_methods import ready
 from workbench.constraint.methods.proper.walker import DfaMachine, PermissiveReader
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.tokenization import pair_test
-from workbench.vocabulary.tokenization.bpe import Bpe
+from workbench.vocabulary.tokenization.bpe import Bpe, build_tables
 from workbench.vocabulary.tokenization.merge_rules import rules_of
-from workbench.vocabulary.tokenization.merge_tables import build_tables
 from workbench.vocabulary.tokenization.pretokenizer import pretokens
 from workbench.vocabulary.vocabulary import Vocabulary
 

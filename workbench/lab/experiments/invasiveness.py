@@ -12,7 +12,7 @@ from workbench.base.visible_text import visible
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.decoding.compare import Run
 from workbench.decoding.contenders import CONTENDERS, UNCONSTRAINED
-from workbench.decoding.invasive import (
+from workbench.decoding.exact_distribution import (
     Counterexample,
     ModelOutput,
     model_outputs,

@@ -16,11 +16,11 @@ from workbench.decoding.contenders import CONTENDERS, Contender
 from workbench.decoding.exact_distribution import (
     ScoredModel,
     TokenTree,
+    forbidden_at,
     masked_distribution,
     model_distribution,
     token_tree,
 )
-from workbench.decoding.invasive import forbidden_at
 from workbench.grammar.grammar import Grammar
 from workbench.lab.bench.cases import CASES, Case
 from workbench.lab.experiments.experiment import Experiment, Record, Setting, Unit

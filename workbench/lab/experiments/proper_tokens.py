@@ -22,9 +22,8 @@ from workbench.grammar.grammar import Grammar
 from workbench.lab.bench.cases import CASES
 from workbench.lab.experiments.experiment import Experiment, Record, Setting, Unit
 from workbench.lab.experiments.throughput import least_ms
-from workbench.vocabulary.tokenization.bpe import Bpe
+from workbench.vocabulary.tokenization.bpe import Bpe, build_tables
 from workbench.vocabulary.tokenization.merge_rules import rules_of
-from workbench.vocabulary.tokenization.merge_tables import build_tables
 from workbench.vocabulary.vocabulary import Vocabulary
 
 #: The embedded model's, and the article's.

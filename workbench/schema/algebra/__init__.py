@@ -5,6 +5,6 @@
 * ``combining``: keywords that combine subschemas (``allOf``, ``oneOf``, ``if``, ``unevaluated*``)
 * ``set_operations``: conjunction, union and complement of normal forms
 * ``emptiness``: whether a set is empty; ``shape_count``: removes redundant shapes, limits the rest
-* ``simplify``: removes redundant conditions; ``property_order``: the order of declared names
+* ``simplify``: removes redundant conditions, and orders declared names
 * ``interface``: the protocols that these modules use to call each other
 """

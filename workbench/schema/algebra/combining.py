@@ -19,7 +19,6 @@ from operator import or_
 from typing import TypeVar
 
 from workbench.schema.algebra.interface import SetAlgebra, SubschemaSets
-from workbench.schema.algebra.property_order import with_common_order
 from workbench.schema.algebra.set_operations import (
     complement,
     complement_arrays,
@@ -35,6 +34,7 @@ from workbench.schema.algebra.shape_count import (
     non_empty_shapes,
     tags_of,
 )
+from workbench.schema.algebra.simplify import with_common_order
 from workbench.schema.normal_form import (
     Arrays,
     LazySet,

@@ -11,8 +11,7 @@ from typing import Protocol
 
 from workbench.base.limits import Clock, Limits
 from workbench.schema.normal_form import Arrays, LazySet, Objects, Values
-from workbench.schema.references import References
-from workbench.schema.schema_reader import Dialect, Json, Node
+from workbench.schema.schema_reader import Dialect, Json, Node, References
 
 
 class SetAlgebra(Protocol):

@@ -35,9 +35,8 @@ from workbench.schema.algebra.keywords import (
     objects_of,
     texts_of,
 )
-from workbench.schema.algebra.property_order import in_text_order
 from workbench.schema.algebra.set_operations import complement, join, meet
-from workbench.schema.algebra.simplify import simplified
+from workbench.schema.algebra.simplify import in_text_order, simplified
 from workbench.schema.normal_form import (
     Arrays,
     CircularReference,
@@ -47,7 +46,6 @@ from workbench.schema.normal_form import (
     canonical,
 )
 from workbench.schema.numbers import NumberSet
-from workbench.schema.references import References
 from workbench.schema.schema_reader import (
     ANNOTATIONS,
     UNNAMED,
@@ -55,6 +53,7 @@ from workbench.schema.schema_reader import (
     Document,
     Json,
     Node,
+    References,
     SchemaNote,
     UncomputableSet,
     dialect_of,

@@ -2,7 +2,6 @@
 
     merge_rules     the rules of a vocabulary, normalised: one live split for each token
     merge_kernels   hash table of rules; kernels that apply rules to text
-    merge_tables    the normalised tables of a vocabulary, cached on disk
     encode          the encoder, and its check against the tokenizer
     pair_test       which two tokens may be adjacent; the row of forbidden next tokens
     canonical_dfa   all rows together: the automaton of canonical token sequences

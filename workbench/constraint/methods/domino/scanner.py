@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.build import regex_dfa
-from workbench.automata.explore import trimmed
+from workbench.automata.determinize import trimmed
 from workbench.automata.minimize import minimize
 from workbench.automata.nfa import Nfa, NfaBuilder
 from workbench.automata.operations import difference

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.automata.explore import explore
+from workbench.automata.determinize import explore
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.methods.proper.direct_merge import Label, TokenDfa, over_labels

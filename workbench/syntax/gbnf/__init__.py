@@ -1,1 +1,0 @@
-"""GBNF of llama.cpp, and the macros of xgrammar's EBNF."""
