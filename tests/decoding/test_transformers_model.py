@@ -259,7 +259,7 @@ def test_error_no_such_directory() -> None:
 
 
 def test_error_hub_offline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.vocabulary.load._reachable", lambda: False)
+    monkeypatch.setattr("workbench.vocabulary.load._is_hub_reachable", lambda: False)
     with pytest.raises(ModelError) as caught:
         TransformersModel("nobody/no-model")
     assert str(caught.value) == (
