@@ -100,7 +100,9 @@ class RuleRegexes:
             case Nonterminal(name):
                 return self.regex(name)
             case Sequence(items):
-                return concat(*map(self._of, items))
+                parts = [*map(self._of, items)]
+                self._clock.check()  # nested rules make long parts, which are compared
+                return concat(*parts)
             case Choice(options):
                 return either(*map(self._of, options))
             case Repetition(item, low, high):
