@@ -77,7 +77,7 @@ class _Opener:
         prefixes = self.opened(body)
         # a copy that only calls itself adds nothing and would be left recursion
         found = [w for w in prefixes if not (isinstance(w, Nonterminal) and w.name == _copy(name))]
-        # an unproductive rule has been entered as soon as it is called
+        # an unproductive rule has been entered once it is called
         return found if name in self.productive else [*found, Literal(b"", body.span)]
 
     def opened(self, body: Expression) -> list[Expression]:

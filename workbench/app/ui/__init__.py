@@ -1,1 +1,1 @@
-"""The page: translates between the browser and the library, without algorithms of its own."""
+"""The page: translates between the browser and the library; contains no algorithms."""

@@ -246,7 +246,7 @@ class _Configurations:
         self._runner = runner
 
     def shows(self, here: int, state: int) -> bool:
-        # the first state of a called rule has no configuration of its own: look at the callers
+        # the first state of a called rule has no separate configuration: look at the callers
         openings = self._runner.network.openings
         configurations = self._runner.configurations(here)
         return any(inner == state for at, _ in configurations for inner, _ in openings(at))

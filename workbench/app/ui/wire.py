@@ -234,7 +234,7 @@ RunRecord = Head | From | Status | Start | Step | Stop | Error
 
 
 class NextAnswer(TypedDict):
-    """The chances of the next token, or why there is none."""
+    """The chances of the next token, or the reason for their absence."""
 
     ok: Literal[True]
     model: str

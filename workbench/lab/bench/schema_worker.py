@@ -28,7 +28,7 @@ from workbench.lab.bench.peers.ours import Ours
 from workbench.lab.bench.peers.peer import ENGINES, OURS, Compiled, Walker
 from workbench.vocabulary.vocabulary import Vocabulary
 
-#: ``compiled``: the engine computed a first mask; ``refused``: it raised an error of its own;
+#: ``compiled``: the engine computed a first mask; ``refused``: it raised its error type;
 #: ``failed``: our engine raised another error; ``crashed``, ``timed out``: its process did.
 Status = Literal["compiled", "refused", "failed", "crashed", "timed out"]
 
