@@ -266,7 +266,7 @@ export interface Error {
 
 export type RunRecord = Head | From | Status | Start | Step | Stop | Error;
 
-/** The chances of the next token, or why there is none. */
+/** The chances of the next token, or the reason for their absence. */
 export interface NextAnswer {
   ok: true;
   model: string;
