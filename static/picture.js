@@ -140,6 +140,8 @@ export function mountPicture({ element, server }) {
     if (at) main.graph.pick(at);
   }
   function arrived(answer, sent) {
+    // another part of the same picture, loaded to follow the run, keeps the selected state
+    const kept = picked?.tab === sent.tab ? picked.id : "";
     shown = answer.ok ? answer : null;
     picked = null;
     lost = "";
@@ -150,6 +152,7 @@ export function mountPicture({ element, server }) {
     follow();
     state.drawn = sent;
     emit("drawn", answer);
+    if (kept && main.graph.has(kept)) main.graph.pick(kept);
   }
   async function list() {
     const missing = state.compiled.tabs || {};
