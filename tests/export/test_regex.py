@@ -41,6 +41,8 @@ RULES = [
     ("start ::= start 'a' | 'b';", "ba*",                               "and one that begins with itself"),
     ("start ::= digit (',' digit)*; digit ::= #'[0-9]';", "[0-9](?:,[0-9])*", "a list"),
     ("start ::= 'x' a; a ::= 'y' start | 'z';", "(?:xy)*xz",            "two rules that call each other at their ends"),
+    ("start ::= #'(ab){3}' #'(ab){0,40}' '=' #'={40}';", "(?:ab){3,43}={41}",   "many copies are counted"),
+    ("start ::= 'abab' '====';", "abab====",                            "few letters are not"),
     ("start ::= ('ha')+ '!'?;", "(?:ha)+!?",                            "signs stay what they are"),
     ("start ::= #'[^\"]*' '\\n' '.' '-';", '[^"]*\\n\\.-',              "escapes where something would mean more"),
     ("start ::= except!('ab');", "a+|(?:[^a]|a+[^ab])+a*",              "what has no sign, from its machine"),

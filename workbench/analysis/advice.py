@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from workbench.analysis.ambiguity import Ambiguity, ambiguity
 from workbench.analysis.cheap_loops import CheapLoop, cheap_loops, cheap_regex_loops
 from workbench.analysis.conflicts import conflicts
-from workbench.analysis.outline import reachable, references
 from workbench.analysis.redundant import redundant_advice, redundant_regex_advice
 from workbench.analysis.unspellable import literals_and_sets, unspellable_advice
+from workbench.automata.graphs import reachable
 from workbench.base.errors import LimitError
 from workbench.base.limits import LIMITS, Limits
 from workbench.base.problems import Advice
@@ -28,7 +28,16 @@ from workbench.grammar.notations import Notation
 from workbench.pushdown.build import context_free
 from workbench.pushdown.cfg import Terminal, derives, gathered, least, terminals
 from workbench.pushdown.network import Network
-from workbench.syntax.grammar_tree import Expression, GrammarTree, Pattern, Rule, Stop, calls, holds
+from workbench.syntax.grammar_tree import (
+    Expression,
+    GrammarTree,
+    Pattern,
+    Rule,
+    Stop,
+    calls,
+    holds,
+    referenced,
+)
 from workbench.syntax.ranges import difference
 from workbench.syntax.regex.tree import Characters, Extension, Kind, Regex
 from workbench.syntax.regex.unicode_sets import python_class, rust_class
@@ -95,11 +104,11 @@ def _used(rules: Mapping[str, Expression], start: str) -> frozenset[str]:
     """The defined rules that the start symbol reaches, by calls and by ``except!``."""
     if start not in rules:
         return frozenset()
-    called = {
-        name: [other for other, _ in references(body) if other in rules]
-        for name, body in rules.items()
-    }
-    return frozenset(reachable(start, called))
+
+    def called(name: str) -> Iterator[str]:
+        return (call.name for call in referenced(rules[name]) if call.name in rules)
+
+    return frozenset(reachable([start], called))
 
 
 def _unused(tree: GrammarTree, start: str, used: Set[str]) -> Iterator[Advice]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import heappop, heappush
 from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -335,6 +336,20 @@ class SourceRecognizer:
         self._last: tuple[bytes, ItemSet] | None = None
 
     @staticmethod
+    def shared(grammar: Grammar) -> SourceRecognizer:
+        """The recogniser of a grammar that all callers share; it exists as long as the grammar.
+
+        Raises: LimitError
+        """
+        with _sharing:
+            found = _shared.get(grammar)
+        if found is None:
+            made = SourceRecognizer.of(grammar)
+            with _sharing:
+                found = _shared.setdefault(grammar, made)
+        return found
+
+    @staticmethod
     def of(grammar: Grammar) -> SourceRecognizer:
         """For any grammar.
 
@@ -502,3 +517,7 @@ def _characters(leaf: Leaf, state: MatcherState) -> Ranges | None:
     if isinstance(matcher, SetMatcher) and state == matcher.initial:
         return matcher.characters
     return None
+
+
+_shared: WeakKeyDictionary[Grammar, SourceRecognizer] = WeakKeyDictionary()
+_sharing = threading.Lock()

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from weakref import WeakKeyDictionary
 
 from workbench.analysis.earley import MAX_STACKS, ExpectedPiece, Frame, SourceRecognizer, Stack
 from workbench.automata.describe import expected as in_words
@@ -238,18 +237,8 @@ def _placed(found: Explanation, grammar: Grammar) -> Explanation:
     """The same explanation with its places, if they are found in time."""
     limits = replace(grammar.limits, seconds=min(_MAX_SECONDS, grammar.limits.seconds), began=None)
     try:
-        reachable = _recognizer(grammar).after(found.text, limits)
+        reachable = SourceRecognizer.shared(grammar).after(found.text, limits)
     except LimitError:
         return found
     # the empty language has no places
     return replace(found, places=reachable.pieces if reachable else (), complete=True)
-
-
-def _recognizer(grammar: Grammar) -> SourceRecognizer:
-    """The recogniser of a grammar, cached as long as the grammar exists."""
-    if (known := _RECOGNIZERS.get(grammar)) is None:
-        known = _RECOGNIZERS[grammar] = SourceRecognizer.of(grammar)
-    return known
-
-
-_RECOGNIZERS: WeakKeyDictionary[Grammar, SourceRecognizer] = WeakKeyDictionary()

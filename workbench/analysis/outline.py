@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 
-from workbench.automata.graphs import cyclic_components
+from workbench.automata.graphs import cyclic_components, reachable
 from workbench.automata.regex_program import HAS_EMPTY, HAS_NONEMPTY
 from workbench.base.dfa import DEAD
 from workbench.base.source import Span
 from workbench.pushdown.build import context_free
-from workbench.pushdown.cfg import Cfg, terminals
+from workbench.pushdown.cfg import Cfg
 from workbench.syntax.grammar_tree import (
     Automaton,
     Choice,
-    Except,
     Expression,
     GrammarTree,
     Literal,
@@ -22,7 +21,7 @@ from workbench.syntax.grammar_tree import (
     Repetition,
     Sequence,
     Substrings,
-    calls,
+    referenced,
 )
 
 
@@ -60,15 +59,17 @@ def outline(tree: GrammarTree, start: str = "start") -> tuple[RuleFacts, ...]:
     Source: for regularity, the strongly regular grammars of Mohri & Nederhof 2001, §2.
     """
     cfg = context_free(tree, start)
-    called_at = {name: list(references(body)) for name, body in cfg.written.items()}
-    called = {name: tuple(dict.fromkeys(n for n, _ in found)) for name, found in called_at.items()}
+    called_at = {name: list(referenced(body)) for name, body in cfg.written.items()}
+    called = {
+        name: tuple(dict.fromkeys(call.name for call in found)) for name, found in called_at.items()
+    }
     callers: dict[str, list[str]] = {name: [] for name in cfg.written}
     spans: dict[str, list[Span]] = {name: [] for name in cfg.written}
     for name, found in called_at.items():
-        for other, span in found:
-            spans[other].append(span)
-            if name not in callers[other]:
-                callers[other].append(name)
+        for call in found:
+            spans[call.name].append(call.span)
+            if name not in callers[call.name]:
+                callers[call.name].append(name)
     cycles = cyclic_components({name: set(others) for name, others in called.items()})
     texts = dict(zip(cfg.program.names, map(cfg.program.texts_of, range(len(called))), strict=True))
     reading = {name for name, bits in texts.items() if bits & HAS_NONEMPTY}
@@ -77,7 +78,7 @@ def outline(tree: GrammarTree, start: str = "start") -> tuple[RuleFacts, ...]:
     left = cyclic_components(
         {n: {e.name for e in found if not e.must_read} for n, found in edges.items()}
     )
-    used = reachable(start, called)
+    used = reachable([start], called.__getitem__)
     return tuple(
         RuleFacts(
             name=name,
@@ -89,31 +90,11 @@ def outline(tree: GrammarTree, start: str = "start") -> tuple[RuleFacts, ...]:
             is_left_recursive=any(name in cycle for cycle in left),
             is_nullable=bool(texts[name] & HAS_EMPTY),
             is_productive=bool(texts[name]),
-            is_regular=nesting.isdisjoint(reachable(name, called)),
+            is_regular=not nesting & reachable([name], called.__getitem__).keys(),
             is_used=name in used,
         )
         for name in cfg.written
     )
-
-
-def references(expression: Expression) -> Iterator[tuple[str, Span]]:
-    """The rules that an expression calls or names in ``except!``, with the spans."""
-    for call in calls(expression):
-        yield call.name, call.span
-    for terminal in terminals(expression):
-        if isinstance(terminal, Except) and isinstance(terminal.excepted, Nonterminal):
-            yield terminal.excepted.name, terminal.excepted.span
-
-
-def reachable(start: str, called: Mapping[str, Iterable[str]]) -> set[str]:
-    """The start symbol and all rules it reaches."""
-    found = {start}
-    waiting = [start]
-    for name in waiting:  # extended in the loop
-        new = [other for other in called[name] if other not in found]
-        found.update(new)
-        waiting += new
-    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from collections.abc import Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from workbench.analysis.outline import reachable, references
 from workbench.analysis.source_pieces import (
     EMPTY_PIECE,
     Alternation,
@@ -32,6 +31,7 @@ from workbench.analysis.source_pieces import (
     regex_piece,
     repeated,
 )
+from workbench.automata.graphs import reachable
 from workbench.base.limits import Limits
 from workbench.base.source import Source
 from workbench.pushdown.cfg import Terminal, derives, excepted_strings, gathered, least
@@ -49,6 +49,7 @@ from workbench.syntax.grammar_tree import (
     Stop,
     Substrings,
     holds,
+    referenced,
 )
 
 
@@ -304,8 +305,7 @@ class RulePieces:
         self._positions = positions
         self._limits = limits
         rules = gathered(tree)
-        called = {name: [other for other, _ in references(body)] for name, body in rules.items()}
-        reached = reachable(start, called)
+        reached = reachable([start], lambda name: (call.name for call in referenced(rules[name])))
         self._written = {name: body for name, body in rules.items() if name in reached}
         self._terminals: dict[int, Piece | None] = {}
         self._productive = least(self._written, self._derives)

@@ -28,6 +28,8 @@ NOTHING = Characters((), NO_SPAN)
 
 #: The most parts of a sequence whose adjacent copies are combined into a count.
 _MAX_ROW = 16
+#: Adjacent copies of letters are combined if they are more characters than this.
+_MAX_COPIED_LETTERS = 16
 
 
 def one_of(ranges: Ranges) -> Regex:
@@ -200,13 +202,14 @@ def _candidate_rows(parts: list[Regex], at: int) -> Iterator[tuple[Regex, ...]]:
     first = parts[at]
     if isinstance(first, Repeat) and isinstance(first.part, Concat):
         yield first.part.parts
-    for width in range(2, min(_MAX_ROW, len(parts) - at) + 1):
+    for width in range(1, min(_MAX_ROW, len(parts) - at) + 1):
         yield tuple(parts[at : at + width])
 
 
 def _combined(parts: list[Regex], at: int, row: tuple[Regex, ...]) -> tuple[Regex | None, int]:
     """The adjacent copies of a row as one count (None if it is not worth it), and their end."""
-    whole, width = Concat(row, NO_SPAN), len(row)
+    width = len(row)
+    whole = Concat(row, NO_SPAN) if width > 1 else row[0]
     low, high, found, end = 0, 0, 0, at
     endless = False
     while end < len(parts):
@@ -219,8 +222,10 @@ def _combined(parts: list[Regex], at: int, row: tuple[Regex, ...]) -> tuple[Rege
         else:
             break
         found += 1
-    if found < 2 or (found == low == high and all(map(_is_letter, row))):
+    if found < 2:
         return None, end
+    if found == low == high and found * width <= _MAX_COPIED_LETTERS and all(map(_is_letter, row)):
+        return None, end  # ``abab`` reads better than ``(ab){2}``
     return repeat(whole, low, None if endless else high), end
 
 

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Set
 from typing import Generic, Protocol, TypeVar
 
+from workbench.automata import graphs
 from workbench.base.source import Span
 from workbench.schema.schema_reader import Node
 from workbench.schema.write_values import RuleWriter, choice, optional, sequence
@@ -56,17 +57,8 @@ def _alive(
     edges: Mapping[State, list[tuple[Expression | None, State]]], finals: Set[State]
 ) -> set[State]:
     """The co-accessible states: those from which a final one is reachable."""
-    sources: dict[State, list[State]] = {}
-    for source, outgoing in edges.items():
-        for _, target in outgoing:
-            sources.setdefault(target, []).append(source)
-    found = set(finals)
-    waiting = list(found)
-    for state in waiting:  # grows during the iteration
-        new = [source for source in sources.get(state, ()) if source not in found]
-        found.update(new)
-        waiting += new
-    return found
+    pairs = ((source, target) for source, outgoing in edges.items() for _, target in outgoing)
+    return set(graphs.coreachable(finals, pairs))
 
 
 def _after_skips(

@@ -17,6 +17,7 @@ from collections.abc import Sequence as Sequences
 from dataclasses import replace
 from fractions import Fraction
 
+from workbench.automata import graphs
 from workbench.base.dfa import Dfa
 from workbench.base.limits import Limits
 from workbench.base.source import Span
@@ -130,12 +131,9 @@ def productive_rules(rules: Sequences[Rule], start: str) -> list[Rule]:
         for rule in rules
         if (body := _productive(rule.body, alive)) is not None
     }
-    reached = dict.fromkeys([start] if start in found else [])
-    waiting = list(reached)
-    for name in waiting:  # grows during the iteration
-        new = [c.name for c in calls(found[name].body) if c.name not in reached]
-        reached |= dict.fromkeys(new)
-        waiting += dict.fromkeys(new)
+    reached = graphs.reachable(
+        [start] if start in found else [], lambda name: [c.name for c in calls(found[name].body)]
+    )
     return [rule for name, rule in found.items() if name in reached]
 
 

@@ -13,6 +13,7 @@ from workbench.app.lessons.lesson import Choice, Film, Frame, Given, LessonError
 from workbench.app.lessons.method_films import MethodSpec, constrained, name_of
 from workbench.app.lessons.token_films import taken, taken_row
 from workbench.app.lessons.world import World
+from workbench.automata import graphs
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.visible_text import visible
 from workbench.constraint.engine.compose import compose
@@ -156,14 +157,10 @@ def compose_steps(dfa: Dfa, machine: Fst) -> Iterator[tuple[Pair, list[Joined]]]
 
 def alive_pairs(dfa: Dfa, joined: list[Joined]) -> set[Pair]:
     """The pairs from which a whole token sequence leads to an accepted text."""
-    alive = {
+    ends = {
         end for j in joined for end in (j.source, j.target) if not end[1] and dfa.finals[end[0]]
     }
-    while True:
-        more = {j.source for j in joined if j.target in alive} - alive
-        if not more:
-            return alive
-        alive |= more
+    return set(graphs.coreachable(ends, ((j.source, j.target) for j in joined)))
 
 
 _HIDDEN = View(nodes=frozenset(), edges=frozenset())

@@ -20,6 +20,7 @@ from workbench.app.lessons.merge_films import Rule, encoded, rule_name, splits
 from workbench.app.lessons.method_films import ids_of
 from workbench.app.lessons.token_films import taken, taken_row
 from workbench.app.lessons.world import World, token_bytes
+from workbench.automata import graphs
 from workbench.base.visible_text import count_of, visible
 from workbench.constraint.methods.proper.direct_merge import (
     Split,
@@ -347,12 +348,8 @@ class Product:
     @cached_property
     def alive(self) -> frozenset[Pair]:
         """The co-accessible pairs: a final pair can be reached from them."""
-        found = set(self.finals)
-        while True:
-            more = {s for s, _, t in self.edges if t in found} - found
-            if not more:
-                return frozenset(found)
-            found |= more
+        pairs = ((source, target) for source, _, target in self.edges)
+        return frozenset(graphs.coreachable(self.finals, pairs))
 
 
 def product_of(world: World) -> tuple[TokenDfa, Star, Product]:

@@ -190,7 +190,7 @@ def _reached(compiled: Compiled, followed: PicturedMachine, state: int) -> Recor
         return {}
     answer: Record = {"reached": visible(show_labels(text))}
     try:
-        reached = _places(compiled).after(plain_text(text))
+        reached = SourceRecognizer.shared(compiled.readable()).after(plain_text(text))
     except LimitError:
         return answer
     if reached is None:
@@ -204,12 +204,6 @@ def _reached(compiled: Compiled, followed: PicturedMachine, state: int) -> Recor
 def _place(compiled: Compiled, span: Span) -> Record:
     written = compiled.text[span.start : span.end]
     return {"start": span.start, "end": span.end, "what": written[:40]}
-
-
-@lru_cache(maxsize=16)
-def _places(compiled: Compiled) -> SourceRecognizer:
-    """The places of a grammar, cached for requests about further states."""
-    return SourceRecognizer.of(compiled.readable())
 
 
 def _text_to(compiled: Compiled, followed: PicturedMachine, state: int) -> bytes | None:

@@ -36,6 +36,7 @@ import interegular.fsm
 import numpy as np
 import numpy.typing as npt
 
+from workbench.automata import graphs
 from workbench.automata.to_regex import TooLongError, plain
 from workbench.base.errors import BuildError, LimitError, VocabularyError, WorkbenchError
 from workbench.base.limits import LIMITS, Clock, Limits
@@ -446,17 +447,8 @@ def map_states_to_vocab(
 
 def without_dead_ends(index: Index, finals: frozenset[State]) -> Index:
     """The index without states that are not co-accessible, and without tokens to these."""
-    predecessors: dict[State, list[State]] = {}
-    for state, row in index.sigma.items():
-        for target in set(row.values()):
-            predecessors.setdefault(target, []).append(state)
-    coaccessible = set(finals)
-    queue = list(finals)
-    while queue:
-        for state in predecessors.get(queue.pop(), ()):
-            if state not in coaccessible:
-                coaccessible.add(state)
-                queue.append(state)
+    pairs = ((state, target) for state, row in index.sigma.items() for target in set(row.values()))
+    coaccessible = graphs.coreachable(finals, pairs)
     sigma = {
         state: {
             token_class: target for token_class, target in row.items() if target in coaccessible

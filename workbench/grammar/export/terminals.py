@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from workbench.automata import graphs
 from workbench.automata.code_points import CharacterFsa, fold
 from workbench.automata.to_regex import EMPTY, StateElimination, TooLongError, one_of, plain, text
 from workbench.base.dfa import State
@@ -193,15 +194,8 @@ class _Rules:
 
 def _coaccessible_edges(folded: CharacterFsa) -> Iterator[tuple[State, Ranges, State]]:
     """The edges over characters whose target is co-accessible over such edges."""
-    before: dict[State, set[State]] = {}
-    for source, _, target in folded.edges:
-        before.setdefault(target, set()).add(source)
-    coaccessible = set(folded.finals)
-    waiting = list(coaccessible)
-    for state in waiting:  # grows during iteration
-        fresh = before.get(state, set()) - coaccessible
-        coaccessible |= fresh
-        waiting.extend(fresh)
+    pairs = ((source, target) for source, _, target in folded.edges)
+    coaccessible = graphs.coreachable(folded.finals, pairs)
     return (edge for edge in folded.edges if edge[2] in coaccessible)
 
 

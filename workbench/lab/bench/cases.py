@@ -1,4 +1,4 @@
-"""The benchmark's constraints in every notation.
+r"""The benchmark's constraints in every notation.
 
 The regexes are those of Koo et al. 2024, appendix C.4, with ASCII digits and white space written
 out, since engines differ about ``\d``; the grammars are the gallery's.

@@ -21,6 +21,7 @@ from typing import Literal
 
 import numpy as np
 
+from workbench.automata import graphs
 from workbench.automata.minimize import minimize
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.limits import LIMITS, Limits
@@ -112,31 +113,16 @@ def trimmed(
     initial: State, finals: Collection[State], edges: Mapping[State, Mapping[Label, State]]
 ) -> TokenDfa:
     """The accessible and co-accessible part of an automaton."""
-    reached, queue = {initial}, [initial]
-    while queue:
-        for target in edges[queue.pop()].values():
-            if target not in reached:
-                reached.add(target)
-                queue.append(target)
-    predecessors: dict[State, set[State]] = defaultdict(set)
-    for state in reached:
-        for target in edges[state].values():
-            predecessors[target].add(state)
-    coaccessible = {state for state in finals if state in reached}
-    queue = list(coaccessible)
-    while queue:
-        for predecessor in predecessors[queue.pop()]:
-            if predecessor not in coaccessible:
-                coaccessible.add(predecessor)
-                queue.append(predecessor)
-    trimmed_edges = {
+    accessible = graphs.reachable([initial], lambda state: edges[state].values())
+    pairs = ((state, target) for state in accessible for target in set(edges[state].values()))
+    coaccessible = graphs.coreachable([state for state in finals if state in accessible], pairs)
+    kept = {
         state: {label: target for label, target in row.items() if target in coaccessible}
         for state, row in edges.items()
         if state in coaccessible
     }
-    return TokenDfa(
-        initial, frozenset(coaccessible.intersection(finals)), trimmed_edges or {initial: {}}
-    )
+    useful = frozenset(state for state in finals if state in coaccessible)
+    return TokenDfa(initial, useful, kept or {initial: {}})
 
 
 def over_labels(labels: Sequence[Label], machine: Dfa) -> TokenDfa:
