@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from workbench.constraint.labels import Labelled, read_by
+from workbench.constraint.protocol import state_key
 from workbench.decoding.generate import Generation, generate
 from workbench.decoding.logits_processor import LogitsProcessor
 from workbench.decoding.model import ToyModel
 from workbench.decoding.opportunistic import Opportunistic
 from workbench.decoding.retokenize import heal
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.speculative import Forced, state_key
+from workbench.decoding.speculative import Forced
 from workbench.decoding.strategy import PLAIN, Skipping, Speculating, Strategy
 from workbench.decoding.transformers_model import TransformersModel
 from workbench.grammar.label_encoding import encode_labels

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
 from tests.decoding.worlds import FiniteConstraint, TableModel
-from workbench.constraint.protocol import Constraint
+from workbench.constraint.protocol import Constraint, state_key
 from workbench.decoding.generate import generate
 from workbench.decoding.model import ToyModel
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.speculative import Counts, Forced, state_key
+from workbench.decoding.speculative import Counts, Forced
 from workbench.decoding.strategy import PLAIN, Proposer, Speculating, Strategy
 from workbench.decoding.trace import Trace
 from workbench.vocabulary.toy import toy
@@ -104,17 +106,14 @@ def test_inserted_text_is_counted_with_its_remainder() -> None:
     assert keys[3] != keys[2]
 
 
-def test_counts_use_the_alpha_and_beta_of_a_constraint() -> None:
-    class Told:
-        def subterminal(self, state: int) -> int:
-            return state % 2
+def test_counts_use_the_key_of_a_constraint() -> None:
+    class Keyed(FiniteConstraint):
+        def state_key(self, state: object) -> int:
+            assert isinstance(state, bytes)
+            return len(state) % 2
 
-        def parser_substate(self, state: int) -> int:
-            return state % 3
-
-    key = state_key(Told())  # type: ignore[arg-type]
-    assert key(1) == key(7) == (1, 1)
-    assert key(1) != key(3)
+    key = state_key(Keyed(WORDS, [b"ab"]))
+    assert key(b"") == key(b"ab") != key(b"a")
     regular = wb.compile(wb.Grammar.from_regex("a*b"), WORDS)
     assert state_key(regular)(regular.initial) == regular.initial
 
@@ -144,7 +143,7 @@ def test_forced_bytes_are_cached_by_state_and_constraint() -> None:
     asked: list[object] = []
 
     class Watched(FiniteConstraint):
-        def forced(self, state: object) -> bytes:
+        def forced(self, state: object, most: int = sys.maxsize) -> bytes:
             asked.append(state)
             assert isinstance(state, bytes)
             return b"abab"[len(state) :]

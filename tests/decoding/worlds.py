@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -44,7 +45,7 @@ class FiniteConstraint:
     def is_final(self, state: object) -> bool:
         return state in self.texts
 
-    def forced(self, state: object) -> bytes:
+    def forced(self, state: object, most: int = sys.maxsize) -> bytes:
         return b""
 
 

@@ -8,6 +8,7 @@ with small tokens every step pushes or pops few stack symbols.
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -90,9 +91,9 @@ class Intersection:
     def is_final(self, state: PairState) -> bool:
         return self.a.is_final(state[0]) and self.b.is_final(state[1])
 
-    def forced(self, state: PairState) -> bytes:
+    def forced(self, state: PairState, most: int = sys.maxsize) -> bytes:
         """The longer of the two forced texts; each is a prefix of every continuation."""
-        return max(self.a.forced(state[0]), self.b.forced(state[1]), key=len)
+        return max(self.a.forced(state[0], most), self.b.forced(state[1], most), key=len)
 
     def is_coaccessible(self, state: PairState) -> bool:
         """Whether tokens lead to a text that both accept; True if the search passes a limit."""
@@ -176,8 +177,8 @@ class SmallTokens:
     def is_final(self, state: State) -> bool:
         return self._small.is_final(state)
 
-    def forced(self, state: State) -> bytes:
-        return self._small.forced(state)
+    def forced(self, state: State, most: int = sys.maxsize) -> bytes:
+        return self._small.forced(state, most)
 
 
 def is_small(token: bytes) -> bool:

@@ -6,12 +6,13 @@ Inside forced text the mask allows a single token, so that no pass of the model 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Hashable
 
 from workbench.base.errors import TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.constraint.engine.automaton import AutomatonConstraint
 from workbench.constraint.mask import TokenMask
-from workbench.constraint.protocol import State
+from workbench.constraint.protocol import State, state_key
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -45,6 +46,7 @@ class ForcedText:
         self.vocabulary = exact.vocabulary
         self.healing = healing
         self._encode = _tokenizer_of(exact.vocabulary)
+        self._exact_key = state_key(exact)
         self._states: dict[State, _State] = {}
         self._single_masks: dict[TokenId, TokenMask] = {}
 
@@ -84,9 +86,12 @@ class ForcedText:
     def is_final(self, state: State) -> bool:
         return self.exact.is_final(state[0])
 
-    def forced(self, state: State) -> bytes:
-        """The bytes that every accepted text continues with; empty at a branch or a final state."""
-        return self.exact.forced(state[0])
+    def forced(self, state: State, most: int = sys.maxsize) -> bytes:
+        return self.exact.forced(state[0], most)
+
+    def state_key(self, state: State) -> Hashable:
+        """The exact constraint's key, with the tokens that are still to be inserted."""
+        return (self._exact_key(state[0]), *state[1:])
 
     def _enter(self, inner: State) -> _State:
         """The state after a token chosen by the model, or at the beginning."""

@@ -13,8 +13,8 @@ from workbench.analysis.explain import explain
 from workbench.automata.describe import expected as in_words
 from workbench.base.errors import WorkbenchError
 from workbench.constraint.compile import compile
-from workbench.constraint.labels import Labelled, read_by
-from workbench.constraint.protocol import Constraint, State
+from workbench.constraint.labels import read_by
+from workbench.constraint.protocol import Constraint, ReadsLabels, State
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.label_encoding import LABEL_CODES, encode_labels, labels_of, plain_text
 from workbench.syntax.regex.extensions import LABELS, Label
@@ -66,7 +66,7 @@ def label_reason(
 
 
 def _read(constraint: Constraint, state: State, token_id: TokenId) -> Reason:
-    label = constraint.label(state, token_id) if isinstance(constraint, Labelled) else None
+    label = constraint.label(state, token_id) if isinstance(constraint, ReadsLabels) else None
     if label is not None:
         return Reason(f"read by {label.name}, {label.what}", f"by {label.name}")
     reason = "the text ends here" if token_id == constraint.vocabulary.end else "read as text"

@@ -27,9 +27,8 @@ import numpy.typing as npt
 
 from workbench.base.errors import TokenNotAllowed, VocabularyError
 from workbench.base.limits import LIMITS, Limits
-from workbench.constraint.engine.automaton import AutomatonConstraint
 from workbench.constraint.mask import TokenMask, pack
-from workbench.constraint.protocol import Constraint, State
+from workbench.constraint.protocol import Constraint, ReadsLabels, State, state_key
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.label_encoding import LABEL_CODES, LEAD, RESERVED, encode_labels, labels_of
 from workbench.syntax.regex.extensions import LABELS, Label
@@ -201,13 +200,13 @@ def read_by(constraint: Constraint, token_ids: Iterable[TokenId]) -> Iterator[by
     state = constraint.initial
     for token_id in token_ids:
         yield read_as(constraint, state, token_id)
-        if isinstance(constraint, Labelled):
+        if isinstance(constraint, ReadsLabels):
             state = constraint.advance(state, token_id)
 
 
 def read_as(constraint: Constraint, state: State, token_id: TokenId) -> bytes:
     """The bytes that the machine of a constraint reads for a token."""
-    if isinstance(constraint, Labelled):
+    if isinstance(constraint, ReadsLabels):
         return constraint.read_as(state, token_id)
     return constraint.vocabulary.tokens[token_id] or b""
 
@@ -255,6 +254,8 @@ class Labelled:
     ) -> None:
         #: The constraint over a ``LabelVocabulary``, in which a label is a token of two bytes.
         self.encoded = encoded
+        #: The encoded constraint's function (``protocol.HasStateKeys``).
+        self.state_key = state_key(encoded)
         self.vocabulary = vocabulary
         self._labels = labels
         self._max_masks = limits.rows_of(8 * ((len(vocabulary) + 31) // 32))  # two masks a row
@@ -329,8 +330,4 @@ class Labelled:
 
     def forced(self, state: State, most: int = sys.maxsize) -> bytes:
         """The bytes that every accepted text continues with, up to a label; at most ``most``."""
-        if isinstance(self.encoded, AutomatonConstraint):  # it computes at most ``most``
-            forced = self.encoded.forced(state, most)
-        else:
-            forced = self.encoded.forced(state)[:most]
-        return forced.split(bytes((LEAD,)))[0]
+        return self.encoded.forced(state, most).split(bytes((LEAD,)))[0]

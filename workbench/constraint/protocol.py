@@ -1,7 +1,9 @@
-"""The ``Constraint`` protocol, and the constraint that allows every token."""
+"""The ``Constraint`` protocol, what a constraint may offer besides, and ``Unconstrained``."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Hashable
 from functools import cache
 from typing import Any, Protocol, runtime_checkable
 
@@ -10,6 +12,7 @@ import numpy as np
 from workbench.base.errors import TokenNotAllowed
 from workbench.constraint.engine.mask_rows import loop_kernel
 from workbench.constraint.mask import TokenMask, pack
+from workbench.syntax.regex.extensions import Label
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 #: A constraint's state: an immutable value, cheap to hash; equal states allow the same
@@ -49,9 +52,52 @@ class Constraint(Protocol):
         """Whether the text read is accepted."""
         ...
 
-    def forced(self, state: State) -> bytes:
-        """The bytes that every accepted text continues with; empty at a branch or a final state."""
+    def forced(self, state: State, most: int = sys.maxsize) -> bytes:
+        """The bytes that every accepted text continues with, at most ``most`` of them.
+
+        Empty at a branch or a final state.
+        """
         ...
+
+
+@runtime_checkable
+class StepsByBytes(Protocol):
+    """A constraint that can also read a text whose tokens are not known."""
+
+    def step_bytes(self, state: State, data: bytes) -> State | None:
+        """The state after bytes, or None where no accepted text continues with them."""
+        ...
+
+
+@runtime_checkable
+class ReadsLabels(Protocol):
+    """A constraint with terminal labels, which match whole tokens."""
+
+    def label(self, state: State, token_id: TokenId) -> Label | None:
+        """The label that matches a token in this state, or None."""
+        ...
+
+    def read_as(self, state: State, token_id: TokenId) -> bytes:
+        """The bytes that the machine reads for a token: its bytes or a label's code."""
+        ...
+
+
+@runtime_checkable
+class HasStateKeys(Protocol):
+    """A constraint whose states seldom occur twice, but parts of them often do."""
+
+    def state_key(self, state: State) -> Hashable:
+        """The part of a state that is likely to occur again."""
+        ...
+
+
+def state_key(constraint: Constraint) -> Callable[[State], Hashable]:
+    """The function from a state to the part of it that is likely to occur again: often itself."""
+    return constraint.state_key if isinstance(constraint, HasStateKeys) else _itself
+
+
+def _itself(state: Hashable) -> Hashable:
+    return state
 
 
 class Unconstrained:
@@ -79,7 +125,7 @@ class Unconstrained:
     def is_final(self, state: State) -> bool:
         return True
 
-    def forced(self, state: State) -> bytes:
+    def forced(self, state: State, most: int = sys.maxsize) -> bytes:
         return b""
 
 

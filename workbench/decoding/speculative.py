@@ -20,9 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.base.errors import ModelError, WorkbenchError
-from workbench.constraint.engine.automaton import AutomatonConstraint, StackConstraint
-from workbench.constraint.labels import Labelled
-from workbench.constraint.protocol import Constraint, State
+from workbench.constraint.protocol import Constraint, State, state_key
 from workbench.decoding.generate import GREEDY, Generation, generate, same_tokens
 from workbench.decoding.model import LanguageModel, Prompt, Session
 from workbench.decoding.sampling import Sampling
@@ -307,41 +305,8 @@ class Forced:
             self._constraint, self._known = constraint, {}
         data = self._known.get(state)
         if data is None:
-            data = self._known[state] = self._forced(constraint, state)
+            # a longer text is not needed for one token
+            data = constraint.forced(state, constraint.vocabulary.longest)
+            self._known[state] = data
         token_id = constraint.vocabulary.longest_at(data, 0)
         return None if token_id is None else (token_id, 1.0)
-
-    @staticmethod
-    def _forced(constraint: Constraint, state: State) -> bytes:
-        if isinstance(constraint, AutomatonConstraint | Labelled):
-            # a longer text is not needed for one token
-            return constraint.forced(state, constraint.vocabulary.longest)
-        return constraint.forced(state)
-
-
-def state_key(constraint: Constraint) -> Key:
-    """The part of a state that is likely to occur again: (α, β), subterminal and parser substate.
-
-    For a ``StackConstraint`` α is the states of its automata and β the top return states of its
-    stacks. Without a stack the key is the state itself.
-    """
-    from workbench.constraint.forced_text import ForcedText  # importing it loads merge tables
-
-    if isinstance(constraint, ForcedText):
-        exact = state_key(constraint.exact)
-        return lambda state: (exact(state[0]), *state[1:])
-    if isinstance(constraint, Labelled):
-        return state_key(constraint.encoded)
-    if isinstance(constraint, StackConstraint):
-        runner = constraint.runner
-
-        def tops(state: State) -> Hashable:
-            configurations = runner.configurations(state)
-            return frozenset((at, next(runner.unstack(node), None)) for at, node in configurations)
-
-        return tops
-    subterminal = getattr(constraint, "subterminal", None)
-    substate = getattr(constraint, "parser_substate", None)
-    if subterminal is None or substate is None:
-        return lambda state: state
-    return lambda state: (subterminal(state), substate(state))

@@ -28,9 +28,8 @@ from workbench.base.errors import WorkbenchError
 from workbench.base.problems import Advice
 from workbench.base.source import Source, Span
 from workbench.constraint.compile import compile as compile_constraint
-from workbench.constraint.engine.automaton import AutomatonConstraint
 from workbench.constraint.labels import longest_tokens
-from workbench.constraint.protocol import Constraint, State
+from workbench.constraint.protocol import Constraint, State, StepsByBytes
 from workbench.decoding.generate import after as state_after
 from workbench.drawing import machine_files
 from workbench.drawing.drawable import OVER_TOKENS, Machine
@@ -263,7 +262,7 @@ def mask(
 
 def _state_after(constraint: Constraint, text: bytes) -> State | None:
     """The state after a text; with terminal labels, after its longest allowed tokens."""
-    if isinstance(constraint, AutomatonConstraint):
+    if isinstance(constraint, StepsByBytes):
         return constraint.step_bytes(constraint.initial, text)
     tokens = longest_tokens(constraint, text)
     return None if tokens is None else state_after(constraint, tokens)

@@ -23,7 +23,7 @@ from workbench.base.errors import WorkbenchError
 from workbench.base.kernels import compile_watch
 from workbench.base.problems import Problem
 from workbench.constraint.compile import METHODS
-from workbench.constraint.engine.automaton import AutomatonConstraint
+from workbench.constraint.protocol import StepsByBytes
 from workbench.drawing.drawable import OVER_TOKENS, Drawn, Machine
 from workbench.grammar.gallery import Example, Gallery, load_gallery, recorded_run, refused_choices
 from workbench.grammar.grammar import Grammar
@@ -203,7 +203,7 @@ class Handlers:
             compiled, so_far = self.compiled(TextRequest.of(sent)), text_in(sent, "so_far")
             vocabulary = self.room.vocabulary()
             constraint = compiled.constraint(vocabulary)
-            assert isinstance(constraint, AutomatonConstraint), "the method automaton"
+            assert isinstance(constraint, StepsByBytes), "the method automaton"
             state = constraint.step_bytes(constraint.initial, so_far.encode())
             if state is None:
                 raise WorkbenchError(

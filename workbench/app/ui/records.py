@@ -9,9 +9,8 @@ from typing import Any, cast
 
 from workbench.analysis.run_tracing import TracedToken
 from workbench.app.ui import wire
-from workbench.constraint.labels import Labelled
 from workbench.constraint.mask import TokenMask
-from workbench.constraint.protocol import Constraint, State
+from workbench.constraint.protocol import Constraint, ReadsLabels, State
 from workbench.decoding.candidates import TokenDistribution
 from workbench.decoding.retokenize import ImproperToken
 from workbench.decoding.trace import Candidate, Step, StopReason, Trace
@@ -78,7 +77,7 @@ def step_record(
 
 def label_record(constraint: Constraint, state: State, token_id: TokenId) -> Record:
     """The terminal label that reads a token; empty if it is read as text."""
-    label = constraint.label(state, token_id) if isinstance(constraint, Labelled) else None
+    label = constraint.label(state, token_id) if isinstance(constraint, ReadsLabels) else None
     return {} if label is None else {"label": label.name}
 
 

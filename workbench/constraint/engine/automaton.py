@@ -14,6 +14,7 @@ from __future__ import annotations
 import sys
 import threading
 from abc import ABC, abstractmethod
+from collections.abc import Hashable
 from functools import cache
 
 import numpy as np
@@ -262,6 +263,14 @@ class StackConstraint(AutomatonConstraint):
 
     def step(self, state: State, byte: int) -> State:
         return self.runner.step(state, byte)
+
+    def state_key(self, state: State) -> Hashable:
+        """The states of the automata and the top return states of the stacks: α and β of DOMINO.
+
+        With whole stacks every depth of nesting would have to be learnt separately.
+        """
+        configurations = self.runner.configurations(state)
+        return frozenset((at, next(self.runner.unstack(node), None)) for at, node in configurations)
 
     def is_coaccessible(self, state: State) -> bool:
         return self._coaccessibility is None or any(

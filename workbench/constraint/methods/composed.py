@@ -6,6 +6,7 @@ stack for a token PDA. The tests compare the masks with the rows on demand.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
@@ -67,8 +68,8 @@ class ComposedFsa:
     def is_final(self, state: State) -> bool:
         return bool(self.fsa.finals[state])
 
-    def forced(self, state: State) -> bytes:
-        return self._byte_constraint.forced(state)
+    def forced(self, state: State, most: int = sys.maxsize) -> bytes:
+        return self._byte_constraint.forced(state, most)
 
 
 class ComposedState(NamedTuple):
@@ -149,5 +150,5 @@ class ComposedPda:
             return self._byte_constraint.is_final(state.situation)
         return any(pda_state in self.pda.finals for pda_state, _ in state.configurations)
 
-    def forced(self, state: ComposedState) -> bytes:
-        return self._byte_constraint.forced(state.situation)
+    def forced(self, state: ComposedState, most: int = sys.maxsize) -> bytes:
+        return self._byte_constraint.forced(state.situation, most)

@@ -18,6 +18,7 @@ the grammar allows: the state is a set of configurations, one for each segmentat
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import replace
 from functools import lru_cache
@@ -431,9 +432,8 @@ class LalrConstraint(TokenByToken[Reading]):
     def is_final(self, state: Reading) -> bool:
         return self.reader.is_final(state)
 
-    def forced(self, state: Reading) -> bytes:
-        """The bytes that every accepted text continues with; empty at a branch or a final state."""
-        return forced(self.reader, state)
+    def forced(self, state: Reading, most: int = sys.maxsize) -> bytes:
+        return forced(self.reader, state, most)
 
 
 def _rows(dfa: Dfa, vocabulary: Vocabulary, limits: Limits) -> DfaConstraint | None:

@@ -20,6 +20,7 @@ grammars is lark's LALR(1) parser, and grammars that are not LALR(1) are refused
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -176,10 +177,9 @@ class Online(TokenByToken[State]):
     def is_final(self, state: State) -> bool:
         return self.recogniser.is_final(state)
 
-    def forced(self, state: State) -> bytes:
-        """The bytes that every accepted text continues with; empty at a branch or a final state."""
+    def forced(self, state: State, most: int = sys.maxsize) -> bytes:
         with self._lock:
-            return forced(self.recogniser, state)
+            return forced(self.recogniser, state, most)
 
 
 class _NodeList:

@@ -26,6 +26,7 @@ line by line, with the same names. Differences:
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -529,10 +530,9 @@ class OutlinesConstraint(TokenByToken[State]):
     def is_final(self, state: State) -> bool:
         return state in self.machine.finals
 
-    def forced(self, state: State) -> bytes:
-        """The characters that every text continues with; empty at a branch or a final state."""
+    def forced(self, state: State, most: int = sys.maxsize) -> bytes:
         result = ""
-        while not self.is_final(state):
+        while len(result) < most and not self.is_final(state):
             edges = self.machine.edges[state]
             if len(edges) != 1:
                 break
@@ -541,7 +541,7 @@ class OutlinesConstraint(TokenByToken[State]):
             if character is None:
                 break
             result += character
-        return result.encode()
+        return result.encode()[:most]
 
 
 def _machine(grammar: Grammar, limits: Limits) -> CharacterMachine:

@@ -6,6 +6,7 @@ written in Python; ``CharacterRecogniser`` adapts one that reads characters to b
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from typing import Generic, Protocol, TypeVar
@@ -52,13 +53,15 @@ def read(reader: ByteReader, state: State, data: bytes) -> State | None:
     return state
 
 
-def forced(reader: ByteReader, state: State) -> bytes:
+def forced(reader: ByteReader, state: State, most: int = sys.maxsize) -> bytes:
     """The bytes that every accepted text continues with; empty at a branch or a final state.
+
+    At most ``most`` bytes.
 
     Cost: 256 steps for each byte.
     """
     found = bytearray()
-    while not reader.is_final(state):
+    while len(found) < most and not reader.is_final(state):
         steps = ((byte, reader.step(state, byte)) for byte in range(256))
         target = [(byte, target) for byte, target in steps if target is not None]
         if len(target) != 1:

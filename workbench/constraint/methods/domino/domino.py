@@ -20,8 +20,9 @@ after which tokens of one byte can complete the text, and is refused if these ca
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from functools import cache
 
 import numpy as np
@@ -230,6 +231,10 @@ class DominoConstraint:
         parsed = {parsed for _, parsed in self.readings[state]}
         return tuple(sorted({rule for each in parsed for rule in self.parser.substate(each)}))
 
+    def state_key(self, state: ReadingState) -> Hashable:
+        """(α, β) of §3.6: the subterminal and the parser substate."""
+        return self.subterminal(state), self.parser_substate(state)
+
     def mask(self, state: ReadingState) -> TokenMask:
         """The tokens that may come next."""
         cached = self._masks.get(state)
@@ -268,11 +273,13 @@ class DominoConstraint:
         """Whether the text read is accepted."""
         return self.readings.is_final(state)
 
-    def forced(self, state: ReadingState) -> bytes:
-        """The bytes that every accepted text continues with; empty at a branch or a final state."""
+    def forced(self, state: ReadingState, most: int = sys.maxsize) -> bytes:
         found, readings = bytearray(), self.readings
         with self._lock:
-            while not self.is_final(state) and len(following := readings.next_bytes(state)) == 1:
+            while len(found) < most and not self.is_final(state):
+                following = readings.next_bytes(state)
+                if len(following) != 1:
+                    break
                 found += bytes(following)
                 target = readings.after(state, bytes(following))
                 assert target is not None, "the next byte can be read"

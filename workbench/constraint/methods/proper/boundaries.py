@@ -9,6 +9,7 @@ text at all is cached for all machines (``proper.is_completable``).
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -192,14 +193,14 @@ def first_bytes(vocabulary: Vocabulary) -> npt.NDArray[np.int16]:
     return cached
 
 
-def forced(constraint: Constraint, state: ConstraintState) -> bytes:
+def forced(constraint: Constraint, state: ConstraintState, most: int = sys.maxsize) -> bytes:
     """The bytes that every accepted text continues with; empty at a branch or a final state.
 
     For constraints that step only by whole tokens: all tokenizations are followed in parallel.
     """
     result = bytearray()
     paths: dict[tuple[bytes, ConstraintState], None] = {(b"", state): None}
-    while len(paths) <= _MAX_PATHS:
+    while len(result) < most and len(paths) <= _MAX_PATHS:
         expanded = _expand(constraint, paths)
         if expanded is None:
             break

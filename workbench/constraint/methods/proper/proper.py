@@ -21,6 +21,7 @@ the embedded vocabulary and the first one of Mistral.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
@@ -330,6 +331,5 @@ class ProperConstraint:
             map(self.rows.guesses.may_end, state.guesses)
         )
 
-    def forced(self, state: ProperState) -> bytes:
-        """The bytes that every accepted text continues with; empty at a branch or a final state."""
-        return forced(self, state)
+    def forced(self, state: ProperState, most: int = sys.maxsize) -> bytes:
+        return forced(self, state, most)

@@ -10,6 +10,7 @@ the masks list the live tokens, so no state has to be trimmed.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
@@ -73,9 +74,8 @@ class ExplicitConstraint:
         """Whether the text read is accepted."""
         return state in self.automaton.finals
 
-    def forced(self, state: State) -> bytes:
-        """The bytes that every accepted text continues with; empty at a branch or a final state."""
-        return forced(self, state)
+    def forced(self, state: State, most: int = sys.maxsize) -> bytes:
+        return forced(self, state, most)
 
 
 def merged_automaton(dfa: Dfa, vocabulary: Vocabulary, limits: Limits = LIMITS) -> TokenDfa:
