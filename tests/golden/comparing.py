@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import unicodedata
 from functools import cache
 
 import pytest
 
 from tests.golden.entries import report, stored, subject_of
 from tests.golden.record import AREAS, made
+
+#: The files are recorded with Python 3.11. Classes such as ``\d`` have more characters in the
+#: versions of Unicode that later Pythons know, and these subjects contain such classes.
+UNICODE = "14.0.0"
+UNICODE_SUBJECTS = frozenset({"ic-0421", "japanese", "koo_date_time", "koo_ip"})
 
 #: How a difference that is intended is recorded.
 AGAIN = (
@@ -28,6 +34,8 @@ def subjects(*areas: str) -> list[object]:
 def check(area: str, subject: str) -> None:
     """Fail with the entries that differ, old and new, and the command that records them."""
     differences = report(_by_subject(area).get(subject, {}), made(area, subject))
+    if differences and subject in UNICODE_SUBJECTS and unicodedata.unidata_version != UNICODE:
+        pytest.skip(f"recorded with Unicode {UNICODE}")
     if differences:
         pytest.fail(f"{differences}\n{AGAIN.format(area=area)}", pytrace=False)
 

@@ -36,7 +36,7 @@ def test_sentencepiece_tokens_spell_the_text(name: str) -> None:
     model = sentencepiece.SentencePieceProcessor(model_file=str(path))
     for sample in SAMPLES:
         assert vocabulary.decode(model.encode(sample)) == b" " + sample.encode()
-    assert sum(len(vocabulary.tokens[i] or b"") for i in vocabulary.byte_fallback) == 256
+    assert sum(len(vocabulary.tokens[i] or b"") for i in vocabulary.tokenizer.byte_fallback) == 256
 
 
 def test_tekken_tokens_spell_the_text() -> None:
@@ -44,7 +44,7 @@ def test_tekken_tokens_spell_the_text() -> None:
     vocabulary = load_vocabulary("tekken")
     ranks = {t: i - 1000 for i, t in enumerate(vocabulary.tokens) if t is not None}
     encoding = tiktoken.Encoding(
-        "tekken", pat_str=vocabulary.pretokenizer, mergeable_ranks=ranks, special_tokens={}
+        "tekken", pat_str=vocabulary.tokenizer.patterns[0], mergeable_ranks=ranks, special_tokens={}
     )
     for sample in SAMPLES:
         ids = [rank + 1000 for rank in encoding.encode(sample)]
@@ -81,18 +81,11 @@ def test_a_vocabulary_is_the_same_when_remembered(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     made, read = (mistral.mistral_vocabulary(name) for _ in range(2))
     assert made.tokens == read.tokens
-    for field in (
-        "pretokenizer",
-        "special",
-        "byte_fallback",
-        "end",
-        "ignore_merges",
-        "added",
-        "prefix",
-        "names",
-    ):
+    for field in ("special", "end", "names"):
         assert getattr(made, field) == getattr(read, field), field
-    np.testing.assert_array_equal(made.ranks, read.ranks)
+    for field in ("patterns", "byte_fallback", "ignore_merges", "added", "prefix"):
+        assert getattr(made.tokenizer, field) == getattr(read.tokenizer, field), field
+    np.testing.assert_array_equal(made.tokenizer.ranks, read.tokenizer.ranks)
     (file,) = (tmp_path / "grammar-workbench").iterdir()
     with file.open("wb") as opened:
         disk_cache._put(opened, {"text": np.zeros(3, np.uint8), "lengths": np.ones(9, np.int32)})
@@ -131,9 +124,9 @@ def test_error_no_such_file(data: bytes) -> None:
 
 def test_user_defined_pieces_are_added_tokens() -> None:
     vocabulary = load_vocabulary("mistral-v3")
-    texts = {vocabulary.tokens[i] for i in vocabulary.added}
+    texts = {vocabulary.tokens[i] for i in vocabulary.tokenizer.added}
     assert texts == {b"[REFERENCE_DOC_%d]" % n for n in range(20)}
-    assert vocabulary.prefix == b" "
+    assert vocabulary.tokenizer.prefix == b" "
 
 
 def test_error_the_file_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,10 +70,10 @@ def test_byte_level_tokens() -> None:
     assert spelt(tokenizer, "Ġ") == b" "
     assert spelt(tokenizer, "Ċ") == b"\n"
     assert spelt(tokenizer, "Ã") == b"\xc3"
-    assert vocabulary.merges is not None
-    assert all(left + right in vocabulary.ids_of for left, right in vocabulary.merges)
-    assert not vocabulary.byte_fallback
-    assert vocabulary.pretokenizer == GPT2_PATTERN
+    assert vocabulary.tokenizer.merges is not None
+    assert all(left + right in vocabulary.ids_of for left, right in vocabulary.tokenizer.merges)
+    assert not vocabulary.tokenizer.byte_fallback
+    assert vocabulary.tokenizer.patterns == (GPT2_PATTERN,)
 
 
 def test_byte_fallback_tokens() -> None:
@@ -82,9 +82,14 @@ def test_byte_fallback_tokens() -> None:
     assert spelt(tokenizer, "▁the") == b" the"
     assert spelt(tokenizer, "<0xE2>") == b"\xe2"
     assert spelt(tokenizer, "<unk>") is None
-    assert vocabulary.byte_fallback == frozenset(range(3, 259))
-    assert vocabulary.merges == [(b" ", b" "), (b"t", b"h"), (b" ", b"th"), (b" th", b"e")]
-    assert vocabulary.pretokenizer is None
+    assert vocabulary.tokenizer.byte_fallback == frozenset(range(3, 259))
+    assert vocabulary.tokenizer.merges == [
+        (b" ", b" "),
+        (b"t", b"h"),
+        (b" ", b"th"),
+        (b" th", b"e"),
+    ]
+    assert vocabulary.tokenizer.patterns == ()
     # the character and its byte are two tokens
     assert len(vocabulary.ids_of[b"t"]) == 2
 
@@ -102,31 +107,34 @@ SPLIT = pre_tokenizers.Split(Regex(r"\d|\D+"), "isolated")
 OTHER = pre_tokenizers.Split(Regex(r"\s"), "isolated")
 REMOVED = pre_tokenizers.Split(Regex(r"\s"), "merged_with_previous")
 
-#   pre-tokenizers     merges known  pattern        because
+#   pre-tokenizers     merges known  patterns       because
 PATTERNS = [
-    ([LEVEL],            True,         None,          "bytes alone cut nothing"),
-    ([SPLIT, LEVEL],     True,         r"\d|\D+",     "one Split regex"),
-    ([SPLIT, OTHER, LEVEL], True,      r"\d|\D+",     "two splits, one after the other"),
-    ([DIGITS, LEVEL],    True,         r"\p{N}",      "the same as a regex"),
-    ([LEVEL, SPLIT],     False,        None,          "a regex over bytes"),
-    ([REMOVED, LEVEL],   False,        None,          "pieces are not the matches"),
+    ([LEVEL],            True,         (),            "bytes alone cut nothing"),
+    ([SPLIT, LEVEL],     True,         (r"\d|\D+",),  "one Split regex"),
+    ([SPLIT, OTHER, LEVEL], True,      (r"\d|\D+", r"\s"), "two splits, one after the other"),
+    ([DIGITS, LEVEL],    True,         (r"\p{N}",),   "the same as a regex"),
+    ([LEVEL, SPLIT],     False,        (),            "a regex over bytes"),
+    ([REMOVED, LEVEL],   False,        (),            "pieces are not the matches"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("parts", "known", "pattern", "because"), PATTERNS)
+@pytest.mark.parametrize(("parts", "known", "patterns", "because"), PATTERNS)
 def test_pretokenizer(
-    parts: list[pre_tokenizers.PreTokenizer], known: bool, pattern: str | None, because: str
+    parts: list[pre_tokenizers.PreTokenizer], known: bool, patterns: tuple[str, ...], because: str
 ) -> None:
     vocabulary = checked(made.byte_level(pre_tokenizers.Sequence(parts)))
-    assert (vocabulary.merges is not None) is known, because
-    assert vocabulary.pretokenizer == pattern, because
+    assert (vocabulary.tokenizer.merges is not None) is known, because
+    assert vocabulary.tokenizer.patterns == patterns, because
 
 
 def test_older_files_write_merges_as_text() -> None:
     tokenizer = made.byte_level()
     spec = json.loads(tokenizer.to_str())
     spec["model"]["merges"] = [" ".join(pair) for pair in spec["model"]["merges"]]
-    assert vocabulary_of(spec, name="old", end=None).merges == read(tokenizer).merges
+    assert (
+        vocabulary_of(spec, name="old", end=None).tokenizer.merges
+        == read(tokenizer).tokenizer.merges
+    )
 
 
 def test_ids_with_gaps_spell_nothing() -> None:

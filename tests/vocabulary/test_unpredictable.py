@@ -99,4 +99,4 @@ def test_the_others_are_predictable(made: dict[str, Any]) -> None:
     ],
 )
 def test_prefix(made: dict[str, Any], prefix: bytes) -> None:
-    assert vocabulary_of(made, name="made", end=None).prefix == prefix
+    assert vocabulary_of(made, name="made", end=None).tokenizer.prefix == prefix

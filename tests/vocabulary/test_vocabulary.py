@@ -25,9 +25,9 @@ LETTERS = [b"a", b"\xc3\xa9", b"a\xc3\xa9"]
 )
 def test_merges_however_they_are_written(merges: Any) -> None:
     vocabulary = Vocabulary(LETTERS, merges=merges)
-    assert vocabulary.merges == [(b"a", b"\xc3\xa9")]
+    assert vocabulary.tokenizer.merges == [(b"a", b"\xc3\xa9")]
     assert Bpe.of(vocabulary).encode("aéaaé") == [2, 0, 2]
-    assert Bpe.of(vocabulary).merges == vocabulary.merges
+    assert Bpe.of(vocabulary).merges == vocabulary.tokenizer.merges
 
 
 def test_of_two_equal_rules_the_later_counts() -> None:

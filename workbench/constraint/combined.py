@@ -193,9 +193,12 @@ def is_small(token: bytes) -> bool:
 
 def small_vocabulary(vocabulary: Vocabulary) -> Vocabulary:
     """The vocabulary in which all other tokens are None, like special tokens."""
-    return replace(
-        vocabulary,
-        tokens=[token if token and is_small(token) else None for token in vocabulary.tokens],
+    why = "a tokenizer does not write text in single characters"
+    return Vocabulary(
+        [token if token and is_small(token) else None for token in vocabulary.tokens],
+        end=vocabulary.end,
+        special=vocabulary.special,
         name=f"the small tokens of {vocabulary.name}",
-        unpredictable="a tokenizer does not write text in single characters",
+        names=vocabulary.names,
+        tokenizer=replace(vocabulary.tokenizer, unpredictable=why),
     )

@@ -54,15 +54,23 @@ class LabelTokens:
     mask: TokenMask
 
 
-@dataclass(frozen=True, eq=False)
 class LabelVocabulary(Vocabulary):
     """A vocabulary with one extra token for each label that it has tokens for: the label's code.
 
     The ids of the other tokens do not change; tokens with reserved bytes become special.
     """
 
-    #: In the order of ``LABELS``.
-    labels: tuple[LabelTokens, ...] = ()
+    def __init__(
+        self,
+        tokens: Packed,
+        end: TokenId | None,
+        special: Iterable[TokenId],
+        name: str,
+        labels: tuple[LabelTokens, ...],
+    ) -> None:
+        super().__init__(tokens, end, special=special, name=name)
+        #: In the order of ``LABELS``.
+        self.labels = labels
 
     def label_of(self, token_id: TokenId) -> LabelTokens | None:
         """The label whose code a token is, or None."""

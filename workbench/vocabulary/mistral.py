@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from workbench.base.errors import VocabularyError
 from workbench.vocabulary.disk_cache import Arrays, Packed, cached_arrays
-from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+from workbench.vocabulary.vocabulary import TokenId, Tokenizer, Vocabulary
 
 #: The kinds of pieces that have a text.
 NORMAL, USER_DEFINED, BYTE = 1, 4, 6
@@ -234,18 +234,21 @@ def _vocabulary(arrays: Arrays, name: str) -> Vocabulary:
     tokens = Packed(arrays["text"], arrays["lengths"])  # type: ignore[arg-type]  # checked by Packed
     pattern = arrays.get("pattern")
     names = arrays["names"].tobytes().decode().split("\0")
-    return Vocabulary(
-        tokens,
-        end=_END,
-        pretokenizer=None if pattern is None else pattern.tobytes().decode(),
+    tokenizer = Tokenizer(
+        patterns=() if pattern is None else (pattern.tobytes().decode(),),
         ignore_merges=pattern is not None,
-        special=np.flatnonzero(tokens.lengths < 0).tolist(),
-        name=name,
+        ranks=arrays["ranks"].astype(np.int32, copy=False) if "ranks" in arrays else None,
         byte_fallback=_ids(arrays, "single"),
         added=_ids(arrays, "added"),
         prefix=arrays["prefix"].tobytes() if "prefix" in arrays else b"",
-        ranks=arrays["ranks"].astype(np.int32, copy=False) if "ranks" in arrays else None,
+    )
+    return Vocabulary(
+        tokens,
+        end=_END,
+        special=np.flatnonzero(tokens.lengths < 0).tolist(),
+        name=name,
         names=dict(zip(_ids(arrays, "named"), names, strict=True)),
+        tokenizer=tokenizer,
     )
 
 

@@ -13,7 +13,7 @@ from itertools import product
 from typing import Any
 
 from workbench.base.errors import VocabularyError
-from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+from workbench.vocabulary.vocabulary import TokenId, Tokenizer, Vocabulary
 
 
 def unpredictable_reason(spec: dict[str, Any], added: Sequence[dict[str, Any]], known: bool) -> str:
@@ -136,21 +136,23 @@ def vocabulary_of(
         if token_id not in special and (byte_level or not _matches_space_sign(entry))
     ]
     patterns = _patterns(spec)
-    return Vocabulary(
-        tokens,
-        end=end,
+    tokenizer = Tokenizer(
         merges=None if patterns is None else _merges(model, reader),
-        pretokenizer=patterns[0] if patterns else None,
-        cut_again=patterns[1:] if patterns else (),
+        patterns=patterns or (),
         ignore_merges=bool(model.get("ignore_merges")),
-        special={i for i, token in enumerate(tokens) if token is None},
-        name=name,
         byte_fallback=() if byte_level else _fallbacks(pieces),
         added=[entry["id"] for entry in plain],
         prefix=b" " if _is_prefixed(spec) else b"",
         unpredictable=unpredictable_reason(spec, plain, patterns is not None),
         encoder=encoder,
+    )
+    return Vocabulary(
+        tokens,
+        end=end,
+        special={i for i, token in enumerate(tokens) if token is None},
+        name=name,
         names={i: added[i]["content"] for i in special if i in added},
+        tokenizer=tokenizer,
     )
 
 

@@ -1,12 +1,12 @@
-"""Vocabulary: token ids and their bytes, the end token, and the facts that tokenization needs."""
+"""Vocabulary: token ids and their bytes, the end token, and the facts about its tokenizer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -20,63 +20,91 @@ TokenId = int
 
 
 @dataclass(frozen=True, eq=False)
-class Vocabulary:
-    """The tokens of a language model as byte strings.
+class Tokenizer:
+    """What is known about the tokenizer of a vocabulary: how it splits a text and merges pieces.
 
-    A token is None if its id is special (control tokens, ids without a text); the end token is
-    always None here, even if it was given with a text. Vocabularies compare by identity; what is
-    derived from one (the trie) is cached with it.
+    Only methods that depend on how a text is tokenized need it; masks do not.
 
-    Raises: VocabularyError if there is no token, if the end token or a special id is out of
-            range, or if a token is empty or not a byte string.
+    Raises: VocabularyError for a merge rule that is not a pair of texts or byte strings.
     """
 
-    tokens: Sequence[bytes | None]
-    #: The id of the end token, or None if the vocabulary has none.
-    end: TokenId | None = None
     #: Merge rules in rank order (byte-pair encoding), or None if unknown; text is read as UTF-8.
     #: Of two equal rules the later one is used, as in tokenizers.
     merges: Sequence[tuple[bytes, bytes]] | None = None
-    #: The regex that splits text before merging, or None.
-    pretokenizer: str | None = None
+    #: The regexes that split a text before merging; each splits the pieces of the one before.
+    patterns: tuple[str, ...] = ()
     #: Whether a piece that is itself a token is taken whole, without merging.
     ignore_merges: bool = False
-    #: Further ids that are never allowed.
-    special: Iterable[TokenId] = ()
-    #: The name used in messages.
-    name: str = "vocabulary"
+    #: If every split of a token into two tokens is a merge rule: the rank of the rules that produce
+    #: each token; lower ranks are merged first, equal ones leftmost first (SentencePiece by score,
+    #: tiktoken by rank); −1 for tokens that are not merged. None if the rules are in ``merges``.
+    ranks: npt.NDArray[np.int32] | None = None
     #: Ids of the tokens of byte fallback, each for one byte (``<0x41>``).
-    byte_fallback: Iterable[TokenId] = field(default=())
+    byte_fallback: Iterable[TokenId] = frozenset()
     #: Ids of added tokens: cut out of a text before anything else, wherever they occur in it.
-    added: Iterable[TokenId] = field(default=())
-    #: Further regexes, each of which splits the pieces of the one before.
-    cut_again: tuple[str, ...] = ()
+    added: Iterable[TokenId] = frozenset()
     #: The bytes the tokenizer adds before a whole text (SentencePiece: a space).
     prefix: bytes = b""
     #: The reason why encodings cannot be predicted from the merges, or empty.
     unpredictable: str = ""
     #: The tokenizer itself, if there is one, to check the merges against.
     encoder: Callable[[str], Sequence[TokenId]] | None = field(default=None, repr=False)
-    #: If every split of a token into two tokens is a merge rule: the rank of the rules that produce
-    #: each token; lower ranks are merged first, equal ones leftmost first (SentencePiece by score,
-    #: tiktoken by rank); −1 for tokens that are not merged. None if the rules are in ``merges``.
-    ranks: npt.NDArray[np.int32] | None = None
-    #: The names of special tokens, as far as they are known (``[IMG]``).
-    names: Mapping[TokenId, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        special = frozenset(self.special) | ({self.end} if self.end is not None else set())
-        for token_id in special:
-            if not isinstance(token_id, int | np.integer) or not 0 <= token_id < len(self.tokens):
-                raise VocabularyError(
-                    f"special token id {token_id!r} is not below {len(self.tokens)}"
-                )
-        object.__setattr__(self, "tokens", _checked(self.tokens, special))
         if self.merges is not None:
             object.__setattr__(self, "merges", _in_bytes(self.merges))
-        object.__setattr__(self, "special", special)
         object.__setattr__(self, "byte_fallback", frozenset(self.byte_fallback))
-        object.__setattr__(self, "added", frozenset(self.added) - special)
+        object.__setattr__(self, "added", frozenset(self.added))
+
+
+class Vocabulary:
+    """The tokens of a language model as byte strings.
+
+    A token is None if its id is special (control tokens, ids without a text); the end token is
+    always None here, even if it was given with a text. Vocabularies compare by identity; what is
+    derived from one (the trie) is cached with it.
+    """
+
+    def __init__(
+        self,
+        tokens: Sequence[bytes | None],
+        end: TokenId | None = None,
+        merges: Sequence[tuple[bytes | str, bytes | str]] | None = None,
+        pretokenizer: str | None = None,
+        ignore_merges: bool = False,
+        special: Iterable[TokenId] = (),
+        name: str = "vocabulary",
+        names: Mapping[TokenId, str] | None = None,
+        tokenizer: Tokenizer | None = None,
+    ) -> None:
+        """A vocabulary, with its end token and further special ids.
+
+        ``merges``, ``pretokenizer`` (a regex) and ``ignore_merges`` are those of ``Tokenizer``;
+        give them, or a whole ``tokenizer``.
+
+        Raises: VocabularyError if there is no token, if the end token or a special id is out of
+                range, if a token is empty or not a byte string, or a merge rule is not a pair.
+        """
+        marked = frozenset(special) | ({end} if end is not None else set())
+        for token_id in marked:
+            if not isinstance(token_id, int | np.integer) or not 0 <= token_id < len(tokens):
+                raise VocabularyError(f"special token id {token_id!r} is not below {len(tokens)}")
+        if tokenizer is None:
+            patterns = () if pretokenizer is None else (pretokenizer,)
+            tokenizer = Tokenizer(merges, patterns, ignore_merges)  # type: ignore[arg-type]  # checked there
+        elif merges is not None or pretokenizer is not None or ignore_merges:
+            raise VocabularyError("expected merges or a tokenizer, not both")
+        self.tokens: Final = _checked(tokens, marked)
+        #: The id of the end token, or None if the vocabulary has none.
+        self.end: Final = end
+        #: All ids that are never allowed, the end token's included.
+        self.special: Final = marked
+        #: The name used in messages.
+        self.name: Final = name
+        #: The names of special tokens, as far as they are known (``[IMG]``).
+        self.names: Final[Mapping[TokenId, str]] = names or {}
+        #: How the tokenizer writes a text, as far as it is known.
+        self.tokenizer: Final = replace(tokenizer, added=frozenset(tokenizer.added) - marked)
 
     def __len__(self) -> int:
         return len(self.tokens)

@@ -12,7 +12,7 @@ from workbench.base.errors import TokenNotAllowed, VocabularyError
 from workbench.constraint.methods.proper.proper import ProperConstraint
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.tokenization.bpe import Bpe
-from workbench.vocabulary.vocabulary import Vocabulary
+from workbench.vocabulary.vocabulary import Tokenizer, Vocabulary
 
 
 def proper(regex: str, vocabulary: Vocabulary, **options: Any) -> ProperConstraint:
@@ -180,7 +180,8 @@ def test_the_canonical_tokenization_of_every_text_is_allowed(
     reason: str,
 ) -> None:
     plain = toy(alphabet, rules, extra=extra)
-    vocabulary = Vocabulary(plain.tokens, end=plain.end, merges=plain.merges, **told)
+    tokenizer = Tokenizer(plain.tokenizer.merges, **told)
+    vocabulary = Vocabulary(plain.tokens, end=plain.end, tokenizer=tokenizer)
     bpe = Bpe.of(vocabulary)
     found = sequences(proper(f"[{alphabet}]*", vocabulary), 5)
     wanted = [
@@ -196,8 +197,7 @@ def test_byte_fallback_encodes_whole_unknown_characters() -> None:
     vocabulary = Vocabulary(
         [*(bytes([byte]) for byte in range(256)), *(p.encode() for p in pieces), None],
         end=260,
-        merges=[(b"a", b"b")],
-        byte_fallback=range(256),
+        tokenizer=Tokenizer([(b"a", b"b")], byte_fallback=range(256)),
     )
     bpe = Bpe.of(vocabulary)
     regex = "[abéè\n]{0,3}"

@@ -44,7 +44,9 @@ def every_spelling(regex: str) -> TokenDfa:
     pieces = [
         text
         for token, text in enumerate(bpe.vocabulary.tokens)
-        if text is not None and token not in bpe.vocabulary.byte_fallback and read.issuperset(text)
+        if text is not None
+        and token not in bpe.vocabulary.tokenizer.byte_fallback
+        and read.issuperset(text)
     ]
     return permissive(dfa, pieces)
 

@@ -20,7 +20,7 @@ from tests.vocabulary.tokenization.slow_bpe import (
 from workbench.base.errors import VocabularyError
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.toy import toy
-from workbench.vocabulary.vocabulary import Vocabulary
+from workbench.vocabulary.vocabulary import Tokenizer, Vocabulary
 
 CASES = cases("proper") + cases("proper_pretokenized")
 NAMED = pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
@@ -88,7 +88,9 @@ def test_error_without_merges() -> None:
 
 
 def test_error_unpredictable() -> None:
-    vocabulary = Vocabulary([b"a"], merges=(), unpredictable="it throws dice", name="dicey")
+    vocabulary = Vocabulary(
+        [b"a"], name="dicey", tokenizer=Tokenizer((), unpredictable="it throws dice")
+    )
     with pytest.raises(
         VocabularyError, match=r"encodings of dicey cannot be predicted exactly: it throws dice"
     ):

@@ -41,13 +41,16 @@ def test_tokenizers_of_every_kind(kind: Callable[[], Tokenizer]) -> None:
     assert len(set(texts)) > 300
     for text in set(texts):
         wanted = tokenizer.encode(text, add_special_tokens=False).ids
-        assert wanted in (bpe.encode(text), bpe.encode(bpe.vocabulary.prefix.decode() + text))
+        assert wanted in (
+            bpe.encode(text),
+            bpe.encode(bpe.vocabulary.tokenizer.prefix.decode() + text),
+        )
 
 
 def test_a_loaded_vocabulary_has_its_tokenizer() -> None:
     vocabulary = load_vocabulary("builtin")
-    assert vocabulary.encoder is not None
-    assert vocabulary.encoder("the fox") == Bpe.of(vocabulary).encode("the fox")
+    assert vocabulary.tokenizer.encoder is not None
+    assert vocabulary.tokenizer.encoder("the fox") == Bpe.of(vocabulary).encode("the fox")
 
 
 def test_error_where_they_differ() -> None:

@@ -82,7 +82,9 @@ def test_byte_fallback_encodes_characters_that_are_not_tokens() -> None:
     tokenizer = sentencepiece_kind()
     bpe = of(tokenizer)
     assert compare(bpe, tokenizer, "ab é日本\n😀ü", random.Random(0)) > 50
-    byte = {(bpe.vocabulary.tokens[i] or b"?")[0]: i for i in bpe.vocabulary.byte_fallback}
+    byte = {
+        (bpe.vocabulary.tokens[i] or b"?")[0]: i for i in bpe.vocabulary.tokenizer.byte_fallback
+    }
     for text, is_proper in (
         (b"\n", True),  # not a token, so its byte is required
         (b"a", False),  # a token, so its byte is forbidden
@@ -132,7 +134,7 @@ def test_added_tokens_are_cut_out_first(
     tokenizer = kind()
     tokenizer.add_tokens([AddedToken(text, normalized=False) for text in texts])
     bpe = of(tokenizer)
-    assert frozenset(bpe.vocabulary.added)
+    assert frozenset(bpe.vocabulary.tokenizer.added)
     assert compare(bpe, tokenizer, "ab é", random.Random(2)) > 50
 
 
@@ -142,7 +144,7 @@ def test_runs_of_spaces_among_added_tokens_are_merged() -> None:
     tokenizer.pre_tokenizer = pre_tokenizers.Split(" ", "merged_with_previous")
     tokenizer.add_tokens([AddedToken(text, normalized=False) for text in ("▁▁", "\n\n")])
     bpe = of(tokenizer)
-    assert [bpe.vocabulary.tokens[i] for i in bpe.vocabulary.added] == [b"\n\n"]
+    assert [bpe.vocabulary.tokens[i] for i in bpe.vocabulary.tokenizer.added] == [b"\n\n"]
     assert compare(bpe, tokenizer, "ab \n", random.Random(4)) > 50
 
 

@@ -15,7 +15,7 @@ from workbench.vocabulary.tokenization import bpe as merge_tables
 from workbench.vocabulary.tokenization import pair_test
 from workbench.vocabulary.tokenization.bpe import Bpe, tables_of
 from workbench.vocabulary.tokenization.merge_kernels import Ints, Tables
-from workbench.vocabulary.vocabulary import Vocabulary
+from workbench.vocabulary.vocabulary import Tokenizer, Vocabulary
 
 
 def same(one: Tables, other: Tables) -> None:
@@ -51,9 +51,15 @@ def test_cached_tables_are_the_same(
 def test_other_rules_are_other_tables(folder: Path) -> None:
     for vocabulary in (small(), small(late=True), Vocabulary(small().tokens, merges=())):
         tables_of(vocabulary)
-    ranked = Vocabulary(small().tokens, ranks=np.array([-1, -1, 0, 1, -1], np.int32))
+    ranked = Vocabulary(
+        small().tokens, tokenizer=Tokenizer(ranks=np.array([-1, -1, 0, 1, -1], np.int32))
+    )
     tables_of(ranked)
-    tables_of(Vocabulary(small().tokens, ranks=np.array([-1, -1, 1, 0, -1], np.int32)))
+    tables_of(
+        Vocabulary(
+            small().tokens, tokenizer=Tokenizer(ranks=np.array([-1, -1, 1, 0, -1], np.int32))
+        )
+    )
     assert len(list(folder.iterdir())) == 5
 
 

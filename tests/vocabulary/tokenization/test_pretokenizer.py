@@ -55,7 +55,7 @@ def test_patterns_in_use_have_small_automata(name: str, states: int, classes: in
 
 
 def test_builtin() -> None:
-    pattern = load_vocabulary("builtin").pretokenizer
+    pattern = load_vocabulary("builtin").tokenizer.patterns[0]
     assert pattern is not None
     assert len(pretokens(pattern)) == 7
 

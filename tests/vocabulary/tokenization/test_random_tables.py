@@ -14,7 +14,7 @@ from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.tokenization.canonical_dfa import canonical_dfa, canonical_dfa_by_merges
 from workbench.vocabulary.tokenization.merge_kernels import NOT_PRODUCED
 from workbench.vocabulary.tokenization.pair_test import Columns
-from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+from workbench.vocabulary.vocabulary import TokenId, Tokenizer, Vocabulary
 
 Merges = list[tuple[str, str]]
 PATIENT = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -142,7 +142,9 @@ def test_ties_go_to_the_left(words: list[str], rng: object) -> None:
     """Every split of a token is a rule, several tokens share a rank, as in SentencePiece."""
     spellings = ["a", "b", *words]
     ranks = [-1, -1, *(rng.randrange(3) for _ in words)]  # type: ignore[attr-defined]
-    vocabulary = Vocabulary([w.encode() for w in spellings], ranks=np.array(ranks, np.int32))
+    vocabulary = Vocabulary(
+        [w.encode() for w in spellings], tokenizer=Tokenizer(ranks=np.array(ranks, np.int32))
+    )
     rules = {
         (word[:cut], word[cut:]): rank
         for word, rank in zip(words, ranks[2:], strict=True)

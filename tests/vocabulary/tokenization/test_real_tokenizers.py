@@ -74,7 +74,7 @@ def tiktoken_encoder() -> Encode:
     ranks = {t: i - 1000 for i, t in enumerate(vocabulary.tokens) if t is not None}
     made = tiktoken.Encoding(
         "tekken",
-        pat_str=vocabulary.pretokenizer,
+        pat_str=vocabulary.tokenizer.patterns[0],
         mergeable_ranks=ranks,
         special_tokens={},
     )
@@ -88,7 +88,7 @@ def builtin_encoder() -> Encode:
 
 def compare(bpe: Bpe, encode: Encode, found: list[str]) -> None:
     """Each text has the same encoding, and the walk accepts it."""
-    prefix = bpe.vocabulary.prefix.decode()
+    prefix = bpe.vocabulary.tokenizer.prefix.decode()
     for text in filter(None, found):
         tokens = list(encode(text))
         assert bpe.encode(prefix + text) == tokens, text
@@ -124,7 +124,7 @@ def test_other_sequences_are_improper(name: str) -> None:
     rng = random.Random(4)
     proper = 0
     for text in filter(None, texts(5, 250)):
-        prefixed = vocabulary.prefix + text[:12].encode()
+        prefixed = vocabulary.tokenizer.prefix + text[:12].encode()
         tokens = random_tokens(vocabulary, prefixed, rng)
         is_proper = tokens == list(encode(text[:12]))
         assert walks(bpe, tokens) == is_proper, (text, tokens)
@@ -181,10 +181,10 @@ def test_ordered_rules_give_the_same_encodings_of_spaces(name: str) -> None:
 
 def in_the_order_of_transformers(v1: Vocabulary) -> tuple[dict[str, int], list[tuple[str, str]]]:
     """The pieces of Mistral v1, and its rules ordered by score and by the lengths of their sides."""
-    assert v1.ranks is not None
-    taking_part = np.flatnonzero(v1.ranks >= 0).tolist()
+    assert v1.tokenizer.ranks is not None
+    taking_part = np.flatnonzero(v1.tokenizer.ranks >= 0).tolist()
     pieces = {(v1.tokens[i] or b"").decode().replace(" ", "▁"): i for i in taking_part}
-    ranks = v1.ranks.tolist()
+    ranks = v1.tokenizer.ranks.tolist()
     cuts = ((text[:n], text[n:]) for text in pieces for n in range(1, len(text)))
     known = [(a, b) for a, b in cuts if a in pieces and b in pieces]
     known.sort(key=lambda pair: (ranks[pieces["".join(pair)]], -len(pair[0]), -len(pair[1])))
@@ -195,7 +195,7 @@ def test_rules_in_the_order_of_transformers() -> None:
     """There, the rules of the longest runs of spaces precede those of their sides."""
     v1 = load_vocabulary("mistral-v1")
     pieces, merges = in_the_order_of_transformers(v1)
-    fallback = {f"<0x{(v1.tokens[i] or b'')[0]:02X}>": i for i in v1.byte_fallback}
+    fallback = {f"<0x{(v1.tokens[i] or b'')[0]:02X}>": i for i in v1.tokenizer.byte_fallback}
     tokenizer = Tokenizer(
         models.BPE(pieces | fallback | {"<unk>": 0}, merges, unk_token="<unk>", byte_fallback=True)
     )

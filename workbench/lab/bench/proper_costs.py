@@ -12,6 +12,7 @@ import gc
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -86,8 +87,8 @@ def costs(vocabulary: Vocabulary) -> Iterator[Cost]:
     ms, _ = best(lambda: build_tables(rules_of(vocabulary)), runs=2)
     canonical = sum(map(bpe.is_canonical, range(len(vocabulary))))
     yield cost("normalise", ms, f"{canonical:,} of {len(vocabulary):,} tokens canonical")
-    if (pattern := vocabulary.pretokenizer) is not None:
-        ms, result = best(lambda: pretokens(pattern), runs=1)
+    for pattern in vocabulary.tokenizer.patterns:
+        ms, result = best(partial(pretokens, pattern), runs=1)
         yield cost("guide", ms, f"K of {len(result)} states; fast if cached on disk")
     bits, room = np.zeros((len(vocabulary) + 31) // 32, np.uint32), pair_test.row_buffer(bpe.tables)
     some = np.linspace(0, len(vocabulary) - 1, _TIMED_ROWS).astype(np.int32).tolist()

@@ -2,7 +2,7 @@
 
 ``tables_of`` returns the tables of a vocabulary::
 
-    Vocabulary.merges or .ranks
+    Tokenizer.merges or .ranks
       → rules_of    all rules by token id                       (merge_rules)
       → normalise   one live split for each token               (merge_rules)
       → forest      the tokens in preorder of their left sides  (merge_rules)
@@ -116,13 +116,13 @@ def _key(vocabulary: Vocabulary) -> str:
     """A hash of everything the tables depend on."""
     packed = Packed.of(vocabulary.tokens)
     digest = hashlib.sha256(packed.lengths.tobytes() + packed.text.tobytes())
-    digest.update(bytes([over_characters(vocabulary), vocabulary.ranks is not None]))
-    for ids in (vocabulary.byte_fallback, vocabulary.added):
+    digest.update(bytes([over_characters(vocabulary), vocabulary.tokenizer.ranks is not None]))
+    for ids in (vocabulary.tokenizer.byte_fallback, vocabulary.tokenizer.added):
         digest.update(np.array(sorted(ids), np.int64).tobytes() + b"|")
-    if vocabulary.ranks is not None:
-        digest.update(vocabulary.ranks.tobytes())
-    elif vocabulary.merges is not None:
-        sides = [side for pair in vocabulary.merges for side in pair]
+    if vocabulary.tokenizer.ranks is not None:
+        digest.update(vocabulary.tokenizer.ranks.tobytes())
+    elif vocabulary.tokenizer.merges is not None:
+        sides = [side for pair in vocabulary.tokenizer.merges for side in pair]
         lengths = np.array([len(side) for side in sides], np.int32)
         digest.update(lengths.tobytes() + b"".join(sides))
     return digest.hexdigest()
@@ -298,7 +298,7 @@ class Bpe:
     def canonical(self) -> Bools:
         """Which tokens occur in some encoding, (V,), read-only."""
         found: Bools = self.tables.rank != NOT_PRODUCED
-        found[[*self.words.values(), *self.vocabulary.added]] = True
+        found[[*self.words.values(), *self.vocabulary.tokenizer.added]] = True
         found.setflags(write=False)
         return found
 
@@ -371,7 +371,7 @@ class Bpe:
         Only if the tokenizer ignores merges for a piece that is a token (tiktoken, Llama 3).
         """
         has_text = Packed.of(self.vocabulary.tokens).lengths >= 0
-        if not self.vocabulary.ignore_merges or not np.any(
+        if not self.vocabulary.tokenizer.ignore_merges or not np.any(
             has_text & (self.tables.rank == NOT_PRODUCED)
         ):
             return {}
@@ -425,7 +425,7 @@ class Bpe:
         """The tokens of a text without added tokens."""
         if not text:
             return []
-        if self.vocabulary.byte_fallback:
+        if self.vocabulary.tokenizer.byte_fallback:
             text = text.replace(SPACE_SIGN, " ")  # as the tokenizer does
         symbols = self.alphabet.read(text)
         cuts = self._cuts(text, len(symbols))
@@ -468,18 +468,17 @@ class Bpe:
 
     @cached_property
     def _patterns(self) -> tuple[str, ...]:
-        first = self.vocabulary.pretokenizer
-        return () if first is None else (first, *self.vocabulary.cut_again)
+        return self.vocabulary.tokenizer.patterns
 
     @cached_property
     def _fallback(self) -> dict[int, TokenId]:
         tokens = self.vocabulary.tokens
-        return {(tokens[t] or b"\0")[0]: t for t in self.vocabulary.byte_fallback}
+        return {(tokens[t] or b"\0")[0]: t for t in self.vocabulary.tokenizer.byte_fallback}
 
     @cached_property
     def _added_ids(self) -> dict[str, TokenId]:
         tokens = self.vocabulary.tokens
-        return {(tokens[t] or b"").decode(): t for t in self.vocabulary.added}
+        return {(tokens[t] or b"").decode(): t for t in self.vocabulary.tokenizer.added}
 
     @cached_property
     def _added(self) -> re.Pattern[str] | None:
@@ -492,10 +491,10 @@ def _made(vocabulary: Vocabulary) -> Bpe:
 
     Raises: VocabularyError if proper tokenization cannot be computed exactly.
     """
-    if vocabulary.unpredictable:
+    if vocabulary.tokenizer.unpredictable:
         raise VocabularyError(
             f"the encodings of {vocabulary.name} cannot be predicted exactly:"
-            f" {vocabulary.unpredictable}",
+            f" {vocabulary.tokenizer.unpredictable}",
             "choose another vocabulary, or a method that does not need it",
         )
     made = Bpe(vocabulary, tables_of(vocabulary))

@@ -53,7 +53,9 @@ class Alphabet:
 
 def alphabet(vocabulary: Vocabulary, tables: Tables) -> Alphabet:
     """The symbols of a vocabulary that are tokens."""
-    symbols = set(np.flatnonzero(tables.rank == SYMBOL).tolist()) - set(vocabulary.byte_fallback)
+    symbols = set(np.flatnonzero(tables.rank == SYMBOL).tolist()) - set(
+        vocabulary.tokenizer.byte_fallback
+    )
     coding = "utf-8" if over_characters(vocabulary) else "latin-1"
     codes = sorted((ord((vocabulary.tokens[t] or b"").decode(coding)), t) for t in symbols)
     columns = np.array(codes, np.int32).reshape(-1, 2)
@@ -93,11 +95,11 @@ def check_encoder(vocabulary: Vocabulary, encode: Callable[[str], list[TokenId]]
 
     Raises: VocabularyError with the first text on which they differ.
     """
-    if vocabulary.encoder is None:
+    if vocabulary.tokenizer.encoder is None:
         return
-    prefix = vocabulary.prefix.decode()
+    prefix = vocabulary.tokenizer.prefix.decode()
     for text in _texts(vocabulary):
-        wanted = list(vocabulary.encoder(text))
+        wanted = list(vocabulary.tokenizer.encoder(text))
         if wanted not in (encode(prefix + text), encode(text)):
             raise VocabularyError(
                 f"the encodings of {vocabulary.name} cannot be predicted exactly: its tokenizer and"
@@ -108,7 +110,9 @@ def check_encoder(vocabulary: Vocabulary, encode: Callable[[str], list[TokenId]]
 
 def _texts(vocabulary: Vocabulary) -> Iterator[str]:
     rng = random.Random(0)
-    added = [(vocabulary.tokens[token] or b"").decode() for token in sorted(vocabulary.added)]
+    added = [
+        (vocabulary.tokens[token] or b"").decode() for token in sorted(vocabulary.tokenizer.added)
+    ]
     parts: Sequence[str] = [*"".join(SAMPLES), *" \n\t", *added]
     yield from SAMPLES
     yield from (f"a{' ' * size}{after}" for size in range(1, 41) for after in ("", "b", "\n"))

@@ -292,7 +292,9 @@ def guide_of(
 
     Raises: VocabularyError if the parts are too large for a guess.
     """
-    plain = not (vocabulary.byte_fallback or words or vocabulary.added or pretokens)
+    plain = not (
+        vocabulary.tokenizer.byte_fallback or words or vocabulary.tokenizer.added or pretokens
+    )
     return None if plain else Guide(_tables(vocabulary, tables, pretokens, words))
 
 
@@ -302,10 +304,10 @@ def _tables(
     packed = Packed.of(vocabulary.tokens)
     edges, word_ends = _trie([vocabulary.tokens[token] or b"" for token in words])
     kind = np.where(tables.rank == NOT_PRODUCED, NEVER_TAKEN, ORDINARY).astype(np.int16)
-    fallback = np.array(sorted(vocabulary.byte_fallback), np.int64)
+    fallback = np.array(sorted(vocabulary.tokenizer.byte_fallback), np.int64)
     kind[fallback[tables.rank[fallback] != NOT_PRODUCED]] = FALLBACK_BYTE
     kind[words] = WORD
-    added = sorted(vocabulary.added)
+    added = sorted(vocabulary.tokenizer.added)
     kind[added] = ADDED + np.arange(len(added))
     around = added_table([vocabulary.tokens[t] or b"" for t in added], MAX_ADDED_STATES)
     if pretokens is None:
@@ -359,7 +361,7 @@ def _one_piece() -> Table:
 def _fallback_classes(vocabulary: Vocabulary) -> npt.NDArray[np.uint8]:
     """Class 0 for the characters that byte fallback encodes: those that are not a token."""
     of = _one_class()
-    if not vocabulary.byte_fallback or not over_characters(vocabulary):
+    if not vocabulary.tokenizer.byte_fallback or not over_characters(vocabulary):
         return of
     for text in spellings(vocabulary):
         if text is not None and len(text) == 1:

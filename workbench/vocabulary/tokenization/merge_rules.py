@@ -185,7 +185,7 @@ def over_characters(vocabulary: Vocabulary) -> bool:
     With byte fallback they are. Without it, they are if not every byte is a token and every token
     is valid UTF-8, as in the small tables over strings of lessons and tests.
     """
-    if vocabulary.byte_fallback:
+    if vocabulary.tokenizer.byte_fallback:
         return True
     if len(vocabulary.single_bytes) == 256:
         return False
@@ -208,9 +208,9 @@ def rules_of(vocabulary: Vocabulary) -> Rules:
     """
     texts = spellings(vocabulary)
     ids = ids_by_spelling(texts)
-    if vocabulary.ranks is not None:
-        columns = _all_splits(texts, ids, vocabulary.ranks.tolist())
-    elif vocabulary.merges is not None:
+    if vocabulary.tokenizer.ranks is not None:
+        columns = _all_splits(texts, ids, vocabulary.tokenizer.ranks.tolist())
+    elif vocabulary.tokenizer.merges is not None:
         columns = _listed(vocabulary, ids)
     else:
         raise VocabularyError(
@@ -218,7 +218,7 @@ def rules_of(vocabulary: Vocabulary) -> Rules:
             "choose a byte-pair encoding",
         )
     symbols, symbols_from = _symbols(vocabulary, texts, ids)
-    if vocabulary.ranks is not None and np.any(symbols < 0):
+    if vocabulary.tokenizer.ranks is not None and np.any(symbols < 0):
         raise VocabularyError(
             f"{vocabulary.name} has tokens with characters that are not tokens themselves, which"
             " its tokenizer merges by their text"
@@ -238,7 +238,7 @@ def spellings(vocabulary: Vocabulary) -> list[str | None]:
     special and added ones, and bytes of byte fallback.
     """
     merged = list(vocabulary.tokens)
-    for token in (*vocabulary.byte_fallback, *vocabulary.added):
+    for token in (*vocabulary.tokenizer.byte_fallback, *vocabulary.tokenizer.added):
         merged[token] = None
     coding = "utf-8" if over_characters(vocabulary) else "latin-1"
     return [None if text is None else text.decode(coding) for text in merged]
@@ -269,9 +269,9 @@ def _listed(vocabulary: Vocabulary, ids: dict[str, TokenId]) -> list[Row]:
     Raises: VocabularyError if a side or a result is not a token.
     """
     coding = "utf-8" if over_characters(vocabulary) else "latin-1"
-    cut_out = {vocabulary.tokens[token] for token in vocabulary.added}
+    cut_out = {vocabulary.tokens[token] for token in vocabulary.tokenizer.added}
     rows: list[Row] = []
-    for rank, pair in enumerate(vocabulary.merges or ()):
+    for rank, pair in enumerate(vocabulary.tokenizer.merges or ()):
         if not cut_out.isdisjoint((*pair, pair[0] + pair[1])):
             continue
         left, right = (side.decode(coding, "surrogateescape") for side in pair)
@@ -291,7 +291,9 @@ def _symbols(
     vocabulary: Vocabulary, texts: list[str | None], ids: dict[str, TokenId]
 ) -> tuple[Ints, Ints]:
     """The symbols of each token; a byte of byte fallback is a symbol that no rule contains."""
-    alone = {token for token in vocabulary.byte_fallback if _is_used(vocabulary, token, ids)}
+    alone = {
+        token for token in vocabulary.tokenizer.byte_fallback if _is_used(vocabulary, token, ids)
+    }
     symbol_of = {text: token for text, token in ids.items() if len(text) == 1}
     symbols: list[int] = []
     starts = [0]

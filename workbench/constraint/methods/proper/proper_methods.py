@@ -37,7 +37,7 @@ from workbench.constraint.protocol import Constraint
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.tokenization.merge_kernels import SYMBOL
-from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+from workbench.vocabulary.vocabulary import TokenId, Tokenizer, Vocabulary
 
 
 class ExplicitConstraint:
@@ -228,8 +228,7 @@ def ready() -> None:
     toy = Vocabulary(
         [*fallback, b"a", b"b", b"ab", b"aa", None],
         end=260,
-        merges=[(b"a", b"b"), (b"a", b"a")],
-        byte_fallback=range(256),
+        tokenizer=Tokenizer([(b"a", b"b"), (b"a", b"a")], byte_fallback=range(256)),
     )
     nesting = Grammar.from_kbnf(
         "start ::= 'a' start 'b' | #'[^a]';", limits=_WARM_UP_LIMITS
