@@ -17,41 +17,17 @@ from workbench.app.cli.main import app
 from workbench.base.resources import BUILTIN_MODEL
 
 README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
-NAMES = [
-    "Grammar",
-    "Vocabulary",
-    "Limits",
-    "compile",
-    "explain",
-    "explain_id",
-    "generate",
-    "Sampling",
-    "Engine",
-    "Advance",
-    "LogitsProcessor",
-    "WorkbenchError",
-    "ParseError",
-    "BuildError",
-    "LimitError",
-    "VocabularyError",
-    "TokenNotAllowed",
-    "ModelError",
-]
-
 needs_model = pytest.mark.skipif(
     not (BUILTIN_MODEL / "model.safetensors").exists(), reason="the embedded model is not here"
 )
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", wb.__all__)
 def test_name(name: str) -> None:
-    assert name in wb.__all__
-    assert getattr(wb, name).__name__ == name
-
-
-def test_every_public_name_is_there() -> None:
-    assert [name for name in wb.__all__ if not hasattr(wb, name)] == []
-    assert set(wb.__all__) <= set(dir(wb))
+    value = getattr(wb, name)
+    assert value.__name__ == name
+    assert value.__doc__
+    assert name in dir(wb)
 
 
 def test_error_for_an_unknown_name() -> None:
@@ -70,7 +46,7 @@ def test_importing_the_front_door_is_light() -> None:
 
 @needs_model
 def test_the_readmes_python_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    first, formats, methods, _ = re.findall(
+    first, formats, tools, methods, _ = re.findall(
         r"```python\n(.*?)```", README, re.DOTALL
     )  # the last asks a page
     module = ModuleType("readme")
@@ -84,6 +60,13 @@ def test_the_readmes_python_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not names["person"].accepts('{"name": "Ada", "age": -1}')
     assert names["point"] == names["Point"](3, 0.0)
     assert names["same"]
+    exec(tools, names)
+    assert names["advice"] == ["the rule 'list' is never used"]
+    assert [names["nested"].accepts(text) for text in names["texts"]] == [True] * 3
+    assert wb.equivalent(names["nested"], wb.Grammar.from_gbnf(names["gbnf"]))
+    assert names["svg"].startswith("<svg")
+    assert names["json"].accepts('{"a": [1, [2]]}')
+    assert not names["json"].accepts("[[[]]]")
     exec(methods, names)
     assert names["tokens"]
 

@@ -81,7 +81,7 @@ TOLD = [
 @pytest.mark.parametrize(("notation", "text", "message"), TOLD, ids=[text for _, text, _ in TOLD])
 def test_error_unspellable_pieces(notation: str, text: str, message: list[tuple[str, str]]) -> None:
     grammar = Grammar.from_regex(text) if notation == "regex" else Grammar.from_kbnf(text)
-    found = [one for one in lint(grammar, WORDS, 0.1).advice if "spell" in one.kind]
+    found = [one for one in lint(grammar, WORDS, seconds=0.1).advice if "spell" in one.kind]
     assert [(text[one.span.start : one.span.end], one.kind) for one in found] == message
     assert all("words" in one.message for one in found)
 

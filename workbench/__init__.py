@@ -21,8 +21,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from workbench.analysis.advice import Lint, lint
     from workbench.analysis.difference import Difference, equivalent
     from workbench.analysis.explain import Explanation, explain, explain_id
+    from workbench.analysis.random_texts import samples
     from workbench.base.errors import (
         BuildError,
         LimitError,
@@ -33,24 +35,30 @@ if TYPE_CHECKING:
         WorkbenchError,
     )
     from workbench.base.limits import Limits
+    from workbench.base.problems import Advice
     from workbench.constraint.combined import Intersection
     from workbench.constraint.compile import compile
-    from workbench.constraint.label_reasons import label_reason
+    from workbench.constraint.label_reasons import Reason, label_reason
     from workbench.constraint.mask import TokenMask
     from workbench.constraint.protocol import Constraint
-    from workbench.decoding.generate import generate
+    from workbench.decoding.generate import Generation, generate
     from workbench.decoding.kbnf_engine import Advance, Engine
     from workbench.decoding.logits_processor import LogitsProcessor
+    from workbench.decoding.model import LanguageModel, Session
     from workbench.decoding.opportunistic import Opportunistic
-    from workbench.decoding.retokenize import heal
+    from workbench.decoding.retokenize import Healed, heal
     from workbench.decoding.sampling import Sampling
-    from workbench.decoding.speculative import Counts, Forced, speculative
-    from workbench.decoding.strategy import Skipping, Speculating
+    from workbench.decoding.speculative import Counts, Forced, Speculation, speculative
+    from workbench.decoding.strategy import Proposer, Skipping, Speculating, Strategy
     from workbench.decoding.template import Template
     from workbench.decoding.trace import Step, StopReason, Trace
     from workbench.decoding.transformers_model import TransformersModel
+    from workbench.drawing.drawable import Drawn, draw
+    from workbench.grammar.export.registry import export
     from workbench.grammar.grammar import Grammar
+    from workbench.grammar.notations import Notation
     from workbench.grammar.recognition import Verdict
+    from workbench.schema.json_schema import json_regex
     from workbench.vocabulary.vocabulary import Vocabulary
 
 __version__ = "0.1.0"
@@ -58,11 +66,14 @@ __version__ = "0.1.0"
 #: Where each public name lives; imported when it is first asked for, so that the command line
 #: and the page start without torch.
 _HOMES = {
+    "Lint": "analysis.advice",
+    "lint": "analysis.advice",
     "Difference": "analysis.difference",
     "equivalent": "analysis.difference",
     "Explanation": "analysis.explain",
     "explain": "analysis.explain",
     "explain_id": "analysis.explain",
+    "samples": "analysis.random_texts",
     "BuildError": "base.errors",
     "LimitError": "base.errors",
     "ModelError": "base.errors",
@@ -71,55 +82,81 @@ _HOMES = {
     "VocabularyError": "base.errors",
     "WorkbenchError": "base.errors",
     "Limits": "base.limits",
+    "Advice": "base.problems",
     "Intersection": "constraint.combined",
     "compile": "constraint.compile",
+    "Reason": "constraint.label_reasons",
     "label_reason": "constraint.label_reasons",
     "TokenMask": "constraint.mask",
     "Constraint": "constraint.protocol",
+    "Generation": "decoding.generate",
     "generate": "decoding.generate",
     "Advance": "decoding.kbnf_engine",
     "Engine": "decoding.kbnf_engine",
     "LogitsProcessor": "decoding.logits_processor",
+    "LanguageModel": "decoding.model",
+    "Session": "decoding.model",
     "Opportunistic": "decoding.opportunistic",
+    "Healed": "decoding.retokenize",
     "heal": "decoding.retokenize",
     "Sampling": "decoding.sampling",
     "Counts": "decoding.speculative",
     "Forced": "decoding.speculative",
+    "Speculation": "decoding.speculative",
     "speculative": "decoding.speculative",
+    "Proposer": "decoding.strategy",
     "Skipping": "decoding.strategy",
     "Speculating": "decoding.strategy",
+    "Strategy": "decoding.strategy",
     "Template": "decoding.template",
     "Step": "decoding.trace",
     "StopReason": "decoding.trace",
     "Trace": "decoding.trace",
     "TransformersModel": "decoding.transformers_model",
+    "Drawn": "drawing.drawable",
+    "draw": "drawing.drawable",
+    "export": "grammar.export.registry",
     "Grammar": "grammar.grammar",
+    "Notation": "grammar.notations",
     "Verdict": "grammar.recognition",
+    "json_regex": "schema.json_schema",
     "Vocabulary": "vocabulary.vocabulary",
 }
 
 __all__ = [
     "Advance",
+    "Advice",
     "BuildError",
     "Constraint",
     "Counts",
     "Difference",
+    "Drawn",
     "Engine",
     "Explanation",
     "Forced",
+    "Generation",
     "Grammar",
+    "Healed",
     "Intersection",
+    "LanguageModel",
     "LimitError",
     "Limits",
+    "Lint",
     "LogitsProcessor",
     "ModelError",
+    "Notation",
     "Opportunistic",
     "ParseError",
+    "Proposer",
+    "Reason",
     "Sampling",
+    "Session",
     "Skipping",
     "Speculating",
+    "Speculation",
     "Step",
     "StopReason",
+    "Strategy",
     "Template",
     "TokenMask",
     "TokenNotAllowed",
@@ -130,12 +167,17 @@ __all__ = [
     "VocabularyError",
     "WorkbenchError",
     "compile",
+    "draw",
     "equivalent",
     "explain",
     "explain_id",
+    "export",
     "generate",
     "heal",
+    "json_regex",
     "label_reason",
+    "lint",
+    "samples",
     "speculative",
 ]
 

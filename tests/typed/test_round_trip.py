@@ -75,7 +75,7 @@ def test_samples_are_instances_as_in_python(instance: Any, seed: int) -> None:
     cls = type(instance)
     typed = class_tree(cls)
     known = {one.__name__: one for one in (cls, Point, Tree, Colour, Size, Rank)}
-    for text in samples(grammar(typed), 4, seed):
+    for text in samples(grammar(typed), 4, seed=seed):
         made = typed.parse(text)
         assert isinstance(made, cls)
         # generated text, so executing it is safe

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from workbench.analysis.run_tracing import token_cycle
-from workbench.app.pipeline import compile_grammar
+from workbench.app.pipeline import compile_text
 from workbench.grammar.grammar import Grammar
 
 
@@ -18,7 +18,7 @@ from workbench.grammar.grammar import Grammar
     ],
 )  # fmt: skip
 def test_token_cycle(grammar: Grammar, pieces: list[str], circling: str, why: str) -> None:
-    follower = compile_grammar(grammar).follower()
+    follower = compile_text(grammar.source.text, grammar.notation).follower()
     found = [token_cycle(grammar, follower.take(piece.encode()).path) for piece in pieces]
     assert "".join("·" if each is None else "o" for each in found) == circling, why
     assert len({each for each in found if each is not None}) <= 1, why
@@ -26,5 +26,5 @@ def test_token_cycle(grammar: Grammar, pieces: list[str], circling: str, why: st
 
 def test_a_machine_that_explodes_is_not_searched() -> None:
     grammar = Grammar.from_regex("(a|b)*a(a|b){30}")
-    place = compile_grammar(grammar).follower().take(b"a")
+    place = compile_text(grammar.source.text, grammar.notation).follower().take(b"a")
     assert token_cycle(grammar, place.path) is None

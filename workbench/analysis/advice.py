@@ -304,8 +304,9 @@ _MAX_SECONDS = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Lint:
-    """The advice on a grammar: warnings, then notes, both in the order of the text."""
+    """The result of ``lint``."""
 
+    #: Warnings, then notes, both in the order of the text.
     advice: tuple[Advice, ...]
     #: All texts of up to this many pieces were tried for ambiguity; None if the search does not
     #: apply, or found an ambiguous text.
@@ -320,11 +321,14 @@ def tree_advice(grammar: Grammar) -> tuple[Advice, ...]:
     return (*grammar.notes, *of_rules)
 
 
-def lint(grammar: Grammar, vocabulary: Vocabulary | None = None, seconds: float = 1.0) -> Lint:
-    """All advice on a grammar; the ambiguity search takes at most ``seconds``.
+def lint(grammar: Grammar, vocabulary: Vocabulary | None = None, *, seconds: float = 1.0) -> Lint:
+    """All advice on a grammar; each is certain, and optional: the grammar works unchanged.
 
-    All advice is certain, and optional: the grammar works unchanged. ``vocabulary`` is the
-    vocabulary of the model that generates.
+    ``vocabulary``  that of the model that generates; with it, characters that its tokens cannot
+                    write are reported.
+    ``seconds``     the most seconds of the search for an ambiguous text.
+
+    Cost: at most ``seconds``, and about a second for the other advice.
     """
     limits = replace(grammar.limits, seconds=min(_MAX_SECONDS, grammar.limits.seconds), began=None)
     found = [*tree_advice(grammar)]

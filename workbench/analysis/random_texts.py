@@ -273,15 +273,19 @@ _MAX_EXTRA_CHARACTERS = 60
 _MAX_EDITS = 24
 
 
-def samples(grammar: Grammar, count: int = 5, seed: int = 0, longest: int = 40) -> tuple[str, ...]:
+def samples(
+    grammar: Grammar, count: int = 5, *, seed: int = 0, longest: int = 40
+) -> tuple[str, ...]:
     """Different accepted texts, at most ``count``; fewer if the language has fewer.
 
-    They have about ``longest`` characters or fewer, if such texts exist. A small automaton is
-    sampled by counting (``Paths.draw``): short lengths more often, then every path of that length
-    with equal probability. Other machines are sampled by walks (``RandomWalk.draw``) through the
-    rules as they are written. Both prefer printable ASCII.
+    A small automaton is sampled by counting: short lengths more often, then every path of that
+    length with equal probability. Other machines are sampled by random walks through the rules as
+    they are written. Both prefer printable ASCII.
 
-    Cost: a few milliseconds; a second at most.
+    ``seed``     the same seed gives the same texts.
+    ``longest``  about the most characters of a text, if such texts exist.
+
+    Cost: a few milliseconds; a second at most, and the texts found until then are returned.
     """
     found: dict[str, None] = {}
     try:
@@ -308,12 +312,12 @@ def sampling_method(grammar: Grammar) -> str:
 
 
 def near_misses(
-    grammar: Grammar, count: int = 3, seed: int = 0, longest: int = 40
+    grammar: Grammar, count: int = 3, *, seed: int = 0, longest: int = 40
 ) -> tuple[tuple[str, str], ...]:
     """Rejected texts that are one edit away from a sample, each with a description of the edit."""
     random = Random(seed)
     found: dict[str, str] = {}
-    for text in samples(grammar, 3 * count, seed, longest):
+    for text in samples(grammar, 3 * count, seed=seed, longest=longest):
         if len(found) == count:
             break
         for _ in range(_MAX_EDITS):

@@ -11,6 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 from workbench.analysis.advice import Lint, lint, tree_advice
@@ -29,9 +30,8 @@ from workbench.drawing.drawable import (
     Machine,
     characters_of,
     draw,
-    draw_proper,
     draw_tokens,
-    draw_vocabulary,
+    machine_below,
     missing,
 )
 from workbench.drawing.graph import Graph
@@ -125,7 +125,9 @@ class Compiled:
     def linted(self, vocabulary: Vocabulary | None) -> Lint:
         """All advice, from the ambiguity search and on the vocabulary too; computed once."""
         grammar = self.readable()
-        return self._once(("lint", vocabulary), lambda: lint(grammar, vocabulary, _LINT_SECONDS))
+        return self._once(
+            ("lint", vocabulary), lambda: lint(grammar, vocabulary, seconds=_LINT_SECONDS)
+        )
 
     def missing(self, machine: Machine) -> str:
         """Why the grammar has no such machine; empty where it has one."""
@@ -185,20 +187,13 @@ class Compiled:
         """The graph of a machine with what is needed to follow a run in it."""
         if why := self.missing(machine):
             raise WorkbenchError(why)
-        if machine not in OVER_TOKENS:
-            return self._once(machine, lambda: draw(self.readable(), machine))
-        if vocabulary is None:
-            raise WorkbenchError("expected a vocabulary for a machine over tokens")
-        return self._once((machine, vocabulary), lambda: self._over_tokens(machine, vocabulary))
-
-    def _over_tokens(self, machine: Machine, vocabulary: Vocabulary) -> Drawn:
-        if machine is Machine.DETOKENIZER:
-            return draw_vocabulary(vocabulary)
-        grammar = self.readable()
-        if machine is Machine.PROPER:
-            return draw_proper(grammar, vocabulary, self.limits)
-        under = self.drawn(Machine.CHARACTERS if grammar.is_regular else Machine.STACK)
-        return draw_tokens(grammar, under, vocabulary, self.limits)
+        grammar, limits = self.readable(), self.limits
+        if machine is Machine.TOKENS and vocabulary is not None:
+            under = self.drawn(machine_below(grammar))
+            make = partial(draw_tokens, grammar, under, vocabulary, limits)
+        else:
+            make = partial(draw, grammar, machine, vocabulary, limits=limits)
+        return self._once((machine, vocabulary if machine in OVER_TOKENS else None), make)
 
     @property
     def characters(self) -> Dfa | LazyDfa | None:
@@ -260,11 +255,6 @@ def compile_text(
         except WorkbenchError as error:
             compiled.problems = (Problem.of(error),)
     return compiled
-
-
-def compile_grammar(grammar: Grammar, limits: Limits = LIMITS) -> Compiled:
-    """The ``Compiled`` of a grammar that is built already."""
-    return Compiled(grammar.source.text, grammar.notation, limits, grammar, (), [])
 
 
 class Pipeline:

@@ -11,8 +11,8 @@ from functools import cached_property
 from workbench.analysis.run_tracing import PicturedMachine
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.base.dfa import Dfa
-from workbench.base.errors import LimitError
-from workbench.base.limits import Limits
+from workbench.base.errors import LimitError, WorkbenchError
+from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.engine.compose import compose
 from workbench.constraint.engine.compose_pda import compose_pda
 from workbench.constraint.labels import label_vocabulary
@@ -23,6 +23,7 @@ from workbench.constraint.methods.proper.proper_methods import (
     proper_automaton,
 )
 from workbench.drawing.connectors import numbered
+from workbench.drawing.dot import dot
 from workbench.drawing.edge_labels import written_classes
 from workbench.drawing.graph import Graph
 from workbench.drawing.machines import draw_dfa, draw_network, leaf_states
@@ -35,6 +36,8 @@ from workbench.drawing.parts import (
     TokenPdaParts,
     Whole,
 )
+from workbench.drawing.reductions import MAX_NODES, Shown, reduce
+from workbench.drawing.render import renderer
 from workbench.drawing.rule_tokens import RuleTokens
 from workbench.drawing.transducers import draw_detokenizer
 from workbench.grammar.grammar import Grammar
@@ -75,9 +78,15 @@ _MAX_PROPER_EDGES = 20_000
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """A machine that can be drawn; ``followed`` is the traced machine whose states it shows."""
+    """A machine that can be drawn: whole, in part, as DOT, SVG or PNG.
+
+    Unit:   ``states`` is the most states in a picture; of a larger machine it has the part around
+            the initial state.
+    Raises: LimitError where the machine is too large to be built, or its layout takes too long.
+    """
 
     parts: Parts
+    #: The traced machine whose states this one shows.
     followed: PicturedMachine | None = None
     #: For a state that is drawn as another one, that state.
     names: Mapping[str, str] = field(default_factory=dict)
@@ -91,6 +100,22 @@ class Drawn:
         Raises: LimitError if it is too large.
         """
         return self.parts.whole()
+
+    def shown(self, states: int = MAX_NODES) -> Shown:
+        """The graph of a legible picture: long chains are folded."""
+        return reduce(self.graph, states)
+
+    def dot(self, states: int = MAX_NODES) -> str:
+        """The picture as DOT text, for Graphviz."""
+        return dot(self.shown(states).graph)
+
+    def svg(self, states: int = MAX_NODES) -> str:
+        """The picture as SVG, without scripts and links, in the text colour of its page."""
+        return renderer().draw(self.shown(states).graph)
+
+    def png(self, states: int = MAX_NODES) -> bytes:
+        """The picture as a PNG file, black on white, 144 dots an inch."""
+        return renderer().png(self.dot(states))
 
 
 def missing(grammar: Grammar, machine: Machine) -> str:
@@ -122,8 +147,35 @@ def characters_of(grammar: Grammar) -> Dfa | LazyDfa | None:
         raise
 
 
-def draw(grammar: Grammar, machine: Machine) -> Drawn:
-    """A machine that does not depend on the vocabulary, and is not ``missing``."""
+def draw(
+    grammar: Grammar,
+    machine: str = "characters",
+    vocabulary: Vocabulary | None = None,
+    *,
+    limits: Limits = LIMITS,
+) -> Drawn:
+    """A machine of a grammar, to be drawn: ``draw(grammar).svg()``.
+
+    ``machine``     ``characters`` (the automaton of a regular language), ``rules`` (an automaton
+                    for each rule, with calls), ``stack`` (the pushdown automaton), ``tokens`` (the
+                    machine over a model's tokens), ``proper`` (over the tokenizer's own spellings)
+                    or ``detokenizer`` (the vocabulary as a transducer).
+    ``vocabulary``  the tokens; needed for the last three.
+
+    Raises: WorkbenchError for an unknown machine, one that the grammar does not have, or a missing
+            vocabulary; VocabularyError if the tokenizer's own spellings are not known exactly;
+            LimitError.
+    Source: Koo et al. 2024, §2 and §3, which draw these machines.
+    """
+    if machine not in list(Machine):
+        raise WorkbenchError(f"expected one of {', '.join(Machine)}, not {machine!r}")
+    machine = Machine(machine)
+    if why := missing(grammar, machine):
+        raise WorkbenchError(why)
+    if machine in OVER_TOKENS:
+        if vocabulary is None:
+            raise WorkbenchError("expected a vocabulary for a machine over tokens")
+        return _over_tokens(grammar, machine, vocabulary, limits)
     grammar = encode_labels(grammar)
     if machine in (Machine.RULES, Machine.STACK):
         network, leaves = grammar.rules, grammar.leaf_rules
@@ -189,11 +241,16 @@ def spelt_properly(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> 
     return proper_automaton(constraint)
 
 
-def draw_proper(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Drawn:
-    """The drawable machine over canonical tokenizations; no run is traced in it."""
-    return Drawn(ProperParts(spelt_properly(grammar, vocabulary, limits)))
+def _over_tokens(
+    grammar: Grammar, machine: Machine, vocabulary: Vocabulary, limits: Limits
+) -> Drawn:
+    if machine is Machine.DETOKENIZER:
+        return Drawn(Whole(draw_detokenizer(vocabulary)))
+    if machine is Machine.PROPER:  # no run is traced in it
+        return Drawn(ProperParts(spelt_properly(grammar, vocabulary, limits)))
+    return draw_tokens(grammar, draw(grammar, machine_below(grammar)), vocabulary, limits)
 
 
-def draw_vocabulary(vocabulary: Vocabulary) -> Drawn:
-    """The vocabulary as the transducer from characters to tokens."""
-    return Drawn(Whole(draw_detokenizer(vocabulary)))
+def machine_below(grammar: Grammar) -> Machine:
+    """The machine that the machine over tokens is composed of: of characters, or of rules."""
+    return Machine.CHARACTERS if grammar.is_regular else Machine.STACK

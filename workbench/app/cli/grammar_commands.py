@@ -21,7 +21,6 @@ from workbench.app.cli.options import (
     text_of,
     write_file,
 )
-from workbench.app.pipeline import compile_grammar
 from workbench.app.ui.takeaway import att, automaton
 from workbench.automata.describe import describe
 from workbench.base.errors import WorkbenchError
@@ -32,9 +31,10 @@ from workbench.constraint.labels import longest_tokens
 from workbench.constraint.protocol import Constraint, State, StepsByBytes
 from workbench.decoding.generate import after as state_after
 from workbench.drawing import machine_files
-from workbench.drawing.drawable import OVER_TOKENS, Machine
+from workbench.drawing.drawable import OVER_TOKENS, Drawn, Machine
+from workbench.drawing.drawable import draw as drawing
 from workbench.drawing.graph import Graph
-from workbench.drawing.reductions import reduce
+from workbench.drawing.parts import Whole
 from workbench.grammar.export.registry import EXPORTS, export, named_by_suffix
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
@@ -109,7 +109,7 @@ def lint(
     """
     grammar = named.grammar
     vocabulary = None if vocab is None else Vocabulary.load(vocab)
-    found = examined(grammar, vocabulary, seconds)
+    found = examined(grammar, vocabulary, seconds=seconds)
     for advice in found.advice:
         _print_advice(advice, grammar, json=json)
     if found.pieces is not None and not json:
@@ -322,8 +322,8 @@ def draw(
     """
     grammar = named.grammar
     if machine in (Picture.SCANNER, Picture.SUBTERMINALS):
-        graph = _domino_graph(grammar, machine, vocab, after, k)
-        content = picture(graph, _drawn_form(form, machine), states)
+        drawn = Drawn(Whole(_domino_graph(grammar, machine, vocab, after, k)))
+        content = picture(drawn, _drawn_form(form, machine), states)
     else:
         content = _machine(grammar, Machine(machine), form, out, vocab, states)
     write_file(out, content, "choose another --out")
@@ -340,8 +340,7 @@ def _machine(
         return written.archive(str(machine)) if zipped else written.numbered().encode()
     if form is Format.JSON:
         return machine_files.text(automaton(grammar, machine, vocabulary, LOCAL_LIMITS)).encode()
-    compiled = compile_grammar(grammar, LOCAL_LIMITS)
-    return picture(compiled.graph(machine, vocabulary), form, states)
+    return picture(drawing(grammar, machine, vocabulary, limits=LOCAL_LIMITS), form, states)
 
 
 def _domino_graph(
@@ -374,18 +373,14 @@ def _drawn_form(form: Format, machine: Picture) -> Format:
     raise WorkbenchError(f"{machine} is a picture, not {form}", "choose svg, png or dot")
 
 
-def picture(graph: Graph, form: Format, states: int) -> bytes:
-    """A graph as a file's content.
+def picture(drawn: Drawn, form: Format, states: int) -> bytes:
+    """A picture of a machine as a file's content.
 
     Raises: LimitError where no layout ends in time.
     """
-    from workbench.drawing.dot import dot
-    from workbench.drawing.render import renderer
-
-    shown = reduce(graph, states)
+    shown = drawn.shown(states)
     if shown.shown_nodes < shown.total_nodes:
         typer.echo(shown.text, err=True)
-    if form is Format.SVG:
-        return renderer().draw(shown.graph).encode()
-    text = dot(shown.graph)
-    return renderer().png(text) if form is Format.PNG else text.encode()
+    if form is Format.PNG:
+        return drawn.png(states)
+    return (drawn.svg if form is Format.SVG else drawn.dot)(states).encode()

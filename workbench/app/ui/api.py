@@ -165,10 +165,10 @@ class Endpoints:
             grammar = self._handlers.compiled(request).grammar
             if grammar is None:
                 raise WorkbenchError("the grammar cannot be read", "/compile says why")
-            missed = [list(each) for each in near_misses(grammar, wanted, number)]
+            missed = [list(each) for each in near_misses(grammar, wanted, seed=number)]
             return {
                 "ok": True,
-                "samples": list(samples(grammar, wanted, number)),
+                "samples": list(samples(grammar, wanted, seed=number)),
                 "near_misses": missed,
             }
 

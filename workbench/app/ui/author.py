@@ -177,8 +177,8 @@ def sample_texts(handlers: Handlers, sent: Record) -> Record:
     try:
         seed = int(number_in(sent, "seed", 0, 0, 2**31 - 1))
         grammar = handlers.compiled(TextRequest.of(sent)).readable()
-        found = samples(grammar, SAMPLES, seed)
-        missed = near_misses(grammar, MISSES, seed)
+        found = samples(grammar, SAMPLES, seed=seed)
+        missed = near_misses(grammar, MISSES, seed=seed)
     except WorkbenchError as error:
         return {"ok": False, "why": sentence(error)}
     return {

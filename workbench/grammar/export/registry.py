@@ -217,8 +217,13 @@ def named_by_suffix(name: str) -> str | None:
 def export(grammar: Grammar, notation: str, **options: object) -> str:
     """A grammar as text in another notation, or as a program.
 
-    ``options`` are those of the writer: ``start`` or ``root`` for rules, ``longest`` for a regex,
-    ``model`` and ``prompt`` for a program.
+    ``notation``  ``kbnf``, ``gbnf``, ``lark`` or ``regex``; or the library of a Python program that
+                  generates with the grammar: ``transformers``, ``vllm``, ``llguidance``,
+                  ``xgrammar``, ``outlines``.
+    ``options``   of the writer: ``start`` or ``root``, the name of the first rule; ``longest``, the
+                  most characters of a regex; ``model`` and ``prompt`` of a program.
+
+    The text accepts the same language; a JSON Schema is passed to programs unchanged.
 
     Raises: WorkbenchError for an unknown notation; BuildError with the span of what the notation
             cannot express; LimitError.
