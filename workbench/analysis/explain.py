@@ -44,6 +44,7 @@ _MAX_SECONDS = 1.0
 class Explanation:
     """Why a grammar forbids a token after a text, or that it does not."""
 
+    #: The text before the token.
     so_far: bytes
     #: The token's bytes; None for the end.
     token: bytes | None
@@ -193,10 +194,10 @@ def explain_each(
 def explain_id(
     grammar: Grammar, vocabulary: Vocabulary, so_far: Iterable[TokenId], token_id: TokenId
 ) -> Explanation:
-    """The same for tokens of a vocabulary, by their ids.
+    """Why a token is forbidden, as ``explain``, for tokens of a vocabulary, by their ids.
 
     Raises: WorkbenchError also for special tokens, which have no text, and for a grammar with
-            terminal labels, which ``constraint.label_reasons`` explains.
+            terminal labels, which ``label_reason`` explains.
     """
     if labels := labels_of(grammar):
         raise WorkbenchError(

@@ -20,11 +20,13 @@ from workbench.base.source import Source, Span
 
 
 class WorkbenchError(Exception):
-    """The root of the tree; ``hint`` is one sentence on how to fix it, or empty."""
+    """The base class of all errors of the library; any other exception is a bug."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
+        #: What was expected and what was found, without the hint.
         self.message = message
+        #: One sentence on how to fix it, or empty.
         self.hint = hint
 
     def __str__(self) -> str:
@@ -44,8 +46,11 @@ class SourceError(WorkbenchError):
         self, message: str, source: Source, span: Span, hint: str = "", kind: str = "syntax"
     ) -> None:
         super().__init__(message, hint)
+        #: The source text.
         self.source = source
+        #: Where the error is in it.
         self.span = span
+        #: A stable word for programs.
         self.kind = kind
 
     def __str__(self) -> str:
@@ -68,10 +73,11 @@ class BuildError(SourceError):
 
 
 class LimitError(WorkbenchError):
-    """A budget was exceeded; ``budget`` is the name of its field in ``Limits``."""
+    """A limit was exceeded."""
 
     def __init__(self, message: str, budget: str, hint: str = "") -> None:
         super().__init__(message, hint)
+        #: The name of its field in ``Limits``.
         self.budget = budget
 
 

@@ -46,6 +46,11 @@ class Limits:
             if field.name != "began" and getattr(self, field.name) <= 0:
                 raise ValueError(f"limit {field.name!r} must be above 0")
 
+    def __repr__(self) -> str:
+        values = ((field.name, getattr(self, field.name), field.default) for field in fields(self))
+        changed = (f"{name}={value!r}" for name, value, default in values if value != default)
+        return f"Limits({', '.join(changed)})"
+
     def check(self, budget: str, spent: float, hint: str = "") -> None:
         """Raise LimitError if ``spent`` is over the budget of that name."""
         allowed = getattr(self, budget)

@@ -18,10 +18,12 @@ class Advice:
     """A warning or a note on a span of a grammar."""
 
     message: str
+    #: The part of the grammar's text.
     span: Span
     #: A stable word for programs: one of ``WARNINGS``, or a note such as ``unreachable_rule``,
     #: ``nullable_first_match``, ``conflict``, ``ambiguous``, ``duplicate_alternative``.
     kind: str
+    #: One sentence on what to do.
     hint: str
     #: A replacement for the text of ``span``; None if only the author can decide.
     fix: str | None = None

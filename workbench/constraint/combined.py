@@ -53,12 +53,15 @@ class Intersection:
                 "compile both grammars with the same vocabulary",
             )
         self.a, self.b = a, b
+        #: The vocabulary of both.
         self.vocabulary = a.vocabulary
         self.limits = limits
         #: Whether no search has passed a limit.
         self.is_exact = True
+        #: The state before the first token: one state of each constraint.
         self.initial: PairState = a.initial, b.initial
         self._coaccessible: dict[PairState, bool] = {}
+        #: ``mask(state)``: the tokens that may come next; cached.
         self.mask = lru_cache(maxsize=limits.rows_of(len(self.vocabulary) // 8 + 1))(self._mask)
         if not self.is_coaccessible(self.initial):
             raise cannot_spell(self.vocabulary)
@@ -80,6 +83,7 @@ class Intersection:
                 yield token_id, (self.a.advance(here, token_id), self.b.advance(there, token_id))
 
     def advance(self, state: PairState, token_id: TokenId) -> PairState:
+        """The state after a token. Raises: TokenNotAllowed where the token is not in the mask."""
         if token_id == self.vocabulary.end and self.is_final(state):
             return state
         if token_id != self.vocabulary.end:
@@ -89,6 +93,7 @@ class Intersection:
         raise TokenNotAllowed(f"token {token_id} is not allowed here")
 
     def is_final(self, state: PairState) -> bool:
+        """Whether both accept the text read."""
         return self.a.is_final(state[0]) and self.b.is_final(state[1])
 
     def forced(self, state: PairState, most: int = sys.maxsize) -> bytes:

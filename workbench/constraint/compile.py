@@ -187,9 +187,15 @@ def compile(
     """A constraint that keeps a model's text inside a grammar.
 
     Compiles again at every call; data of the vocabulary alone (its trie) is cached with the
-    vocabulary. ``small_tokens`` allows tokens of a single character only
-    (``combined.SmallTokens``). ``options`` are the method's own (``METHODS[method]`` names
-    them).
+    vocabulary.
+
+    ``vocabulary``    the model's: token ids of masks are its indices.
+    ``method``        ``automaton`` (exact, the default), ``composed``, ``domino``, ``proper``,
+                      ``vegas``, ``direct_merge``, ``outlines``, ``lalr``, ``online``, ``template``
+                      or ``unconstrained``.
+    ``limits``        of the compilation and of each mask.
+    ``small_tokens``  allows tokens of a single character only.
+    ``options``       the method's own; ``constraint.compile.METHODS`` names them.
 
     Raises: WorkbenchError for an unknown method, or an option that it does not have;
             VocabularyError where no accepted text can be tokenized; LimitError.

@@ -23,9 +23,11 @@ from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a token is allowed or forbidden, in a sentence and in a few words."""
+    """Why a token is allowed or forbidden: the result of ``label_reason``."""
 
+    #: In a sentence.
     sentence: str
+    #: In a few words, for a list.
     note: str
 
     def __str__(self) -> str:

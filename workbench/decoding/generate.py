@@ -88,20 +88,18 @@ def after(constraint: Constraint, prefix: Sequence[TokenId]) -> State:
 
 
 class Generation(Iterator[Step]):
-    """A running generation: iterate for steps; ``trace`` has the steps taken.
-
-    ``stop`` is None while it runs, and set as soon as the last step was returned.
-    """
+    """A running generation: iterate for steps; ``trace`` has the steps taken."""
 
     def __init__(self, loop: DecodingLoop, strategy: Strategy) -> None:
         self._loop = loop
         self._strategy = strategy
         self._pending: Iterator[Step] | None = None
+        #: The steps taken in this call.
         self.steps: list[Step] = []
 
     @property
     def stop(self) -> StopReason | None:
-        """Why it ended; None while it runs."""
+        """Why it ended; None while it runs, and set as soon as the last step was returned."""
         return self._loop.stop
 
     @property

@@ -61,10 +61,14 @@ class LanguageModel(Protocol):
     """A causal language model over a vocabulary."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name to display."""
+        ...
 
     @property
-    def vocabulary(self) -> Vocabulary: ...
+    def vocabulary(self) -> Vocabulary:
+        """The tokens of the model; constraints are compiled for this vocabulary."""
+        ...
 
     def encode(self, text: str) -> list[TokenId]:
         """The model's tokens of a prompt, never empty (an empty prompt is the end token)."""

@@ -52,9 +52,11 @@ _START = "healed start"
 class Healed:
     """A prompt without its last token, and the grammar that begins with that token's bytes."""
 
+    #: The tokens to generate from.
     prompt: tuple[TokenId, ...]
     #: The prefix of all texts of ``grammar``; empty if no token was removed.
     prefix: bytes
+    #: The texts of the first grammar, each after ``prefix``.
     grammar: Grammar
 
     def text(self, text: bytes) -> bytes:

@@ -29,6 +29,7 @@ class Sampling:
     Raises: SamplingError for a setting outside its range.
     """
 
+    #: From 0; 1 draws from the model's own probabilities.
     temperature: float = 0.0
     #: Draw from the k likeliest of the allowed tokens; None for all of them.
     top_k: int | None = None

@@ -45,8 +45,6 @@ class Candidate:
 class Step:
     """One step of the decoding loop: the allowed, the preferred and the taken token.
 
-    ``logprob`` is the model's log-probability over the whole vocabulary, at temperature 1 and
-    before the mask: it measures how natural the token is to the model, as perplexity does.
     Steps compare by identity.
 
     Unit:   log-probabilities in nats, never above 0; times in milliseconds; ``kept``
@@ -57,12 +55,16 @@ class Step:
 
     #: Counted from 0.
     index: int
+    #: The taken token.
     token_id: TokenId
     #: The token's bytes; may be an incomplete UTF-8 character. Empty for the end token.
     token: bytes
     #: The state of the constraint before the token was taken.
     state: State
+    #: The tokens that were allowed.
     mask: TokenMask
+    #: The model's log-probability of the taken token over the whole vocabulary, at temperature 1
+    #: and before the mask: how natural the token is to the model, as in perplexity.
     logprob: float
     #: Log-probability of the taken token among the allowed ones.
     masked_logprob: float
@@ -82,9 +84,13 @@ class Step:
     #: Whether a forward pass was run for this token; False if the token was forced and skipped, or
     #: scored in another token's pass (then its probabilities are known).
     forward: bool
+    #: The time of the forward pass.
     model_ms: float
+    #: The time of the mask.
     mask_ms: float
+    #: The time of ``Constraint.advance``.
     advance_ms: float
+    #: Whether the taken token is the end token.
     is_end: bool
 
     @property
@@ -123,17 +129,24 @@ class Step:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trace:
-    """All steps of one generation, and why it ended (None while it continues)."""
+    """All steps of one generation, and why it ended.
 
+    Unit: ``mask_bits`` in bits; ``forward_passes`` and ``interventions`` are counts of steps.
+    """
+
+    #: In the order of the text.
     steps: tuple[Step, ...]
+    #: Why it ended; None while it continues.
     stop: StopReason | None = None
 
     @property
     def text(self) -> bytes:
+        """The bytes of all tokens."""
         return b"".join(step.token for step in self.steps)
 
     @property
     def token_ids(self) -> list[TokenId]:
+        """The taken tokens, the end token included."""
         return [step.token_id for step in self.steps]
 
     @property
@@ -157,10 +170,12 @@ class Trace:
 
     @property
     def forward_passes(self) -> int:
+        """The number of steps for which a forward pass was run."""
         return sum(step.forward for step in self.steps)
 
     @property
     def interventions(self) -> int:
+        """The number of steps in which the mask forbids the model's likeliest token."""
         return sum(step.intervened for step in self.steps)
 
     @property

@@ -163,17 +163,24 @@ class TransformersModel:
     Code in a checkpoint is never run and pickled weights are never read. One forward pass
     runs at a time; other threads wait.
 
+    ``path_or_id``  a directory, a hub id, or ``builtin`` for the embedded model.
+    ``device``      torch's name of a device; None chooses one.
+
     Raises: ModelError if it cannot be loaded; VocabularyError if its tokens cannot be mapped
             to bytes exactly.
     """
 
     def __init__(self, path_or_id: str, device: str | None = None) -> None:
+        #: The directory or hub id.
         self.name = path_or_id
         where = str(BUILTIN_MODEL) if path_or_id == "builtin" else path_or_id
         find_checkpoint(where)
+        #: The tokens as bytes.
         self.vocabulary: Vocabulary = load_vocabulary(path_or_id)
         self._tokenizer = load_tokenizer(path_or_id)
+        #: The model itself.
         self.module: torch.nn.Module = load_checkpoint(where, device)
+        #: Held during a forward pass.
         self.lock = threading.Lock()
         config: Any = self.module.config
         text: Any = config.get_text_config()
@@ -189,7 +196,10 @@ class TransformersModel:
         return f"TransformersModel({self.name!r})"
 
     def encode(self, text: str) -> list[TokenId]:
-        """The prompt in the model's tokens, with the start token it was trained with, if any."""
+        """The prompt in the model's tokens, with the start token it was trained with, if any.
+
+        Raises: ModelError for an empty prompt, if the model has no start token.
+        """
         whole = text.encode("utf-8", "replace").decode()  # unpaired surrogates become "?"
         found: list[TokenId] = list(self._tokenizer.encode(whole).ids)
         if found and found[-1] == self.vocabulary.end:
@@ -199,6 +209,7 @@ class TransformersModel:
         return found or [self._first or 0]
 
     def session(self) -> TransformersSession:
+        """A new session with an empty cache of keys and values."""
         return TransformersSession(self)
 
 

@@ -53,20 +53,25 @@ class Grammar(Language):
     ``str`` is encoded as UTF-8. Each constructor call compiles again; there is no cache by text.
     """
 
+    #: The text, with its name.
     source: Source
+    #: How the text is written.
     notation: Notation
+    #: The machine that reads texts.
     reader: Dfa | LazyDfa | Network
     #: The regex as a tree, or None.
     regex: Regex | None = None
     #: The rules as a tree, or None.
     tree: GrammarTree | None = None
+    #: The name of the first rule.
     start: str = "start"
+    #: What each later operation may spend.
     limits: Limits = LIMITS
     #: Converts an accepted text to a value, if the notation defines one; see ``parse``.
     value: Callable[[str], object] | None = None
     #: Advice found while the text was parsed.
     notes: tuple[Advice, ...] = ()
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     @staticmethod
     def from_regex(

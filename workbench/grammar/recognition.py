@@ -31,9 +31,11 @@ class Verdict:
     Unit: ``offset`` counts characters of the text, ``byte`` its UTF-8 bytes.
     """
 
+    #: Whether the whole text is accepted.
     accepted: bool
     #: The character at which the text fails; None if it is accepted or only ends too early.
     offset: int | None
+    #: The byte at which the text fails, likewise.
     byte: int | None
     #: The characters that are possible there, or at the end of the text.
     expected: Ranges
