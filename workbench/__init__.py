@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from workbench.constraint.compile import compile
     from workbench.constraint.label_reasons import Reason, label_reason
     from workbench.constraint.mask import TokenMask
-    from workbench.constraint.protocol import Constraint
+    from workbench.constraint.protocol import Constraint, HasStateKeys, ReadsLabels, StepsByBytes
     from workbench.decoding.generate import Generation, generate
     from workbench.decoding.kbnf_engine import Advance, Engine
     from workbench.decoding.logits_processor import LogitsProcessor
@@ -89,6 +89,9 @@ _HOMES = {
     "label_reason": "constraint.label_reasons",
     "TokenMask": "constraint.mask",
     "Constraint": "constraint.protocol",
+    "HasStateKeys": "constraint.protocol",
+    "ReadsLabels": "constraint.protocol",
+    "StepsByBytes": "constraint.protocol",
     "Generation": "decoding.generate",
     "generate": "decoding.generate",
     "Advance": "decoding.kbnf_engine",
@@ -136,6 +139,7 @@ __all__ = [
     "Forced",
     "Generation",
     "Grammar",
+    "HasStateKeys",
     "Healed",
     "Intersection",
     "LanguageModel",
@@ -148,6 +152,7 @@ __all__ = [
     "Opportunistic",
     "ParseError",
     "Proposer",
+    "ReadsLabels",
     "Reason",
     "Sampling",
     "Session",
@@ -155,6 +160,7 @@ __all__ = [
     "Speculating",
     "Speculation",
     "Step",
+    "StepsByBytes",
     "StopReason",
     "Strategy",
     "Template",
