@@ -45,11 +45,11 @@ if TYPE_CHECKING:
     from workbench.decoding.kbnf_engine import Advance, Engine
     from workbench.decoding.logits_processor import LogitsProcessor
     from workbench.decoding.model import LanguageModel, Session
-    from workbench.decoding.opportunistic import Opportunistic
+    from workbench.decoding.opportunistic import OpportunisticMasking
     from workbench.decoding.retokenize import Healed, heal
     from workbench.decoding.sampling import Sampling
-    from workbench.decoding.speculative import Counts, Forced, Speculation, speculative
-    from workbench.decoding.strategy import Proposer, Skipping, Speculating, Strategy
+    from workbench.decoding.speculative import CountProposer, DraftSpeculation, ForcedProposer
+    from workbench.decoding.strategy import JumpForward, Proposer, Speculation, Strategy
     from workbench.decoding.template import Template
     from workbench.decoding.trace import Step, StopReason, Trace
     from workbench.decoding.transformers_model import TransformersModel
@@ -99,17 +99,16 @@ _HOMES = {
     "LogitsProcessor": "decoding.logits_processor",
     "LanguageModel": "decoding.model",
     "Session": "decoding.model",
-    "Opportunistic": "decoding.opportunistic",
+    "OpportunisticMasking": "decoding.opportunistic",
     "Healed": "decoding.retokenize",
     "heal": "decoding.retokenize",
     "Sampling": "decoding.sampling",
-    "Counts": "decoding.speculative",
-    "Forced": "decoding.speculative",
-    "Speculation": "decoding.speculative",
-    "speculative": "decoding.speculative",
+    "CountProposer": "decoding.speculative",
+    "ForcedProposer": "decoding.speculative",
+    "DraftSpeculation": "decoding.speculative",
     "Proposer": "decoding.strategy",
-    "Skipping": "decoding.strategy",
-    "Speculating": "decoding.strategy",
+    "JumpForward": "decoding.strategy",
+    "Speculation": "decoding.strategy",
     "Strategy": "decoding.strategy",
     "Template": "decoding.template",
     "Step": "decoding.trace",
@@ -131,17 +130,19 @@ __all__ = [
     "Advice",
     "BuildError",
     "Constraint",
-    "Counts",
+    "CountProposer",
     "Difference",
+    "DraftSpeculation",
     "Drawn",
     "Engine",
     "Explanation",
-    "Forced",
+    "ForcedProposer",
     "Generation",
     "Grammar",
     "HasStateKeys",
     "Healed",
     "Intersection",
+    "JumpForward",
     "LanguageModel",
     "LimitError",
     "Limits",
@@ -149,15 +150,13 @@ __all__ = [
     "LogitsProcessor",
     "ModelError",
     "Notation",
-    "Opportunistic",
+    "OpportunisticMasking",
     "ParseError",
     "Proposer",
     "ReadsLabels",
     "Reason",
     "Sampling",
     "Session",
-    "Skipping",
-    "Speculating",
     "Speculation",
     "Step",
     "StepsByBytes",
@@ -184,7 +183,6 @@ __all__ = [
     "label_reason",
     "lint",
     "samples",
-    "speculative",
 ]
 
 

@@ -13,7 +13,7 @@ from workbench.constraint.forced_text import ForcedText
 from workbench.decoding.generate import generate
 from workbench.decoding.model import ToyModel
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.strategy import PLAIN, Skipping
+from workbench.decoding.strategy import PLAIN, JumpForward
 from workbench.decoding.template import Template
 from workbench.decoding.trace import Trace
 from workbench.vocabulary.toy import toy
@@ -31,7 +31,7 @@ def ran(template: Template, sample: str, *, healing: bool = True, skip: bool = T
         ToyModel(WORDS, sample=sample),
         wb.compile(template.grammar, WORDS, method="template", healing=healing),
         ":",
-        strategy=Skipping() if skip else PLAIN,
+        strategy=JumpForward() if skip else PLAIN,
     )
     tokens = [step.token_id for step in run if not step.is_end]
     state = constraint.initial
@@ -95,7 +95,7 @@ def test_skipping_a_template_gives_the_same_run(seed: int, healing: bool, dense:
     model, sampling = ToyModel(vocabulary, seed=seed), Sampling(1.0, seed=seed)
     runs = [
         generate(model, constraint, ":", sampling, max_tokens=40, strategy=strategy)
-        for strategy in (PLAIN, Skipping())
+        for strategy in (PLAIN, JumpForward())
     ]
     plain, skipped = ([step.token_id for step in run] for run in runs)
     assert plain == skipped
@@ -151,7 +151,7 @@ def test_long_forced_text_is_inserted_in_parts() -> None:
     )
     run = generate(
         ToyModel(constraint.vocabulary, seed=3), constraint, [0], max_tokens=9000,
-        strategy=Skipping(),
+        strategy=JumpForward(),
     )  # fmt: skip
     tokens = [step.token for step in run]
     assert b"".join(tokens)[:-1] == b"ab" * 900

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from tests.decoding.worlds import FiniteConstraint
 from workbench.base.errors import ModelError
+from workbench.decoding.generate import generate
 from workbench.decoding.model import CountModel, LanguageModel, ToyModel
-from workbench.decoding.speculative import speculative
+from workbench.decoding.speculative import DraftSpeculation
 from workbench.vocabulary.toy import toy
 
 WORDS = toy("abc")
@@ -53,7 +54,9 @@ def test_it_drafts_for_the_model_it_learnt_from() -> None:
     model = CountModel.learnt(TOY, [[0, 1, 2, 0, 1, 2, 3]])
     assert isinstance(model, LanguageModel)
     assert model.encode("ab") == TOY.encode("ab")
-    run = speculative(ToyModel(WORDS, sample="xabcabc"), model, constraint, [0])
+    run = generate(
+        ToyModel(WORDS, sample="xabcabc"), constraint, [0], strategy=DraftSpeculation(model)
+    )
     assert b"".join(step.token for step in run) in constraint.texts
     with pytest.raises(ModelError):
         model.session().logits([])

@@ -16,7 +16,7 @@ from workbench.constraint.protocol import Constraint
 from workbench.decoding.generate import Generation, generate
 from workbench.decoding.model import LanguageModel, ToyModel
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.strategy import Skipping
+from workbench.decoding.strategy import JumpForward
 from workbench.decoding.trace import StopReason, perplexity
 from workbench.vocabulary.toy import all_bytes, toy
 from workbench.vocabulary.vocabulary import Vocabulary
@@ -210,7 +210,7 @@ def test_skipping_the_model_if_one_token_is_allowed() -> None:
     constraint, model = FiniteConstraint(LETTERS, [b"abcd", b"abdd"]), TableModel(LETTERS, USUAL)
     asked = finished(generate(model, constraint, [0])).trace
     calls = len(model.asked)
-    skipped = finished(generate(model, constraint, [0], strategy=Skipping())).trace
+    skipped = finished(generate(model, constraint, [0], strategy=JumpForward())).trace
     assert skipped.token_ids == asked.token_ids
     assert (asked.forward_passes, skipped.forward_passes) == (5, 1)
     assert model.asked[calls:] == [[0], [0, 0], [0, 0, 1]]

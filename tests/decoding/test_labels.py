@@ -15,11 +15,11 @@ from workbench.constraint.protocol import state_key
 from workbench.decoding.generate import Generation, generate
 from workbench.decoding.logits_processor import LogitsProcessor
 from workbench.decoding.model import ToyModel
-from workbench.decoding.opportunistic import Opportunistic
+from workbench.decoding.opportunistic import OpportunisticMasking
 from workbench.decoding.retokenize import heal
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.speculative import Forced
-from workbench.decoding.strategy import PLAIN, Skipping, Speculating, Strategy
+from workbench.decoding.speculative import ForcedProposer
+from workbench.decoding.strategy import PLAIN, JumpForward, Speculation, Strategy
 from workbench.decoding.transformers_model import TransformersModel
 from workbench.grammar.label_encoding import encode_labels
 from workbench.vocabulary.toy import toy
@@ -35,9 +35,9 @@ PATTERNS = [
 ]
 STRATEGIES: list[Strategy] = [
     PLAIN,
-    Opportunistic(),
-    Skipping(),
-    Speculating(Forced(), 3, 0.0),
+    OpportunisticMasking(),
+    JumpForward(),
+    Speculation(ForcedProposer(), 3, 0.0),
 ]
 
 
@@ -67,7 +67,7 @@ def test_strategies_write_what_the_plain_loop_writes(
         for one in (PLAIN, strategy)
     ]
     plain, other = (run.trace for run in runs)
-    if isinstance(strategy, Skipping):  # a suffix may have fewer tokens
+    if isinstance(strategy, JumpForward):  # a suffix may have fewer tokens
         assert other.text.startswith(plain.text) or plain.text.startswith(other.text)
     else:
         assert other.token_ids == plain.token_ids
@@ -97,10 +97,10 @@ def test_a_trace_says_which_edge_each_token_took() -> None:
 
 def test_forced_text_is_proposed_up_to_a_label() -> None:
     constraint = wb.compile(wb.Grammar.from_regex(PATTERNS[2]), VOCABULARY)
-    proposed = Forced().propose(constraint, constraint.initial, ())
+    proposed = ForcedProposer().propose(constraint, constraint.initial, ())
     assert proposed == (VOCABULARY.ids("ab")[0], 1.0)
     before = constraint.advance(constraint.initial, VOCABULARY.ids("ab")[0])
-    assert Forced().propose(constraint, before, ()) is None
+    assert ForcedProposer().propose(constraint, before, ()) is None
 
 
 def test_the_key_of_a_state_is_that_of_the_inner_machine() -> None:

@@ -11,7 +11,7 @@ from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.generate import generate
 from workbench.decoding.model import LanguageModel
-from workbench.decoding.opportunistic import LazyMask, Opportunistic
+from workbench.decoding.opportunistic import LazyMask, OpportunisticMasking
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.trace import StopReason, Trace
 from workbench.vocabulary.toy import toy
@@ -23,7 +23,7 @@ FREE = FiniteConstraint(LETTERS, [b"abcd", b"abdd", b"bbdc", b"ccccc"])
 
 
 def ran(
-    model: LanguageModel, constraint: Constraint, sampling: Sampling, strategy: Opportunistic
+    model: LanguageModel, constraint: Constraint, sampling: Sampling, strategy: OpportunisticMasking
 ) -> Trace:
     run = generate(model, constraint, [0], sampling, strategy=strategy)
     for _ in run:
@@ -48,7 +48,9 @@ def test_opportunistic_computes_a_mask_only_if_the_draw_is_forbidden() -> None:
 
     constraint = Watched(LETTERS, [b"cab", b"cbd"])
     steps = []
-    for step in generate(TableModel(LETTERS, USUAL), constraint, [0], strategy=Opportunistic()):
+    for step in generate(
+        TableModel(LETTERS, USUAL), constraint, [0], strategy=OpportunisticMasking()
+    ):
         steps.append((step.token, list(asked)))
     # c was drawn and allowed; c is refused after it, and after cb; the end is looked at whole
     assert steps == [
@@ -70,11 +72,14 @@ def test_a_lazy_mask_equals_the_mask() -> None:
 def test_opportunistic_without_an_end_token_and_in_a_dead_end() -> None:
     endless = toy("ab", end=False)
     complete = ran(
-        TableModel(endless, [0.0, 0.0]), FiniteConstraint(endless, [b"ab"]), Sampling(), Opportunistic()
+        TableModel(endless, [0.0, 0.0]), FiniteConstraint(endless, [b"ab"]), Sampling(), OpportunisticMasking()
     )  # fmt: skip
     assert (complete.text, complete.stop) == (b"ab", StopReason.FORCED_END)
     stuck = ran(
-        TableModel(LETTERS, USUAL), FiniteConstraint(LETTERS, []), Sampling(), Opportunistic()
+        TableModel(LETTERS, USUAL),
+        FiniteConstraint(LETTERS, []),
+        Sampling(),
+        OpportunisticMasking(),
     )
     assert (stuck.text, stuck.stop) == (b"", StopReason.DEAD_END)
 
@@ -88,7 +93,9 @@ def test_a_constraint_without_allows_is_tested_by_advancing() -> None:
 
 
 def test_measures_of_the_mask_are_computed_on_access() -> None:
-    step = next(iter(generate(TableModel(LETTERS, USUAL), FREE, [0], strategy=Opportunistic())))
+    step = next(
+        iter(generate(TableModel(LETTERS, USUAL), FREE, [0], strategy=OpportunisticMasking()))
+    )
     mask = step.mask
     assert isinstance(mask, LazyMask)
     assert step.logprob == pytest.approx(math.log(0.3))

@@ -14,8 +14,8 @@ from workbench.constraint.protocol import Constraint, state_key
 from workbench.decoding.generate import generate
 from workbench.decoding.model import ToyModel
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.speculative import Counts, Forced
-from workbench.decoding.strategy import PLAIN, Proposer, Speculating, Strategy
+from workbench.decoding.speculative import CountProposer, ForcedProposer
+from workbench.decoding.strategy import PLAIN, Proposer, Speculation, Strategy
 from workbench.decoding.trace import Trace
 from workbench.vocabulary.toy import toy
 
@@ -44,7 +44,7 @@ def test_counts_are_frequencies_of_the_chosen_tokens() -> None:
         run = generate(model, constraint, [0], Sampling(1.0, seed=seed), max_tokens=6)
         assert list(run)
         runs.append(run.trace)
-    counts = Counts.learnt(constraint, runs, memory=0)
+    counts = CountProposer.learnt(constraint, runs, memory=0)
     inside = constraint.advance(constraint.initial, 0)
     chosen = [s.token_id for run in runs for s in run.steps if s.state == inside]
     best = max(set(chosen), key=chosen.count)
@@ -53,7 +53,7 @@ def test_counts_are_frequencies_of_the_chosen_tokens() -> None:
 
 def test_a_longer_memory_falls_back_on_shorter_ones() -> None:
     constraint = wb.compile(wb.Grammar.from_regex("(a|b|,)*"), WORDS)
-    counts = Counts.learnt(constraint, [trace_of(constraint, [0, 1, 8, 0, 1, 0])], memory=2)
+    counts = CountProposer.learnt(constraint, [trace_of(constraint, [0, 1, 8, 0, 1, 0])], memory=2)
     here = constraint.initial
     # a b was followed by a comma and by a; alone, b too; with nothing known a is the likeliest
     assert counts.propose(constraint, here, [0, 1]) in [(8, 0.5), (0, 0.5)]
@@ -132,7 +132,7 @@ def test_forced_bytes_are_proposed(pattern: str, token: str | None, because: str
     constraint = wb.compile(
         wb.Grammar.from_regex(pattern), toy(["a", "b", "c", "ab", ", ", ",", " "])
     )
-    guess = Forced().propose(constraint, constraint.initial, [0])
+    guess = ForcedProposer().propose(constraint, constraint.initial, [0])
     if token is None:
         assert guess is None or pattern == "abc?", because
     else:
@@ -148,7 +148,7 @@ def test_forced_bytes_are_cached_by_state_and_constraint() -> None:
             assert isinstance(state, bytes)
             return b"abab"[len(state) :]
 
-    constraint, forced = Watched(WORDS, [b"abab"]), Forced()
+    constraint, forced = Watched(WORDS, [b"abab"]), ForcedProposer()
     for state in (b"", b"ab", b""):
         assert forced.propose(constraint, state, [0]) == (WORDS.ids("ab")[0], 1.0)
     assert asked == [b"", b"ab"]
@@ -160,17 +160,17 @@ def test_forced_bytes_are_cached_by_state_and_constraint() -> None:
 @given(st.integers(0, 50), st.sampled_from([0.0, 0.7, 1.5]), st.integers(0, 3), st.booleans())
 def test_tokens_equal_the_plain_loops(seed: int, heat: float, memory: int, forced: bool) -> None:
     constraint = nested()
-    learnt = Counts.learnt(constraint, [ran(constraint, s) for s in range(3)], memory)
-    proposer: Proposer = Forced() if forced else learnt
+    learnt = CountProposer.learnt(constraint, [ran(constraint, s) for s in range(3)], memory)
+    proposer: Proposer = ForcedProposer() if forced else learnt
     plain = ran(constraint, seed, PLAIN, heat)
-    found = ran(constraint, seed, Speculating(proposer, 6, 0.2), heat)
+    found = ran(constraint, seed, Speculation(proposer, 6, 0.2), heat)
     assert found.token_ids == plain.token_ids
     assert found.forward_passes <= plain.forward_passes
 
 
 def test_counts_save_passes() -> None:
     constraint = nested()
-    learnt = Counts.learnt(constraint, [ran(constraint, seed) for seed in range(5)])
-    runs = [(ran(constraint, s), ran(constraint, s, Speculating(learnt))) for s in range(20, 30)]
+    learnt = CountProposer.learnt(constraint, [ran(constraint, seed) for seed in range(5)])
+    runs = [(ran(constraint, s), ran(constraint, s, Speculation(learnt))) for s in range(20, 30)]
     plain = sum(run.forward_passes for run, _ in runs)
     assert sum(run.forward_passes for _, run in runs) < 0.7 * plain

@@ -14,10 +14,10 @@ import workbench as wb
 from tests.decoding.worlds import FiniteConstraint, TableModel
 from workbench.base.errors import VocabularyError, WorkbenchError
 from workbench.constraint.mask import TokenMask
-from workbench.decoding.generate import generate
+from workbench.decoding.generate import GREEDY, Generation, generate
 from workbench.decoding.model import LanguageModel, ToyModel
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.speculative import Acceptance, Drafting, Probabilities, speculative
+from workbench.decoding.speculative import Acceptance, DraftSpeculation, Probabilities
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import TokenId
 
@@ -74,7 +74,7 @@ def every_outcome(sampling: Sampling, tokens: int) -> Iterator[tuple[tuple[Token
     while waiting:
         script = waiting.pop()
         source = Scripted(script)
-        drafting = Drafting(DRAFT, tokens, random=lambda _, source=source: source)  # type: ignore[misc]
+        drafting = DraftSpeculation(DRAFT, tokens, random=lambda _, source=source: source)  # type: ignore[misc]
         run = generate(TARGET, LANGUAGE, [0], sampling, strategy=drafting)
         yield tuple(step.token_id for step in run), source.chance
         decided = [*script, *(options[0] for options in source.options[len(script) :])]
@@ -110,9 +110,24 @@ def test_the_distribution_is_the_targets_by_counting() -> None:
     counts: Counter[tuple[TokenId, ...]] = Counter()
     for seed in range(runs):
         sampling = Sampling(WARM.temperature, seed=seed)
-        counts[tuple(s.token_id for s in speculative(TARGET, DRAFT, LANGUAGE, [0], sampling))] += 1
+        counts[tuple(s.token_id for s in drafted(TARGET, DRAFT, LANGUAGE, [0], sampling)[0])] += 1
     assert statistic(counts, expected, runs) < QUANTILE[len(expected) - 1]
     assert statistic(counts, chances(DRAFT, WARM), runs) > 100, "the test can tell them apart"
+
+
+def drafted(
+    model: LanguageModel,
+    draft: LanguageModel,
+    constraint: wb.Constraint,
+    prompt: Sequence[TokenId],
+    sampling: Sampling = GREEDY,
+    *,
+    tokens: int = 4,
+    max_tokens: int = 256,
+) -> tuple[Generation, Acceptance]:
+    strategy = DraftSpeculation(draft, tokens)
+    run = generate(model, constraint, prompt, sampling, max_tokens=max_tokens, strategy=strategy)
+    return run, strategy.acceptance
 
 
 #: The 0.999 quantile of the chi-square distribution, by its degrees of freedom.
@@ -139,29 +154,29 @@ def test_masks_are_shared_and_computed_once_per_position() -> None:
 
     constraint = Watched(WORDS, [b"abcabc"])
     letters = TableModel(WORDS, [1, 1, 0, 1, 5])
-    run = speculative(letters, letters, constraint, [0], tokens=2)
+    run, acceptance = drafted(letters, letters, constraint, [0], tokens=2)
     assert run.trace.stop is None
     assert b"".join(step.token for step in run) == b"abcabc"
     # the first place of a pass is looked at before there are proposals for it
     assert [asked[b"abcabc"[:n]] for n in range(7)] == [2, 1, 1, 2, 1, 1, 2]
-    assert run.acceptance == Acceptance(5, 5, 5), "the end among them"
+    assert acceptance == Acceptance(5, 5, 5), "the end among them"
     assert run.trace.forward_passes == 3
 
 
 def test_a_draft_that_is_the_target_is_always_accepted() -> None:
     for seed in range(20):
-        run = speculative(TARGET, TARGET, LANGUAGE, [0], Sampling(1.0, seed=seed), tokens=3)
+        run, acceptance = drafted(TARGET, TARGET, LANGUAGE, [0], Sampling(1.0, seed=seed), tokens=3)
         steps = list(run)
-        assert run.acceptance.accepted == run.acceptance.compared
+        assert acceptance.accepted == acceptance.compared
         assert run.trace.forward_passes == math.ceil(len(steps) / 4)
 
 
 def test_refused_tokens_leave_no_trace() -> None:
     likes_a, likes_b = TableModel(WORDS, [9, 0, 0, 0, 0]), TableModel(WORDS, [0, 9, 0, 0, 0])
     constraint = wb.compile(wb.Grammar.from_regex("(a|b)*"), WORDS)
-    run = speculative(likes_b, likes_a, constraint, [3], tokens=3, max_tokens=6)
+    run, acceptance = drafted(likes_b, likes_a, constraint, [3], tokens=3, max_tokens=6)
     assert [step.token for step in run] == [b"b"] * 6
-    assert (run.acceptance.accepted, run.acceptance.compared) == (0, 5)
+    assert (acceptance.accepted, acceptance.compared) == (0, 5)
     assert math.isnan(Acceptance().rate)
     # after a refusal both read what was taken, nothing else
     assert likes_a.asked[3] == [3, 1]
@@ -177,15 +192,15 @@ def test_the_budget_and_a_draft_that_cannot_read_on() -> None:
 
     constraint = wb.compile(wb.Grammar.from_regex("(a|b|c)*"), WORDS)
     for budget in range(6):
-        run = speculative(
+        run, acceptance = drafted(
             TARGET, Short(WORDS), constraint, [0], Sampling(0.2), max_tokens=budget, tokens=9
         )
         assert len(list(run)) <= budget
-        assert run.acceptance.proposed <= max(0, min(budget - 1, 3))
+        assert acceptance.proposed <= max(0, min(budget - 1, 3))
 
 
 def test_errors() -> None:
     with pytest.raises(VocabularyError):
-        speculative(TARGET, ToyModel(toy("ab")), LANGUAGE, [0])
+        list(drafted(TARGET, ToyModel(toy("ab")), LANGUAGE, [0])[0])
     with pytest.raises(WorkbenchError, match="0 tokens or more, not -1"):
-        speculative(TARGET, DRAFT, LANGUAGE, [0], tokens=-1)
+        DraftSpeculation(DRAFT, tokens=-1)

@@ -17,9 +17,9 @@ from workbench.base.errors import ModelError
 from workbench.constraint.protocol import Constraint, State
 from workbench.decoding.generate import Generation, generate
 from workbench.decoding.model import Logits, StatelessSession, ToyModel
-from workbench.decoding.opportunistic import Opportunistic
+from workbench.decoding.opportunistic import OpportunisticMasking
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.strategy import PLAIN, Skipping, Speculating, Strategy
+from workbench.decoding.strategy import PLAIN, JumpForward, Speculation, Strategy
 from workbench.decoding.trace import Step, Trace
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
@@ -130,9 +130,9 @@ def test_tokens_equal_the_plain_loops(
     plain = ran(model, constraint, sampling, PLAIN, budget)
     guessing = st.builds(Guessing, st.integers(0, 99))
     speculating = st.builds(
-        Speculating, guessing, st.integers(0, 5), st.sampled_from([0.0, 0.2, 0.9])
+        Speculation, guessing, st.integers(0, 5), st.sampled_from([0.0, 0.2, 0.9])
     )
-    strategy = data.draw(st.just(PLAIN) | st.just(Opportunistic()) | speculating)
+    strategy = data.draw(st.just(PLAIN) | st.just(OpportunisticMasking()) | speculating)
     found = ran(model, constraint, sampling, strategy, budget)
     assert found.token_ids == plain.token_ids
     assert found.stop is plain.stop
@@ -152,14 +152,16 @@ def test_skipping_writes_the_plain_loops_text(
     constraint = wb.compile(wb.Grammar.from_regex(pattern), vocabulary)
     model = ToyModel(vocabulary, seed=sampling.seed)
     plain = ran(model, constraint, sampling, PLAIN, budget)
-    found = ran(model, constraint, sampling, Skipping(), budget)
+    found = ran(model, constraint, sampling, JumpForward(), budget)
     if found.token_ids != plain.token_ids:
         assert_only_the_end_is_spelt_otherwise(found, plain)
     else:
         assert found.stop is plain.stop
     assert found.forward_passes <= sum(not step.forced for step in plain.steps)
-    assert passes(model, constraint, sampling, Skipping(), budget) == found.forward_passes
-    run = generate(model, constraint, [0], sampling, max_tokens=budget, top=2, strategy=Skipping())
+    assert passes(model, constraint, sampling, JumpForward(), budget) == found.forward_passes
+    run = generate(
+        model, constraint, [0], sampling, max_tokens=budget, top=2, strategy=JumpForward()
+    )
     finished(run)
     if run.trace.token_ids == plain.token_ids:
         assert run.scored_trace().perplexity == plain.perplexity or not plain.text
@@ -210,7 +212,7 @@ def test_passes_of_a_speculation(
 
     guesses = Knowing(LETTERS.ids(*proposals))
     session = Counting(LETTERS, USUAL, model.after)
-    found = generate(model, constraint, [0], strategy=Speculating(guesses, 5), session=session)
+    found = generate(model, constraint, [0], strategy=Speculation(guesses, 5), session=session)
     steps = list(found)
     assert found.trace.text == b"ccccc"
     assert asked == scored, because
@@ -235,7 +237,7 @@ def test_a_forced_suffix_is_skipped(
     vocabulary = toy(["a", "b", "c", "d", "cd", "cdcd"])
     constraint = wb.compile(wb.Grammar.from_regex(pattern), vocabulary)
     model = TableModel(vocabulary, [5, 4, 0, 0, 1, 2, 3])
-    trace = ran(model, constraint, Sampling(), Skipping())
+    trace = ran(model, constraint, Sampling(), JumpForward())
     assert [step.token.decode() for step in trace.steps] == tokens, because
     assert trace.forward_passes == passes
     assert trace.text == ran(model, constraint, Sampling(), PLAIN).text
@@ -250,7 +252,7 @@ def test_a_draft_too_long_for_the_model_is_left_out() -> None:
 
     constraint = wb.compile(wb.Grammar.from_regex("(a|b)ccccc(a|b)"), LETTERS)
     model = ToyModel(LETTERS)
-    for strategy in (PLAIN, Skipping(), Speculating(Knowing([2] * 9), 8)):
+    for strategy in (PLAIN, JumpForward(), Speculation(Knowing([2] * 9), 8)):
         run = generate(model, constraint, [0], strategy=strategy, session=Short(model.logits))
         with pytest.raises(ModelError, match="too long"):
             finished(run)

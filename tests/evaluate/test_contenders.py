@@ -9,7 +9,7 @@ from workbench.constraint.compile import METHODS
 from workbench.decoding.contenders import CONTENDERS, STRATEGIES, contenders_named, program_of
 from workbench.decoding.model import ToyModel
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.strategy import PLAIN, Speculating
+from workbench.decoding.strategy import PLAIN, Speculation
 from workbench.grammar.grammar import Grammar
 from workbench.lab.experiments.tasks import TASKS
 from workbench.vocabulary.toy import words_of
@@ -45,7 +45,7 @@ def test_error_names() -> None:
 
 def test_only_contenders_with_proposals_learn_before_they_run() -> None:
     learnt = CONTENDERS["speculation"].prepare(MODEL, GRAMMAR).taught([""], Sampling(), 8)
-    assert isinstance(learnt.strategy, Speculating)
+    assert isinstance(learnt.strategy, Speculation)
     plain = CONTENDERS["automaton"].prepare(MODEL, GRAMMAR)
     assert plain.taught([""], Sampling(), 8) is plain
     assert plain.strategy is PLAIN

@@ -22,10 +22,10 @@ from workbench.constraint.protocol import Constraint
 from workbench.decoding.candidates import milliseconds_since
 from workbench.decoding.generate import Generation, generate
 from workbench.decoding.model import CountModel, LanguageModel, Prompt, Session, context_of
-from workbench.decoding.opportunistic import Opportunistic, Picard
+from workbench.decoding.opportunistic import OpportunisticMasking, Picard
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.speculative import Counts, Drafting
-from workbench.decoding.strategy import PLAIN, Skipping, Speculating, Strategy
+from workbench.decoding.speculative import CountProposer, DraftSpeculation
+from workbench.decoding.strategy import PLAIN, JumpForward, Speculation, Strategy
 from workbench.decoding.template import Template
 from workbench.decoding.trace import Trace
 from workbench.grammar.gallery import load_gallery
@@ -91,8 +91,8 @@ def program_of(grammar: Grammar, limits: Limits) -> Grammar:
 STRATEGIES: dict[str, Strategy] = {
     "plain": PLAIN,
     "speculation": PLAIN,  # until it has learnt from warm-up runs
-    "skipping": Skipping(),
-    "opportunistic": Opportunistic(),
+    "skipping": JumpForward(),
+    "opportunistic": OpportunisticMasking(),
     "picard": Picard(),
 }
 
@@ -154,8 +154,8 @@ class CountGuesses:
         self, model: LanguageModel, constraint: Constraint, runs: Sequence[WarmUp]
     ) -> Strategy:
         """The strategy, with fixed counts."""
-        counts = Counts.learnt(constraint, [trace for _, trace in runs], self.memory)
-        return Speculating(counts, self.tokens, self.least)
+        counts = CountProposer.learnt(constraint, [trace for _, trace in runs], self.memory)
+        return Speculation(counts, self.tokens, self.least)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +175,7 @@ class CountDrafts:
     ) -> Strategy:
         """The strategy; prompts are counted too, since texts repeat words of their prompts."""
         texts = [[*context_of(model, prompt), *trace.token_ids] for prompt, trace in runs]
-        return Drafting(CountModel.learnt(model, texts, self.memory), self.tokens)
+        return DraftSpeculation(CountModel.learnt(model, texts, self.memory), self.tokens)
 
 
 UNCONSTRAINED = "unconstrained"  # the baseline of all measures

@@ -1,6 +1,6 @@
 """The forced suffix of a text, and prefixes that can never be completed.
 
-``forced_suffix``: if only one text can follow, its tokens (used by the strategy ``Skipping``).
+``forced_suffix``: if only one text can follow, its tokens (used by the strategy ``JumpForward``).
 
 ``unproductive_prefixes``: the exact automaton omits rules that derive no text, such as
 ``T ::= 'b' T;``. The KBNF engine reads into them, although no sentence can result. Its possible

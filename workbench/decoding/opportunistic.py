@@ -1,7 +1,7 @@
 """Opportunistic masking, and PICARD's check of the likeliest tokens.
 
-``Opportunistic`` takes the steps of ``Plain`` but computes a mask only if it is needed: its bits
-are computed on first access.
+``OpportunisticMasking`` takes the steps of ``Plain`` but computes a mask only if it is needed: its
+bits are computed on first access.
 
 ``Picard`` checks only the k likeliest tokens, so its steps may differ from those of ``Plain``: if
 none of them is allowed the run ends, however many others the grammar allows.
@@ -129,7 +129,7 @@ _MEASURES = ("kept", "masked_logprob", "masked_rank", "wanted", "allowed")
 
 
 @dataclass(frozen=True, slots=True)
-class Opportunistic:
+class OpportunisticMasking:
     """The model draws first; the mask is computed only if that token is not allowed.
 
     Texts are the plain loop's, since it draws in the same way (``Sampling.choose``). With top-k or

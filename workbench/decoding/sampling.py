@@ -67,9 +67,9 @@ class Sampling:
         Two properties follow. A token that wins among all tokens wins wherever it is allowed, so a
         run differs from the unconstrained run of the same seed only where the mask forbids a token
         (DOMINO's interventions, at every temperature). And the mask is not needed if the winner is
-        allowed (``Opportunistic``). Inverse transform sampling (1.2 ms at V = 131k, the race 1.7;
-        equal at 6000) has neither, and each cumulative sum has the rounding errors of all terms
-        before it: logits scored in another batch then drew another token once in 23,000.
+        allowed (``OpportunisticMasking``). Inverse transform sampling (1.2 ms at V = 131k, the race
+        1.7; equal at 6000) has neither, and each cumulative sum has the rounding errors of all
+        terms before it: logits scored in another batch then drew another token once in 23,000.
 
         Top-k and top-p count only allowed tokens, so with them the mask is needed first.
 

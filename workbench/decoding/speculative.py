@@ -1,12 +1,13 @@
-"""Speculative decoding: a draft model with rejection sampling, and proposers for ``Speculating``.
+"""Speculative decoding: a draft model with rejection sampling, and proposers for ``Speculation``.
 
-``Drafting``: a draft model proposes tokens under the constraint, the target model scores all of
-them in one pass, and the taken tokens are distributed as if the target were sampled alone under the
-same masks. Unlike the strategies in ``strategy``, its tokens differ from the plain loop's with the
-same seed.
+``DraftSpeculation``: a draft model proposes tokens under the constraint, the target model scores
+all of them in one pass, and the taken tokens are distributed as if the target were sampled alone
+under the same masks. Unlike the strategies in ``strategy``, its tokens differ from the plain loop's
+with the same seed.
 
-``Counts`` proposes the token chosen most often in the same state of earlier runs; ``Forced``
-proposes the bytes that every accepted text continues with. ``Speculating`` verifies either.
+``CountProposer`` proposes the token chosen most often in the same state of earlier runs;
+``ForcedProposer`` proposes the bytes that every accepted text continues with. ``Speculation``
+verifies either.
 """
 
 from __future__ import annotations
@@ -21,11 +22,10 @@ import numpy.typing as npt
 
 from workbench.base.errors import ModelError, WorkbenchError
 from workbench.constraint.protocol import Constraint, State, state_key
-from workbench.decoding.generate import GREEDY, Generation, generate, same_tokens
-from workbench.decoding.model import LanguageModel, Prompt, Session
-from workbench.decoding.sampling import Sampling
+from workbench.decoding.generate import same_tokens
+from workbench.decoding.model import LanguageModel, Session
 from workbench.decoding.strategy import DecodingLoop, TimedMask
-from workbench.decoding.trace import Step, StopReason, Trace
+from workbench.decoding.trace import Step, Trace
 from workbench.vocabulary.vocabulary import TokenId
 
 Probabilities = npt.NDArray[np.float64]
@@ -83,7 +83,7 @@ class _Proposal:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Drafting:
+class DraftSpeculation:
     """A smaller model with the same vocabulary proposes; rejection sampling decides.
 
     A proposed token with draft probability q and target probability p, both after mask,
@@ -94,6 +94,8 @@ class Drafting:
 
     ``tokens``  how many tokens are proposed for one pass.
 
+    Raises: WorkbenchError for a negative number; VocabularyError, at the first step, if the draft
+            model has other tokens.
     Source: Koo et al. 2024, §5.3; the rejection rule is Leviathan et al. 2023, Algorithm 1.
     """
 
@@ -103,6 +105,10 @@ class Drafting:
     random: Callable[[DecodingLoop], RandomSource] = lambda loop: _GeneratorSource(
         loop.sampling.rng(loop.index)
     )
+
+    def __post_init__(self) -> None:
+        if self.tokens < 0:
+            raise WorkbenchError(f"expected to propose 0 tokens or more, not {self.tokens}")
 
     def steps(self, loop: DecodingLoop) -> Iterator[Step]:
         """Implements ``Strategy``."""
@@ -179,66 +185,12 @@ def _excess(target: Probabilities, draft: Probabilities) -> Probabilities:
     return more if more.any() else target
 
 
-@dataclass(slots=True, eq=False)
-class Speculation(Iterator[Step]):
-    """A generation by two models: iterate for steps, like ``Generation``."""
-
-    generation: Generation
-    acceptance: Acceptance
-
-    @property
-    def trace(self) -> Trace:
-        """The steps taken, and why it ended."""
-        return self.generation.trace
-
-    @property
-    def stop(self) -> StopReason | None:
-        """Why it ended."""
-        return self.generation.stop
-
-    def __next__(self) -> Step:
-        return next(self.generation)
-
-
-def speculative(
-    model: LanguageModel,
-    draft: LanguageModel,
-    constraint: Constraint,
-    prompt: Prompt,
-    sampling: Sampling = GREEDY,
-    *,
-    tokens: int = 4,
-    max_tokens: int = 256,
-    top: int = 10,
-    stop: Callable[[], bool] | None = None,
-) -> Speculation:
-    """Generate from ``model`` with the proposals of ``draft``; other settings as in ``generate``.
-
-    Raises: VocabularyError if the models' vocabularies differ; otherwise as ``generate``.
-    """
-    if tokens < 0:
-        raise WorkbenchError(f"expected to propose 0 tokens or more, not {tokens}")
-    same_tokens(draft.vocabulary, constraint.vocabulary)
-    strategy = Drafting(draft, tokens)
-    generation = generate(
-        model,
-        constraint,
-        prompt,
-        sampling,
-        max_tokens=max_tokens,
-        top=top,
-        stop=stop,
-        strategy=strategy,
-    )
-    return Speculation(generation, strategy.acceptance)
-
-
 #: Maps a constraint's state to the key it is counted under.
 Key = Callable[[State], Hashable]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Counts:
+class CountProposer:
     """Proposes the token chosen most often in the same state: P(l | α, β), fixed after learning.
 
     Valid only for the constraint it was learnt under: keys of another one mean nothing.
@@ -252,7 +204,7 @@ class Counts:
     memory: int
 
     @staticmethod
-    def learnt(constraint: Constraint, traces: Iterable[Trace], memory: int = 4) -> Counts:
+    def learnt(constraint: Constraint, traces: Iterable[Trace], memory: int = 4) -> CountProposer:
         """The counts of some runs under this constraint.
 
         ``memory``  the key includes up to this many preceding tokens, fewer if that context was
@@ -271,7 +223,7 @@ class Counts:
             where: (chosen.most_common(1)[0][0], chosen.most_common(1)[0][1] / chosen.total())
             for where, chosen in seen.items()
         }
-        return Counts(key, probabilities, memory)
+        return CountProposer(key, probabilities, memory)
 
     def propose(
         self, constraint: Constraint, state: State, taken: Sequence[TokenId]
@@ -285,7 +237,7 @@ class Counts:
         return None
 
 
-class Forced:
+class ForcedProposer:
     """Proposes the longest token of the bytes that every accepted text continues with.
 
     The bytes are certain, but not how the model tokenizes them, so this is a proposal like any

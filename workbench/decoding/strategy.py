@@ -209,7 +209,7 @@ class Plain:
 
 
 @dataclass(frozen=True, slots=True)
-class Skipping:
+class JumpForward:
     """Runs no pass for forced tokens; the next pass reads the skipped tokens.
 
     Two kinds of tokens are skipped: a token that is the only allowed one, and a forced suffix: if a
@@ -217,7 +217,8 @@ class Skipping:
     tokens. A suffix may be tokenized into other, fewer tokens than the plain loop chooses, so the
     texts are equal, and if ``max_tokens`` cuts them, one is a prefix of the other. Forced
     bytes in the middle of a text are not skipped: the plain loop chooses how to tokenize them, and
-    its later tokens depend on that (``Speculating`` with ``Forced`` scores them in one pass).
+    its later tokens depend on that (``Speculation`` with ``ForcedProposer`` scores them in one
+    pass).
 
     Skipped tokens are scored by the next pass. Those at the end of a text have no next pass, so
     their probabilities stay unknown.
@@ -251,7 +252,7 @@ class Proposer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Speculating:
+class Speculation:
     """Scores proposed tokens together in one pass and accepts them up to the first wrong one.
 
     At every position the plain loop's draw decides (same logits, same random numbers), so the

@@ -78,7 +78,7 @@ Part = str | Gen | Select | White
 class Template:
     """A sequence of fixed texts and holes.
 
-    Compiled with ``method="template"`` and run with the strategy ``Skipping``, the tokenizer
+    Compiled with ``method="template"`` and run with the strategy ``JumpForward``, the tokenizer
     inserts the fixed text and the model fills only the holes.
 
     Source: GUIDANCE as in Beurer-Kellner et al. 2024 (DOMINO), appendix A.

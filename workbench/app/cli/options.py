@@ -25,10 +25,10 @@ from workbench.base.resources import GRAMMARS
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.contenders import warm_up
 from workbench.decoding.model import LanguageModel
-from workbench.decoding.opportunistic import Opportunistic
+from workbench.decoding.opportunistic import OpportunisticMasking
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.speculative import Counts, Forced
-from workbench.decoding.strategy import PLAIN, Skipping, Speculating, Strategy
+from workbench.decoding.speculative import CountProposer, ForcedProposer
+from workbench.decoding.strategy import PLAIN, JumpForward, Speculation, Strategy
 from workbench.grammar.gallery import Example, load_gallery
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
@@ -132,14 +132,14 @@ def text_of(data: bytes) -> str:
 #: Name → description and strategy; all strategies generate the same text.
 STRATEGIES: dict[str, tuple[str, Strategy]] = {
     "plain": ("one call for each token", PLAIN),
-    "skipping": ("no call where only one token or one text is allowed", Skipping()),
+    "skipping": ("no call where only one token or one text is allowed", JumpForward()),
     "opportunistic": (
         "a call before the mask, which is computed only if its choice is refused",
-        Opportunistic(),
+        OpportunisticMasking(),
     ),
     "forced": (
         "one call for several tokens where the grammar forces bytes",
-        Speculating(Forced()),
+        Speculation(ForcedProposer()),
     ),
     # replaced by ``learnt`` after the warm-up runs
     "counts": ("one call for several tokens, guessed from warm-up runs", PLAIN),
@@ -181,7 +181,7 @@ def learnt(
 ) -> Strategy:
     """Speculation with counts from warm-up runs."""
     warmed = warm_up(model, constraint, [prompt], sampling, runs, max_tokens)
-    return Speculating(Counts.learnt(constraint, [trace for _, trace in warmed]))
+    return Speculation(CountProposer.learnt(constraint, [trace for _, trace in warmed]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from workbench.constraint.methods.lalr import LalrConstraint
 from workbench.constraint.protocol import Constraint, State
 from workbench.decoding.generate import generate
 from workbench.decoding.kbnf_engine import Advance, Engine
-from workbench.decoding.speculative import Counts
+from workbench.decoding.speculative import CountProposer
 from workbench.decoding.template import Template
 from workbench.decoding.trace import Step, Trace, perplexity
 from workbench.vocabulary.vocabulary import TokenId
@@ -328,9 +328,9 @@ def warm_up(world: World, given: Given) -> Film:
     return Film((), (Frame("Counted is which token was taken at which place.", rows=rows),))
 
 
-def counts_of(world: World, constraint: Constraint) -> Counts:
+def counts_of(world: World, constraint: Constraint) -> CountProposer:
     """The counts of the warm-up runs under a constraint, without earlier tokens (memory 0)."""
-    return Counts.learnt(constraint, warmed(world, constraint), memory=0)
+    return CountProposer.learnt(constraint, warmed(world, constraint), memory=0)
 
 
 def under(world: World, given: Given, *, by: MethodSpec, tokens: tuple[str, ...] = ()) -> Film:

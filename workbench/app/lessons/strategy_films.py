@@ -20,10 +20,10 @@ from workbench.base.visible_text import count_of
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.generate import generate
 from workbench.decoding.model import Logits
-from workbench.decoding.opportunistic import LazyMask, Opportunistic
+from workbench.decoding.opportunistic import LazyMask, OpportunisticMasking
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.speculative import Drafting
-from workbench.decoding.strategy import Plain, Skipping, Speculating, Strategy
+from workbench.decoding.speculative import DraftSpeculation
+from workbench.decoding.strategy import JumpForward, Plain, Speculation, Strategy
 from workbench.decoding.trace import Step
 from workbench.vocabulary.vocabulary import TokenId
 
@@ -174,11 +174,11 @@ def strategy_of(world: World, constraint: Constraint, name: str, tokens: int) ->
         case "plain":
             return Plain()
         case "skipping":
-            return Skipping()
+            return JumpForward()
         case "speculating":
-            return Speculating(counts_of(world, constraint), tokens, _MIN_PROBABILITY)
+            return Speculation(counts_of(world, constraint), tokens, _MIN_PROBABILITY)
         case "drafting":
-            return Drafting(world.drafter, tokens, random=lambda _: FixedDice())
+            return DraftSpeculation(world.drafter, tokens, random=lambda _: FixedDice())
     raise LessonError(f"expected plain, skipping, speculating or drafting, not {name!r}")
 
 
@@ -324,7 +324,7 @@ def chosen_first(world: World, by: MethodSpec) -> list[tuple[Step, bool]]:
     """The steps of an opportunistic run, each with whether its whole mask was computed."""
     constraint, found = constrained(world, by), []
     run = generate(
-        world.model, constraint, "", max_tokens=_MAX_TOKENS, top=0, strategy=Opportunistic()
+        world.model, constraint, "", max_tokens=_MAX_TOKENS, top=0, strategy=OpportunisticMasking()
     )
     for step in run:
         assert isinstance(step.mask, LazyMask), "of an opportunistic run"
