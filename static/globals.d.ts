@@ -14,3 +14,12 @@ interface Element {
 interface EventTarget {
   closest(selector: string): any;
 }
+/** The notations that the server has registered; the joined script begins with them. */
+declare const NOTATIONS: {
+  name: string;
+  label: string;
+  suffix: string;
+  styles: string[];
+  rules: boolean;
+  written: boolean;
+}[];

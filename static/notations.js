@@ -77,26 +77,17 @@ const CALLS = [
 ];
 const named = (styles) => styles.map(([name, label]) => ({ name, label }));
 
-/** ``one`` is its name in a sentence; ``rules`` whether there is an outline of rules; ``written`` whether grammars
-    can be converted to it; ``styles`` the layouts of its texts, the default first; ``begin`` what its tab opens
-    with. */
-export const notations = {
-  regex: { label: "Regex", one: "a regex", suffix: ".regex", written: true, table: REGEX, begin: { text: "[0-9]+" } },
+/** What a notation has on the page alone: ``one`` is its name in a sentence, ``table`` its colours, ``styles`` the
+    names of its layouts, ``begin`` what its tab opens with. */
+const OWN = {
+  regex: { one: "a regex", table: REGEX, begin: { text: "[0-9]+" } },
   kbnf: {
-    label: "KBNF",
-    one: "a KBNF grammar",
-    suffix: ".kbnf",
-    written: true,
     table: KBNF,
-    rules: true,
     begin: { text: "start ::= 'yes' | 'no';" },
   },
   json_schema: {
-    label: "JSON Schema",
     one: "a JSON Schema",
-    suffix: ".schema.json",
     table: JSON_SCHEMA,
-    rules: true,
     ask: "White space",
     styles: named(LAYOUTS),
     begin: {
@@ -118,11 +109,8 @@ export const notations = {
     },
   },
   dataclass: {
-    label: "Dataclass",
     one: "a Python dataclass",
-    suffix: ".dataclass.py",
     table: DATACLASS,
-    rules: true,
     ask: "How instances are written",
     styles: named(CALLS),
     begin: {
@@ -132,24 +120,30 @@ export const notations = {
     },
   },
   gbnf: {
-    label: "GBNF",
-    one: "a GBNF grammar",
-    suffix: ".gbnf",
-    written: true,
     table: GBNF,
-    rules: true,
     begin: { text: 'root ::= "yes" | "no"' },
   },
   lark: {
-    label: "Lark",
-    one: "a Lark grammar",
-    suffix: ".lark",
-    written: true,
     table: LARK,
-    rules: true,
     begin: { text: 'start: "yes" | "no"' },
   },
 };
+
+/** The notations that the server has registered, by name: ``rules`` whether there is an outline of rules; ``written``
+    whether grammars can be converted to it; ``styles`` the layouts of its texts, the default first. */
+export const notations = Object.fromEntries(
+  NOTATIONS.map((one) => [
+    one.name,
+    {
+      ...one,
+      one: `a ${one.label} grammar`,
+      styles: one.styles.map((name) => ({ name, label: name })),
+      table: [SPACE],
+      begin: { text: "" },
+      ...OWN[one.name],
+    },
+  ]),
+);
 
 /** A text as [piece, class] pairs that spell it exactly. */
 export const colour = (text, notation) =>

@@ -6,7 +6,7 @@ from workbench.analysis.random_texts import samples
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS
 from workbench.constraint.compile import METHODS
-from workbench.decoding.contenders import CONTENDERS, STRATEGIES, contenders_named, program_of
+from workbench.decoding.contenders import STRATEGIES, all_contenders, contenders_named, program_of
 from workbench.decoding.model import ToyModel
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.strategy import PLAIN, Speculation
@@ -19,7 +19,7 @@ GRAMMAR = Grammar.from_regex("(ab|ba)( (ab|ba)){0,3}")
 
 
 def test_the_register_is_keyed_by_name_and_whole() -> None:
-    for name, contender in CONTENDERS.items():
+    for name, contender in all_contenders().items():
         assert contender.name == name
         assert contender.title
         assert contender.source
@@ -31,7 +31,7 @@ def test_the_register_is_keyed_by_name_and_whole() -> None:
         "vegas": "the masks of proper",
         "direct_merge": "small vocabularies alone",
     }
-    assert {c.method for c in CONTENDERS.values()} == METHODS.keys() - left_out.keys()
+    assert {c.method for c in all_contenders().values()} == METHODS.keys() - left_out.keys()
 
 
 def test_error_names() -> None:
@@ -44,16 +44,16 @@ def test_error_names() -> None:
 
 
 def test_only_contenders_with_proposals_learn_before_they_run() -> None:
-    learnt = CONTENDERS["speculation"].prepare(MODEL, GRAMMAR).taught([""], Sampling(), 8)
+    learnt = all_contenders()["speculation"].prepare(MODEL, GRAMMAR).taught([""], Sampling(), 8)
     assert isinstance(learnt.strategy, Speculation)
-    plain = CONTENDERS["automaton"].prepare(MODEL, GRAMMAR)
+    plain = all_contenders()["automaton"].prepare(MODEL, GRAMMAR)
     assert plain.taught([""], Sampling(), 8) is plain
     assert plain.strategy is PLAIN
 
 
 def test_warm_up_runs_are_not_greedy() -> None:
     """Warm-ups are drawn: a greedy run of the same prompt would tell the very text to come."""
-    prepared = CONTENDERS["speculation"].prepare(MODEL, GRAMMAR)
+    prepared = all_contenders()["speculation"].prepare(MODEL, GRAMMAR)
     run = prepared.taught([""], Sampling(), 8).start("", Sampling(), max_tokens=8)
     plain = prepared.start("", Sampling(), max_tokens=8)
     assert [s.token_id for s in run] == [s.token_id for s in plain]
@@ -79,7 +79,7 @@ def test_a_program_is_found_whatever_the_text_ends_with() -> None:
 
 def test_error_a_grammar_without_a_template() -> None:
     with pytest.raises(WorkbenchError) as raised:
-        CONTENDERS["template"].prepare(MODEL, GRAMMAR)
+        all_contenders()["template"].prepare(MODEL, GRAMMAR)
     assert str(raised.value) == (
         "there is no template for this grammar\nhint: there are templates for domino_rpg,"
         " domino_gsm8k, domino_xml; template-ws takes any grammar"

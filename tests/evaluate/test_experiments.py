@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from workbench.decoding.compare import Run
-from workbench.decoding.contenders import CONTENDERS
+from workbench.decoding.contenders import all_contenders
 from workbench.decoding.exact_distribution import ScoredModel
 from workbench.decoding.measures import Measures, Surprisal
 from workbench.lab.experiments import accuracy, invasiveness, proper_tokens, throughput
@@ -140,8 +140,12 @@ def test_prompts_of_tasks_belong_to_existing_grammars() -> None:
 
 
 def test_runs_are_values() -> None:
-    one = Run(CONTENDERS["automaton"], "p", 1)
-    assert one == Run(CONTENDERS["automaton"], "p", 1) != Run(CONTENDERS["automaton"], "p", 2)
+    one = Run(all_contenders()["automaton"], "p", 1)
+    assert (
+        one
+        == Run(all_contenders()["automaton"], "p", 1)
+        != Run(all_contenders()["automaton"], "p", 2)
+    )
 
 
 def test_every_contender_that_experiments_name_is_known() -> None:
@@ -155,4 +159,4 @@ def test_every_contender_that_experiments_name_is_known() -> None:
         *invasiveness._METHODS,
         *proper_tokens._METHODS,
     }
-    assert named <= CONTENDERS.keys()
+    assert named <= all_contenders().keys()

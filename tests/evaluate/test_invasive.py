@@ -5,7 +5,7 @@ import pytest
 from tests.decoding.worlds import FiniteConstraint, TableModel
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import Constraint
-from workbench.decoding.contenders import CONTENDERS, PreparedContender
+from workbench.decoding.contenders import PreparedContender, all_contenders
 from workbench.decoding.exact_distribution import (
     forbidden_at,
     model_outputs,
@@ -42,7 +42,7 @@ def likes(*ids: int) -> TableModel:
 
 
 def prepared(model: TableModel, constraint: Constraint) -> PreparedContender:
-    return PreparedContender(CONTENDERS["automaton"], model, constraint, 0.0)
+    return PreparedContender(all_contenders()["automaton"], model, constraint, 0.0)
 
 
 @pytest.mark.parametrize(

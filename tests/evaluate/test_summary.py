@@ -11,7 +11,7 @@ import pytest
 
 from workbench.base.errors import WorkbenchError
 from workbench.decoding.compare import Run, RunEnded, RunFailed, compare
-from workbench.decoding.contenders import CONTENDERS, contenders_named
+from workbench.decoding.contenders import all_contenders, contenders_named
 from workbench.decoding.model import ToyModel
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.summary import MAX_SPREAD, alike, rate, summaries, table, verdict
@@ -52,7 +52,7 @@ def made(
     )
     taken = [replace(one.trace.steps[0], token_id=token_id) for token_id in ids]
     trace = replace(one.trace, steps=tuple(taken))
-    return RunEnded(Run(CONTENDERS[method], "", seed), measures, trace)
+    return RunEnded(Run(all_contenders()[method], "", seed), measures, trace)
 
 
 def test_the_ratio_is_that_of_the_shown_rates(one: RunEnded) -> None:
@@ -123,7 +123,7 @@ def test_the_sentences_say_what_the_runs_show(one: RunEnded, number: int) -> Non
     ]
     failed = (
         [
-            RunFailed(Run(CONTENDERS[lost], "", 0), WorkbenchError("no"))
+            RunFailed(Run(all_contenders()[lost], "", 0), WorkbenchError("no"))
             for _ in range(lost is not None)
         ]
         if lost in names

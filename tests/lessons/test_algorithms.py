@@ -34,7 +34,7 @@ def merge_tables(draw: st.DrawFn) -> Rules:
 
 def _world(rules: Rules, regex: str = "[ab]*") -> World:
     tokens = dict.fromkeys(("a", "b", *(left + right for left, right in rules)))
-    return World(regex=regex, tokens=tuple(tokens), merges=rules)
+    return World(text=regex, tokens=tuple(tokens), merges=rules)
 
 
 @settings(max_examples=150, deadline=None)
@@ -112,7 +112,7 @@ def test_the_automaton_of_all_proper_sequences_is_the_pair_test(rules: Rules) ->
 @settings(max_examples=60, deadline=None)
 @given(merge_tables(), st.sampled_from(["k(a|b)+l", "ka*b*l[ab]k", "kab(a|l)?b*", "k[ab]l[ab]l"]))
 def test_every_token_edge_is_in_one_region(rules: Rules, regex: str) -> None:
-    world = World(regex=regex, tokens=("k", "l", *_world(rules).tokens), merges=rules)
+    world = World(text=regex, tokens=("k", "l", *_world(rules).tokens), merges=rules)
     assume(world.bpe.monotone)
     made = permissive(world.dfa, [token.encode() for token in star_of(world).tokens])
     found = regions_of(world)
@@ -126,7 +126,7 @@ def test_every_token_edge_is_in_one_region(rules: Rules, regex: str) -> None:
 # -- methods --------------------------------------------------------------------------------------
 
 FOO = World(
-    regex="(foo)+d",
+    text="(foo)+d",
     tokens=("f", "oo", "foo", "for", "food", "o", "d"),
     chances={"…": {"foo": 0.5, "d": 0.25, "food": 0.125, "f": 0.125}, "…d": {"end": 1.0}},
 )
@@ -139,7 +139,7 @@ def test_the_machine_of_a_method_is_found_by_walking_it() -> None:
     assert made.single == 1
     assert made.sequences is None
     with pytest.raises(LessonError, match="at most 500 states"):
-        machine_of(World(regex="[ab]{600}", tokens=("a", "b")), {"method": "automaton"})
+        machine_of(World(text="[ab]{600}", tokens=("a", "b")), {"method": "automaton"})
 
 
 def test_a_run_is_what_the_loop_writes() -> None:

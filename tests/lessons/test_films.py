@@ -17,9 +17,15 @@ from workbench.automata.determinize import determinize
 from workbench.automata.minimize import minimize
 from workbench.constraint.engine.compose import compose
 from workbench.drawing.transducers import merged_detokenizer
+from workbench.grammar.notations import Notation
 
-FOO = World(regex="(foo)+d", tokens=("f", "oo", "foo", "for", "food"))
-ANBN = World(kbnf="S ::= 'ab' | 'a' S 'b';", start="S", tokens=("a", "b", "bb", "aaab"))
+FOO = World(text="(foo)+d", tokens=("f", "oo", "foo", "for", "food"))
+ANBN = World(
+    notation=Notation.KBNF,
+    text="S ::= 'ab' | 'a' S 'b';",
+    start="S",
+    tokens=("a", "b", "bb", "aaab"),
+)
 
 
 def _made(kind: str, world: World, given: object = None, **how: object) -> Film:
@@ -67,7 +73,7 @@ def test_a_text_that_ends_too_early_is_rejected() -> None:
 
 
 def test_a_nondeterministic_machine_is_in_several_states() -> None:
-    made = _made("nondeterministic", World(regex="a+|ab"), "ab")
+    made = _made("nondeterministic", World(text="a+|ab"), "ab")
     assert _lit(made) == [("0", "3"), ("1", "2", "3", "4"), ("1",)]
     assert [frame.good for frame in made.frames] == [None, None, True]
 
@@ -79,7 +85,7 @@ def test_the_subset_construction_of_figure_2() -> None:
     # worked out from Koo et al., Figure 2: {0,3} –a→ {1,2,3,4} –a→ {1,3,4} –a→ itself, –b→ {1}
     steps = [
         (set(s.source), chr(s.byte), set(s.target), s.is_new)
-        for s in subset_steps(World(regex="a+|ab").nfa)
+        for s in subset_steps(World(text="a+|ab").nfa)
     ]
     assert steps == [
         ({0, 3}, "a", {1, 2, 3, 4}, True),
@@ -90,7 +96,7 @@ def test_the_subset_construction_of_figure_2() -> None:
 
 
 def test_the_film_of_it_grows_and_its_worklist_empties() -> None:
-    made = _made("subsets", World(regex="a+|ab"))
+    made = _made("subsets", World(text="a+|ab"))
     grown = [len(frame.views[1].nodes or ()) for frame in made.frames]
     assert grown == [1, 2, 3, 4, 4, 4]
     assert [_row(frame, "worklist") for frame in made.frames][-1] == ("empty",)
@@ -111,7 +117,7 @@ REGEXES = st.recursive(
 @settings(max_examples=40, deadline=None)
 @given(REGEXES, st.text("abc", max_size=6))
 def test_construction_accepts_what_the_engine_accepts(regex: str, text: str) -> None:
-    world = World(regex=regex)
+    world = World(text=regex)
     nfa, here = world.nfa, closure(world.nfa, {world.nfa.initial})
     edges = {(s.source, s.byte): s.target for s in subset_steps(nfa)}
     for byte in text.encode():
@@ -127,12 +133,12 @@ def test_construction_accepts_what_the_engine_accepts(regex: str, text: str) -> 
 @settings(max_examples=40, deadline=None)
 @given(REGEXES)
 def test_the_rounds_end_with_a_block_a_state_of_the_minimal_machine(regex: str) -> None:
-    large = determinize(World(regex=regex).nfa)
+    large = determinize(World(text=regex).nfa)
     assert len(partitions(large)[-1]) == len(minimize(large))
 
 
 def test_the_rounds_of_a_machine_that_shrinks() -> None:
-    made = _made("minimise", World(regex="ab|cb"))
+    made = _made("minimise", World(text="ab|cb"))
     assert [_row(frame, "blocks") for frame in made.frames] == [
         ("{0, 1, 2}", "{3}"),
         ("{0}", "{1, 2}", "{3}"),
@@ -159,7 +165,7 @@ def test_the_rounds_of_a_machine_that_shrinks() -> None:
 def test_the_transducers_of_figure_3(
     figure: str, text: str, written: str, accepted: bool | None
 ) -> None:
-    made = _made("transducer", World(regex="a"), text, figure=figure)
+    made = _made("transducer", World(text="a"), text, figure=figure)
     assert "".join(_row(made.frames[-1], "writes")) == written
     assert made.frames[-1].good is accepted
 
@@ -196,7 +202,7 @@ def test_the_composition_of_figure_5() -> None:
 
 
 def test_dead_pairs_are_named() -> None:
-    world = World(regex="xyz|xw", tokens=("x", "y", "w"))
+    world = World(text="xyz|xw", tokens=("x", "y", "w"))
     steps = list(compose_steps(world.dfa, merged_detokenizer(world.words)))
     alive = alive_pairs(world.dfa, [edge for _, found in steps for edge in found])
     dead = [pair for pair, _ in steps if pair not in alive]
@@ -213,9 +219,9 @@ WORDS = st.lists(st.text("ab", min_size=1, max_size=3), min_size=1, max_size=4, 
 def test_the_pairs_at_the_root_are_the_states_of_the_composed_machine(
     regex: str, words: list[str]
 ) -> None:
-    world = World(regex=regex, tokens=(*words, "a", "b", "c"))
+    world = World(text=regex, tokens=(*words, "a", "b", "c"))
     if len(set(world.tokens)) < len(world.tokens):
-        world = World(regex=regex, tokens=tuple(dict.fromkeys(world.tokens)))
+        world = World(text=regex, tokens=tuple(dict.fromkeys(world.tokens)))
     steps = list(compose_steps(world.dfa, merged_detokenizer(world.words)))
     joined = [edge for _, found in steps for edge in found]
     fsa = compose(world.dfa, world.vocabulary)
@@ -234,7 +240,7 @@ def test_the_pairs_at_the_root_are_the_states_of_the_composed_machine(
 
 def test_the_index_of_willard_and_louf() -> None:
     # their example: A is never read; after the point 42 and 1 alone
-    made = _made("index", World(regex=r"([0-9]*)?\.?[0-9]*", tokens=("A", ".", "42", ".2", "1")))
+    made = _made("index", World(text=r"([0-9]*)?\.?[0-9]*", tokens=("A", ".", "42", ".2", "1")))
     assert _row(made.frames[-1], "σ(0)") == (".", "42", ".2", "1")
     assert _row(made.frames[-1], "σ(1)") == ("42", "1")
     assert len(made.frames) == 1 + 5 * 2 + 1
@@ -258,7 +264,7 @@ def test_forbidden_token_has_a_reason() -> None:
 
 
 def test_half_a_character_needs_its_other_half() -> None:
-    world = World(regex="[éè]!", tokens=("é", "<0xC3>", "<0xA9>", "!"))
+    world = World(text="[éè]!", tokens=("é", "<0xC3>", "<0xA9>", "!"))
     made = _made("bytes", world, (1,))
     why = {c.text: c.why for c in made.frames[-1].choices}
     assert why == {
@@ -295,20 +301,30 @@ def test_tokens_push_and_pop_as_in_figure_7() -> None:
 
 
 def test_a_machine_that_guesses_has_several_stacks() -> None:
-    made = _made("stack", World(kbnf="S ::= 'i' S | 'i' S 'e' S | 'x';", start="S"), "iix")
+    made = _made(
+        "stack",
+        World(notation=Notation.KBNF, text="S ::= 'i' S | 'i' S 'e' S | 'x';", start="S"),
+        "iix",
+    )
     assert [row.name for row in made.frames[3].rows] == ["reads", "stack 1", "stack 2"]
 
 
 def test_a_stack_symbol_names_the_call_that_is_waited_for() -> None:
     # both alternatives of item share one state; the pending call is that of the list
-    world = World(kbnf="list ::= '[' item (',' item)* ']'; item ::= list | 'x';", start="list")
+    world = World(
+        notation=Notation.KBNF,
+        text="list ::= '[' item (',' item)* ']'; item ::= list | 'x';",
+        start="list",
+    )
     made = _made("rules", world, "[[x")
     assert _row(made.frames[3], "stack") == ("S", "list → [ item • ]", "item → list •")
 
 
 def test_the_trees_of_the_dangling_else() -> None:
     # i (i x e x) and i (i x) e x
-    made = _made("trees", World(kbnf="S ::= 'i' S | 'i' S 'e' S | 'x';", start="S"))
+    made = _made(
+        "trees", World(notation=Notation.KBNF, text="S ::= 'i' S | 'i' S 'e' S | 'x';", start="S")
+    )
     assert [row.chips for row in made.frames[0].rows] == [
         ("S(i S(i S(x) e S(x)))",),
         ("S(i S(i S(x)) e S(x))",),
@@ -319,11 +335,11 @@ def test_the_trees_of_the_dangling_else() -> None:
 
 def test_error_when_a_grammar_is_not_ambiguous() -> None:
     with pytest.raises(LessonError, match="expected an ambiguous grammar"):
-        _made("trees", World(kbnf="S ::= 'a' S | 'b';", start="S"))
+        _made("trees", World(notation=Notation.KBNF, text="S ::= 'a' S | 'b';", start="S"))
 
 
 def test_the_engine_of_kbnf_ends_eagerly() -> None:
-    world = World(kbnf="start ::= 'a'+;", tokens=("a", "aa"))
+    world = World(notation=Notation.KBNF, text="start ::= 'a'+;", tokens=("a", "aa"))
     made = _made("eager", world, (0, 0))
     assert [_row(frame, "engine allows") for frame in made.frames] == [
         ("a", "aa"),
@@ -339,7 +355,7 @@ def test_the_engine_of_kbnf_ends_eagerly() -> None:
 
 def test_surprisal_is_the_mask_and_what_is_left() -> None:
     chances = {"": {"yes": 0.125, "no": 0.125, "maybe": 0.75}}
-    world = World(regex="yes|no", tokens=("yes", "no", "maybe"), chances=chances)
+    world = World(text="yes|no", tokens=("yes", "no", "maybe"), chances=chances)
     made = _made("chances", world, tokens=["yes"])
     assert _row(made.frames[0], "bits") == ("surprisal 3 bits", "mask 2 bits", "after it 1 bit")
     bars = {bar.text: (round(bar.before, 6), bar.after) for bar in made.frames[0].bars}

@@ -10,7 +10,7 @@ from workbench.app.lessons.lesson_reader import lessons
 from workbench.app.lessons.world import World
 from workbench.base.errors import WorkbenchError
 
-AB = World(regex="a*b*", tokens=("a", "b", "ab", "aa"), merges=(("a", "b"), ("a", "a")))
+AB = World(text="a*b*", tokens=("a", "b", "ab", "aa"), merges=(("a", "b"), ("a", "a")))
 
 
 def _made(kind: str, world: World, given: object = None, **how: object) -> Film:
@@ -146,7 +146,7 @@ def test_algorithm_3_walks_from_every_state_that_reads_the_first_character() -> 
     assert made.frames[2].say == "v = .: the states that read . are {0, 2}."
     assert made.frames[3].say == "From 0: 0 → 1. The path is kept, and . goes into σ(0)."
     assert _row(made.frames[-1], "σ(1)") == ("42", "1")
-    stuck = _made("algorithms 3 and 4", World(regex="xyz|xw", tokens=("xx",)))
+    stuck = _made("algorithms 3 and 4", World(text="xyz|xw", tokens=("xx",)))
     assert stuck.frames[2].say == "From 0: 0 → 1, and there δ has nothing for x: p is dropped."
 
 
@@ -167,7 +167,7 @@ def test_a_text_is_merged_lowest_rank_first() -> None:
 
 def test_error_for_a_step_without_rules() -> None:
     with pytest.raises(LessonError, match="expected merges"):
-        _made("encoding", World(regex="a", tokens=("a",)), "a")
+        _made("encoding", World(text="a", tokens=("a",)), "a")
 
 
 def test_the_pair_test_undoes_the_later_merge() -> None:

@@ -9,8 +9,9 @@ import pytest
 from workbench.app.lessons.lesson import Kind, LessonError
 from workbench.app.lessons.questions import question
 from workbench.app.lessons.world import World
+from workbench.grammar.notations import Notation
 
-FOO = World(regex="(foo)+d", tokens=("f", "oo", "foo", "for", "food"))
+FOO = World(text="(foo)+d", tokens=("f", "oo", "foo", "for", "food"))
 
 WRITE = Kind("write", {"length": 4})
 REJECTED = Kind("write", {"accepted": False})
@@ -19,9 +20,11 @@ STATES = Kind("number", {"of": "states of the automaton", "hint": "Count."})
 BITS = Kind(
     "number",
     {"of": "surprisal", "token": "foo"},
-    world=World(regex="foo|f", tokens=("foo", "f"), chances={"": {"foo": 0.3, "f": 0.7}}),
+    world=World(text="foo|f", tokens=("foo", "f"), chances={"": {"foo": 0.3, "f": 0.7}}),
 )
-POINT = World(dataclass="@dataclass\nclass P:\n    x: int\n    y: float = 0.0\n")
+POINT = World(
+    notation=Notation.DATACLASS, text="@dataclass\nclass P:\n    x: int\n    y: float = 0.0\n"
+)
 SAME_VALUE = Kind("same value", {"text": "P(x=1, y=0.0)"}, world=POINT)
 TOKENS = Kind("tokens", {"after": "foo"})
 

@@ -9,6 +9,7 @@ import pytest
 from workbench.app.lessons.lesson_reader import read_lesson
 from workbench.app.lessons.world import World, token_bytes
 from workbench.base.errors import WorkbenchError
+from workbench.grammar.notations import Notation
 
 GOOD = """
 title = "T"
@@ -96,13 +97,13 @@ def test_error_when_chances_are_no_distribution(
     chances: dict[str, dict[str, float]], reported: str
 ) -> None:
     with pytest.raises(WorkbenchError, match=reported):
-        World(regex="a", tokens=("a", "b"), chances=chances).model  # noqa: B018  # made when asked
+        World(text="a", tokens=("a", "b"), chances=chances).model  # noqa: B018  # made when asked
 
 
 def test_error_when_a_world_lacks_a_part() -> None:
     with pytest.raises(WorkbenchError, match="expected a regex or a grammar in this step"):
         World().grammar  # noqa: B018
     with pytest.raises(WorkbenchError, match="expected tokens"):
-        World(regex="a").vocabulary  # noqa: B018
+        World(text="a").vocabulary  # noqa: B018
     with pytest.raises(WorkbenchError, match="needs no stack"):
-        World(kbnf="start ::= 'a' start 'b' | 'c';").dfa  # noqa: B018
+        World(notation=Notation.KBNF, text="start ::= 'a' start 'b' | 'c';").dfa  # noqa: B018

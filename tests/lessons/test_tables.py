@@ -12,7 +12,7 @@ from workbench.app.lessons.world import World
 from workbench.drawing.transducers import detokenizer, merged_detokenizer
 from workbench.vocabulary.vocabulary import Vocabulary
 
-FOO = World(regex="(foo)+d", tokens=("f", "oo", "foo", "for", "food"))
+FOO = World(text="(foo)+d", tokens=("f", "oo", "foo", "for", "food"))
 
 Rows = list[tuple[str, ...]]
 

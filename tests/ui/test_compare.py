@@ -20,7 +20,7 @@ from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import ModelRoom
 from workbench.app.ui.requests import MAX_TOKENS_IN_ALL, CompareRequest
 from workbench.base.errors import WorkbenchError
-from workbench.decoding.contenders import CONTENDERS, contenders_named
+from workbench.decoding.contenders import all_contenders, contenders_named
 from workbench.decoding.exact_distribution import exact_comparison
 from workbench.decoding.model import ToyModel
 from workbench.decoding.transformers_model import load_model
@@ -156,7 +156,7 @@ def test_a_program_hears_of_runs_and_at_last_of_all_of_them(handlers: Handlers) 
 
 def test_every_method_is_offered_under_a_heading(handlers: Handlers) -> None:
     methods = contender_list(handlers, {})["methods"]
-    assert [method["name"] for method in methods] == list(CONTENDERS)
+    assert [method["name"] for method in methods] == list(all_contenders())
     assert all(method["group"] and method["title"] and method["source"] for method in methods)
     assert {method["group"] for method in methods} == {
         "Baseline",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.ui.toy import toy_room
-from workbench.app.lessons.lesson_reader import ORDER
+from workbench.app.lessons.lesson_reader import lessons
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.lesson_view import (
     lesson,
@@ -26,11 +26,11 @@ def handlers() -> Handlers:
 
 def test_the_list_names_every_lesson_and_its_steps(handlers: Handlers) -> None:
     answer = lesson_list(handlers, {})
-    assert [one["name"] for one in answer["lessons"]] == list(ORDER)
+    assert [one["name"] for one in answer["lessons"]] == list(lessons())
     assert all(one["steps"] and one["aim"] for one in answer["lessons"])
 
 
-@pytest.mark.parametrize("name", ORDER)
+@pytest.mark.parametrize("name", lessons())
 def test_a_lesson_travels_as_json_without_its_answers(handlers: Handlers, name: str) -> None:
     answer = lesson(handlers, {"lesson": name})
     assert answer["ok"]
@@ -40,7 +40,7 @@ def test_a_lesson_travels_as_json_without_its_answers(handlers: Handlers, name: 
     assert all(set(question) == {"ask", "form", "options"} for question in asked)
 
 
-@pytest.mark.parametrize("name", ORDER)
+@pytest.mark.parametrize("name", lessons())
 def test_every_figure_becomes_a_picture(handlers: Handlers, name: str) -> None:
     pages = lesson(handlers, {"lesson": name})["pages"]
     for number, page in enumerate(pages):

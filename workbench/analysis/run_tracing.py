@@ -20,7 +20,7 @@ traced machine (for rules, a call counts as an edge to its return state).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -100,11 +100,12 @@ class RunTracer:
         self,
         written: Grammar,
         characters: Dfa | LazyDfa | None,
-        numbers_of: Callable[[PicturedMachine], Mapping[str, str]],
+        character_numbers: Mapping[str, str],
+        rule_numbers: Mapping[str, str],
     ) -> None:
         """``characters`` is the character automaton, None if the language is not regular.
 
-        ``numbers_of`` returns the numbers by which pictures call the states of a machine.
+        The numbers are those by which the pictures of the two machines call their states.
         """
         grammar = encode_labels(written)
         self._characters: _CharacterTracer | None = None
@@ -114,14 +115,12 @@ class RunTracer:
         with suppress(LimitError):  # rules that exceed a limit have no picture
             rules = grammar.rules
         if characters is not None:
-            numbers = numbers_of(PicturedMachine.CHARACTERS)
-            self._characters = _CharacterTracer(characters, numbers)
+            self._characters = _CharacterTracer(characters, character_numbers)
         else:
             runner = Runner(grammar.network, grammar.limits)
             self._network = _NetworkTracer(grammar.network, runner, {})
         if rules is not None:
-            numbers = numbers_of(PicturedMachine.RULES)
-            self._rules = _NetworkTracer(rules, Runner(rules, grammar.limits), numbers)
+            self._rules = _NetworkTracer(rules, Runner(rules, grammar.limits), rule_numbers)
         self._has_rules = grammar.tree is not None
         self._text = TextTracer(written)
 

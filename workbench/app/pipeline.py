@@ -15,7 +15,7 @@ from functools import partial
 from typing import TypeVar
 
 from workbench.analysis.advice import Lint, lint, tree_advice
-from workbench.analysis.run_tracing import PicturedMachine, RunTracer
+from workbench.analysis.run_tracing import RunTracer
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.base.dfa import Dfa
 from workbench.base.errors import LimitError, WorkbenchError
@@ -110,11 +110,15 @@ class Compiled:
 
         Raises: WorkbenchError where there is no grammar.
         """
-        return RunTracer(self.readable(), self.characters, self._numbers)
+        return RunTracer(
+            self.readable(),
+            self.characters,
+            self._numbers(Machine.CHARACTERS),
+            self._numbers(Machine.RULES),
+        )
 
-    def _numbers(self, followed: PicturedMachine) -> Mapping[str, str]:
-        """State → its number in the pictures of a machine."""
-        machine = Machine.CHARACTERS if followed is PicturedMachine.CHARACTERS else Machine.RULES
+    def _numbers(self, machine: Machine) -> Mapping[str, str]:
+        """State → its number in the picture of a machine; empty where there is no picture."""
         if self.missing(machine):
             return {}
         try:

@@ -102,6 +102,8 @@ class Method:
     options: Mapping[str, str] = field(default_factory=dict)
     #: Why it cannot use a grammar with terminal labels; empty if it can.
     no_labels: str = ""
+    #: Whether ``workbench compare`` and the page compare it with others.
+    compared: bool = True
 
 
 _NOT_PROPER = "merges join tokens, and a label is always a single token"
@@ -115,6 +117,7 @@ METHODS: dict[str, Method] = {
         "the composed machine, all rows precomputed",
         "Koo, Liu & He 2024, Algorithms 1 to 3",
         composed,
+        compared=False,  # the masks of "automaton"
     ),
     "online": Method(
         "a recogniser tests every token at every step; nothing is precomputed",
@@ -157,12 +160,14 @@ METHODS: dict[str, Method] = {
         _vegas,
         {"joined": "the tokens of the prompt that the text must join properly; default: no prompt"},
         _NOT_PROPER,
+        compared=False,  # the masks of "proper"
     ),
     "direct_merge": Method(
         "merge rules rewrite the automaton one by one; small vocabularies without a pre-tokenizer",
         "Tran-Thien 2024, DirectMerge",
         _direct_merge,
         no_labels=_NOT_PROPER,
+        compared=False,  # small vocabularies alone
     ),
     "template": Method(
         "fixed text in the tokenizer's own tokens; the model fills only the holes",

@@ -17,6 +17,7 @@ from typing import Any
 
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS, Limits
+from workbench.constraint.compile import METHODS
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.candidates import milliseconds_since
@@ -467,8 +468,19 @@ _ALL = (
     ),
 )
 
-#: Every contender by its name, in the order of tables.
-CONTENDERS: dict[str, Contender] = {contender.name: contender for contender in _ALL}
+
+def all_contenders() -> dict[str, Contender]:
+    """Every contender by its name, in the order of tables.
+
+    A method without a contender above is one itself, with its default options.
+    """
+    used = {contender.method for contender in _ALL}
+    others = (
+        Contender(name=name, title=method.title, method=name, source=method.source)
+        for name, method in METHODS.items()
+        if name not in used and method.compared
+    )
+    return {contender.name: contender for contender in (*_ALL, *others)}
 
 
 def contenders_named(names: str | Iterable[str]) -> tuple[Contender, ...]:
@@ -478,10 +490,11 @@ def contenders_named(names: str | Iterable[str]) -> tuple[Contender, ...]:
     """
     given: Sequence[str] = names.split(",") if isinstance(names, str) else list(names)
     wanted = dict.fromkeys(name.strip() for name in given if name.strip())
-    hint = f"choose from {', '.join(CONTENDERS)}"
+    known = all_contenders()
+    hint = f"choose from {', '.join(known)}"
     for name in wanted:
-        if name not in CONTENDERS:
+        if name not in known:
             raise WorkbenchError(f"there is no method {name!r} to compare", hint)
     if not wanted:
         raise WorkbenchError("expected at least one method", hint)
-    return tuple(CONTENDERS[name] for name in wanted)
+    return tuple(known[name] for name in wanted)

@@ -171,7 +171,7 @@ class Grammar(Language):
     @staticmethod
     def from_text(
         text: str,
-        notation: Notation,
+        notation: Notation | str,
         start: str = "start",
         *,
         style: str = "",
@@ -185,6 +185,7 @@ class Grammar(Language):
 
         Raises: ParseError, BuildError, LimitError; WorkbenchError for an unknown style.
         """
+        notation = Notation(notation)
         check_style(notation, style)
         if notation is Notation.REGEX:
             return Grammar.from_regex(text, limits=limits, name=name or "regex", phases=phases)

@@ -51,65 +51,6 @@ class Importing(Combining):
         return GrammarTree((start, *others), source)
 
 
-class Notation(StrEnum):
-    """How a grammar is written."""
-
-    REGEX = "regex"
-    KBNF = "kbnf"
-    JSON_SCHEMA = "json_schema"
-    DATACLASS = "dataclass"
-    GBNF = "gbnf"
-    LARK = "lark"
-
-    @property
-    def label(self) -> str:
-        """The name to display."""
-        return _LABELS[self]
-
-    @property
-    def suffix(self) -> str:
-        """The file name suffix."""
-        return _SUFFIXES[self]
-
-    @property
-    def styles(self) -> tuple[str, ...]:
-        """The layouts of its texts, the default first; empty if the rules define the layout."""
-        return _STYLES.get(self, ())
-
-    @property
-    def is_translated(self) -> bool:
-        """Whether its rules, often hundreds, are generated; such rules are compiled separately."""
-        return self in (Notation.JSON_SCHEMA, Notation.DATACLASS)
-
-    @staticmethod
-    def of_file(name: str) -> Notation | None:
-        """The notation of a file by its suffix, or None."""
-        return next((one for one in Notation if name.endswith(one.suffix)), None)
-
-
-_LABELS = {
-    Notation.REGEX: "Regex",
-    Notation.KBNF: "KBNF",
-    Notation.JSON_SCHEMA: "JSON Schema",
-    Notation.DATACLASS: "Dataclass",
-    Notation.GBNF: "GBNF",
-    Notation.LARK: "Lark",
-}
-_SUFFIXES = {
-    Notation.REGEX: ".regex",
-    Notation.KBNF: ".kbnf",
-    Notation.JSON_SCHEMA: ".schema.json",
-    Notation.DATACLASS: ".dataclass.py",
-    Notation.GBNF: ".gbnf",
-    Notation.LARK: ".lark",
-}
-#: White space in JSON; a constructor call, or JSON.
-_STYLES = {
-    Notation.JSON_SCHEMA: ("any", "one space", "compact"),
-    Notation.DATACLASS: ("call", "json"),
-}
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class ParsedGrammar:
     """The result of a notation's parser."""
@@ -120,47 +61,6 @@ class ParsedGrammar:
     value: Callable[[str], object] | None = None
     #: Advice found by the parser.
     notes: tuple[Advice, ...] = ()
-
-
-def parse_grammar(
-    source: Source, notation: Notation, start: str, limits: Limits, style: str = ""
-) -> ParsedGrammar:
-    """Parse a text in any notation of rules; an empty style means the default one.
-
-    Raises: ParseError, BuildError, LimitError.
-    """
-    return _READERS[notation](source, start, limits, style or next(iter(notation.styles), ""))
-
-
-def check_style(notation: Notation, style: str) -> None:
-    """Check that a notation has the style; an empty style is the default.
-
-    Raises: WorkbenchError for an unknown style.
-    """
-    if style and style not in notation.styles:
-        known = " or ".join(map(repr, notation.styles))
-        raise WorkbenchError(
-            f"{notation.label} has no style {style!r}",
-            f"choose {known}" if known else "leave it out: the grammar defines the text",
-        )
-
-
-def prepare_notation(notation: Notation) -> None:
-    """Initialize the parser and builder of a notation once, before a time limit starts."""
-    ready_for_rules()
-    compile_kernels_separately()
-    if notation is Notation.KBNF:
-        from workbench.syntax.kbnf.kbnf_parser import ready as ready_for_kbnf
-
-        ready_for_kbnf()
-    if notation is Notation.JSON_SCHEMA:
-        from workbench.schema.json_schema import compile_kernels as ready_for_schemas
-
-        ready_for_schemas()
-    if notation is Notation.LARK:
-        from workbench.syntax.lark.resolve import common_terminals
-
-        common_terminals()
 
 
 # parsers are imported on first use: most processes need one of them
@@ -246,10 +146,123 @@ def parse_dataclass(cls: type | str, style: str, limits: Limits) -> ParsedGramma
     return ParsedGrammar(parsed.tree, "start", parsed.parse)
 
 
-_READERS: dict[Notation, Callable[[Source, str, Limits, str], ParsedGrammar]] = {
-    Notation.KBNF: _kbnf,
-    Notation.JSON_SCHEMA: _json_schema,
-    Notation.DATACLASS: _dataclass,
-    Notation.GBNF: _gbnf,
-    Notation.LARK: _lark,
-}
+def _prepare_kbnf() -> None:
+    from workbench.syntax.kbnf.kbnf_parser import ready
+
+    ready()
+
+
+def _prepare_schema() -> None:
+    from workbench.schema.json_schema import compile_kernels
+
+    compile_kernels()
+
+
+def _prepare_lark() -> None:
+    from workbench.syntax.lark.resolve import common_terminals
+
+    common_terminals()
+
+
+#: (source, start, limits, style) → the rules.
+Reader = Callable[[Source, str, Limits, str], ParsedGrammar]
+
+
+class Notation(StrEnum):
+    """How a grammar is written: the registry for the library, the command line and the page."""
+
+    #: The name to display.
+    label: str
+    #: The file name suffix.
+    suffix: str
+    #: What its file contains, in the help of the command line.
+    content: str
+    #: Its parser; None for the regex, which has no rules.
+    reader: Reader | None
+    #: Initializes the parser once, before a time limit starts.
+    prepare: Callable[[], None] | None
+    #: The layouts of its texts, the default first; empty if the rules define the layout.
+    styles: tuple[str, ...]
+    #: Whether its rules, often hundreds, are generated; such rules are compiled separately.
+    is_translated: bool
+
+    REGEX = "regex", "Regex", ".regex", "A file with one regex", None
+    KBNF = "kbnf", "KBNF", ".kbnf", "A KBNF grammar", _kbnf, _prepare_kbnf
+    JSON_SCHEMA = (
+        "json_schema",
+        "JSON Schema",
+        ".schema.json",
+        "A JSON Schema",
+        _json_schema,
+        _prepare_schema,
+        ("any", "one space", "compact"),  # white space
+        True,
+    )
+    DATACLASS = (
+        "dataclass",
+        "Dataclass",
+        ".dataclass.py",
+        "A Python file with a dataclass, read and never run",
+        _dataclass,
+        None,
+        ("call", "json"),  # a constructor call, or JSON
+        True,
+    )
+    GBNF = "gbnf", "GBNF", ".gbnf", "A GBNF grammar, as of llama.cpp and xgrammar", _gbnf
+    LARK = "lark", "Lark", ".lark", "A Lark grammar", _lark, _prepare_lark
+
+    # the defaults are for type checkers, for which the look-up Notation("kbnf") is a call of this
+    def __new__(
+        cls,
+        name: str,
+        label: str = "",
+        suffix: str = "",
+        content: str = "",
+        reader: Reader | None = None,
+        prepare: Callable[[], None] | None = None,
+        styles: tuple[str, ...] = (),
+        is_translated: bool = False,
+    ) -> Notation:
+        member = str.__new__(cls, name)
+        member._value_ = name
+        member.label, member.suffix, member.content = label, suffix, content
+        member.reader, member.prepare = reader, prepare
+        member.styles, member.is_translated = styles, is_translated
+        return member
+
+    @staticmethod
+    def of_file(name: str) -> Notation | None:
+        """The notation of a file by its suffix, or None."""
+        return next((one for one in Notation if name.endswith(one.suffix)), None)
+
+
+def parse_grammar(
+    source: Source, notation: Notation, start: str, limits: Limits, style: str = ""
+) -> ParsedGrammar:
+    """Parse a text in any notation of rules; an empty style means the default one.
+
+    Raises: ParseError, BuildError, LimitError.
+    """
+    assert notation.reader is not None, "a regex has no rules"
+    return notation.reader(source, start, limits, style or next(iter(notation.styles), ""))
+
+
+def check_style(notation: Notation, style: str) -> None:
+    """Check that a notation has the style; an empty style is the default.
+
+    Raises: WorkbenchError for an unknown style.
+    """
+    if style and style not in notation.styles:
+        known = " or ".join(map(repr, notation.styles))
+        raise WorkbenchError(
+            f"{notation.label} has no style {style!r}",
+            f"choose {known}" if known else "leave it out: the grammar defines the text",
+        )
+
+
+def prepare_notation(notation: Notation) -> None:
+    """Initialize the parser and builder of a notation once, before a time limit starts."""
+    ready_for_rules()
+    compile_kernels_separately()
+    if notation.prepare is not None:
+        notation.prepare()

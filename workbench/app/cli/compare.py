@@ -123,11 +123,11 @@ def compare(
     if json and as_csv:
         raise WorkbenchError("expected one of --json and --csv, not both")
     from workbench.decoding.compare import compare as compared
-    from workbench.decoding.contenders import CONTENDERS, contenders_named
+    from workbench.decoding.contenders import all_contenders, contenders_named
     from workbench.decoding.sampling import Sampling
     from workbench.decoding.transformers_model import load_model
 
-    contenders = contenders_named(CONTENDERS if methods == "all" else methods)
+    contenders = contenders_named(all_contenders() if methods == "all" else methods)
     example = named.example
     prompts = prompt or [example.prompt if example else ""]
     numbers = range(seed, seed + seeds)

@@ -193,15 +193,8 @@ class Named:
     example: Example | None
 
 
-#: The option of each notation, and its help.
-_FILES = {
-    "regex_file": (Notation.REGEX, "A file with one regex"),
-    "kbnf": (Notation.KBNF, "A KBNF grammar"),
-    "json_schema": (Notation.JSON_SCHEMA, "A JSON Schema"),
-    "dataclass": (Notation.DATACLASS, "A Python file with a dataclass, read and never run"),
-    "gbnf": (Notation.GBNF, "A GBNF grammar, as of llama.cpp and xgrammar"),
-    "lark": (Notation.LARK, "A Lark grammar"),
-}
+#: The option of each notation.
+_FILES = {"regex_file" if one is Notation.REGEX else str(one): one for one in Notation}
 
 
 #: The other options of a grammar, and their defaults.
@@ -216,9 +209,11 @@ def _parameters() -> list[inspect.Parameter]:
             typer.Option("--regex", metavar="PATTERN", help="A regular expression."),
         ]
     }
-    for name, (_, what) in _FILES.items():
+    for name, notation in _FILES.items():
         option = typer.Option(
-            f"--{name.replace('_', '-')}", metavar="FILE", help=f"{what}; - reads stdin."
+            f"--{name.replace('_', '-')}",
+            metavar="FILE",
+            help=f"{notation.content}; - reads stdin.",
         )
         kinds[name] = Annotated[Path | None, option]
     kinds["example"] = ExampleOption
@@ -295,8 +290,7 @@ def _named(options: dict[str, Any]) -> Named:
         return Named(Grammar.from_regex(value, limits=LOCAL_LIMITS), None)
     if name == "example":
         return _from_gallery(value)
-    notation, _ = _FILES[name]
-    return Named(of_file(value, notation, start, style), _entry_of(value))
+    return Named(of_file(value, _FILES[name], start, style), _entry_of(value))
 
 
 def of_file(path: Path, notation: Notation, start: str = "start", style: str = "") -> Grammar:

@@ -96,11 +96,13 @@ def _world(data: _Table, lesson: _Table) -> World:
     if any(notation in own for notation in Notation):
         shared = {k: v for k, v in shared.items() if k not in (*Notation, "start")}
     merged = {**shared, **own}
-    written = {str(one): _text(merged, one) for one in Notation if one in merged}
+    written = [(_text(merged, one), one) for one in Notation if one in merged]
     if len(written) > 1:
-        raise LessonError(f"expected one of {' and '.join(written)}, not both")
+        raise LessonError(f"expected one of {' and '.join(one for _, one in written)}, not both")
+    text, notation = written[0] if written else ("", Notation.REGEX)
     return World(
-        **written,
+        text=text,
+        notation=notation,
         start=_text(merged, "start", "start"),
         tokens=_tokens(merged),
         merges=_pairs(merged, "merges"),
@@ -227,19 +229,18 @@ SHELVES: dict[str, tuple[str, ...]] = {
     "Other notations": ("json_schema", "dataclasses"),
 }
 
-ORDER = tuple(name for shelf in SHELVES.values() for name in shelf)
-
 
 @cache
 def lessons() -> dict[str, Lesson]:
-    """Every lesson by its name, in order.
+    """Every lesson by its name, in the order of the shelves.
 
     Raises: LessonError for a malformed file, or one that is not on a shelf.
     """
+    order = [name for shelf in SHELVES.values() for name in shelf]
     present = {path.stem for path in CONTENT.glob("*.toml")}
-    if present != set(ORDER):
-        raise LessonError(f"expected the files {', '.join(ORDER)}, found {sorted(present)}")
-    return {name: read_lesson(CONTENT / f"{name}.toml") for name in ORDER}
+    if present != set(order):
+        raise LessonError(f"expected the files {', '.join(order)}, found {sorted(present)}")
+    return {name: read_lesson(CONTENT / f"{name}.toml") for name in order}
 
 
 def lesson(name: str) -> Lesson:
@@ -248,5 +249,5 @@ def lesson(name: str) -> Lesson:
     Raises: LessonError for an unknown name.
     """
     if name not in lessons():
-        raise LessonError(f"expected a lesson, not {name!r}", f"there are {', '.join(ORDER)}")
+        raise LessonError(f"expected a lesson, not {name!r}", f"there are {', '.join(lessons())}")
     return lessons()[name]

@@ -76,8 +76,8 @@ def verdicts(world: World, *, texts: Sequence[str], rows: Sequence[_Given] = ())
 
 
 def _world_of(row: _Given) -> World:
-    written: dict[str, Any] = {one: str(row[one]) for one in Notation if one in row}
-    return World(**written)
+    written = ((str(row[one]), one) for one in Notation if one in row)
+    return World(*next(written, ()))
 
 
 def blocked(world: World, *, after: str = "") -> Table:

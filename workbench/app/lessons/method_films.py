@@ -26,14 +26,15 @@ from workbench.decoding.kbnf_engine import Advance, Engine
 from workbench.decoding.speculative import CountProposer
 from workbench.decoding.template import Template
 from workbench.decoding.trace import Step, Trace, perplexity
+from workbench.grammar.notations import Notation
 from workbench.vocabulary.vocabulary import TokenId
 
 
 def eager(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film:
     """KBNF's engine taking tokens: its flags, its allowed tokens, and those of the exact mask."""
-    if not world.kbnf:
+    if world.notation is not Notation.KBNF:
         raise LessonError("expected KBNF in this step: the engine reads nothing else")
-    engine = Engine(world.kbnf, world.vocabulary, world.start)
+    engine = Engine(world.text, world.vocabulary, world.start)
     ids = taken(world, given, tokens)
     frames = [_ending_frame(world, engine, ids, 0, "Nothing is read.")]
     for place, token_id in enumerate(ids):

@@ -44,13 +44,9 @@ class World:
     the name ``end``. A text that begins with ``…`` means all texts with this ending.
     """
 
-    #: The language in one notation; the fields have the names of ``Notation``.
-    regex: str = ""
-    kbnf: str = ""
-    json_schema: str = ""
-    dataclass: str = ""
-    gbnf: str = ""
-    lark: str = ""
+    #: The text of the language; empty if the step has none.
+    text: str = ""
+    notation: Notation = Notation.REGEX
     start: str = "start"
     tokens: tuple[str, ...] = ()
     #: The pre-tokenizer's regex, which cuts a text before merging; empty for none.
@@ -75,14 +71,9 @@ class World:
         return Grammar.from_text(self.text, self.notation, self.start, style=style)
 
     @property
-    def notation(self) -> Notation:
-        """The notation the language is written in."""
-        return next((one for one in Notation if getattr(self, one)), Notation.REGEX)
-
-    @property
-    def text(self) -> str:
-        """The text of the language; empty if the step has none."""
-        return str(getattr(self, self.notation))
+    def regex(self) -> str:
+        """The text, if it is a regex; empty for the others."""
+        return self.text if self.notation is Notation.REGEX else ""
 
     @cached_property
     def nfa(self) -> Nfa:

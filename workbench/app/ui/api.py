@@ -7,7 +7,7 @@ Gradio parses ``Args:`` and ``Returns:`` in them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import gradio as gr
 from gradio.events import api
@@ -21,6 +21,7 @@ from workbench.app.ui.pictures import sentence
 from workbench.app.ui.requests import TextRequest, number_in
 from workbench.app.ui.runs import run_records
 from workbench.base.errors import WorkbenchError
+from workbench.grammar.notations import Notation
 
 Answer = dict[str, Any]
 
@@ -58,7 +59,10 @@ def hexadecimal(text: str) -> str:
 
 
 _Answer = dict[str, Any]
-_Notation = Literal["regex", "kbnf", "json_schema", "dataclass", "gbnf", "lark"]
+if TYPE_CHECKING:
+    _Notation = str
+else:  # the choices in the documentation of the endpoints
+    _Notation = Literal[tuple(map(str, Notation))]
 _Machine = Literal["characters", "tokens", "proper", "stack", "rules", "detokenizer"]
 
 #: Samples in one request at most.

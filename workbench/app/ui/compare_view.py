@@ -28,7 +28,7 @@ from workbench.app.ui.runs import replayed, room_left, with_faults
 from workbench.app.ui.streams import ahead
 from workbench.base.errors import TokenNotAllowed, WorkbenchError
 from workbench.decoding.compare import Event, RunBegan, RunEnded, RunFailed, RunStep, compare
-from workbench.decoding.contenders import CONTENDERS, UNCONSTRAINED, Contender, contenders_named
+from workbench.decoding.contenders import UNCONSTRAINED, Contender, all_contenders, contenders_named
 from workbench.decoding.exact_distribution import exact_comparison
 from workbench.decoding.model import LanguageModel
 from workbench.decoding.sampling import Sampling
@@ -90,7 +90,7 @@ def contender_list(_: Handlers, __: Record) -> Record:
                 "group": group_of(each),
                 "usual": each.name in USUAL,
             }
-            for each in CONTENDERS.values()
+            for each in all_contenders().values()
         ],
         "limits": {"prompts": MAX_PROMPTS, "seeds": MAX_SEEDS, "in_all": MAX_TOKENS_IN_ALL},
     }

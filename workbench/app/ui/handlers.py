@@ -328,6 +328,6 @@ def _verdict(grammar: Grammar, text: str) -> Record:
     }
 
 
-def encoded(record: Record) -> str:
+def encoded(record: Record | list[Record]) -> str:
     """A record as JSON text, the value of a component."""
     return json.dumps(record, ensure_ascii=False, separators=(",", ":"))

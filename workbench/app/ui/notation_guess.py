@@ -90,7 +90,7 @@ def other_notation(text: str, chosen: Notation) -> Notation | None:
     looks = looks_like(text)
     if looks:
         return None if chosen in looks else looks[0]
-    if chosen is Notation.REGEX or _BEGUN[chosen].match(text):
+    if chosen not in _BEGUN or _BEGUN[chosen].match(text):
         return None
     rest = _STRINGS.sub("", text)
     if not (_REGEX_ONLY.search(rest) or (rest == text and _EITHER.search(rest))):

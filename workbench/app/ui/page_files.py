@@ -24,9 +24,11 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, metadata, version
 from pathlib import Path
 
-from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.handlers import Handlers, encoded
 from workbench.app.ui.records import Record
 from workbench.base.resources import STATIC
+from workbench.grammar.export.registry import EXPORTS
+from workbench.grammar.notations import Notation
 
 _IMPORT = re.compile(r'^import \{([^{}]*)\} from "\./([a-z-]+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async function|function|const|class) (\w+))", re.MULTILINE)
@@ -47,7 +49,25 @@ def join_modules(folder: Path, entry: str) -> str:
     """
     sources: dict[str, str] = {}
     _collect(folder, entry, sources, ())
-    return '"use strict";\n' + "\n".join(_wrapped(name, text) for name, text in sources.items())
+    modules = (_wrapped(name, text) for name, text in sources.items())
+    return "\n".join(('"use strict";', f"const NOTATIONS = {_notations()};", *modules))
+
+
+def _notations() -> str:
+    """The registered notations as JSON, for ``notations.js``."""
+    return encoded(
+        [
+            {
+                "name": one,
+                "label": one.label,
+                "suffix": one.suffix,
+                "styles": one.styles,
+                "rules": one.reader is not None,
+                "written": one in EXPORTS,
+            }
+            for one in Notation
+        ]
+    )
 
 
 def module_names(folder: Path, entry: str) -> tuple[str, ...]:

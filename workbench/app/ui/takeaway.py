@@ -31,7 +31,7 @@ from workbench.constraint.methods.proper.proper_methods import ProperAutomaton
 from workbench.drawing import machine_files
 from workbench.drawing.drawable import OVER_TOKENS, Machine, spelt_properly
 from workbench.drawing.machine_files import Att, detokenizer_att, dfa_att, token_fsa_att
-from workbench.grammar.export.registry import PROGRAMS, export, quoted
+from workbench.grammar.export.registry import PROGRAMS, constructor_call, export, quoted
 from workbench.grammar.gallery import Gallery
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.label_encoding import encode_labels, labels_of
@@ -181,7 +181,7 @@ def _grammar(wanted: Wanted, text: str = "GRAMMAR") -> str:
     if grammar.style:
         name = "whitespace" if grammar.notation is Notation.JSON_SCHEMA else "style"
         more = f", {name}={quoted(grammar.style)}"
-    return f"wb.Grammar.from_{grammar.notation}({text}{more})"
+    return constructor_call(grammar.notation, text, more)
 
 
 def _method(wanted: Wanted) -> str:

@@ -59,6 +59,13 @@ def _head(kind: str, text: str, model: str, prompt: str) -> str:
     return f"MODEL = {quoted(model)}\nPROMPT = {quoted(prompt)}\n{kind} = {quoted(text)}\n"
 
 
+def constructor_call(notation: Notation, text: str, more: str = "") -> str:
+    """Code that makes a grammar from the expression ``text``; ``more`` are further arguments."""
+    if hasattr(Grammar, f"from_{notation}"):
+        return f"wb.Grammar.from_{notation}({text}{more})"
+    return f"wb.Grammar.from_text({text}, {quoted(notation)}{more})"
+
+
 def transformers(grammar: Grammar, model: str = MODEL, prompt: str = PROMPT) -> str:
     """Transformers' ``generate`` with this library as its logits processor; exact."""
     start = "" if grammar.start == "start" else f", {quoted(grammar.start)}"
@@ -72,7 +79,7 @@ import workbench as wb
 
 {_head("GRAMMAR", grammar.source.text, model, prompt)}
 {_LOADED}
-grammar = wb.Grammar.from_{grammar.notation}(GRAMMAR{start})
+grammar = {constructor_call(grammar.notation, "GRAMMAR", start)}
 constraint = wb.compile(grammar, wb.Vocabulary.load(MODEL))
 
 inputs = tokenizer(PROMPT, return_tensors="pt")

@@ -9,7 +9,7 @@ from statistics import median
 from workbench.base.errors import WorkbenchError
 from workbench.base.tables import format_table
 from workbench.decoding.compare import Run
-from workbench.decoding.contenders import CONTENDERS, UNCONSTRAINED, PreparedContender
+from workbench.decoding.contenders import UNCONSTRAINED, PreparedContender, all_contenders
 from workbench.decoding.measures import Measures, Surprisal
 from workbench.decoding.sampling import Sampling
 from workbench.lab.experiments.experiment import Experiment, Record, Setting, Size, Unit, finished
@@ -53,7 +53,7 @@ def _measured(name: str, first: int, setting: Setting) -> Record:
     record: Record = {}
     for method in _METHODS:
         try:
-            prepared = CONTENDERS[method].prepare(setting.model, grammar)
+            prepared = all_contenders()[method].prepare(setting.model, grammar)
             ready[method] = prepared.taught(warm_up, Sampling(), _MAX_TOKENS, setting.stop)
         except WorkbenchError as error:
             record[method] = {"failed": error.message}

@@ -11,7 +11,7 @@ from workbench.base.tables import format_table
 from workbench.base.visible_text import visible
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.decoding.compare import Run
-from workbench.decoding.contenders import CONTENDERS, UNCONSTRAINED
+from workbench.decoding.contenders import UNCONSTRAINED, all_contenders
 from workbench.decoding.exact_distribution import (
     Counterexample,
     ModelOutput,
@@ -56,7 +56,7 @@ def _of(task: Task, name: str, outputs: Sequence[ModelOutput], setting: Setting)
     """One method: outputs its masks prevent, and texts they forbid for every model."""
     vocabulary, grammar = setting.model.vocabulary, task.grammar
     try:
-        prepared = CONTENDERS[name].prepare(setting.model, grammar)
+        prepared = all_contenders()[name].prepare(setting.model, grammar)
         found = try_outputs(prepared, outputs, max_tokens=_MAX_TOKENS)
         static = search_spellings(compile_grammar(grammar, vocabulary), prepared.constraint)
     except WorkbenchError as error:
@@ -165,7 +165,7 @@ def _measured_naturalness(task: Task, setting: Setting) -> Record:
     record: Record = {}
     for method in _METHODS:
         try:
-            prepared = CONTENDERS[method].prepare(setting.model, task.grammar)
+            prepared = all_contenders()[method].prepare(setting.model, task.grammar)
         except WorkbenchError as error:
             record[method] = {"failed": error.message}
             continue

@@ -12,7 +12,7 @@ from workbench.base.tables import format_table
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.candidates import milliseconds_since
-from workbench.decoding.contenders import CONTENDERS, Contender
+from workbench.decoding.contenders import Contender, all_contenders
 from workbench.decoding.exact_distribution import (
     ScoredModel,
     TokenTree,
@@ -181,7 +181,7 @@ def _measured_ranking(_: Setting) -> Record:
     alone = model_distribution(tree, ended=False).probability
     record: Record = {"alone": {text.decode(): p for text, p in alone.items()}}
     for name in _RANKED_METHODS:
-        record[name] = _of(CONTENDERS[name], model, grammar, tree)
+        record[name] = _of(all_contenders()[name], model, grammar, tree)
     return record
 
 

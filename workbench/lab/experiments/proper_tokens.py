@@ -15,7 +15,7 @@ from workbench.base.tables import format_table
 from workbench.base.visible_text import visible
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.decoding.candidates import milliseconds_since
-from workbench.decoding.contenders import CONTENDERS
+from workbench.decoding.contenders import all_contenders
 from workbench.decoding.exact_distribution import exact_comparison
 from workbench.decoding.measures import canonical_spelling
 from workbench.grammar.grammar import Grammar
@@ -141,7 +141,7 @@ _METHODS = ("automaton", "domino-0", "domino-1", "domino", "lalr", "proper")
 
 
 def _measured_skew(case: _Case, setting: Setting) -> Record:
-    contenders = [CONTENDERS[name] for name in _METHODS]
+    contenders = [all_contenders()[name] for name in _METHODS]
     grammar = Grammar.from_regex(case.pattern)
     found = exact_comparison(setting.model, case.prompt, grammar, contenders, ended=case.ended)
     vocabulary = setting.model.vocabulary

@@ -13,12 +13,12 @@ from workbench.base.tables import format_table
 from workbench.decoding.candidates import milliseconds_since
 from workbench.decoding.compare import Run
 from workbench.decoding.contenders import (
-    CONTENDERS,
     STRATEGIES,
     UNCONSTRAINED,
     Contender,
     PreparedContender,
     WarmUp,
+    all_contenders,
     warm_up,
 )
 from workbench.decoding.measures import Measures
@@ -202,7 +202,7 @@ _ACCELERATED = (
 
 
 def _measured(task: Task, setting: Setting) -> Record:
-    contenders = [CONTENDERS[name] for name in _TABLE_3]
+    contenders = [all_contenders()[name] for name in _TABLE_3]
     return speeds(setting, task.grammar, task.prompts, contenders)
 
 
@@ -349,7 +349,7 @@ _DRAWN = {
 
 def _guessing(base: str) -> list[Contender]:
     """A contender for each s; the first guesses nothing."""
-    one = CONTENDERS[base]
+    one = all_contenders()[base]
     assert one.learns is not None, f"{base} learns no counts"
     return [
         replace(one, name=f"s={s}", learns=replace(one.learns, tokens=s)) for s in _GUESSES if s
@@ -357,8 +357,8 @@ def _guessing(base: str) -> list[Contender]:
 
 
 def _measured_5(task: Task, base: str, setting: Setting) -> Record:
-    plain = replace(CONTENDERS[base], name="s=0", strategy="plain", learns=None)
-    contenders = [CONTENDERS[UNCONSTRAINED], plain, *_guessing(base)]
+    plain = replace(all_contenders()[base], name="s=0", strategy="plain", learns=None)
+    contenders = [all_contenders()[UNCONSTRAINED], plain, *_guessing(base)]
     return speeds(setting, task.grammar, task.prompts, contenders)
 
 
