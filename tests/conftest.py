@@ -1,10 +1,12 @@
-"""What all tests share: none fails because the machine is busy with something else.
+"""What all tests share: which of them run, and that none fails because the machine is busy.
+
+A bare ``pytest`` leaves out the tests marked ``slow``, ``browser`` and ``exhaustive``; with the name
+of a file, a folder or a test, or with ``-m``, all of it runs. ``--slow`` runs the slow ones and those
+in a browser too, ``--exhaustive 2/4`` the second quarter of the exhaustive ones: ``.ci/run`` takes
+another quarter for each commit, so four in a row run every test.
 
 Property tests are not timed, and limits count a thread's own work. For a landing there is the
 profile ``repeatable``: the same examples each time, so that a change is refused for its own faults.
-
-With ``WORKBENCH_SLOW_SHARE=2/4`` the second quarter of the tests marked slow runs, and all others:
-``.ci/run`` takes another quarter for each commit, so four in a row run every test.
 """
 
 from __future__ import annotations
@@ -23,18 +25,37 @@ settings.load_profile("workbench")
 count_own_work()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options that add tests."""
+    parser.addoption("--slow", action="store_true", help="run slow tests and those in a browser")
+    parser.addoption(
+        "--exhaustive", metavar="K/N", help="run the K-th of N parts of the exhaustive"
+    )
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """A worker for each core; none for a single file, where starting them takes longer."""
+    if all(".py" in name for name in config.args):
+        return 0
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the tests marked slow that are not in the share asked for."""
-    share = os.environ.get("WORKBENCH_SLOW_SHARE")
-    if not share:
+    """Leave out what a bare ``pytest`` does not run."""
+    roots = {config.rootpath, config.rootpath / "tests"}
+    named = any(
+        (config.invocation_params.dir / name).resolve() not in roots for name in config.args
+    )
+    if config.getoption("markexpr") or (named and not config.getoption("exhaustive")):
         return
-    part, parts = map(int, share.split("/"))
-    left_out = [
-        item
-        for item in items
-        if item.get_closest_marker("slow")
-        and zlib.crc32(item.nodeid.encode()) % parts != part % parts
-    ]
+    part, parts = map(int, (config.getoption("exhaustive") or "0/0").split("/"))
+    slow = config.getoption("slow")
+
+    def is_wanted(item: pytest.Item) -> bool:
+        if item.get_closest_marker("exhaustive"):
+            return bool(parts) and zlib.crc32(item.nodeid.encode()) % parts == part % parts
+        return slow or not (item.get_closest_marker("slow") or item.get_closest_marker("browser"))
+
+    left_out = [item for item in items if not is_wanted(item)]
     config.hook.pytest_deselected(items=left_out)
-    unwanted = set(left_out)
-    items[:] = [item for item in items if item not in unwanted]
+    items[:] = [item for item in items if is_wanted(item)]

@@ -125,6 +125,7 @@ def test_a_difference_past_the_bound_is_found_by_samples() -> None:
     assert found.lost is None
 
 
+@pytest.mark.slow
 def test_the_time_limit_is_kept() -> None:
     first = read("(a|b)*a(a|b){40}")
     started = time.perf_counter()
@@ -134,6 +135,7 @@ def test_the_time_limit_is_kept() -> None:
     assert time.perf_counter() - started < 4.0  # samples have a second each
 
 
+@pytest.mark.slow
 def test_samples_of_a_long_chain_keep_the_time_limit() -> None:
     started = time.perf_counter()
     found = equivalent(read("(a{97})*"), read("(a{97})*|(a{9700}){5}"), limits=QUICK)
@@ -141,7 +143,7 @@ def test_samples_of_a_long_chain_keep_the_time_limit() -> None:
     assert time.perf_counter() - started < 6.0  # half a minute where each state asked all others
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @slow
 @given(trees(), trees())
 def test_agrees_with_every_short_text(one: GrammarTree, other: GrammarTree) -> None:
@@ -173,7 +175,7 @@ def assert_consistent(found: Difference) -> None:
         assert not found.exact
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @slow
 @given(trees())
 def test_a_grammar_equals_itself(tree: GrammarTree) -> None:
@@ -182,6 +184,7 @@ def test_a_grammar_equals_itself(tree: GrammarTree) -> None:
     assert found.exact
 
 
+@pytest.mark.slow
 @slow
 @given(st.sampled_from(sorted(load_gallery())))
 def test_an_example_equals_itself(name: str) -> None:

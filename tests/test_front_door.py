@@ -35,6 +35,7 @@ def test_error_for_an_unknown_name() -> None:
         wb.Gramar  # noqa: B018
 
 
+@pytest.mark.slow
 def test_importing_the_front_door_is_light() -> None:
     """Importing the package imports neither torch nor Gradio nor lark."""
     code = "import sys, workbench as wb; wb.Grammar.from_regex('a'); print(*sys.modules)"
@@ -44,6 +45,7 @@ def test_importing_the_front_door_is_light() -> None:
     assert {"torch", "transformers", "gradio", "lark", "pygraphviz"} & set(loaded) == set()
 
 
+@pytest.mark.slow
 @needs_model
 def test_the_readmes_python_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     first, formats, tools, methods, _ = re.findall(
@@ -80,6 +82,7 @@ def test_the_readmes_comments_are_true() -> None:
 CONSOLE = re.findall(r"^\$ workbench (?!serve|train|bench)(.*)$", README, re.MULTILINE)
 
 
+@pytest.mark.slow
 @needs_model
 @pytest.mark.parametrize("line", CONSOLE)
 def test_the_readmes_commands_run(

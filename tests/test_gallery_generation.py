@@ -20,7 +20,7 @@ def model() -> TransformersModel:
     return load_model("builtin")
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("sampling", SAMPLINGS.values(), ids=list(SAMPLINGS))
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
 def test_ends_accepted_within_its_budget(

@@ -102,7 +102,7 @@ def taken(work: Callable[[], object]) -> float:
     return time.thread_time() - begun
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("name", "make", "text"), WORK, ids=[w[0] for w in WORK])
 def test_what_fits_works(name: str, make: Callable[[], Grammar], text: str) -> None:
     grammar = make()
@@ -125,7 +125,7 @@ LIMITED: list[tuple[str, Callable[[], Grammar], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("name", "make", "budget"), LIMITED, ids=[r[0] for r in LIMITED])
 def test_error_names_the_budget_and_a_way_out(
     name: str, make: Callable[[], Grammar], budget: str
@@ -155,7 +155,7 @@ EITHER: list[tuple[str, Callable[[], Grammar]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("name", "make"), EITHER, ids=[e[0] for e in EITHER])
 def test_in_time_with_a_grammar_or_a_budget(name: str, make: Callable[[], Grammar]) -> None:
     ready()
@@ -225,6 +225,7 @@ NESTED = [
 DEPTH = 10_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "opening", "closing"), NESTED, ids=["once", "lists", "left", "in"]
 )

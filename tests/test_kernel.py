@@ -66,7 +66,7 @@ print(compiling())
 """
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_whether_kernels_are_compiled_now(tmp_path: Path) -> None:
     (tmp_path / "watched.py").write_text(WATCHED)
     answers = []
@@ -80,7 +80,7 @@ def test_whether_kernels_are_compiled_now(tmp_path: Path) -> None:
     assert answers == [["False", "True"], ["False", "False"]], "the second time it is on disk"
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_change_below_is_noticed_above(tmp_path: Path) -> None:
     (tmp_path / "above.py").write_text(ABOVE)
     (tmp_path / "below.py").write_text(BELOW.format(plus=1))
@@ -92,7 +92,7 @@ def test_a_change_below_is_noticed_above(tmp_path: Path) -> None:
     assert run(tmp_path) == (42, True), "a kernel in a separate file, called by one defined later"
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_cache_of_another_version_is_ignored(tmp_path: Path) -> None:
     (tmp_path / "above.py").write_text(ABOVE)
     (tmp_path / "below.py").write_text(BELOW.format(plus=1))

@@ -68,6 +68,7 @@ HARD = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("why", HARD)
 def test_error_lint_ends_soon(why: str) -> None:
     began = time.thread_time()

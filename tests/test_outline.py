@@ -68,6 +68,7 @@ def test_error_a_grammar_that_cannot_be_built_has_no_outline() -> None:
         outline(tree, "unused")
 
 
+@pytest.mark.slow
 @slow
 @given(trees())
 def test_rules_without_nesting_need_no_stack(tree: GrammarTree) -> None:

@@ -18,7 +18,7 @@ import workbench
 
 ROOT = Path(__file__).resolve().parents[1]
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.exhaustive
 
 #: Mebibytes; the embedded model has 12.1 and GSM8K's questions 1.3.
 LARGEST = 16.0

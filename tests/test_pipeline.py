@@ -39,6 +39,7 @@ PHASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("notation", "text", "names"), PHASES, ids=[text for _, text, _ in PHASES])
 def test_every_step_is_timed(notation: Notation, text: str, names: list[str]) -> None:
     compiled = compile_text(text, notation, limits=Limits(seconds=1.0))
@@ -178,6 +179,7 @@ def test_many_ask_at_once() -> None:
     assert set(made) == {("regular", f"{n} states") for n in (2, 3, 4)}
 
 
+@pytest.mark.slow
 def test_no_example_meets_a_kernel_that_was_not_made_ready() -> None:
     """Or a new installation would count the compiler's seconds as the grammar's."""
     code = """

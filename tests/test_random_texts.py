@@ -82,6 +82,7 @@ HARD = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("why", HARD)
 def test_error_hard_grammars_are_sampled_soon(why: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
@@ -151,6 +152,7 @@ def test_rules_that_read_nothing_do_not_call_each_other_forever() -> None:
     assert len(samples(grammar, 3, longest=8)) == 3
 
 
+@pytest.mark.slow
 @slow
 @given(trees())
 def test_every_grammar_that_has_texts_has_samples(tree: GrammarTree) -> None:

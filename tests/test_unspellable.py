@@ -53,6 +53,7 @@ def test_pieces_of_a_small_vocabulary(piece: str, held: bool, why: str) -> None:
     )
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.text("abc", min_size=1, max_size=3), min_size=1, max_size=4, unique=True),
     st.text("abc", max_size=5),

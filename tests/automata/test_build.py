@@ -65,6 +65,7 @@ QUICK = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("pattern", "seconds"), QUICK)
 def test_quick_enough_for_every_keystroke(pattern: str, seconds: float) -> None:
     machine(pattern)  # Unicode's tables are read once in a process

@@ -65,6 +65,7 @@ EXPLODING = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("pattern", "limits", "budget"), EXPLODING)
 def test_error_where_the_subsets_explode(pattern: str, limits: Limits, budget: str) -> None:
     regex = tree(pattern)

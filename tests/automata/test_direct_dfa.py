@@ -67,6 +67,7 @@ EDGES = st.lists(
 EPSILONS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=5)
 
 
+@pytest.mark.slow
 @given(EDGES, EPSILONS, st.sets(st.integers(0, 5), min_size=1))
 def test_the_same_as_by_subsets(
     edges: list[tuple[int, int, int, int]], epsilons: list[tuple[int, int]], finals: set[int]

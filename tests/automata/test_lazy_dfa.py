@@ -36,6 +36,7 @@ PATTERNS = [
 PIECES = st.sampled_from([b"a", b"b", b"x", b"\xc3", b"\xa9", b"c", b"~"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", PATTERNS)
 @given(pieces=st.lists(PIECES, max_size=12))
 @settings(deadline=None, max_examples=60)
@@ -60,6 +61,7 @@ def test_masks_are_those_of_the_complete_dfa(pattern: str) -> None:
             here, there = lazy.advance(here, token_id), whole.advance(there, token_id)
 
 
+@pytest.mark.slow
 def test_a_regex_that_explodes_still_reads_and_decodes() -> None:
     grammar = Grammar.from_regex("(a|b)*a(a|b){30}", limits=Limits(seconds=0.5))
     assert grammar.is_regular

@@ -49,6 +49,7 @@ STATES = st.integers(0, 6)
 EDGES = st.lists(st.tuples(STATES, st.integers(0, 11), st.integers(0, 3), STATES), max_size=14)
 
 
+@pytest.mark.slow
 @given(EDGES, st.lists(st.tuples(STATES, STATES), max_size=6), st.frozensets(STATES), STATES)
 @settings(deadline=None, max_examples=300)
 def test_any_machine(

@@ -48,7 +48,7 @@ def test_lark_text_means_what_the_kbnf_text_means(name: str) -> None:
         assert _reads(reader, text) == grammar.accepts(text), text
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_lark_text_of_c_means_what_the_kbnf_text_means() -> None:
     case = CASES["c_cfg"]
     assert case.lark is not None

@@ -17,6 +17,7 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(app, ["bench", *quick, *arguments])
 
 
+@pytest.mark.slow
 def test_json_lines_hold_the_documented_fields() -> None:
     result = run("--cases", "choice,json_schema", "--json")
     assert result.exit_code == 0, result.stderr
@@ -28,6 +29,7 @@ def test_json_lines_hold_the_documented_fields() -> None:
     assert result.stderr == ""
 
 
+@pytest.mark.slow
 def test_table_names_every_case() -> None:
     result = run("--cases", "choice,anbn")
     assert result.exit_code == 0, result.stderr

@@ -38,6 +38,7 @@ class Contrary(Peer):
         return Walker(lambda: self.buffer.fill(-1), lambda _: False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["choice", "anbn"])
 def test_record_has_every_measure(name: str) -> None:
     case = CASES[name]
@@ -55,6 +56,7 @@ def test_record_has_every_measure(name: str) -> None:
     assert record.closed_note == ""
 
 
+@pytest.mark.slow
 def test_grammar_without_a_closed_form_is_measured_all_the_same() -> None:
     case = Case("endless", "aacb", kbnf="start ::= 'a' start 'b'? | 'c';")
     record = measure(Ours(BYTES), NAME, case, greedy_tokens(case.walk, BYTES), 1, 1.0)
@@ -69,6 +71,7 @@ def test_case_without_a_notation_of_the_engine_is_not_read() -> None:
     assert (nobodys.status, nobodys.reason) == ("not read", "no text in a notation it reads")
 
 
+@pytest.mark.slow
 def test_engine_that_does_not_take_the_walk_is_refused() -> None:
     with pytest.raises(RefusedError, match="token 73 of the walk is refused at step 1"):
         measure(Contrary(BYTES), NAME, CASES["choice"], greedy_tokens("Indigo", BYTES), 1, 1.0)

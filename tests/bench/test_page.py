@@ -23,6 +23,7 @@ def test_line_has_target_and_figure() -> None:
     assert line(Row("weight", "KB", 500, 612)).startswith("✗")
 
 
+@pytest.mark.slow
 def test_error_where_a_page_does_not_start() -> None:
     with (
         pytest.raises(PageBenchError, match="did not start"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from typer.testing import CliRunner
 
 from workbench.app.cli.main import app
@@ -11,6 +12,7 @@ from workbench.lab.bench.proper_costs import REFERENCE, REGEXES, Cost, best, cos
 from workbench.vocabulary.vocabulary import Vocabulary
 
 
+@pytest.mark.slow
 def test_every_step_is_measured() -> None:
     found = list(costs(Vocabulary.load("builtin")))
     steps = [f"{step} {name}" for name in REGEXES for step in ("edges", "live", "mask")]
@@ -18,6 +20,7 @@ def test_every_step_is_measured() -> None:
     assert all(cost.ms > 0 and cost.of for cost in found)
 
 
+@pytest.mark.slow
 def test_steps_the_reference_measures_are_ours() -> None:
     steps = {cost.step for cost in costs(Vocabulary.load("builtin"))}
     assert {step for _, step in REFERENCE} <= steps
@@ -39,6 +42,7 @@ def test_best_of_several_runs_with_the_result() -> None:
     assert 0 < ms < 100
 
 
+@pytest.mark.slow
 def test_command_writes_a_record_for_each_step() -> None:
     ran = CliRunner().invoke(app, ["bench", "--proper", "--vocab", "builtin", "--json"])
     assert ran.exit_code == 0, ran.output

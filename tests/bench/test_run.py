@@ -36,6 +36,7 @@ def _plan(*cases: str, patience: float = 250.0, check: bool = False) -> Plan:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rest", "status", "reason"), [b[1:] for b in BAD], ids=[b[0] for b in BAD]
 )
@@ -67,6 +68,7 @@ def test_chatter_of_libraries_is_passed_over() -> None:
     assert [record.kind for record in bench(_plan("choice"), worker)] == ["engine", "case"]
 
 
+@pytest.mark.slow
 def test_our_engine_is_measured_in_its_process() -> None:
     records = list(bench(_plan("choice", "anbn", "json_schema")))
     engine, *cases = records
@@ -77,6 +79,7 @@ def test_our_engine_is_measured_in_its_process() -> None:
     assert reported == [("choice", "ok"), ("anbn", "ok"), ("json_schema", "ok")]
 
 
+@pytest.mark.slow
 def test_check_compares_engines_with_ours_alone() -> None:
     records = list(bench(_plan("choice", check=True)))
     assert not any(isinstance(record, CheckRecord) for record in records)

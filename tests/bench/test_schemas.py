@@ -84,6 +84,7 @@ def file(tmp_path: Path) -> Path:
     return written
 
 
+@pytest.mark.slow
 def test_a_file_is_measured_in_a_process(file: Path) -> None:
     records = list(measured(Plan(file, ("workbench",), "all-bytes")))
     one, two, three = (record for record in records if isinstance(record, SchemaRecord))
@@ -99,6 +100,7 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(app, ["bench", "--vocab", "all-bytes", "--peers", "none", *arguments])
 
 
+@pytest.mark.slow
 def test_command_reports_shares_and_refusals(file: Path) -> None:
     result = run("--schemas", str(file), "--only", "o")
     assert result.exit_code == 0, result.stderr

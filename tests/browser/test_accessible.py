@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.exhaustive]
 
 #: Findings that prevent use of the page; axe's other findings are advice.
 GRAVE = {"serious", "critical"}

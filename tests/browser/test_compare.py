@@ -12,7 +12,7 @@ import pytest
 
 from tests.browser.test_accessible import clean
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.exhaustive]
 
 COMPARE = "#wb-compare"
 TIME = "?example=time&compare"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.exhaustive]
 
 _SCRIPT = Path(__file__).with_name("legible.js").read_text("utf-8")
 _MORE = Path(__file__).parents[1] / "data" / "legible_grammars.toml"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tests.browser.conftest import Visit
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.exhaustive]
 
 Visitor = Callable[..., AbstractContextManager[Any]]
 

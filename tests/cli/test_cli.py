@@ -199,6 +199,7 @@ def test_healed_prompt_is_tokenized_again() -> None:
     assert plain.stdout.startswith("ain")
 
 
+@pytest.mark.slow
 def test_train_smoke(tmp_path: Path) -> None:
     result = run("train", "--out", str(tmp_path / "run"), "--smoke", "--json")
     assert result.exit_code == 0, result.stderr

@@ -15,6 +15,7 @@ from workbench.lab.experiments.results_page import EXPERIMENTS
 COMPARE = ("compare", "--example", "date", "--seeds", "1", "--max-tokens", "12")
 
 
+@pytest.mark.slow
 @needs_model
 def test_compare_tells_a_table_and_where_texts_part() -> None:
     result = run(*COMPARE, "--methods", "unconstrained,automaton,domino-0")
@@ -29,6 +30,7 @@ def test_compare_tells_a_table_and_where_texts_part() -> None:
     assert "· seed 0" in result.stdout
 
 
+@pytest.mark.slow
 @needs_model
 def test_compare_as_json_has_runs_then_summaries() -> None:
     result = run(*COMPARE, "--methods", "automaton,lalr,template", "--json")
@@ -46,6 +48,7 @@ def test_compare_as_json_has_runs_then_summaries() -> None:
     assert found[2]["message"] == "there is no template for this grammar"
 
 
+@pytest.mark.slow
 @needs_model
 def test_compare_as_csv_has_a_line_for_each_run() -> None:
     result = run(
@@ -65,6 +68,7 @@ def test_compare_as_csv_tells_beside_it_what_could_not_be() -> None:
     assert result.stderr == "template: there is no template for this grammar\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "reported"),
     [

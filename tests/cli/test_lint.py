@@ -16,6 +16,7 @@ def lint(*arguments: str, stdin: str | None = None) -> Result:
     return CliRunner().invoke(app, ["lint", *arguments], input=stdin)
 
 
+@pytest.mark.slow
 def test_error_advice_is_printed_with_its_place() -> None:
     result = lint("--kbnf", "-", stdin="start ::= a;\na ::= '(' a ')' | #'[0-9]+';\nb ::= 'b';\n")
     assert result.exit_code == 1
@@ -72,6 +73,7 @@ def test_error_exit_status(arguments: tuple[str, ...], status: int, why: str) ->
     assert ("error: " in result.stderr) == (status == 2)
 
 
+@pytest.mark.slow
 def test_bound_of_the_search_is_on_stderr() -> None:
     result = lint("--kbnf", str(GRAMMARS / "sql.kbnf"), "--seconds", "0.2")
     assert result.exit_code == 0

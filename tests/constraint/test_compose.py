@@ -94,6 +94,7 @@ SHAPES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("pattern", "because"), SHAPES, ids=[row[1] for row in SHAPES])
 def test_every_edge(pattern: str, because: str) -> None:
     dfa = dfa_of(pattern)
@@ -120,6 +121,7 @@ REGEX = st.lists(PIECE, min_size=1, max_size=4).map("".join)
 REGEXES = st.lists(REGEX, min_size=1, max_size=2).map("|".join)
 
 
+@pytest.mark.slow
 @given(REGEXES)
 @settings(deadline=None, max_examples=40)
 def test_every_edge_of_any_regex(pattern: str) -> None:

@@ -123,7 +123,7 @@ def test_every_edge(text: str, because: str, vocabulary: Vocabulary) -> None:
         assert (machine.rows.arrays.rows[:, LOOP] >= 0).any(), "the loop is shared"
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @slow
 @given(
     trees(), st.sets(st.sampled_from([b"a", b"b", b"c", b"aa", b"ab", b"bca", b"cc"]), min_size=1)

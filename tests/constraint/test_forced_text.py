@@ -87,6 +87,7 @@ def test_forced_text_is_tokenized_by_the_tokenizer() -> None:
         constraint.advance(constraint.initial, vocabulary.ids("}")[0])
 
 
+@pytest.mark.slow
 @given(st.integers(0, 20), st.booleans(), st.booleans())
 def test_skipping_a_template_gives_the_same_run(seed: int, healing: bool, dense: bool) -> None:
     longer = [b"na", b'": ', b'"n', b"abc", b'"}', b'{"'] if dense else []
@@ -143,6 +144,7 @@ def test_error_when_healing_is_not_a_boolean() -> None:
         wb.compile(FIXED.grammar, WORDS, method="template", healing="no")
 
 
+@pytest.mark.slow
 def test_long_forced_text_is_inserted_in_parts() -> None:
     constraint = wb.compile(
         wb.Grammar.from_regex("(ab){900}(a|c)"),

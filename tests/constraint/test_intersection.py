@@ -66,7 +66,7 @@ def test_dead_ends_are_pruned() -> None:
         both.advance(both.initial, 0)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @settings(max_examples=100, deadline=None)
 @given(regexes, regexes)
 def test_masks_are_those_of_the_product_automaton(one: str, other: str) -> None:

@@ -47,6 +47,7 @@ def test_names_of_image_tokens(name: str, is_one: bool) -> None:
     assert ("IMAGE" in names) is is_one
 
 
+@pytest.mark.slow
 @given(st.lists(st.binary(min_size=1, max_size=3), max_size=12), st.booleans())
 def test_the_trie_with_label_codes_is_the_trie_of_all_tokens(
     words: list[bytes], with_reserved: bool

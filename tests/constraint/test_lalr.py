@@ -148,7 +148,7 @@ def _compare(grammar: Grammar, vocabulary: Vocabulary, *, exactly: bool, most: i
     return len(waiting)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @settings(
     max_examples=150,
     deadline=None,

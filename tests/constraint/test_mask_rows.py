@@ -104,7 +104,7 @@ PIECE = st.tuples(PARTS, st.sampled_from(["", "*", "+", "?", "{1,3}"])).map("".j
 REGEX = st.lists(PIECE, min_size=1, max_size=5).map("".join)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @example('"{1,3} {1,3}')
 @given(st.lists(REGEX, min_size=1, max_size=3).map("|".join))
 @settings(deadline=None, max_examples=300)

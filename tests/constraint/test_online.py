@@ -89,7 +89,7 @@ def test_the_papers_checkers_have_the_exact_masks(
         assert constraint.forced(here) == exact.forced(there)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @settings(
     max_examples=120,
     deadline=None,

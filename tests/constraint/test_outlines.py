@@ -159,7 +159,7 @@ regexes = st.recursive(
 )
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @settings(max_examples=150, deadline=None)
 @given(regexes)
 def test_any_regex_has_the_exact_masks(pattern: str) -> None:
@@ -299,6 +299,7 @@ def test_error_rules_that_call_each_other_too_deeply() -> None:
         compile(grammar, LETTERS_AND_BYTES, "outlines")
 
 
+@pytest.mark.slow
 def test_error_many_words_take_too_long() -> None:
     """None of the small machines reaches the step at which the clock is looked at."""
     words = "|".join(f"{i:04}x" for i in range(4000))

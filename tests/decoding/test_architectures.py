@@ -44,7 +44,7 @@ CONFIGS: list[tuple[PretrainedConfig, str]] = [
 ]
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("config", "because"), CONFIGS, ids=[c.model_type for c, _ in CONFIGS])
 def test_cache_equals_a_plain_forward_pass(
     config: PretrainedConfig, because: str, tmp_path: Path

@@ -212,7 +212,7 @@ def test_error_logits(logits: Any, message: str) -> None:
 PIECES = st.sampled_from(["'a'", "'ab'", "#'[ab]+'", "'b'?", "#'a|bc'", "('a'|'c')*"])
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @given(st.lists(PIECES, min_size=1, max_size=4).map(" ".join), st.booleans(), st.data())
 def test_possible_tokens_are_those_advance_takes(
     body: str, strict: bool, data: st.DataObject

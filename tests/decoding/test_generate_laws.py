@@ -27,7 +27,7 @@ SETTINGS = st.builds(
 )
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @given(st.sampled_from(PATTERNS), SETTINGS, st.integers(0, 12))
 def test_generation(pattern: str, sampling: wb.Sampling, budget: int) -> None:
     constraint = wb.compile(wb.Grammar.from_regex(pattern), VOCABULARY)

@@ -47,7 +47,7 @@ def ran(generation: Generation) -> Generation:
     return generation
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @settings(max_examples=60, deadline=None)
 @given(
     pattern=st.sampled_from(PATTERNS),

@@ -35,6 +35,7 @@ def run(model: TransformersModel, prompts: list[str], **options: Any) -> list[by
             for row in rows.tolist()]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_greedy_is_what_our_own_loop_generates(tiny_model: TransformersModel) -> None:
     constraint = FiniteConstraint(tiny_model.vocabulary, TEXTS)
     for prompt in ("x", "one two", '{"a": 1}'):
@@ -52,6 +53,7 @@ def test_batches_of_prompts_of_different_length(tiny_model: TransformersModel) -
     assert together[1] == alone[1]  # the longest has no padding in front, so its numbers are alike
 
 
+@pytest.mark.slow
 def test_samples(tiny_model: TransformersModel) -> None:
     torch.manual_seed(0)
     found = run(tiny_model, ["x"] * 40, do_sample=True, temperature=3.0)
@@ -59,6 +61,7 @@ def test_samples(tiny_model: TransformersModel) -> None:
     assert len(set(found)) > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beams", [2, 5])
 def test_beams(tiny_model: TransformersModel, beams: int) -> None:
     options = {"num_beams": beams, "num_return_sequences": 2, "do_sample": False}

@@ -98,6 +98,7 @@ def compiled(model: TransformersModel, method: str, options: dict[str, Any]) -> 
     return LogitsProcessor(compile(GRAMMAR, model.vocabulary, method, **options))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "options"), ASKED, ids=[f"{m} {o}" for m, o in ASKED])
 def test_every_method_in_every_generation_mode(
     tiny_model: TransformersModel,

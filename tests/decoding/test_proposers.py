@@ -156,7 +156,7 @@ def test_forced_bytes_are_cached_by_state_and_constraint() -> None:
     assert forced.propose(other, other.initial, [0]) == (WORDS.ids("b")[0], 1.0)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @given(st.integers(0, 50), st.sampled_from([0.0, 0.7, 1.5]), st.integers(0, 3), st.booleans())
 def test_tokens_equal_the_plain_loops(seed: int, heat: float, memory: int, forced: bool) -> None:
     constraint = nested()

@@ -21,6 +21,7 @@ from workbench.vocabulary.vocabulary import Vocabulary
 WORDS = toy(["a", "b", "ab", "ba", "abc", "c", "é", b"\xc3", b"\xa9", "a", "bé"])
 
 
+@pytest.mark.slow
 @given(st.text(st.sampled_from("abcé"), min_size=1, max_size=12), st.integers(0, 30))
 def test_it_is_the_greedy_loop_under_the_text_alone(text: str, seed: int) -> None:
     model = ToyModel(WORDS, seed=seed)

@@ -60,6 +60,7 @@ def test_statistics(
         assert abs(found[token] - share) < 5 * math.sqrt(share * (1 - share) / 4000) + 1e-9, because
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("top_p", [0.5, 0.9, 0.999])
 def test_top_p_over_many_tokens_is_the_plain_definition(top_p: float) -> None:
     logits = np.random.default_rng(1).normal(0, 3, 5000).astype(np.float32)

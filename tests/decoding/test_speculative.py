@@ -103,7 +103,7 @@ def test_the_distribution_is_the_targets_exactly(sampling: Sampling, tokens: int
         assert any(abs(other.get(t, 0) - p) > 0.05 for t, p in expected.items())
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_distribution_is_the_targets_by_counting() -> None:
     """Pearson's statistic over 1,500 runs with fixed seeds stays below its 0.999 quantile."""
     runs, expected = 1500, chances(TARGET, WARM)

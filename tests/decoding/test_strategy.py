@@ -117,7 +117,7 @@ def same_numbers(step: Step, plain: Step) -> bool:
     return all(getattr(step, name) == getattr(plain, name) for name in names)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @given(
     st.sampled_from(PATTERNS), st.sampled_from([VOCABULARY, ENDLESS]), SETTINGS,
     st.integers(0, 12), st.data(),
@@ -142,7 +142,7 @@ def test_tokens_equal_the_plain_loops(
         assert same_numbers(step, other) or not step.is_scored
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @given(
     st.sampled_from(PATTERNS), st.sampled_from([VOCABULARY, ENDLESS]), SETTINGS, st.integers(0, 12)
 )

@@ -125,6 +125,7 @@ HOLES = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(st.one_of(TEXTS, HOLES, st.just(White())), max_size=5), st.data())
 def test_values_are_extracted(parts: list[str | Gen | Select | White], data: st.DataObject) -> None:
     template = Template(tuple(parts))

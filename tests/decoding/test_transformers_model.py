@@ -68,6 +68,7 @@ def test_rewinding_and_forking_equal_a_fresh_session(tiny_model: TransformersMod
         np.testing.assert_array_equal(session.logits(ids), session.logits(ids))
 
 
+@pytest.mark.slow
 def test_scoring_many_positions_equals_single_passes(tiny_model: TransformersModel) -> None:
     session, alone = tiny_model.session(), tiny_model.session()
     rng = np.random.default_rng(1)

@@ -105,7 +105,7 @@ def items(body: str) -> str:
 BODIES = st.lists(st.text("abSAB", max_size=3), min_size=1, max_size=3)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @given(BODIES, BODIES, BODIES)
 def test_reads_as_leftmost_derivations_do(s: list[str], a: list[str], b: list[str]) -> None:
     rules = {"S": s, "A": a, "B": b}

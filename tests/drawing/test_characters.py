@@ -37,6 +37,7 @@ def test_a_set_of_characters_comes_back_from_an_nfa(ranges: Ranges) -> None:
     assert set(read.states) == {nfa.initial, final}
 
 
+@pytest.mark.slow
 @given(SETS)
 def test_a_set_of_characters_comes_back_from_a_dfa(ranges: Ranges) -> None:
     dfa = regex_dfa(Characters(ranges, Span(0, 0)))
@@ -87,6 +88,7 @@ def test_all_of_unicode_is_fast_and_one_label() -> None:
     assert list(read.characters.values()) == [everything]
 
 
+@pytest.mark.slow
 @given(SETS, SETS)
 def test_both_algorithms_find_the_same_states_inside(left: Ranges, right: Ranges) -> None:
     span = Span(0, 0)

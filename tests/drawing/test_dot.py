@@ -64,7 +64,7 @@ def test_labels_reach_the_picture_unchanged(label: str) -> None:
     assert label in titles
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @settings(max_examples=150, deadline=None)
 @given(st.text(max_size=24))
 def test_any_text_reaches_the_picture(label: str) -> None:
@@ -74,7 +74,7 @@ def test_any_text_reaches_the_picture(label: str) -> None:
     assert [line for line in shown if line] == [line for line in cut if line]
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @settings(max_examples=150, deadline=None)
 @given(st.binary(min_size=1, max_size=12))
 def test_any_token_reaches_the_picture(token: bytes) -> None:

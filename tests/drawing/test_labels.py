@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from workbench.base.limits import LIMITS
 from workbench.drawing.drawable import Machine, draw, draw_tokens, missing
 from workbench.drawing.graph import Edge, Graph
@@ -79,6 +81,7 @@ def test_labels_in_railroads() -> None:
     assert "PARAGRAPH_TOKEN" in svg
 
 
+@pytest.mark.slow
 def test_labels_of_a_partly_computed_machine() -> None:
     """Of 2^20 states; the first reads 'a', 'b' or a label."""
     large = Grammar.from_regex(r"(a|b)*(a(a|b){20}|(?P<PARAGRAPH_TOKEN>)b)")

@@ -130,6 +130,7 @@ def graphs_of(name: str) -> Iterator[Graph]:
             yield folded
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(GALLERY))
 @pytest.mark.parametrize("width", WIDTHS)
 def test_lanes_of_the_gallery(name: str, width: int) -> None:

@@ -72,6 +72,7 @@ def test_tokens_over_other_states_are_separate() -> None:
     assert all(edge.labels == ("ab",) for edge in skips)
 
 
+@pytest.mark.slow
 def test_limits_are_checked_while_a_part_is_computed() -> None:
     reader = Grammar.from_regex(EXPLODES).reader
     assert isinstance(reader, LazyDfa)

@@ -146,7 +146,7 @@ def test_white_space_is_visible() -> None:
     assert [edge.labels for edge in draw_token_fsa(fsa, dfa).edges] == [("·",), ("⏎⇥",)]
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_every_token_edge_is_counted_once() -> None:
     letters = [bytes((b,)) for b in range(256)]
     words = [w.encode() for w in ('{"', '":', '", "', "name", "né", "e€", '"}')]

@@ -155,6 +155,7 @@ def _ladder(count: int) -> Graph:
     return graph(count, steps, [count - 1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("centre", [None, "0", "1000", "1999", "no such state"])
 def test_reduce_keeps_the_centre_of_a_large_graph(centre: str | None) -> None:
     shown = reduce(_ladder(2000), 41, centre)

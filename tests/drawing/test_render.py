@@ -95,7 +95,7 @@ def test_the_oldest_picture_is_evicted() -> None:
     assert laid_out == ["a", "b", "c", "b"]
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_tangled_graph_ends_and_leaves_the_renderer_usable(fresh: Renderer) -> None:
     fresh.draw(line(2))
     svg = fresh.render(tangle(1))  # the first attempt alone would take minutes
@@ -103,6 +103,7 @@ def test_a_tangled_graph_ends_and_leaves_the_renderer_usable(fresh: Renderer) ->
     assert "edge-1" in fresh.draw(line(3))
 
 
+@pytest.mark.slow
 def test_error_when_every_attempt_takes_too_long(fresh: Renderer) -> None:
     with pytest.raises(LimitError) as caught:
         fresh.render(tangle(2), DrawingLimits(seconds=0.02))

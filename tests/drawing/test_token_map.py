@@ -42,7 +42,7 @@ TEXTS = [
 ]
 
 #: Gallery grammars with rules that nest.
-NESTED = ["json", "arithmetic", "brackets", "anbn", "domino_json", "calculation", "sql", "weather"]
+NESTED = ["json", "arithmetic", "brackets", "anbn", "domino_json", "calculation", "sql"]
 
 BOXES = [(360, 260), (560, 380), (900, 700)]
 

@@ -46,6 +46,7 @@ TOKENS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(TOKENS, st.data())
 def test_both_forms_detokenize(tokens: list[bytes], data: st.DataObject) -> None:
     # Koo et al. 2024, Theorem 1 and Appendix B.1.2

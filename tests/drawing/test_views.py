@@ -84,6 +84,7 @@ def pictures(name: str) -> dict[str, bool]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(GALLERY))
 def test_a_picture_of_the_gallery_can_be_read(name: str) -> None:
     legible = list(pictures(name).values())

@@ -119,6 +119,7 @@ def test_distances_of_a_small_example() -> None:
     assert distance(p, p).total_variation == distance(p, p).kl == 0
 
 
+@pytest.mark.slow
 def test_sampling_ends_in_the_texts_as_often_as_computed(model: TableModel) -> None:
     """The computed distribution is that of the loop itself (a fixed seed range: no chance)."""
     constraint = two_texts()

@@ -14,6 +14,7 @@ from workbench.lab.experiments.tasks import TASKS
 EXACT = "automaton,domino,skipping,opportunistic,domino-opportunistic,speculation,online-trie"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["json", "gsm8k", "xml", "c"])
 def test_automaton_and_domino_without_end_write_the_same_text(task: str) -> None:
     found: dict[tuple[str, int], dict[str, list[int]]] = {}
@@ -38,7 +39,7 @@ def test_automaton_and_domino_without_end_write_the_same_text(task: str) -> None
         assert len(own["automaton"]) > 10
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("task", ["json", "gsm8k", "xml", "rpg"])
 def test_every_strategy_over_the_exact_mask_writes_the_same_text(task: str) -> None:
     found: dict[tuple[str, int], dict[str, list[int]]] = {}

@@ -62,19 +62,19 @@ def test_regexes_of_up_to_one_operator() -> None:
     check(of_size(0) + of_size(1))
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_regexes_of_two_operators() -> None:
     check(of_size(2))
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_both_dialects_read_small_regexes_alike() -> None:
     for pattern in of_size(1) + of_size(2)[::7]:
         source = Source(pattern, "regex")
         assert parse_regex(source, dialect=Dialect.RUST) == parse_regex(source), pattern
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_stops_of_kbnf() -> None:
     texts = [text.encode() for text in TEXTS]
     for pattern in of_size(1):
@@ -88,7 +88,7 @@ def test_the_stops_of_kbnf() -> None:
             )
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_minimal_machines_are_never_larger_than_the_subsets() -> None:
     for pattern in of_size(1):
         regex = parse_regex(Source(pattern, "regex"))

@@ -44,6 +44,7 @@ def spellings(code: int) -> set[str]:
     return {numbers, numbers.upper().replace("U", "u"), *(text[1:-1] for text in strings)}
 
 
+@pytest.mark.slow
 @given(sets.filter(bool), st.lists(codes))
 def test_a_character_in_all_its_spellings(ranges: Ranges, others: list[int]) -> None:
     read = re.compile(pattern(json_character(ranges)))
@@ -63,6 +64,7 @@ CONTENTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("texts", "said", "because"), CONTENTS, ids=[r[-1] for r in CONTENTS])
 def test_contents(texts: StringSet, said: str | None, because: str) -> None:
     found = json_contents(texts.machine(LIMITS))

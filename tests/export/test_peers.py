@@ -87,6 +87,7 @@ def disagreements(name: str, accepts: Language) -> list[str]:
     return [text for text, expected in tried(name) if accepts(text) != expected]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GALLERY)
 def test_lark_reads_lark(name: str) -> None:
     assert disagreements(name, in_lark(export(grammar_of(name), "lark"))) == []
@@ -99,6 +100,7 @@ def test_llguidance_reads_lark(name: str) -> None:
     assert disagreements(name, in_llguidance(written)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GALLERY)
 def test_xgrammar_reads_gbnf(name: str) -> None:
     assert disagreements(name, in_xgrammar(export(grammar_of(name), "gbnf"))) == []

@@ -172,6 +172,7 @@ def test_rewriting_keeps_the_texts(written: str) -> None:
         assert bool(re.fullmatch(pattern(taken), tried)) == grammar.accepts(tried)
 
 
+@pytest.mark.slow
 @slow
 @given(st.lists(regexes, min_size=1, max_size=3))
 def test_putting_together_keeps_the_texts(parts: list[Regex]) -> None:

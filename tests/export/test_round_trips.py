@@ -46,6 +46,7 @@ def back(text: str, notation: Notation) -> Grammar:
     return Grammar.from_text(text, notation, start, limits=PATIENT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("notation", NOTATIONS, ids=str)
 @pytest.mark.parametrize("name", sorted(set(GALLERY) - OF_BYTES))
 def test_examples_come_back(name: str, notation: Notation) -> None:
@@ -81,7 +82,7 @@ def test_of_byte_languages_the_texts_are_kept(name: str, notation: Notation) -> 
 INTERCHANGE = CASES.with_name("interchange.jsonl.gz")
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("part", range(4))
 def test_interchange_grammars_come_back(part: int) -> None:
     rows = [json.loads(row) for row in gzip.decompress(INTERCHANGE.read_bytes()).splitlines()]

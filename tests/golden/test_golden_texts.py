@@ -6,6 +6,8 @@ import pytest
 
 from tests.golden.comparing import check, check_subjects, subjects
 
+pytestmark = pytest.mark.slow
+
 AREAS = ("exports", "machines", "errors", "schemas")
 
 

@@ -68,7 +68,7 @@ slow = settings(
 )
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @slow
 @given(trees(), st.lists(texts, min_size=4, max_size=8))
 def test_machine_agrees_with_the_oracle(tree: GrammarTree, tried: list[bytes]) -> None:
@@ -85,7 +85,7 @@ tokens = st.lists(
 )
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @slow
 @given(trees(), tokens, st.data())
 def test_mask_is_brute_force(tree: GrammarTree, more: list[bytes], data: st.DataObject) -> None:
@@ -105,7 +105,7 @@ def test_mask_is_brute_force(tree: GrammarTree, more: list[bytes], data: st.Data
         text += vocabulary.tokens[token_id] or b""
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @slow
 @given(trees(), tokens, st.data())
 def test_rows_on_demand_equal_the_closed_form(

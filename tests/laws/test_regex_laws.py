@@ -42,7 +42,7 @@ from workbench.syntax.regex.parser import parse_regex
 from workbench.syntax.regex.reader import Dialect
 from workbench.syntax.regex.tree import Characters
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.exhaustive
 
 SHORT = list(brute_force.byte_texts(b"ab", 5))
 BYTES = list(brute_force.byte_texts(b"a\xc3\xa9\xff", 4))

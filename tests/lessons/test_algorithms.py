@@ -37,6 +37,7 @@ def _world(rules: Rules, regex: str = "[ab]*") -> World:
     return World(text=regex, tokens=tuple(tokens), merges=rules)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(merge_tables(), st.text("ab", max_size=8))
 def test_greedy_merging_is_the_engines_encoder(rules: Rules, text: str) -> None:
@@ -59,6 +60,7 @@ def test_sweeps_agree_where_rules_fire_in_order(rules: Rules, text: str) -> None
     assert ends[0] == ends[1]
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(merge_tables())
 def test_the_pair_test_is_the_engines(rules: Rules) -> None:
@@ -109,6 +111,7 @@ def test_the_automaton_of_all_proper_sequences_is_the_pair_test(rules: Rules) ->
             assert may is world.bpe.pair_ok(first, second)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(merge_tables(), st.sampled_from(["k(a|b)+l", "ka*b*l[ab]k", "kab(a|l)?b*", "k[ab]l[ab]l"]))
 def test_every_token_edge_is_in_one_region(rules: Rules, regex: str) -> None:

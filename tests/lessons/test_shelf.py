@@ -45,6 +45,7 @@ def test_step_has_a_source_and_content(name: str, number: int) -> None:
         ).count("*"), text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "number"), STEPS)
 def test_a_film_lights_only_what_is_drawn(name: str, number: int) -> None:
     step = _step(name, number)

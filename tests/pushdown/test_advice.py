@@ -181,6 +181,7 @@ def test_conflicts_are_advice_at_their_rule() -> None:
     assert (one.span.start, one.span.end) == (text.index("s ::="), text.index("s ::=") + 1)
 
 
+@pytest.mark.slow
 def test_long_chains_of_rules_take_no_long_time() -> None:
     rules = [f"r{i} ::= r{i + 1} 'x';" for i in range(2_000)]
     tree = Grammar.from_kbnf(f"start ::= r0; {' '.join(rules)} r2000 ::= 'y' ' '*;").tree

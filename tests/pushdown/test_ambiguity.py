@@ -90,6 +90,7 @@ UNAMBIGUOUS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "why"), UNAMBIGUOUS, ids=[why for _, why in UNAMBIGUOUS])
 def test_unambiguous_grammars(text: str, why: str) -> None:
     looked = search(text, replace(LIMITS, seconds=0.5))
@@ -163,7 +164,7 @@ def slow_count(cfg: Cfg, name: str, text: bytes, most: int = 2) -> int:
     return min(most, len(trees[name, 0, size]))
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @slow
 @given(trees(), texts)
 def test_counts_of_derivations(tree: GrammarTree, text: bytes) -> None:
@@ -173,7 +174,7 @@ def test_counts_of_derivations(tree: GrammarTree, text: bytes) -> None:
     assert Derivations(cfg, "start", text).of_text() == slow_count(cfg, "start", text)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @slow
 @given(trees())
 def test_a_witness_has_two_derivations(tree: GrammarTree) -> None:
@@ -189,7 +190,7 @@ def test_a_witness_has_two_derivations(tree: GrammarTree) -> None:
     assert len(set(found.readings)) == len(found.readings) <= 2
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @slow
 @given(trees(), texts)
 def test_derivations_are_of_accepted_texts(tree: GrammarTree, text: bytes) -> None:

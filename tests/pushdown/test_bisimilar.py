@@ -42,7 +42,7 @@ def test_bisimilar(second: str, wanted: bool, because: str) -> None:
     assert bisimilar(network(second), network(FIRST)) is wanted
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @slow
 @given(trees(), trees())
 def test_bisimilar_networks_are_equivalent(one: GrammarTree, other: GrammarTree) -> None:

@@ -70,6 +70,7 @@ def test_the_gallery(example: Example) -> None:
 RANDOM = {str(seed): grammar(Random(seed)) for seed in range(40)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [*HARD.values(), *RANDOM.values()], ids=[*HARD, *RANDOM])
 def test_hard_and_random_grammars(text: str) -> None:
     tree = parse_kbnf(Source(text, "g"))

@@ -66,6 +66,7 @@ def read(machine: Dfa) -> set[str]:
     return {text for text in TEXTS if machine.accepts(text.encode())}
 
 
+@pytest.mark.slow
 @given(expressions, expressions)
 def test_operations_are_those_of_sets(left: Expression, right: Expression) -> None:
     assert read(COMBINING.both((left, right), {})) == texts(left) & texts(right)

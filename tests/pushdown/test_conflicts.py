@@ -141,6 +141,7 @@ def test_gallery_is_linted_in_time(name: str) -> None:
         assert successors(grammar.network, conflict.text, conflict.bytes[0]) > 1
 
 
+@pytest.mark.slow
 def test_thousands_of_transitions_are_reported_as_fast() -> None:
     text = "start ::= (A 'c' B)*; A ::= (A 'c' B)*; B ::= 'a' start | start;"
     grammar = Grammar.from_kbnf(text)
@@ -208,7 +209,7 @@ def successors(network: Network, text: bytes, byte: int) -> int:
     return len(after)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @slow
 @given(trees(), texts)
 def test_without_conflicts_every_text_has_one_configuration(tree: GrammarTree, text: bytes) -> None:
@@ -218,7 +219,7 @@ def test_without_conflicts_every_text_has_one_configuration(tree: GrammarTree, t
         assert successors(network, text[:end], byte) <= 1
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @slow
 @given(trees())
 def test_every_conflict_has_its_example(tree: GrammarTree) -> None:
@@ -231,7 +232,7 @@ def test_every_conflict_has_its_example(tree: GrammarTree) -> None:
     assert len(conflicts(network, lambda: grammar.rules, tree, LIMITS)) <= 10
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @slow
 @given(trees())
 def test_shortest_texts_lead_where_they_say(tree: GrammarTree) -> None:

@@ -198,7 +198,7 @@ def wander(built: Grammar, random: Random, steps: int) -> None:
         data += read[: random.randint(1, len(read))] if random.random() < 0.1 else read
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", range(40))
 def test_law_pieces_read_what_the_machine_expects(seed: int) -> None:
     random = Random(seed)
@@ -211,7 +211,7 @@ def test_law_pieces_read_what_the_machine_expects(seed: int) -> None:
             continue
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", HARD)
 def test_law_in_grammars_that_are_hard_to_read(name: str) -> None:
     built = Grammar.from_kbnf(HARD[name])

@@ -81,6 +81,7 @@ patterns = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(patterns, patterns)
 @settings(max_examples=60, deadline=None)
 def test_inclusion_is_that_of_texts(smaller: str, larger: str) -> None:

@@ -109,6 +109,7 @@ def test_garbage_collection_is_enabled_again(schema: str) -> None:
 
 @pytest.mark.parametrize("findings", [suite, others])
 class TestAcceptance:
+    @pytest.mark.slow
     def test_no_invalid_instance_is_accepted(self, findings: Callable[[], Findings]) -> None:
         assert not findings().wrongly_accepted
 

@@ -6,6 +6,7 @@ import json
 from contextlib import suppress
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
 from tests.oracles.schema_oracle import Endless, documents, instances, validates
@@ -18,6 +19,7 @@ def algebra_of(schema: Any) -> Algebra:
     return Algebra(Document(schema_source(schema)))
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 @given(documents, instances, instances)
 def test_membership_as_in_the_specification(schema: Any, one: Any, other: Any) -> None:

@@ -23,6 +23,7 @@ with gzip.open(
     ROWS: list[dict[str, Any]] = [json.loads(line) for line in lines]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", ROWS, ids=[row["name"] for row in ROWS])
 def test_exactly_the_valid_instances_are_accepted(row: dict[str, Any]) -> None:
     schema = row["schema"]

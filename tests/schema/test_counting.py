@@ -29,12 +29,14 @@ BOUNDS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("low", "high"), BOUNDS)
 def test_lengths_of_strings(low: int, high: int | None) -> None:
     schema = {"type": "string", "minLength": low} | ({} if high is None else {"maxLength": high})
     _check_lengths(schema, low, high, lambda length: json.dumps("x" * length))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("low", "high"), BOUNDS)
 def test_lengths_of_strings_of_one_class(low: int, high: int | None) -> None:
     schema = {"type": "string", "pattern": "^[xé]*$", "minLength": low}
@@ -46,6 +48,7 @@ def test_lengths_of_strings_of_one_class(low: int, high: int | None) -> None:
     assert not grammar.is_prefix(b'"xy')
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("low", "high"), BOUNDS)
 def test_lengths_of_arrays(low: int, high: int | None) -> None:
     schema = {"items": {"type": "integer"}, "minItems": low}

@@ -43,7 +43,7 @@ def _grammar(schema: Any, whitespace: str) -> Grammar:
         raise
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
 @given(documents, st.lists(instances, min_size=3, max_size=6))
 def test_valid_instances_in_some_order_and_invalid_ones_in_none(
@@ -60,7 +60,7 @@ def test_valid_instances_in_some_order_and_invalid_ones_in_none(
         assert bool(accepted) == expected, (json.dumps(schema), value)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(documents, st.integers(0, 1_000))
 def test_samples_validate(schema: Any, seed: int) -> None:

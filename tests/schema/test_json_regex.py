@@ -37,6 +37,7 @@ def depths(value: Any) -> tuple[int, int]:
     return objects + isinstance(value, dict), arrays + isinstance(value, list)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(values, st.integers(0, 2), st.integers(0, 2), st.sampled_from([None, 1]))
 def test_nesting_limits(value: Any, objects: int, arrays: int, indent: int | None) -> None:
@@ -47,6 +48,7 @@ def test_nesting_limits(value: Any, objects: int, arrays: int, indent: int | Non
     assert (found is not None) is (deep <= objects and wide <= arrays)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "accepted", "because"),
     [

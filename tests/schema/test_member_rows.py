@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, cast
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -79,6 +80,7 @@ DRAWN = st.builds(
 TEXTS = ["".join(letters) for size in range(5) for letters in product("ab", repeat=size)]
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(DRAWN)
 def test_rules_read_what_the_graph_reads(graph: Drawn) -> None:

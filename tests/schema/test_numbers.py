@@ -144,6 +144,7 @@ sets = st.recursive(
 SAMPLE = [Fraction(n, 80) for n in range(-200, 201)] + [Fraction(7**9), Fraction(-(6**9))]
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(sets, sets)
 def test_set_operations(left: NumberSet, right: NumberSet) -> None:

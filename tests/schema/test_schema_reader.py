@@ -29,6 +29,7 @@ def test_same_values_as_json(value: object, indent: int | None, ascii_only: bool
     assert read(text).json_value() == value
 
 
+@pytest.mark.slow
 @given(values)
 def test_spans_of_nodes(value: object) -> None:
     text = json.dumps(value)

@@ -129,6 +129,7 @@ def test_set_operations(left: StringSet, right: StringSet) -> None:
         assert (~left).contains(text) is not a
 
 
+@pytest.mark.slow
 @given(sets)
 def test_emptiness_and_members(texts: StringSet) -> None:
     found = {text for text in SAMPLE if texts.contains(text)}
@@ -190,6 +191,7 @@ def test_long_strings() -> None:
     assert not machine.accepts(b'"' + b"a" * 4097 + b'"')
 
 
+@pytest.mark.slow
 def test_error_too_long() -> None:
     with pytest.raises(LimitError, match="states"):
         StringSet.lengths(0, 100_000).machine()

@@ -48,6 +48,7 @@ COMPLEMENTS: list[tuple[Any, Json, bool, str]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("schema", "value", "expected", "why"), COMPLEMENTS)
 def test_only_strings_surely_outside_are_accepted(
     schema: Any, value: Json, expected: bool, why: str

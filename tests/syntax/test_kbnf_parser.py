@@ -252,7 +252,7 @@ def test_half_typed_text_gives_an_error_with_a_place(path: Path) -> None:
         check_parse(text[:end])
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_every_prefix_gives_an_error_with_a_place(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
@@ -272,6 +272,7 @@ texts = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None)
 @given(texts)
 def test_any_text_gives_a_tree_or_an_error_with_a_place(text: str) -> None:

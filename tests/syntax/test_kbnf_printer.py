@@ -78,6 +78,7 @@ def branches(part: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expressio
 expressions = st.recursive(leaves, branches, max_leaves=12)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(names, expressions), min_size=1, max_size=3))
 def test_parse_after_print_is_identity(rules: list[tuple[str, Expression]]) -> None:

@@ -70,6 +70,7 @@ def test_rules_are_few() -> None:
     assert len({"copy", *names}) == len(names) + 1
 
 
+@pytest.mark.slow
 def test_a_regex_is_split_at_its_large_count() -> None:
     grammar = Grammar.from_lark("start: /x(?:ab){2,50000}c/i")
     texts = {count: "X" + "aB" * count + "c" for count in (1, 2, 3, 50_000, 50_001)}

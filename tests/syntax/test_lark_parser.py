@@ -137,6 +137,7 @@ ERRORS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "place", "message", "kind"), ERRORS)
 def test_error_has_span_and_kind(text: str, place: str, message: str, kind: str) -> None:
     with pytest.raises(SourceError) as caught:

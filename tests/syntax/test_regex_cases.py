@@ -82,6 +82,7 @@ def outcomes(name: str) -> tuple[list[tuple[Row, Dialect, Dfa]], Counter[tuple[D
     return built, refused
 
 
+@pytest.mark.slow
 def test_full_matches() -> None:
     built, refused = outcomes("regex_fullmatch")
     wrong = [

@@ -60,7 +60,7 @@ def subsequences(items: list[str], between: str) -> set[str]:
     }
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_quoted_text_is_the_regex_of_the_paper() -> None:
     quoted, written = Grammar.from_regex("(?P<QUOTED_TEXT>)"), re.compile(KOO_QUOTED)
     for text in texts('"a \\n\t', 6):
@@ -77,7 +77,7 @@ def test_quoted_text_of_any_characters(text: str) -> None:
 UNQUOTED = Grammar.from_regex("(?P<UNQUOTED_TEXT>)")
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_unquoted_text_is_a_plain_scalar() -> None:
     for text in texts("a:# -,", 6):
         assert UNQUOTED.accepts(text) == is_plain_scalar(text), text
@@ -88,6 +88,7 @@ def test_unquoted_text_of_any_characters(text: str) -> None:
     assert UNQUOTED.accepts(text) == is_plain_scalar(text)
 
 
+@pytest.mark.slow
 @given(
     st.text("ab", min_size=1, max_size=6),
     st.lists(st.text(st.sampled_from("abé"), max_size=12), min_size=1, max_size=6),
@@ -103,6 +104,7 @@ def test_text_until_ends_with_the_phrase_and_has_it_only_there(
         assert grammar.is_prefix(text) == (ends or phrase not in text), text
 
 
+@pytest.mark.slow
 @given(st.text(st.sampled_from('ab.é"('), min_size=1, max_size=14), st.data())
 def test_substring_of_accepts_the_pieces(whole: str, data: st.DataObject) -> None:
     grammar = Grammar.from_regex(f"<(?P<SUBSTRING_OF>{re.escape(whole)})>")
@@ -158,6 +160,7 @@ def test_delimited_list() -> None:
         assert grammar.accepts(f"[{text}]") == bool(written.fullmatch(f"[{text}]")), text
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.text("abc", min_size=1, max_size=3), min_size=1, max_size=5, unique=True),
     st.sampled_from(["", ",", ", ", "a"]),

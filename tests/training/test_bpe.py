@@ -14,6 +14,8 @@ from workbench.lab.training.corpus.document import Document
 from workbench.lab.training.corpus.mixture import mixture
 from workbench.lab.training.loop import TrainSettings, batch, encode, smoke
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:

@@ -58,6 +58,7 @@ def test_transformers_reads_texts_as_the_tokenizer_does(shipped: Shipped) -> Non
         assert theirs.decode(tokenizer.encode(text).ids) == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["sum", "date", "colour", "e-mail"])
 def test_the_cards_figures_are_true(shipped: Shipped, figures: Figures, name: str) -> None:
     model, tokenizer = shipped

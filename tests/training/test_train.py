@@ -15,6 +15,8 @@ from workbench.lab.training import loop
 from workbench.lab.training.loop import LOG, Progress, Shape, TrainSettings, rate_at, smoke
 from workbench.lab.training.train import MODEL, train
 
+pytestmark = pytest.mark.slow
+
 Whole = tuple[TrainSettings, list[Progress]]
 
 

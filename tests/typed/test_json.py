@@ -34,7 +34,7 @@ def as_json(value: Any) -> Any:
     return value
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @settings(max_examples=40)
 @given(instances())
 def test_round_trip(instance: Any) -> None:

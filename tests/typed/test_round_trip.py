@@ -43,7 +43,7 @@ def exact(value: Any) -> Any:
     return type(value), repr(value)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @settings(max_examples=50)
 @given(instances())
 def test_round_trip_of_repr_and_literal_text(instance: Any) -> None:
@@ -56,7 +56,7 @@ def test_round_trip_of_repr_and_literal_text(instance: Any) -> None:
         assert exact(typed.parse(text)) == exact(instance)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @settings(max_examples=50)
 @given(instances())
 def test_the_text_of_a_class_defines_the_same_grammar(instance: Any) -> None:
@@ -68,7 +68,7 @@ def test_the_text_of_a_class_defines_the_same_grammar(instance: Any) -> None:
     assert of_class.parse(text) == instance
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @settings(max_examples=50)
 @given(instances(), st.integers(0, 99))
 def test_samples_are_instances_as_in_python(instance: Any, seed: int) -> None:

@@ -13,6 +13,8 @@ import pytest
 
 from workbench.grammar.notations import Notation
 
+pytestmark = pytest.mark.slow
+
 # in a separate process: Gradio's warnings must not fail the tests
 ASKING = """
 import json

@@ -20,6 +20,7 @@ def kbnf(text: str) -> dict[str, Any]:
     return {"text": text, "notation": "kbnf"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "now", "gained", "lost"),
     [
@@ -49,6 +50,7 @@ def test_shortest_text_gained_and_lost(
     assert answer["same"] is (gained is None and lost is None)
 
 
+@pytest.mark.slow
 def test_bound_of_an_unfinished_search_is_reported(handlers: Handlers) -> None:
     # the second writes the first's rule out once: the same language, and nothing proves it
     before = kbnf("start ::= '(' start ')' start | 'x';")

@@ -152,7 +152,7 @@ def ran(command: list[str], given: str = "") -> str:
 
 
 @needs_model
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("write", [python, transformers], ids=["python", "transformers"])
 def test_the_printed_program_runs_and_obeys_the_grammar(write: Any) -> None:
     tests = [{"text": "12:30", "expect": "accept"}, {"text": "\\", "expect": "reject"}]
@@ -164,7 +164,7 @@ def test_the_printed_program_runs_and_obeys_the_grammar(write: Any) -> None:
 
 
 @needs_model
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("notation", ["regex", "kbnf"])
 def test_the_printed_command_runs_in_a_shell(notation: str) -> None:
     text = "[0-9]{2}'\\\\$" if notation == "regex" else 'start ::= #"[0-9]{2}" "\'$";\n'

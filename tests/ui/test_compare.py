@@ -259,6 +259,7 @@ SAMPLES = re.findall(
 )
 
 
+@pytest.mark.slow
 @needs_model
 @pytest.mark.parametrize(("text", "prompt"), SAMPLES)
 def test_methods_differ_on_the_examples_of_the_page(text: str, prompt: str) -> None:

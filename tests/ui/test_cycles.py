@@ -24,6 +24,7 @@ def test_token_cycle(grammar: Grammar, pieces: list[str], circling: str, why: st
     assert len({each for each in found if each is not None}) <= 1, why
 
 
+@pytest.mark.slow
 def test_a_machine_that_explodes_is_not_searched() -> None:
     grammar = Grammar.from_regex("(a|b)*a(a|b){30}")
     place = compile_text(grammar.source.text, grammar.notation).follower().take(b"a")

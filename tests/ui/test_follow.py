@@ -78,6 +78,7 @@ def test_no_state_inside_a_character_is_passed() -> None:
     assert len(half) == 2, "the token ends inside a character"
 
 
+@pytest.mark.slow
 def test_a_regex_that_explodes_is_followed_as_it_is_read() -> None:
     run = follower("(a|b)*a(a|b){20}")
     first = run.take(b"aab")

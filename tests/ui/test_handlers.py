@@ -168,6 +168,7 @@ def test_the_same_text_is_compiled_once(handlers: Handlers) -> None:
     assert handlers.compile(sent) == handlers.compile(sent)
 
 
+@pytest.mark.slow
 def test_every_example_of_the_gallery_opens(handlers: Handlers) -> None:
     for named in handlers.page()["gallery"]:
         example = handlers.example(named)

@@ -49,6 +49,7 @@ def test_nothing_typed_can_become_markup(path: Path) -> None:
         assert way not in text
 
 
+@pytest.mark.slow
 def test_every_file_is_loaded_and_every_loaded_file_is_there() -> None:
     scripts = {*module_names(STATIC, "page.js"), *module_names(STATIC, "replay.js")}
     assert sorted(scripts) == sorted(path.name for path in STATIC.glob("*.js"))
@@ -74,6 +75,7 @@ def test_no_line_is_longer_than_120_columns() -> None:
     assert long == []
 
 
+@pytest.mark.slow
 def test_the_page_is_built_with_its_events() -> None:
     reported = aside(
         "from tests.ui.toy import toy_room; from workbench.app.ui.handlers import Handlers;"
@@ -85,6 +87,7 @@ def test_the_page_is_built_with_its_events() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_page_is_up_before_torch_is_wanted() -> None:
     code = (
         "import sys, workbench.app.ui.page, workbench.app.ui.serve; print('torch' in sys.modules)"
@@ -92,6 +95,7 @@ def test_the_page_is_up_before_torch_is_wanted() -> None:
     assert aside(code) == ["False"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "module",
     [

@@ -86,6 +86,7 @@ def test_states_inside_an_edge_are_in_order(handlers: Handlers) -> None:
     assert all(drawn["where"][state].startswith("edge-") for state in edge["inside"])
 
 
+@pytest.mark.slow
 def test_very_large_regex_is_shown_in_part() -> None:
     compiled = compile_text("(a|b)*a(a|b){20}", Notation.REGEX)
     drawn = compiled.drawn(Machine.CHARACTERS)
@@ -151,6 +152,7 @@ def test_tokens_are_drawn_at_every_state_of_a_counted_repetition() -> None:
         assert len(shown["parts"]) >= 1
 
 
+@pytest.mark.slow
 def test_tokens_that_end_inside_a_rule_drawn_as_one_edge_are_drawn(handlers: Handlers) -> None:
     text = load_gallery()["weather"].text
     sent = {"text": text, "notation": "json_schema", "tab": "tokens"}

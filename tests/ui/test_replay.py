@@ -96,6 +96,7 @@ def test_steps_share_a_picture_where_they_look_the_same_and_few_have_one(
     assert len(long["pictures"]["together"]) == MAX_PICTURES
 
 
+@pytest.mark.slow
 def test_the_state_of_each_step_is_in_some_part(handlers: Handlers) -> None:
     long = "|".join(
         f"{word}{'abcdefghij'[i % 10]}{i}x"

@@ -176,6 +176,7 @@ def test_every_reason_to_stop_has_words() -> None:
     assert WORDS.keys() == set(StopReason)
 
 
+@pytest.mark.slow
 def test_a_regex_whose_automaton_explodes_runs_all_the_same(handlers: Handlers) -> None:
     sent = {**PERSON, "text": "(a|b)*a(a|b){30}", "max_tokens": 5}
     reported = records(handlers, sent)
@@ -195,6 +196,7 @@ VALUES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("notation", "text", "style", "values"), VALUES)
 def test_value_of_an_accepted_text(
     handlers: Handlers, notation: str, text: str, style: str, values: set[str | None]

@@ -115,6 +115,7 @@ def test_probabilities_after_the_mask_are_those_before_over_what_is_kept(
         assert each["after"] == pytest.approx(expected, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_visitors_do_not_disturb_each_other(handlers: Handlers) -> None:
     asked = [{**PERSON, "seed": seed} for seed in range(6)]
     alone = [[s["id"] for s in steps_of(handlers, each)] for each in asked]

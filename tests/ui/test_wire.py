@@ -101,6 +101,7 @@ def test_the_types_for_scripts_are_current() -> None:
     assert DECLARATIONS.read_text("utf-8") == declarations()
 
 
+@pytest.mark.slow
 def test_every_question_of_the_page_has_an_answer_in_the_format() -> None:
     from workbench.app.ui.page import QUESTIONS
 
@@ -147,6 +148,7 @@ QUESTIONS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grammar", GRAMMARS, ids=lambda grammar: grammar["text"])
 @pytest.mark.parametrize(
     ("part", "question", "ask", "sent"),
@@ -198,6 +200,7 @@ def test_recorded_runs(name: str) -> None:
         check(json.loads(line), wire.RunRecord)
 
 
+@pytest.mark.slow
 def test_lessons(handlers: Handlers) -> None:
     listed = lesson_list(handlers, {})
     check(listed, wire.LessonList)

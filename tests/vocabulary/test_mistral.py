@@ -60,6 +60,7 @@ def test_sentencepiece_names_its_special_tokens(name: str) -> None:
     assert vocabulary.names == {i: model.id_to_piece(i) for i in sorted(vocabulary.special)}
 
 
+@pytest.mark.slow
 def test_tekken_names_the_special_tokens_it_uses() -> None:
     tekken = pytest.importorskip("mistral_common.tokens.tokenizers.tekken")
     named = tekken.Tekkenizer.DEPRECATED_SPECIAL_TOKENS
@@ -74,6 +75,7 @@ def test_which_of_them_have_a_token_for_an_image(name: str, has_one: bool) -> No
     assert ("[IMG]" in load_vocabulary(name).names.values()) is has_one
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mistral-v1", "tekken"])
 def test_a_vocabulary_is_the_same_when_remembered(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

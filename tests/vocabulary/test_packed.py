@@ -14,6 +14,7 @@ from workbench.vocabulary.vocabulary import Vocabulary
 STRINGS = st.lists(st.none() | st.binary(max_size=5)).map(tuple)
 
 
+@pytest.mark.slow
 @given(STRINGS)
 def test_it_is_the_tuple(strings: tuple[bytes | None, ...]) -> None:
     packed = Packed.of(strings)
@@ -31,6 +32,7 @@ def test_it_is_the_tuple(strings: tuple[bytes | None, ...]) -> None:
         packed[len(strings)]
 
 
+@pytest.mark.slow
 @given(STRINGS, STRINGS)
 def test_it_differs_where_tuples_differ(
     left: tuple[bytes | None, ...], right: tuple[bytes | None, ...]
@@ -39,6 +41,7 @@ def test_it_differs_where_tuples_differ(
     assert (Packed.of(left) == right) == (left == right)
 
 
+@pytest.mark.slow
 @given(STRINGS)
 def test_strings_of_a_length(strings: tuple[bytes | None, ...]) -> None:
     packed = Packed.of(strings)

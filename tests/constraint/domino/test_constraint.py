@@ -96,7 +96,7 @@ def test_masks_with_unlimited_lookahead_are_exact(name: str) -> None:
             state, there = ours.advance(state, token), exact.advance(there, token)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @slow
 @given(trees(), texts)
 def test_masks_of_random_grammars_are_exact(tree: GrammarTree, text: bytes) -> None:
@@ -116,7 +116,7 @@ def fresh(constraint: DominoConstraint) -> DominoConstraint:
     return constraint
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @slow
 @given(
     trees(), st.lists(st.sampled_from(b"abc"), max_size=4).map(bytes), st.sampled_from((0, 1, 2))
@@ -139,7 +139,7 @@ def test_k_counts_terminals_that_begin_inside_a_token(
 LACKING = toy(("a", "ab", "bb", "bcab", "c", "ca"))
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @slow
 @given(trees(), st.sampled_from((None, 0, 1)), st.lists(st.integers(0, 5), max_size=8))
 def test_every_walk_ends_with_an_accepted_text(

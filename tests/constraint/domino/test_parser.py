@@ -29,7 +29,7 @@ def sequences(terminals: Terminals, most: int) -> list[tuple[int, ...]]:
     return [some for length in range(most + 1) for some in product(numbers, repeat=length)]
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @slow
 @given(trees())
 def test_agrees_with_the_oracle(tree: GrammarTree) -> None:
@@ -43,7 +43,7 @@ def test_agrees_with_the_oracle(tree: GrammarTree) -> None:
         assert oracle.accepts == (state != DEAD and parser.is_final(state))
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @slow
 @given(trees())
 def test_follows_contains_every_pair_that_occurs(tree: GrammarTree) -> None:

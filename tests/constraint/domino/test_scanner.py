@@ -38,7 +38,7 @@ def test_lemma_3_1_on_the_running_example(text: str, accepted: bool, because: st
     assert smallest(scanner_of(FIGURE_3).nfa).accepts(text.encode()) is accepted, because
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @slow
 @given(trees(), st.lists(texts, min_size=4, max_size=8))
 def test_lemma_3_1(tree: GrammarTree, tried: list[bytes]) -> None:

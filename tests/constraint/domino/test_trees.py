@@ -45,7 +45,7 @@ def check(constraint: DominoConstraint) -> None:
             }
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @slow
 @given(trees())
 def test_trees_are_those_of_algorithm_2(tree: GrammarTree) -> None:

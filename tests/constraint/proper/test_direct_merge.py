@@ -264,7 +264,7 @@ def _in_rank_order(live: list[tuple[str, str]]) -> bool:
     [
         (2, 28, 755, 601),
         (3, 421, 16_902, 3_153),
-        pytest.param(4, 1_553, 258_980, 8_818, marks=pytest.mark.slow),
+        pytest.param(4, 1_553, 258_980, 8_818, marks=pytest.mark.exhaustive),
     ],
 )
 def test_growth_over_the_rules_of_mistral(

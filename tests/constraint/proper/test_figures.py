@@ -66,6 +66,7 @@ def drawn(edges: list[list[Any]], start: int, accept: list[int]) -> TokenDfa:
     return minimal(TokenDfa(start, frozenset(accept), rows))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("regex", "all_of_them", "proper_ones"), COUNTS, ids=[c[0] for c in COUNTS]
 )

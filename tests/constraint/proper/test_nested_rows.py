@@ -87,6 +87,7 @@ def test_texts_of_the_embedded_tokenizer() -> None:
         assert constraint.is_final(state)
 
 
+@pytest.mark.slow
 def test_walks_with_the_embedded_tokenizer() -> None:
     vocabulary = Vocabulary.load("builtin")
     bpe, choose = Bpe.of(vocabulary), random.Random(5)

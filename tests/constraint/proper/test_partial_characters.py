@@ -34,6 +34,7 @@ def rows_of(regex: str) -> RegularRows:
     return RegularRows(dfa, live_edges(dfa, bpe, [Guesses.start]), Limits(seconds=60))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("regex", ['"[^"]*"', "[é-ÿ]{2}", "(日|月)+x", "[^a]x"])
 def test_shared_completions_equal_a_search(regex: str) -> None:
     """Every half token of every place, decided together and one by one."""

@@ -63,7 +63,7 @@ for g in (wb.Grammar.from_regex('"[^"]{1,5}"'), wb.Grammar.from_kbnf("start ::= 
 """
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_new_installation_stays_within_its_limits(tmp_path: Path) -> None:
     """Kernels are compiled for many seconds, and no clock counts it in."""
     ran = subprocess.run(

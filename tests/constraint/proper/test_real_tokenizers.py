@@ -27,8 +27,8 @@ REGEXES = [
 
 NAMES = [
     "builtin",
-    pytest.param("mistral-v1", marks=pytest.mark.slow),
-    pytest.param("tekken", marks=pytest.mark.slow),
+    pytest.param("mistral-v1", marks=pytest.mark.exhaustive),
+    pytest.param("tekken", marks=pytest.mark.exhaustive),
 ]
 
 
@@ -40,6 +40,7 @@ def constraint_of(regex: str, name: str) -> ProperConstraint:
     return ProperConstraint(dfa, Vocabulary.load(name), Limits(seconds=60))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(("regex", "reason"), REGEXES)
 def test_the_encoding_of_every_text_is_allowed(regex: str, reason: str, name: str) -> None:
@@ -53,6 +54,7 @@ def test_the_encoding_of_every_text_is_allowed(regex: str, reason: str, name: st
         assert constraint.is_final(state), (text, reason)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(("regex", "reason"), REGEXES)
 def test_masks_lead_only_to_encodings(regex: str, reason: str, name: str) -> None:

@@ -75,6 +75,7 @@ def test_regions_of_figure_6(figure: dict[str, Any]) -> None:
     assert sorted(repeated) == sorted(figure["repeated_regions_[entry,inner_states,token_edges]"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("figure", FIGURE_6, ids=["strings", "booleans"])
 def test_cuts_by_live_edges_include_the_others(figure: dict[str, Any]) -> None:
     bpe, dfa = mistral(), machine(figure["regex"])

@@ -56,6 +56,7 @@ def test_recogniser_agrees_with_re(pattern: str, alphabet: str, reason: str) -> 
             assert (slow.run(beginning) != DEAD_COLUMN) == (beginning in begun), beginning
 
 
+@pytest.mark.slow
 def test_recogniser_agrees_with_grammar_oracle() -> None:
     """On the hard grammars that contain only literals."""
     texts = list(brute_force.byte_texts(b"abc", 5))
@@ -211,6 +212,7 @@ def _checked(*arguments: str) -> tuple[int, list[dict[str, object]], str]:
     return result.exit_code, lines, result.stdout + result.stderr
 
 
+@pytest.mark.slow
 def test_command_reports_its_decisions() -> None:
     status, _, output = _checked("--decisions", "30000", "--seed", "3")
     assert status == 0, output
@@ -219,6 +221,7 @@ def test_command_reports_its_decisions() -> None:
     assert int(decided[1].replace(",", "")) >= 30_000
 
 
+@pytest.mark.slow
 def test_command_is_reproducible_by_its_seed() -> None:
     first, second, other = (
         _checked("--decisions", "9000", "--json", "--seed", seed)[1][:-1] for seed in "334"

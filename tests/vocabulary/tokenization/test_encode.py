@@ -27,6 +27,7 @@ def digits() -> Tokenizer:
     return byte_level(pre_tokenizers.Sequence(parts))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [byte_level, split_byte_level, fallback_bpe, added, digits])
 def test_tokenizers_of_every_kind(kind: Callable[[], Tokenizer]) -> None:
     tokenizer = kind()

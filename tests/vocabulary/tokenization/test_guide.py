@@ -78,6 +78,7 @@ def compare(bpe: Bpe, tokenizer: Tokenizer, alphabet: str, rng: random.Random) -
     return proper
 
 
+@pytest.mark.slow
 def test_byte_fallback_encodes_characters_that_are_not_tokens() -> None:
     tokenizer = sentencepiece_kind()
     bpe = of(tokenizer)
@@ -102,6 +103,7 @@ def test_byte_fallback_encodes_characters_that_are_not_tokens() -> None:
     assert not walks(bpe, [first, a, *rest])
 
 
+@pytest.mark.slow
 def test_words_are_taken_whole() -> None:
     tokenizer = byte_level_kind(ignore_merges=True)
     bpe = of(tokenizer)
@@ -110,6 +112,7 @@ def test_words_are_taken_whole() -> None:
     assert compare(bpe, tokenizer, "abc é", random.Random(1)) > 50
 
 
+@pytest.mark.slow
 def test_without_ignoring_merges_they_are_not() -> None:
     tokenizer = byte_level_kind()
     bpe = of(tokenizer)
@@ -118,6 +121,7 @@ def test_without_ignoring_merges_they_are_not() -> None:
     assert compare(bpe, tokenizer, "abc é", random.Random(1)) > 50
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [byte_level_kind, sentencepiece_kind])
 @pytest.mark.parametrize(
     "texts",
@@ -148,6 +152,7 @@ def test_runs_of_spaces_among_added_tokens_are_merged() -> None:
     assert compare(bpe, tokenizer, "ab \n", random.Random(4)) > 50
 
 
+@pytest.mark.slow
 def test_words_added_tokens_and_a_pattern_together() -> None:
     tokenizer = byte_level_kind(ignore_merges=True)
     tokenizer.add_tokens([AddedToken("c a", normalized=False)])
@@ -195,6 +200,7 @@ def test_special_tokens_are_never_taken() -> None:
     assert bpe.guide.take(bpe.guide.start, bpe.vocabulary.end, marked=True) is None
 
 
+@pytest.mark.slow
 def test_error_too_many_words() -> None:
     rng = np.random.default_rng(0)
     words = {"".join(map(chr, rng.integers(97, 123, 40))) for _ in range(7000)}

@@ -166,6 +166,7 @@ def test_every_state_can_end() -> None:
     assert ending.all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("pattern", "message"),
     [
@@ -185,6 +186,7 @@ def test_error_no_small_automaton(pattern: str, message: str) -> None:
         pretokens(pattern)
 
 
+@pytest.mark.slow
 def test_find_mistake() -> None:
     right = pretokens(PATTERNS["words"])
     kinds = classes(atoms(*right.patterns))
@@ -195,6 +197,7 @@ def test_find_mistake() -> None:
     assert find_mistake(wrong, kinds, []) == "\0"
 
 
+@pytest.mark.slow
 def test_the_cached_automaton_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     fresh = room.pretokens.__wrapped__
@@ -212,7 +215,7 @@ def test_the_cached_automaton_is_the_same(tmp_path: Path, monkeypatch: pytest.Mo
     np.testing.assert_array_equal(fresh(PATTERNS["words"]).steps, made.steps)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_characters_are_those_of_the_engine_of_tiktoken() -> None:
     """Tekken uses another regex engine, whose character sets are unions of our classes."""
     tiktoken = pytest.importorskip("tiktoken")

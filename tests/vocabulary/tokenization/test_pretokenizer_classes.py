@@ -24,6 +24,7 @@ def matched(atom: str) -> npt.NDArray[np.bool_]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "atoms",
     [

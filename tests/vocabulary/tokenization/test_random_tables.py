@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -57,6 +58,7 @@ def texts(bpe: Bpe) -> list[str]:
 tables = st.one_of(grown(), malformed())
 
 
+@pytest.mark.slow
 @PATIENT
 @given(tables, st.text("abc", max_size=14))
 def test_encoding_is_rank_greedy(merges: Merges, text: str) -> None:
@@ -66,6 +68,7 @@ def test_encoding_is_rank_greedy(merges: Merges, text: str) -> None:
     assert in_text(bpe, bpe.encode(long)) == greedy(ranked(merges), long)
 
 
+@pytest.mark.slow
 @PATIENT
 @given(tables)
 def test_a_token_is_canonical_where_its_text_is_one_token(merges: Merges) -> None:
@@ -74,6 +77,7 @@ def test_a_token_is_canonical_where_its_text_is_one_token(merges: Merges) -> Non
         assert bpe.is_canonical(token) == (greedy(ranked(merges), text) == [text])
 
 
+@pytest.mark.slow
 @PATIENT
 @given(tables)
 def test_pairs_and_rows_are_those_of_encoding(merges: Merges) -> None:
@@ -88,6 +92,7 @@ def test_pairs_and_rows_are_those_of_encoding(merges: Merges) -> None:
                 assert mask[second] == (not stays), (left, right)
 
 
+@pytest.mark.slow
 @PATIENT
 @given(grown())
 def test_monotone_tables_have_rows_and_columns_of_intervals(merges: Merges) -> None:
@@ -110,6 +115,7 @@ def test_monotone_tables_have_rows_and_columns_of_intervals(merges: Merges) -> N
     assert len(dfa) == len({frozenset(row) for row in forbidden.values()} | {frozenset()})
 
 
+@pytest.mark.slow
 @PATIENT
 @given(tables)
 def test_merges_are_an_order_for_all_constructions(merges: Merges) -> None:
@@ -133,6 +139,7 @@ def test_merges_are_an_order_for_all_constructions(merges: Merges) -> None:
             assert passes(live, text) == greedy(ranked(merges), text)
 
 
+@pytest.mark.slow
 @PATIENT
 @given(
     st.lists(st.text("ab", min_size=2, max_size=5), unique=True, max_size=8),

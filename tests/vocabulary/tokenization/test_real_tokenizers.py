@@ -95,15 +95,18 @@ def compare(bpe: Bpe, encode: Encode, found: list[str]) -> None:
         assert walks(bpe, tokens), text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mistral-v1", "mistral-v3"])
 def test_sentencepiece(name: str) -> None:
     compare(Bpe.of(load_vocabulary(name)), sentencepiece_encoder(name), texts(1, 1500))
 
 
+@pytest.mark.slow
 def test_tekken() -> None:
     compare(Bpe.of(load_vocabulary("tekken")), tiktoken_encoder(), texts(2, 1500))
 
 
+@pytest.mark.slow
 def test_builtin() -> None:
     compare(Bpe.of(load_vocabulary("builtin")), builtin_encoder(), texts(3, 1500))
 
@@ -116,6 +119,7 @@ ENCODERS: dict[str, Callable[[], Encode]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENCODERS)
 def test_other_sequences_are_improper(name: str) -> None:
     """Random tokenizations of short texts are accepted exactly if the library writes them."""
@@ -143,6 +147,7 @@ def random_tokens(vocabulary: Vocabulary, text: bytes, rng: random.Random) -> li
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "canonical", "live", "states", "free"),
     [
@@ -162,6 +167,7 @@ def test_numbers_of_the_reference(
     assert int((star.state_of == 0).sum()) == free
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mistral-v1", "mistral-v3"])
 def test_ordered_rules_give_the_same_encodings_of_spaces(name: str) -> None:
     """Eight spaces become one token in any correct order (reference, section 4)."""
@@ -191,6 +197,7 @@ def in_the_order_of_transformers(v1: Vocabulary) -> tuple[dict[str, int], list[t
     return pieces, known
 
 
+@pytest.mark.slow
 def test_rules_in_the_order_of_transformers() -> None:
     """There, the rules of the longest runs of spaces precede those of their sides."""
     v1 = load_vocabulary("mistral-v1")
@@ -217,7 +224,7 @@ def test_rules_in_the_order_of_transformers() -> None:
     assert [bpe.vocabulary.tokens[t] for t in bpe.encode("    ")] == [b"    "]
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_every_sequence_of_tekken_over_six_characters() -> None:
     """All 24,032 token sequences of up to five characters, as the reference counts them."""
     vocabulary = load_vocabulary("tekken")
