@@ -59,7 +59,7 @@ def extension_nfa(
             letters, numbers = _numbered(node.parts)
             edges, size = suffix_automaton(numbers)
             limits.check("states", size, "shorten the text")
-            _write(builder, letters, edges, size, ends=np.arange(size))
+            _write(builder, letters, edges, size, ends=np.arange(size, dtype=np.int32))
         case Kind.TEXT_UNTIL:
             limits.check("states", len(node.parts), "shorten the phrase")
             letters, edges = until(_sets(node.parts))
