@@ -146,7 +146,7 @@ def _with_codes(
     derived = vars(extended)
     # a code is always read whole, so its bytes count as tokens: no token ends between them
     derived["single_bytes"] = frozenset(single.union(*codes))
-    if all(packed[i][:1] >= bytes((RESERVED,)) for i in left_out):
+    if all((packed[i] or b"")[:1] >= bytes((RESERVED,)) for i in left_out):
         derived["trie"] = _trie_with_codes(vocabulary.trie, codes)
     return extended
 

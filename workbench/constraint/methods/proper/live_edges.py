@@ -487,4 +487,5 @@ def distinct(numbers: Ints) -> list[int]:
     if not len(numbers):
         return []
     low = int(numbers.min())
-    return (np.flatnonzero(np.bincount(numbers - low)) + low).tolist()  # type: ignore[no-any-return]
+    found: list[int] = (np.flatnonzero(np.bincount(numbers - low)) + low).tolist()
+    return found

@@ -188,7 +188,9 @@ def _bytes_of(dfa: Dfa) -> list[list[int]]:
 
 
 def _ids(bits: npt.NDArray[np.uint32]) -> list[int]:
-    return np.flatnonzero(np.unpackbits(bits.view(np.uint8), bitorder="little")).tolist()  # type: ignore[no-any-return]
+    unpacked = np.unpackbits(bits.view(np.uint8), bitorder="little")
+    found: list[int] = np.flatnonzero(unpacked).tolist()
+    return found
 
 
 #: The most regions cached for a tokenizer; the oldest are dropped.
