@@ -289,7 +289,11 @@ def test_error_bytes_that_are_not_characters() -> None:
     rule = Rule("start", Literal(b"\xff", nowhere), nowhere, nowhere)
     tree = GrammarTree((rule,), Source("…", "made"))
     with pytest.raises(WorkbenchError, match="bytes that are not characters"):
-        compile(Grammar(tree.source, Notation.KBNF, build(tree), tree=tree), LETTERS, "outlines")
+        compile(
+            Grammar(tree.source, Notation.KBNF, build(tree), tree=tree),
+            LETTERS_AND_BYTES,
+            "outlines",
+        )
 
 
 def test_error_rules_that_call_each_other_too_deeply() -> None:
@@ -305,7 +309,7 @@ def test_error_many_words_take_too_long() -> None:
     words = "|".join(f"{i:04}x" for i in range(4000))
     started = time.thread_time()
     with pytest.raises(LimitError, match=r"0\.3 seconds"):
-        compile(Grammar.from_regex(words), LETTERS, "outlines", Limits(seconds=0.3))
+        compile(Grammar.from_regex(words), LETTERS_AND_BYTES, "outlines", Limits(seconds=0.3))
     assert time.thread_time() - started < 2
 
 

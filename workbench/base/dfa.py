@@ -66,3 +66,9 @@ class Dfa:
     def is_empty(self) -> bool:
         """Whether no text is accepted."""
         return not self.finals.any()
+
+
+def used_bytes(table: npt.NDArray[np.int32], classes: npt.NDArray[np.uint16]) -> set[int]:
+    """The bytes that at least one state of a machine reads; ``classes`` may have calls behind."""
+    reads = np.asarray((table >= 0).any(axis=0))
+    return set(np.flatnonzero(reads[classes]).tolist())

@@ -6,13 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.base.errors import WorkbenchError
+from workbench.base.errors import BuildError, WorkbenchError
 from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.combined import SmallTokens
 from workbench.constraint.engine.automaton import automaton
+from workbench.constraint.engine.compose import cannot_spell
 from workbench.constraint.labels import labelled
 from workbench.constraint.methods.composed import composed
 from workbench.constraint.protocol import Constraint, Unconstrained
+from workbench.grammar.byte_alphabet import over_bytes
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.label_encoding import labels_of
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
@@ -215,6 +217,12 @@ def compile(
             f"the method {method!r} has no option {option!r}",
             f"it has {', '.join(chosen.options) or 'none'}",
         )
+
+    def make(text: Grammar, tokens: Vocabulary) -> Constraint:
+        if chosen.make is not _unconstrained:
+            text = _generable(text, tokens)
+        return chosen.make(text, tokens, limits, **options)
+
     labels = labels_of(grammar)
     if small_tokens and labels:
         raise WorkbenchError(
@@ -222,14 +230,25 @@ def compile(
             "switch small tokens off, or write a regex in the place of the label",
         )
     if small_tokens:
-        return SmallTokens(vocabulary, lambda small: chosen.make(grammar, small, limits, **options))
+        return SmallTokens(vocabulary, lambda small: make(grammar, small))
     if not labels:
-        return chosen.make(grammar, vocabulary, limits, **options)
+        return make(grammar, vocabulary)
     if chosen.no_labels:
         raise WorkbenchError(
             f"the method {method!r} does not read {labels[0][0].name}: {chosen.no_labels}",
             "choose the method 'automaton'",
         )
-    return labelled(
-        grammar, vocabulary, limits, lambda text, codes: chosen.make(text, codes, limits, **options)
-    )
+    return labelled(grammar, vocabulary, limits, make)
+
+
+def _generable(grammar: Grammar, vocabulary: Vocabulary) -> Grammar:
+    """The grammar of the texts whose bytes are all in the vocabulary.
+
+    Raises: VocabularyError if there is none; LimitError.
+    """
+    try:
+        return over_bytes(grammar, vocabulary.alphabet)
+    except BuildError as error:
+        if error.kind != "unproductive":
+            raise
+        raise cannot_spell(vocabulary) from error

@@ -235,6 +235,16 @@ class Grammar(Language):
             notes=read.notes,
         )
 
+    def with_tree(self, tree: GrammarTree) -> Grammar:
+        """The grammar with other rules, built as its notation is.
+
+        Raises: BuildError, LimitError.
+        """
+        work, build_rules = self.limits.begun(), build_separately
+        if not self.notation.is_translated:
+            build_rules = build
+        return replace(self, reader=build_rules(tree, self.start, work), tree=tree, regex=None)
+
     @property
     def _name(self) -> str:
         return self.start if self.tree else "regex"

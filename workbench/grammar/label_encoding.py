@@ -10,16 +10,13 @@ from __future__ import annotations
 from dataclasses import replace
 from weakref import WeakKeyDictionary
 
-import numpy as np
-
 from workbench.automata.build import pattern_dfa, regex_machine
-from workbench.automata.determinize import trimmed
-from workbench.automata.minimize import minimize
-from workbench.base.dfa import DEAD, Dfa
+from workbench.automata.nfa import BYTES
+from workbench.base.dfa import Dfa
 from workbench.base.errors import BuildError
 from workbench.base.source import Span
+from workbench.grammar.byte_alphabet import without_bytes
 from workbench.grammar.grammar import Grammar
-from workbench.pushdown.build import build
 from workbench.pushdown.cfg import gathered, terminal_machine
 from workbench.syntax.grammar_tree import (
     Automaton,
@@ -39,6 +36,7 @@ from workbench.syntax.regex.tree import Bytes, Concat, Extension, Group, Regex
 #: The first byte of a label code, and the lowest reserved byte. Neither occurs in UTF-8.
 LEAD, RESERVED = 0xFC, 0xF8
 _TEXT: Ranges = ((0, RESERVED - 1),)
+_RESERVED = frozenset(range(RESERVED, BYTES))
 
 #: The code of each label, by name.
 LABEL_CODES: dict[str, bytes] = {
@@ -91,15 +89,13 @@ def plain_text(data: bytes) -> bytes:
 
 
 def _encoded(grammar: Grammar) -> Grammar:
-    work = grammar.limits.begun()
     if grammar.regex is not None:
         regex = _encoded_regex(grammar.regex)
-        return replace(grammar, reader=regex_machine(regex, work), regex=regex)
+        return replace(grammar, reader=regex_machine(regex, grammar.limits.begun()), regex=regex)
     assert grammar.tree is not None, "a grammar has a regex or a tree"
     encoder = _LabelEncoder(grammar)
     rules = tuple(replace(rule, body=encoder.of(rule.body)) for rule in grammar.tree.rules)
-    tree = replace(grammar.tree, rules=rules)
-    return replace(grammar, reader=build(tree, grammar.start, work), tree=tree)
+    return grammar.with_tree(replace(grammar.tree, rules=rules))
 
 
 def _encoded_regex(regex: Regex) -> Regex:
@@ -156,17 +152,7 @@ class _LabelEncoder:
         """A terminal as an automaton without the reserved bytes."""
         start, end = node.span.start, node.span.end
         label = node.label if isinstance(node, Automaton) else self._source.text[start:end]
-        return Automaton(_without_reserved(machine), label, node.span)
+        return Automaton(without_bytes(machine, _RESERVED), label, node.span)
 
     def _refused(self, message: str, span: Span, hint: str) -> BuildError:
         return BuildError(message, self._source, span, hint, kind="unsupported_regex")
-
-
-def _without_reserved(machine: Dfa) -> Dfa:
-    """The machine restricted to texts without reserved bytes; itself if it has none."""
-    if (machine.table[:, machine.classes[RESERVED:256]] == DEAD).all():
-        return machine
-    classes, width = machine.classes.copy(), machine.table.shape[1]
-    classes[RESERVED:256] = width
-    table = np.column_stack([machine.table, np.full(len(machine), DEAD, np.int32)])
-    return minimize(trimmed(classes, table, machine.finals, machine.initial))

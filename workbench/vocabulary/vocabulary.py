@@ -133,6 +133,13 @@ class Vocabulary:
             return frozenset(self.tokens.of_length(1)[:, 0].tolist())
         return frozenset(t[0] for t in self.tokens if t is not None and len(t) == 1)
 
+    @cached_property
+    def alphabet(self) -> frozenset[int]:
+        """The bytes that some token contains; no text with another byte can be generated."""
+        if isinstance(self.tokens, Packed):
+            return frozenset(np.unique(self.tokens.text).tolist())
+        return frozenset(chain.from_iterable(token for token in self.tokens if token))
+
     def ids(self, *tokens: str | bytes) -> list[TokenId]:
         """The (first) ids of tokens given by their text.
 

@@ -22,12 +22,12 @@ import numpy.typing as npt
 
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.automata.thompson import thompson
-from workbench.base.dfa import DEAD, Dfa, State
+from workbench.base.dfa import DEAD, Dfa, State, used_bytes
 from workbench.base.errors import TokenNotAllowed
 from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.engine.coaccessible import Coaccessibility
 from workbench.constraint.engine.compose import cannot_spell, compose
-from workbench.constraint.engine.mask_rows import MaskRows, TableMachine, used_bytes
+from workbench.constraint.engine.mask_rows import MaskRows, TableMachine
 from workbench.constraint.mask import TokenMask
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.network import CALLS, Network

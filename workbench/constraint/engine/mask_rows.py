@@ -37,7 +37,6 @@ from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench.automata.lazy_dfa import UNKNOWN, LazyDfa
 from workbench.base.dfa import DEAD, Dfa, State
@@ -567,9 +566,3 @@ class MaskRows:
             self._row_cache = doubled(self._row_cache)
         else:
             self._machine.resolve(status, clock)
-
-
-def used_bytes(table: npt.NDArray[np.int32], classes: npt.NDArray[np.uint16]) -> set[int]:
-    """The bytes that at least one state of a machine reads."""
-    reads = np.asarray((table >= 0).any(axis=0))
-    return set(np.flatnonzero(reads[classes]).tolist())

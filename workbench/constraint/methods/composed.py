@@ -13,14 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.base.dfa import DEAD, Dfa, State
+from workbench.base.dfa import DEAD, Dfa, State, used_bytes
 from workbench.base.errors import TokenNotAllowed
 from workbench.base.limits import Limits
 from workbench.constraint.engine.automaton import DfaConstraint, StackConstraint
 from workbench.constraint.engine.coaccessible import Coaccessibility
 from workbench.constraint.engine.compose import compose
 from workbench.constraint.engine.compose_pda import TokenPdaMove, compose_pda
-from workbench.constraint.engine.mask_rows import used_bytes
 from workbench.constraint.mask import TokenMask, pack
 from workbench.constraint.protocol import Constraint
 from workbench.grammar.grammar import Grammar

@@ -28,13 +28,12 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from workbench.base.dfa import DEAD, State
+from workbench.base.dfa import DEAD, State, used_bytes
 from workbench.base.dfa import State as ScannerState
 from workbench.base.errors import TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.engine.coaccessible import Coaccessibility
 from workbench.constraint.engine.compose import cannot_spell
-from workbench.constraint.engine.mask_rows import used_bytes
 from workbench.constraint.mask import TokenMask, pack
 from workbench.constraint.methods.domino.scanner import BETWEEN, Scanner, terminals_of
 from workbench.constraint.methods.domino.subterminal_trees import SubterminalTree, Trees

@@ -23,10 +23,9 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.code_points import fold
-from workbench.base.dfa import DEAD, Dfa, State
+from workbench.base.dfa import DEAD, Dfa, State, used_bytes
 from workbench.base.errors import VocabularyError
 from workbench.base.limits import LIMITS, Limits
-from workbench.constraint.engine.mask_rows import used_bytes
 from workbench.constraint.methods.proper.guide_guesses import (
     NEW_PIECE,
     SAME_PIECE,
