@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import given
@@ -13,8 +13,12 @@ from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers
 
 from tests.vocabulary import small_tokenizers as made
 from workbench.base.errors import VocabularyError
+from workbench.constraint.compile import compile
+from workbench.constraint.protocol import Constraint
+from workbench.grammar.grammar import Grammar
+from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.tokenizer import GPT2_PATTERN, SAMPLES, check_exact, vocabulary_of
-from workbench.vocabulary.vocabulary import Vocabulary
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 
 def read(tokenizer: Tokenizer, end: int | None = None) -> Vocabulary:
@@ -180,9 +184,33 @@ def test_error_a_normalizer_that_changes_text() -> None:
     )
 
 
-def test_error_bytes_that_are_missing() -> None:
-    with pytest.raises(VocabularyError, match="does not encode text byte by byte"):
-        checked(made.byte_level(alphabet=False))
+def test_missing_bytes() -> None:
+    """As SmolLM2: the alphabet lacks bytes; texts without them are exact in every way."""
+    tokenizer = made.byte_level(alphabet=False)
+    vocabulary = checked(tokenizer)
+    assert 20 < len(vocabulary.alphabet) == len(vocabulary.single_bytes) < 100
+    assert vocabulary.writable("the Quick è😀\x00") == "the uick 😀"
+    bpe = Bpe.of(vocabulary)
+    for text in ("the quick brown fox", "café 好", '{"name": 31}\n', "  xx  "):
+        assert vocabulary.writable(text) == text
+        assert bpe.encode(text) == encoder(tokenizer)(text)
+    anything = compile(Grammar.from_regex("(?s:.){1,3}"), vocabulary)
+    own = compile(Grammar.from_regex("(?s:.){1,3}"), vocabulary, "proper")
+    for text in ("é x", "the", "好"):
+        assert accepts(anything, bpe.encode(text))
+        assert accepts(own, bpe.encode(text))
+    letters = vocabulary.ids(*"the")
+    assert accepts(anything, letters)
+    assert not accepts(own, letters), "the tokenizer merges them"
+
+
+def accepts(constraint: Constraint, tokens: Sequence[TokenId]) -> bool:
+    state = constraint.initial
+    for token_id in tokens:
+        if token_id not in constraint.mask(state):
+            return False
+        state = constraint.advance(state, token_id)
+    return constraint.is_final(state)
 
 
 def test_error_unknown_tokens_in_a_sample() -> None:

@@ -320,11 +320,12 @@ def check_exact(vocabulary: Vocabulary, encode: Encode) -> None:
     """Check a vocabulary's bytes against its tokenizer.
 
     The tokens of each sample must decode to the sample, possibly with the space in front that
-    SentencePiece tokenizers add to a whole text.
+    SentencePiece tokenizers add to a whole text. Characters with a byte that no token contains are
+    left out of the samples: no method generates them.
 
     Raises: VocabularyError with the first sample that fails.
     """
-    for sample in SAMPLES:
+    for sample in map(vocabulary.writable, SAMPLES):
         ids = list(encode(sample))
         special = [i for i in ids if i >= len(vocabulary) or vocabulary.tokens[i] is None]
         decoded = vocabulary.decode(i for i in ids if i < len(vocabulary))

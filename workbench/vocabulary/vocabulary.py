@@ -140,6 +140,10 @@ class Vocabulary:
             return frozenset(np.unique(self.tokens.text).tolist())
         return frozenset(chain.from_iterable(token for token in self.tokens if token))
 
+    def writable(self, text: str) -> str:
+        """The text without the characters that have a byte outside ``alphabet``."""
+        return "".join(c for c in text if self.alphabet.issuperset(c.encode()))
+
     def ids(self, *tokens: str | bytes) -> list[TokenId]:
         """The (first) ids of tokens given by their text.
 

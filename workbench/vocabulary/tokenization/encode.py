@@ -113,8 +113,9 @@ def _texts(vocabulary: Vocabulary) -> Iterator[str]:
     added = [
         (vocabulary.tokens[token] or b"").decode() for token in sorted(vocabulary.tokenizer.added)
     ]
-    parts: Sequence[str] = [*"".join(SAMPLES), *" \n\t", *added]
-    yield from SAMPLES
+    samples = [*map(vocabulary.writable, SAMPLES)]
+    parts: Sequence[str] = [*"".join(samples), *" \n\t", *added]
+    yield from samples
     yield from (f"a{' ' * size}{after}" for size in range(1, 41) for after in ("", "b", "\n"))
     for _ in range(_RANDOM_TEXTS):
         script = rng.sample(parts, 8)
