@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from workbench.decoding.generate import Generation, generate
     from workbench.decoding.kbnf_engine import Advance, Engine
     from workbench.decoding.logits_processor import LogitsProcessor
-    from workbench.decoding.model import LanguageModel, Session
+    from workbench.decoding.model import ChatModel, LanguageModel, Message, Session
     from workbench.decoding.opportunistic import OpportunisticMasking
     from workbench.decoding.retokenize import Healed, heal
     from workbench.decoding.sampling import Sampling
@@ -97,7 +97,9 @@ _HOMES = {
     "Advance": "decoding.kbnf_engine",
     "Engine": "decoding.kbnf_engine",
     "LogitsProcessor": "decoding.logits_processor",
+    "ChatModel": "decoding.model",
     "LanguageModel": "decoding.model",
+    "Message": "decoding.model",
     "Session": "decoding.model",
     "OpportunisticMasking": "decoding.opportunistic",
     "Healed": "decoding.retokenize",
@@ -129,6 +131,7 @@ __all__ = [
     "Advance",
     "Advice",
     "BuildError",
+    "ChatModel",
     "Constraint",
     "CountProposer",
     "Difference",
@@ -148,6 +151,7 @@ __all__ = [
     "Limits",
     "Lint",
     "LogitsProcessor",
+    "Message",
     "ModelError",
     "Notation",
     "OpportunisticMasking",

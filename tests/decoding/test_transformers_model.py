@@ -16,10 +16,18 @@ from tests.decoding.tiny import PADDING
 from tests.decoding.worlds import FiniteConstraint
 from workbench.base.errors import ModelError, VocabularyError
 from workbench.decoding.generate import generate
-from workbench.decoding.model import LanguageModel, Logits
+from workbench.decoding.model import (
+    ChatModel,
+    LanguageModel,
+    Logits,
+    Message,
+    ToyModel,
+    context_of,
+)
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.trace import StopReason
 from workbench.decoding.transformers_model import TransformersModel, load_model
+from workbench.vocabulary.toy import toy
 
 TEXTS = [b'{"name": "Ann"}', b'{"name": "Bo", "age": 31}', "{n: ü€}".encode()]
 
@@ -297,3 +305,53 @@ def test_the_module_is_the_one_transformers_loads(
     other = AutoModelForCausalLM.from_pretrained(tiny_folder)
     for name, weights in other.state_dict().items():
         assert torch.equal(weights, tiny_model.module.state_dict()[name])
+
+
+# -- chats -----------------------------------------------------------------------------------------
+
+TEMPLATE = (
+    "{% for m in messages %}{% if m.role == 'tool' %}{{ raise_exception('no tools') }}{% endif %}"
+    "<{{ m.role }}>{{ m.content }}<end>{% endfor %}"
+    "{% if add_generation_prompt %}<assistant>{% endif %}"
+)
+CHAT: list[Message] = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "ü?"},
+]
+
+
+@pytest.fixture(scope="module")
+def chat_model(tiny_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> TransformersModel:
+    folder = copied(tiny_folder, tmp_path_factory.mktemp("chat") / "model")
+    (folder / "chat_template.jinja").write_text(TEMPLATE)
+    return TransformersModel(str(folder), "cpu")
+
+
+def test_a_chat_is_rendered_with_its_special_tokens(chat_model: TransformersModel) -> None:
+    assert isinstance(chat_model, ChatModel)
+    text = "<system>Be brief.<end><user>ü?<end><assistant>"
+    assert chat_model.render(CHAT) == text
+    ids = chat_model.encode(CHAT)
+    assert chat_model.vocabulary.decode(ids).decode() == text.replace("<end>", "")
+    assert ids.count(0) == 2, "the special token, not its letters"
+    assert context_of(chat_model, CHAT) == ids
+
+
+def test_a_run_continues_a_chat(chat_model: TransformersModel) -> None:
+    constraint = FiniteConstraint(chat_model.vocabulary, TEXTS)
+    run = generate(chat_model, constraint, CHAT, max_tokens=20)
+    text = b"".join(step.token for step in run)
+    assert text in TEXTS
+    same = generate(chat_model, constraint, chat_model.encode(CHAT), max_tokens=20)
+    assert b"".join(step.token for step in same) == text
+
+
+def test_errors_of_chats(chat_model: TransformersModel, tiny_model: TransformersModel) -> None:
+    with pytest.raises(ModelError, match="has no chat template"):
+        tiny_model.encode(CHAT)
+    with pytest.raises(ModelError, match="toy has no chat template"):
+        context_of(ToyModel(toy("ab")), CHAT)
+    with pytest.raises(ModelError, match="refuses these messages: no tools"):
+        chat_model.render([{"role": "tool", "content": "x"}])
+    with pytest.raises(ModelError, match="expected a message with a role and a content"):
+        chat_model.render([{"role": "user"}])  # type: ignore[typeddict-item]

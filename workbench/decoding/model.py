@@ -19,7 +19,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, TypedDict, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -30,8 +30,17 @@ from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 #: One number per token, before softmax.
 Logits = npt.NDArray[np.float32]
 
-#: A prompt: text, or tokens of the model.
-Prompt = str | Sequence[TokenId]
+
+class Message(TypedDict):
+    """One message of a chat."""
+
+    #: ``system``, ``user``, ``assistant``, or another role of the model's template.
+    role: str
+    content: str
+
+
+#: A prompt: text, tokens of the model, or a chat that the model continues with a reply.
+Prompt = str | Sequence[TokenId] | Sequence[Message]
 
 
 class Session(Protocol):
@@ -79,6 +88,22 @@ class LanguageModel(Protocol):
         ...
 
 
+@runtime_checkable
+class ChatModel(Protocol):
+    """A language model that may have a chat template."""
+
+    def render(self, messages: Sequence[Message]) -> str:
+        """The messages as the text that the model reads, up to the beginning of its reply.
+
+        Raises: ModelError if the model has no chat template, or it refuses the messages.
+        """
+        ...
+
+    def encode(self, prompt: str | Sequence[Message]) -> list[TokenId]:
+        """The model's tokens of a prompt, never empty. Raises: ModelError."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class StatelessSession:
     """A session without a cache."""
@@ -98,9 +123,23 @@ class StatelessSession:
 
 
 def context_of(model: LanguageModel, prompt: Prompt) -> list[TokenId]:
-    """The tokens of a prompt, at least one."""
-    ids = model.encode(prompt) if isinstance(prompt, str) else list(prompt)
-    return ids or model.encode("")
+    """The tokens of a prompt, at least one.
+
+    Raises: ModelError for a chat, if the model has no chat template.
+    """
+    if isinstance(prompt, str):
+        return model.encode(prompt)
+    given: list[Any] = list(prompt)
+    if not given or not isinstance(given[0], Mapping):
+        return given or model.encode("")
+    if not isinstance(model, ChatModel):
+        raise no_template(model.name)
+    return model.encode(given)
+
+
+def no_template(name: str) -> ModelError:
+    """The error of a model that cannot read messages."""
+    return ModelError(f"{name} has no chat template", "pass the prompt as a text")
 
 
 def padded(logits: Logits, size: int) -> Logits:

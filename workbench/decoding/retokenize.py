@@ -69,7 +69,7 @@ class Healed:
         return text[len(self.prefix) :]
 
 
-def heal(model: LanguageModel, prompt: str, grammar: Grammar) -> Healed:
+def heal(model: LanguageModel, prompt: Prompt, grammar: Grammar) -> Healed:
     """Remove the prompt's last token and force its bytes as a prefix of the generated text.
 
     More tokens are removed if the bytes are no whole characters. A prompt of one token is not
@@ -79,7 +79,7 @@ def heal(model: LanguageModel, prompt: str, grammar: Grammar) -> Healed:
     Raises: LimitError.
     Source: Beurer-Kellner et al. 2024 (DOMINO), §2 and §3.5, after GUIDANCE.
     """
-    ids = model.encode(prompt)
+    ids = context_of(model, prompt)
     for kept in range(len(ids) - 1, 0, -1):
         if model.vocabulary.tokens[ids[kept]] is None:
             break

@@ -7,7 +7,7 @@ import os
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from workbench.base.errors import ModelError
 from workbench.base.resources import BUILTIN_MODEL
-from workbench.decoding.model import Logits, common_prefix
+from workbench.decoding.model import Logits, Message, common_prefix, no_template
 from workbench.vocabulary.load import directory_of, load_tokenizer, load_vocabulary, local_first
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -173,7 +173,7 @@ class TransformersModel:
     def __init__(self, path_or_id: str, device: str | None = None) -> None:
         #: The directory or hub id.
         self.name = path_or_id
-        where = str(BUILTIN_MODEL) if path_or_id == "builtin" else path_or_id
+        self._where = where = str(BUILTIN_MODEL) if path_or_id == "builtin" else path_or_id
         find_checkpoint(where)
         #: The tokens as bytes.
         self.vocabulary: Vocabulary = load_vocabulary(path_or_id)
@@ -195,18 +195,54 @@ class TransformersModel:
     def __repr__(self) -> str:
         return f"TransformersModel({self.name!r})"
 
-    def encode(self, text: str) -> list[TokenId]:
+    def encode(self, prompt: str | Sequence[Message]) -> list[TokenId]:
         """The prompt in the model's tokens, with the start token it was trained with, if any.
 
-        Raises: ModelError for an empty prompt, if the model has no start token.
+        Messages are rendered by ``render``, whose text contains the special tokens.
+
+        Raises: ModelError for an empty prompt, if the model has no start token; errors of
+                ``render``.
         """
-        whole = text.encode("utf-8", "replace").decode()  # unpaired surrogates become "?"
+        if not isinstance(prompt, str):
+            return list(self._tokenizer.encode(self.render(prompt), add_special_tokens=False).ids)
+        whole = prompt.encode("utf-8", "replace").decode()  # unpaired surrogates become "?"
         found: list[TokenId] = list(self._tokenizer.encode(whole).ids)
         if found and found[-1] == self.vocabulary.end:
             found.pop()  # some tokenizers append the end token; a prompt must not have it
         if not found and self._first is None:
             raise ModelError("expected a prompt: this model has no start token")
         return found or [self._first or 0]
+
+    def render(self, messages: Sequence[Message]) -> str:
+        """The messages in the tokenizer's own chat template, up to the beginning of the reply.
+
+        The template runs in a sandbox of transformers; it can read nothing but the messages.
+
+        Raises: ModelError if the tokenizer has no template, or it refuses the messages.
+        """
+        for message in messages:
+            if not all(isinstance(message.get(key), str) for key in ("role", "content")):
+                raise ModelError(
+                    f"expected a message with a role and a content, not {message!r}",
+                    'such as {"role": "user", "content": "Hello"}',
+                )
+        if not getattr(self._chat, "chat_template", None):
+            raise no_template(self.name)
+        try:
+            text: str = self._chat.apply_chat_template(
+                [dict(message) for message in messages], tokenize=False, add_generation_prompt=True
+            )
+        except Exception as error:  # a template raises errors of its language
+            reason = (str(error).splitlines() or [type(error).__name__])[0]
+            raise ModelError(
+                f"the chat template of {self.name} refuses these messages: {reason}",
+                "most templates expect user and assistant in turn, after one system message",
+            ) from error
+        return text.encode("utf-8", "replace").decode()
+
+    @cached_property
+    def _chat(self) -> Any:  # noqa: ANN401  # a tokenizer of transformers
+        return _through(self._where, lambda where: _from_pretrained("AutoTokenizer", where))
 
     def session(self) -> TransformersSession:
         """A new session with an empty cache of keys and values."""

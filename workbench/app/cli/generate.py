@@ -30,6 +30,7 @@ from workbench.app.cli.options import (
 from workbench.base.errors import WorkbenchError
 from workbench.constraint.compile import METHODS
 from workbench.constraint.compile import compile as compile_grammar
+from workbench.decoding.model import Message
 from workbench.decoding.trace import Step, Trace
 from workbench.grammar.gallery import Example, load_gallery
 
@@ -42,6 +43,12 @@ def generate(
     named: Named,
     prompt: Annotated[
         str | None, typer.Option(help="What the model reads first; default: the example's.")
+    ] = None,
+    chat: Annotated[
+        bool, typer.Option("--chat", help="The prompt is a user's message in a chat.")
+    ] = False,
+    system: Annotated[
+        str | None, typer.Option(help="The system message of a chat; implies --chat.")
     ] = None,
     max_tokens: Annotated[int | None, typer.Option(min=1, help="The budget in tokens.")] = None,
     temperature: Annotated[float, typer.Option(min=0.0, help="0 takes the likeliest token.")] = 0.0,
@@ -83,8 +90,12 @@ def generate(
 
     loaded, example = load_model(model), named.example
     text = prompt if prompt is not None else example.prompt if example else ""
-    plain = Healed(tuple(loaded.encode(text)), b"", named.grammar)
-    begun = healed(loaded, text, named.grammar) if heal else plain
+    whole: str | list[Message] = text
+    if chat or system is not None:
+        roles = ({"system": system} if system is not None else {}) | {"user": text}
+        whole = [{"role": role, "content": content} for role, content in roles.items()]
+    plain = Healed(tuple(loaded.encode(whole)), b"", named.grammar)
+    begun = healed(loaded, whole, named.grammar) if heal else plain
     if small_tokens is None:
         small_tokens = example is not None and example.small_tokens
     constraint = compile_grammar(
