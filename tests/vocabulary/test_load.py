@@ -154,3 +154,22 @@ def test_an_unreachable_hub_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> 
     assert hub._is_hub_reachable()
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     assert not hub._is_hub_reachable()
+
+
+def test_bytes_without_a_token_are_named_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    made.byte_level(alphabet=False).save(str(tmp_path / "tokenizer.json"))
+    for _ in range(2):
+        load_vocabulary(str(tmp_path))
+    (warning,) = caplog.messages
+    assert warning.startswith(f"no token of {tmp_path} contains the bytes 00 01 02")
+    assert warning.endswith("…: no text with them is generated")
+
+
+def test_a_whole_alphabet_is_not_mentioned(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    made.byte_level().save(str(tmp_path / "tokenizer.json"))
+    load_vocabulary(str(tmp_path))
+    assert not caplog.messages

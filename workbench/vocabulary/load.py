@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import socket
@@ -80,6 +81,13 @@ def _is_hub_reachable() -> bool:
         return False
     return True
 
+
+#: The bytes that occur in texts.
+_UTF8_BYTES = frozenset({*range(0xC0), *range(0xC2, 0xF5)})
+#: The most missing bytes that a warning lists.
+_MAX_LISTED = 16
+
+_log = logging.getLogger(__name__)
 
 #: All short names of vocabularies.
 NAMES: tuple[str, ...] = ("builtin", *MISTRAL, *TOYS)
@@ -223,4 +231,13 @@ def _checked(tokenizer: Tokenizer, spec: dict[str, Any], end: TokenId | None, na
 
     vocabulary = vocabulary_of(spec, name=name, end=end, encoder=encode)
     check_exact(vocabulary, encode)
+    if missing := sorted(_UTF8_BYTES - vocabulary.alphabet):
+        listed = " ".join(f"{byte:02x}" for byte in missing[:_MAX_LISTED])
+        more = " …" * (len(missing) > _MAX_LISTED)
+        _log.warning(
+            "no token of %s contains the bytes %s%s: no text with them is generated",
+            name,
+            listed,
+            more,
+        )
     return _Loaded(vocabulary, tokenizer)
