@@ -196,7 +196,7 @@ def test_error_context_length(tiny_model: TransformersModel) -> None:
     with pytest.raises(ModelError) as caught:
         tiny_model.session().logits([1] * 65)
     assert str(caught.value) == (
-        "65 tokens are more than the 64 this model can read\n"
+        "65 tokens are 1 too many: this model reads at most 64\n"
         "hint: shorten the prompt, or ask for fewer tokens"
     )
 

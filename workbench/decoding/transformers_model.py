@@ -308,7 +308,8 @@ class TransformersSession:
         longest = self._model.context_length
         if longest is not None and len(wanted) > longest:
             raise ModelError(
-                f"{len(wanted)} tokens are more than the {longest} this model can read",
+                f"{len(wanted):,} tokens are {len(wanted) - longest:,} too many: this model reads at"
+                f" most {longest:,}",
                 "shorten the prompt, or ask for fewer tokens",
             )
 
