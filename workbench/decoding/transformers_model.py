@@ -308,8 +308,8 @@ class TransformersSession:
         longest = self._model.context_length
         if longest is not None and len(wanted) > longest:
             raise ModelError(
-                f"{len(wanted):,} tokens are {len(wanted) - longest:,} too many: this model reads at"
-                f" most {longest:,}",
+                f"{len(wanted):,} tokens are {len(wanted) - longest:,} too many: this model reads"
+                f" at most {longest:,}",
                 "shorten the prompt, or ask for fewer tokens",
             )
 
