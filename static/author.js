@@ -113,8 +113,8 @@ export const createProblemList = (box, counted) => ({
           "li",
           { class: "row none" },
           looking
-            ? el("span", { class: "quiet" }, "looking for what could be mended…")
-            : el("span", {}, el("span", { class: "good" }, "✓"), " nothing to mend"),
+            ? el("span", { class: "quiet" }, "looking for fixes…")
+            : el("span", {}, el("span", { class: "good" }, "✓"), " nothing to fix"),
         ),
       );
     const bounds = problems.filter((problem) => problem.fix);
@@ -420,7 +420,7 @@ export function createChangeList(box, server, put, counted) {
       {
         type: "button",
         class: "more",
-        title: "From here on, changes are told against the grammar as it stands now",
+        title: "From now on, compare changes with the present grammar",
         onclick: () => from(now(), "when you pressed “Start here”"),
       },
       "Start here",

@@ -35,9 +35,9 @@ export function createCompareChoice(find, doors) {
   // -- prompts ------------------------------------------------------------------------------------
   const WHOSE = { run: "the run's", example: "the example's", own: "several" };
   const HINT = {
-    run: "The prompt as it stands in the workbench.",
+    run: "The present prompt of the workbench.",
     example: "The prompt this example came with.",
-    own: "One prompt a line; \\n stands for a line break.",
+    own: "One prompt a line; \\n is a line break.",
   };
   const escaped = (text) => text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
   const plain = (line) => line.replace(/\\(n|\\)/g, (_, c) => (c === "n" ? "\n" : "\\"));

@@ -49,7 +49,7 @@ const words = (step) =>
     step.m ? `bits removed by the mask: ${formatBits(step.m)}` : "",
     step.forced ? "the only token allowed" : "",
     step.cut ? "model preferred a different token" : "",
-    step.skipped ? "no model call of its own" : "",
+    step.skipped ? "no separate model call" : "",
   ]
     .filter(Boolean)
     .join(" · ");

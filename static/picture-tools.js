@@ -383,7 +383,7 @@ export function createEdgeList(box, ask) {
     const filter = el("input", {
       type: "search",
       placeholder: "Search",
-      "aria-label": "Search what stands at this edge",
+      "aria-label": "Search the label of this edge",
       spellcheck: "false",
       hidden: true,
     });

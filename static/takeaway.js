@@ -67,10 +67,10 @@ export function mountTakeaway({ element, server }) {
   const GROUPS = [
     [
       "Grammar",
-      "The text as it stands, and its tests with what is expected of each.",
+      "The present text, and its tests with their expected results.",
       null,
       [
-        ["Grammar file", exportFiles.grammar, "The text as it stands"],
+        ["Grammar file", exportFiles.grammar, "The present text"],
         ["Tests", exportFiles.tests, "The texts to try with what is expected of each, as JSON"],
       ],
     ],

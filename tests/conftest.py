@@ -56,6 +56,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             return bool(parts) and zlib.crc32(item.nodeid.encode()) % parts == part % parts
         return slow or not (item.get_closest_marker("slow") or item.get_closest_marker("browser"))
 
-    left_out = [item for item in items if not is_wanted(item)]
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if is_wanted(item)]
+    kept = [item for item in items if is_wanted(item)]
+    config.hook.pytest_deselected(items=list(set(items).difference(kept)))
+    items[:] = kept

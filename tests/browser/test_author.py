@@ -47,7 +47,7 @@ def test_an_author_mends_what_lint_says(visit: Any) -> None:
         problems.get_by_text("delete it").first.click()
         v.page.wait_for_function("wb.state.compiled?.text.includes(\"digits | 'x';\")")
         v.page.wait_for_function("wb.state.text === window.linted")
-        v.page.get_by_text("nothing to mend").wait_for()
+        v.page.get_by_text("nothing to fix").wait_for()
         # all bounds together
         v.type_grammar("start ::= #'[0-9]+' '-' #'[ ]*';")
         problems.get_by_text("write all 2 of them").click()

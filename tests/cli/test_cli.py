@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from tests.decoding.tiny import write_model
 from workbench.app.cli.main import app, main
 from workbench.app.cli.options import STRATEGIES
 from workbench.base.resources import BUILTIN_MODEL, GRAMMARS
@@ -143,6 +144,24 @@ def test_generate_that_runs_out_of_tokens_exits_with_1() -> None:
     result = run("generate", "--regex", "[a-z]{50}", "--max-tokens", "2", "--json")
     assert result.exit_code == 1
     assert records(result)[-1]["stop"] == "token budget"
+
+
+@pytest.mark.slow
+def test_a_prompt_as_a_message_of_a_chat(tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "model")
+    template = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}"
+    (folder / "chat_template.jinja").write_text(template)
+    asked = ("generate", "--regex", "[a-c]{9}", "--model", str(folder), "--prompt", "Hi", "--json")
+    plain = records(run(*asked, "--prompt", "<system>Be brief.<user>Hi"))
+    assert records(run(*asked, "--system", "Be brief."))[0]["logprob"] == plain[0]["logprob"]
+    plain = records(run(*asked, "--prompt", "<user>Hi"))
+    assert records(run(*asked, "--chat"))[0]["logprob"] == plain[0]["logprob"]
+
+
+@needs_model
+def test_error_a_chat_without_a_template() -> None:
+    result = run("generate", "--regex", "a", "--prompt", "Hi", "--chat")
+    assert (result.exit_code, "has no chat template" in result.stderr) == (2, True)
 
 
 @needs_model

@@ -244,7 +244,7 @@ def compile(
 def _generable(grammar: Grammar, vocabulary: Vocabulary) -> Grammar:
     """The grammar of the texts whose bytes are all in the vocabulary.
 
-    Raises: VocabularyError if there is none; LimitError.
+    Raises: VocabularyError if the grammar has no such text; LimitError.
     """
     try:
         return over_bytes(grammar, vocabulary.alphabet)

@@ -13,7 +13,7 @@ token sequence.) ``retokenized`` is the tokenization that the model prefers.
 from __future__ import annotations
 
 from collections import abc
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,7 +31,6 @@ from workbench.decoding.sampling import log_softmax
 from workbench.decoding.trace import perplexity
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
-from workbench.pushdown.build import build, build_separately
 from workbench.syntax.grammar_tree import (
     Expression,
     GrammarTree,
@@ -104,11 +103,9 @@ def with_prefix(grammar: Grammar, prefix: bytes) -> Grammar:
         rules, rest = (), Pattern(grammar.regex, Stop.ANYWHERE, source.text, span)
     body = Sequence((Literal(prefix, span), rest), span)
     tree = GrammarTree((Rule(_START, body, span, span), *rules), source)
-    # a regex becomes a rule; a grammar of rules keeps its notation and is built as before
+    # a regex becomes a rule; a grammar of rules keeps its notation, but its values have no prefix
     notation = Notation.KBNF if grammar.tree is None else grammar.notation
-    make = build_separately if notation.is_translated else build
-    machine = make(tree, _START, grammar.limits.begun())
-    return Grammar(source, notation, machine, tree=tree, start=_START, limits=grammar.limits)
+    return replace(grammar.with_tree(tree, _START), notation=notation, value=None, notes=())
 
 
 def _is_text(data: bytes) -> bool:

@@ -216,7 +216,7 @@ class TransformersModel:
     def render(self, messages: Sequence[Message]) -> str:
         """The messages in the tokenizer's own chat template, up to the beginning of the reply.
 
-        The template runs in a sandbox of transformers; it can read nothing but the messages.
+        The template comes with the model; transformers runs it in Jinja's sandbox.
 
         Raises: ModelError if the tokenizer has no template, or it refuses the messages.
         """

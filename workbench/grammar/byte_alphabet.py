@@ -2,7 +2,7 @@
 
 A byte that no token of a vocabulary contains can never be generated. Every method compiles the
 grammar without the texts that need such a byte (``over_bytes``); the vocabulary is then complete
-over what is left, as if it held every byte.
+over the texts that remain.
 
 The terminals are intersected with Σ'*, where Σ' are the given bytes. A terminal that is a plain
 regex stays a regex, over the characters that Σ' can write; any other becomes an automaton. Rules
@@ -60,7 +60,7 @@ def over_bytes(grammar: Grammar, alphabet: frozenset[int]) -> Grammar:
 
     Raises: BuildError of kind ``unproductive`` if there is no such text; LimitError.
     """
-    if _read_by(grammar) <= alphabet:
+    if len(alphabet) == BYTES or _read_by(grammar) <= alphabet:
         return grammar
     known = _OVER.setdefault(grammar, {})
     if alphabet not in known:

@@ -235,15 +235,15 @@ class Grammar(Language):
             notes=read.notes,
         )
 
-    def with_tree(self, tree: GrammarTree) -> Grammar:
-        """The grammar with other rules, built as its notation is.
+    def with_tree(self, tree: GrammarTree, start: str = "") -> Grammar:
+        """The grammar with other rules, and another start symbol if one is given.
 
         Raises: BuildError, LimitError.
         """
-        work, build_rules = self.limits.begun(), build_separately
-        if not self.notation.is_translated:
-            build_rules = build
-        return replace(self, reader=build_rules(tree, self.start, work), tree=tree, regex=None)
+        make = build_separately if self.notation.is_translated else build
+        start = start or self.start
+        reader = make(tree, start, self.limits.begun())
+        return replace(self, reader=reader, tree=tree, start=start, regex=None)
 
     @property
     def _name(self) -> str:

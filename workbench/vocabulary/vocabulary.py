@@ -69,7 +69,7 @@ class Vocabulary:
         self,
         tokens: Sequence[bytes | None],
         end: TokenId | None = None,
-        merges: Sequence[tuple[bytes | str, bytes | str]] | None = None,
+        merges: Sequence[tuple[bytes, bytes]] | None = None,
         pretokenizer: str | None = None,
         ignore_merges: bool = False,
         special: Iterable[TokenId] = (),
@@ -91,7 +91,7 @@ class Vocabulary:
                 raise VocabularyError(f"special token id {token_id!r} is not below {len(tokens)}")
         if tokenizer is None:
             patterns = () if pretokenizer is None else (pretokenizer,)
-            tokenizer = Tokenizer(merges, patterns, ignore_merges)  # type: ignore[arg-type]  # checked there
+            tokenizer = Tokenizer(merges, patterns, ignore_merges)
         elif merges is not None or pretokenizer is not None or ignore_merges:
             raise VocabularyError("expected merges or a tokenizer, not both")
         self.tokens: Final = _checked(tokens, marked)
@@ -103,8 +103,10 @@ class Vocabulary:
         self.name: Final = name
         #: The names of special tokens, as far as they are known (``[IMG]``).
         self.names: Final[Mapping[TokenId, str]] = names or {}
-        #: How the tokenizer writes a text, as far as it is known.
-        self.tokenizer: Final = replace(tokenizer, added=frozenset(tokenizer.added) - marked)
+        if added := marked.intersection(tokenizer.added):
+            tokenizer = replace(tokenizer, added=frozenset(tokenizer.added) - added)
+        #: What is known about how the tokenizer writes a text.
+        self.tokenizer: Final = tokenizer
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -137,8 +139,10 @@ class Vocabulary:
     def alphabet(self) -> frozenset[int]:
         """The bytes that some token contains; no text with another byte can be generated."""
         if isinstance(self.tokens, Packed):
-            return frozenset(np.unique(self.tokens.text).tolist())
-        return frozenset(chain.from_iterable(token for token in self.tokens if token))
+            text = self.tokens.text
+        else:
+            text = np.frombuffer(b"".join(filter(None, self.tokens)), np.uint8)
+        return frozenset(np.flatnonzero(np.bincount(text)).tolist())
 
     def writable(self, text: str) -> str:
         """The text without the characters that have a byte outside ``alphabet``."""

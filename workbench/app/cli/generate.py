@@ -90,10 +90,7 @@ def generate(
 
     loaded, example = load_model(model), named.example
     text = prompt if prompt is not None else example.prompt if example else ""
-    whole: str | list[Message] = text
-    if chat or system is not None:
-        roles = ({"system": system} if system is not None else {}) | {"user": text}
-        whole = [{"role": role, "content": content} for role, content in roles.items()]
+    whole = _messages(text, system) if chat or system is not None else text
     plain = Healed(tuple(loaded.encode(whole)), b"", named.grammar)
     begun = healed(loaded, whole, named.grammar) if heal else plain
     if small_tokens is None:
@@ -127,6 +124,12 @@ def generate(
         typer.echo()
         typer.echo(summary(trace, accepted=accepted), err=True)
     raise typer.Exit(int(not accepted))
+
+
+def _messages(text: str, system: str | None) -> list[Message]:
+    """A chat of one message of the user, after the system message if there is one."""
+    user = Message(role="user", content=text)
+    return [user] if system is None else [Message(role="system", content=system), user]
 
 
 def step_record(step: Step) -> dict[str, Any]:
