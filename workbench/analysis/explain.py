@@ -205,7 +205,7 @@ def explain_id(
             "ask workbench.constraint.label_reasons.label_reason",
         )
     text = b"".join(vocabulary.tokens[i] or b"" for i in so_far)
-    if token_id == vocabulary.end:
+    if token_id in vocabulary.ends:
         return explain(grammar, text, None)
     token = vocabulary.tokens[token_id]
     if token is None:

@@ -45,7 +45,7 @@ class Intersection:
 
     def __init__(self, a: Constraint, b: Constraint, limits: Limits = LIMITS) -> None:
         if a.vocabulary is not b.vocabulary and (
-            a.vocabulary.tokens != b.vocabulary.tokens or a.vocabulary.end != b.vocabulary.end
+            a.vocabulary.tokens != b.vocabulary.tokens or a.vocabulary.ends != b.vocabulary.ends
         ):
             raise VocabularyError(
                 f"expected two constraints over one vocabulary, not over {a.vocabulary.name} and"
@@ -69,27 +69,26 @@ class Intersection:
     def _mask(self, state: PairState) -> TokenMask:
         clock = self.limits.clock()
         allowed = [i for i, there in self._steps(state) if self._is_coaccessible(there, clock)]
-        end = self.vocabulary.end
-        if end is not None and self.is_final(state):
-            allowed.append(end)
+        if self.is_final(state):
+            allowed.extend(self.vocabulary.ends)
         return TokenMask.of(allowed, len(self.vocabulary))
 
     def _steps(self, state: PairState) -> Iterator[tuple[TokenId, PairState]]:
-        """The tokens that both allow, without the end token, and the state after each."""
+        """The tokens that both allow, without end tokens, and the state after each."""
         here, there = state
         bits = self.a.mask(here).bits & self.b.mask(there).bits
         for token_id in TokenMask(bits, len(self.vocabulary)):
-            if token_id != self.vocabulary.end:
+            if token_id not in self.vocabulary.ends:
                 yield token_id, (self.a.advance(here, token_id), self.b.advance(there, token_id))
 
     def advance(self, state: PairState, token_id: TokenId) -> PairState:
         """The state after a token. Raises: TokenNotAllowed where the token is not in the mask."""
-        if token_id == self.vocabulary.end and self.is_final(state):
-            return state
-        if token_id != self.vocabulary.end:
+        if token_id not in self.vocabulary.ends:
             there = self.a.advance(state[0], token_id), self.b.advance(state[1], token_id)
             if self.is_coaccessible(there):
                 return there
+        elif self.is_final(state):
+            return state
         raise TokenNotAllowed(f"token {token_id} is not allowed here")
 
     def is_final(self, state: PairState) -> bool:
@@ -201,7 +200,7 @@ def small_vocabulary(vocabulary: Vocabulary) -> Vocabulary:
     why = "a tokenizer does not write text in single characters"
     return Vocabulary(
         [token if token and is_small(token) else None for token in vocabulary.tokens],
-        end=vocabulary.end,
+        end=vocabulary.ends,
         special=vocabulary.special,
         name=f"the small tokens of {vocabulary.name}",
         names=vocabulary.names,

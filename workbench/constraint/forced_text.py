@@ -73,7 +73,7 @@ class ForcedText:
         inner, inserted, is_open = state
         if not inserted:
             target = self.exact.advance(inner, token_id)
-            return state if token_id == self.vocabulary.end else self._enter(target)
+            return state if token_id in self.vocabulary.ends else self._enter(target)
         if token_id != inserted[0]:
             raise TokenNotAllowed(
                 f"token {token_id} is not allowed here: {inserted[0]} is inserted"

@@ -71,7 +71,7 @@ def _read(constraint: Constraint, state: State, token_id: TokenId) -> Reason:
     label = constraint.label(state, token_id) if isinstance(constraint, ReadsLabels) else None
     if label is not None:
         return Reason(f"read by {label.name}, {label.what}", f"by {label.name}")
-    reason = "the text ends here" if token_id == constraint.vocabulary.end else "read as text"
+    reason = "the text ends here" if token_id in constraint.vocabulary.ends else "read as text"
     return Reason(reason, reason)
 
 

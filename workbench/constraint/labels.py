@@ -63,12 +63,12 @@ class LabelVocabulary(Vocabulary):
     def __init__(
         self,
         tokens: Packed,
-        end: TokenId | None,
+        ends: Iterable[TokenId],
         special: Iterable[TokenId],
         name: str,
         labels: tuple[LabelTokens, ...],
     ) -> None:
-        super().__init__(tokens, end, special=special, name=name)
+        super().__init__(tokens, ends, special=special, name=name)
         #: In the order of ``LABELS``.
         self.labels = labels
 
@@ -136,7 +136,7 @@ def _with_codes(
     left_out = np.flatnonzero(reserved).tolist()
     extended = LabelVocabulary(
         Packed(text, lengths.astype(np.int32)),
-        end=vocabulary.end,
+        ends=vocabulary.ends,
         special={*vocabulary.special, *left_out},
         name=vocabulary.name,
         labels=labels,
@@ -309,7 +309,7 @@ class Labelled:
         return None
 
     def advance(self, state: State, token_id: TokenId) -> State:
-        """The state after a token; the end token leads to the same state.
+        """The state after a token; an end token leads to the same state.
 
         Raises: TokenNotAllowed where the token is not in the mask.
         """

@@ -60,6 +60,15 @@ class TokenMask:
     def __repr__(self) -> str:
         return f"TokenMask({len(self)} of {self.size})"
 
+    def without(self, ids: Iterable[int]) -> TokenMask:
+        """The mask without some tokens; itself if it has none of them."""
+        present = [i for i in ids if i in self]
+        if not present:
+            return self
+        bits = self.bits.copy()
+        set_bits(bits, present, allowed=False)
+        return TokenMask(bits, self.size)
+
     @property
     def bools(self) -> npt.NDArray[np.bool_]:
         """The mask as V booleans, read-only; a new array."""
@@ -83,6 +92,15 @@ class TokenMask:
         else:
             TokenMask._last = self, ids
         return ids
+
+
+def set_bits(bits: npt.NDArray[np.uint32], ids: Iterable[int], *, allowed: bool) -> None:
+    """Allow or forbid some tokens in packed bits, in place."""
+    for token_id in ids:
+        if allowed:
+            bits[token_id >> 5] |= 1 << (token_id & 31)
+        else:
+            bits[token_id >> 5] &= 0xFFFFFFFF ^ (1 << (token_id & 31))
 
 
 def pack(allowed: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint32]:

@@ -26,8 +26,8 @@ class Constraint(Protocol):
 
     All exact constraints keep this rule: a token is in the mask of a state if and only if
     some accepted text begins with the bytes read followed by the token's bytes;
-    the end token is in the mask if and only if the text read is accepted. Special tokens
-    never are. (Terminal labels match whole tokens; ``labels`` has the rule for them.)
+    every end token is in the mask if and only if the text read is accepted. Other special
+    tokens never are. (Terminal labels match whole tokens; ``labels`` has the rule for them.)
     """
 
     @property
@@ -43,7 +43,7 @@ class Constraint(Protocol):
     def advance(self, state: State, token_id: TokenId) -> State:
         """The state after a token.
 
-        The end token, where the mask allows it, leads to the same state.
+        An end token, where the mask allows it, leads to the same state.
         Raises: TokenNotAllowed where the token is not in the mask.
         """
         ...
@@ -101,13 +101,12 @@ def _itself(state: Hashable) -> Hashable:
 
 
 class Unconstrained:
-    """Allows every token that has bytes, and the end token at any time."""
+    """Allows every token that has bytes, and the end tokens at any time."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
         allowed = np.array([token is not None for token in vocabulary.tokens], np.bool_)
-        if vocabulary.end is not None:
-            allowed[vocabulary.end] = True
+        allowed[list(vocabulary.ends)] = True
         self._mask = TokenMask(pack(allowed), len(vocabulary))
 
     @property

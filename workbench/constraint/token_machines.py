@@ -59,20 +59,20 @@ class TokenByToken(ABC, Generic[S]):
 
     @abstractmethod
     def target(self, state: S, token_id: TokenId) -> S | None:
-        """The state after a token other than the end token; None if it is not allowed."""
+        """The state after a token other than an end token; None if it is not allowed."""
 
     def allows(self, state: S, token_id: TokenId) -> bool:
         """Whether one token is in the mask of a state, without computing the mask."""
-        if token_id == self.vocabulary.end:
+        if token_id in self.vocabulary.ends:
             return self.is_final(state)
         return self.target(state, token_id) is not None
 
     def advance(self, state: S, token_id: TokenId) -> S:
-        """The state after a token; the end token leads to the same state.
+        """The state after a token; an end token leads to the same state.
 
         Raises: TokenNotAllowed where the token is not in the mask.
         """
-        if token_id == self.vocabulary.end and self.is_final(state):
+        if token_id in self.vocabulary.ends and self.is_final(state):
             return state
         there = self.target(state, token_id)
         if there is None:

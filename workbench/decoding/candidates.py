@@ -1,4 +1,11 @@
-"""The next token's candidates: probabilities with and without the mask."""
+"""The next token's candidates: probabilities with and without the mask.
+
+A vocabulary may have several end tokens. Which of them ends a text is no part of the text, so here
+they are one event: the first end token stands for all, with the sum of their probabilities. Draws,
+ranks, top-k, forced tokens and measures follow from that without a case of their own. The masks of
+constraints have all end tokens, for samplers of other programs, which draw each of them separately
+(``LogitsProcessor``): at temperature 1 the texts have the same distribution.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +31,9 @@ from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 class TokenDistribution:
     """The distribution of the next token: every token's probability before and after the mask.
 
-    Values that only measures need are computed when first accessed.
+    The first end token stands for all of them: it has the sum of their probabilities, the others
+    have none and are not in the mask. Values that only measures need are computed when first
+    accessed.
 
     Shape: ``rows`` (V or more,), ``logits`` and ``logprobs`` (V,); ``ids`` (A,) the allowed tokens,
            sorted; ``within`` (A,) their logits.
@@ -35,7 +44,7 @@ class TokenDistribution:
     #: The constraint's state before the token.
     state: State
     mask: TokenMask
-    #: The model's logits, including rows that are no tokens.
+    #: The logits, including rows that are no tokens.
     rows: Logits
     model_ms: float
     mask_ms: float
@@ -79,7 +88,9 @@ class TokenDistribution:
                 "the model's logits are not numbers",
                 "load it in float32, or use another checkpoint",
             )
-        return TokenDistribution(vocabulary, state, masked[0], rows, model_ms, masked[1])
+        mask, mask_ms = masked
+        mask, rows = mask.without(vocabulary.ends[1:]), with_one_end(rows, vocabulary)
+        return TokenDistribution(vocabulary, state, mask, rows, model_ms, mask_ms)
 
     @property
     def logits(self) -> Logits:
@@ -149,7 +160,9 @@ class TokenDistribution:
 
     def wanted(self, top: int) -> tuple[Candidate, ...]:
         """The model's likeliest tokens, allowed or not, likeliest first."""
-        return self._candidates(likeliest(self.logits, top))
+        others = self.vocabulary.ends[1:]
+        ids = likeliest(self.logits, top + len(others))
+        return self._candidates(ids[~np.isin(ids, others)][:top])
 
     def allowed(self, top: int) -> tuple[Candidate, ...]:
         """The likeliest of the allowed tokens, likeliest first."""
@@ -186,6 +199,20 @@ class TokenDistribution:
             advance_ms=advance_ms,
             is_end=token_id == self.vocabulary.end,
         )
+
+
+def with_one_end(rows: Logits, vocabulary: Vocabulary) -> Logits:
+    """The logits with all end tokens as one: log Σ exp for the first, −inf for the others.
+
+    Shape: (V or more,), the array itself if there is nothing to change.
+    """
+    ends = list(vocabulary.ends)
+    if len(ends) < 2:
+        return rows
+    rows = rows.copy()
+    combined = log_sum(rows[ends].astype(np.float64))
+    rows[ends], rows[ends[0]] = -np.inf, combined
+    return rows
 
 
 def milliseconds_since(started: float) -> float:

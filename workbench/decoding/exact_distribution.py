@@ -39,7 +39,7 @@ from workbench.decoding.contenders import (
 from workbench.decoding.generate import Generation, generate
 from workbench.decoding.measures import CanonicalSpelling, canonical_spelling
 from workbench.decoding.model import LanguageModel, Logits, StatelessSession, padded
-from workbench.decoding.sampling import Sampling, log_softmax
+from workbench.decoding.sampling import Sampling, log_softmax, log_sum
 from workbench.decoding.trace import Trace
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
@@ -97,7 +97,7 @@ class Node:
     children: dict[TokenId, Node] = field(default_factory=dict)
     #: log p of each child's token after this prefix.
     logprobs: dict[TokenId, float] = field(default_factory=dict)
-    #: log p of the end token here; 0 if the vocabulary has none.
+    #: log p of all end tokens together here; 0 if the vocabulary has none.
     end: float = -math.inf
 
 
@@ -144,7 +144,7 @@ def _unscored_tree(constraint: Constraint, most: int) -> tuple[Node, int]:
     """The tree without scores, and its number of nodes."""
     root = Node(b"", constraint.is_final(constraint.initial))
     waiting: list[tuple[Node, State]] = [(root, constraint.initial)]
-    tokens, end, count = constraint.vocabulary.tokens, constraint.vocabulary.end, 1
+    tokens, ends, count = constraint.vocabulary.tokens, constraint.vocabulary.ends, 1
     while waiting:
         node, state = waiting.pop()
         mask = constraint.mask(state)
@@ -155,7 +155,7 @@ def _unscored_tree(constraint: Constraint, most: int) -> tuple[Node, int]:
                 "exact distributions are for languages such as ( William)|( Theodore)",
             )
         for token_id in mask:
-            if token_id == end:
+            if token_id in ends:
                 continue
             there = constraint.advance(state, token_id)
             child = Node(node.text + (tokens[token_id] or b""), constraint.is_final(there))
@@ -169,7 +169,7 @@ def _unscored_tree(constraint: Constraint, most: int) -> tuple[Node, int]:
 def _score(model: LanguageModel, prompt: str, root: Node) -> int:
     """Score every node, one pass per chain of first children; returns the number of passes."""
     session, context, passes = model.session(), model.encode(prompt), 0
-    size, end = len(model.vocabulary), model.vocabulary.end
+    size, ends = len(model.vocabulary), list(model.vocabulary.ends)
     waiting: list[list[TokenId]] = [[]]  # the tokens of the first node of each unscored chain
     while waiting:
         ids = waiting.pop()
@@ -186,7 +186,7 @@ def _score(model: LanguageModel, prompt: str, root: Node) -> int:
         for node, row in zip(chain, rows, strict=True):
             logprobs = log_softmax(padded(row, size))
             node.logprobs = {i: float(logprobs[i]) for i in node.children}
-            node.end = 0.0 if end is None else float(logprobs[end])
+            node.end = log_sum(logprobs[ends]) if ends else 0.0
     return passes
 
 
@@ -372,13 +372,13 @@ def masked_distribution(tree: TokenTree, constraint: Constraint) -> Distribution
             accepted text is possible.
     """
     found: dict[bytes, list[float]] = defaultdict(list)
-    end, lost = constraint.vocabulary.end, list[float]()
+    end_ids, lost = constraint.vocabulary.ends, list[float]()
     waiting: list[tuple[Node, State, float]] = [(tree.root, constraint.initial, 1.0)]
     while waiting:
         node, state, probability = waiting.pop()
         mask = constraint.mask(state)
-        allowed = [i for i in mask if i != end]
-        ends = node.accepted and not allowed if end is None else end in mask
+        allowed = [i for i in mask if i not in end_ids]
+        ends = end_ids[0] in mask if end_ids else node.accepted and not allowed
         _check_sound(node, allowed, ends)
         weights = [math.exp(node.logprobs[i]) for i in allowed]
         ending = math.exp(node.end) if ends else 0.0
@@ -549,7 +549,7 @@ def forbidden_at(constraint: Constraint, token_ids: Sequence[TokenId]) -> int | 
 class ForbiddenSpelling:
     """A tokenization of an accepted text that a method's masks forbid and the exact masks allow.
 
-    ``before`` are the allowed tokens, ``token_id`` the forbidden one (the end token if the text may
+    ``before`` are the allowed tokens, ``token_id`` the forbidden one (an end token if the text may
     not end); ``after`` completes an accepted text, None if none was found within the limit.
     """
 
@@ -591,7 +591,7 @@ def search_spellings(
             )
         for token_id in here:
             token_count += 1
-            if token_id == exact.vocabulary.end:
+            if token_id in exact.vocabulary.ends:
                 continue
             pair = exact.advance(state, token_id), constraint.advance(other, token_id)
             if pair not in seen:
@@ -604,7 +604,7 @@ def search_spellings(
 
 def _rest(exact: Constraint, state: State, token_id: TokenId) -> tuple[TokenId, ...] | None:
     """The fewest tokens that complete an accepted text after ``token_id``."""
-    if token_id == exact.vocabulary.end:
+    if token_id in exact.vocabulary.ends:
         return ()
     first = exact.advance(state, token_id)
     seen, token_count = {first}, 0

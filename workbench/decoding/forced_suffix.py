@@ -114,7 +114,7 @@ _MAX_STATES = 256
 
 
 def forced_suffix(constraint: Constraint, state: State) -> tuple[TokenId, ...]:
-    """The tokens of the only text that can follow, the end token last; empty if texts differ.
+    """The tokens of the only text that can follow, an end token last; empty if texts differ.
 
     Every tokenization of the remainder is followed from mask to mask, so only the ``Constraint``
     protocol is needed. The tokens are the longest at each position; of equals the lowest id.
@@ -147,9 +147,8 @@ def forced_suffix(constraint: Constraint, state: State) -> tuple[TokenId, ...]:
 
 
 def _only_end(constraint: Constraint, state: State, ids: list[TokenId]) -> bool:
-    """Whether the text is complete and only the end token can follow."""
-    end = constraint.vocabulary.end
-    return constraint.is_final(state) and all(token_id == end for token_id in ids)
+    """Whether the text is complete and only end tokens can follow."""
+    return constraint.is_final(state) and set(ids).issubset(constraint.vocabulary.ends)
 
 
 def _longest_tokens(constraint: Constraint, state: State, left: bytes) -> tuple[TokenId, ...]:
@@ -159,7 +158,7 @@ def _longest_tokens(constraint: Constraint, state: State, left: bytes) -> tuple[
         found.append(token_id)
         left = left[len(constraint.vocabulary.tokens[token_id] or b"") :]
         state = constraint.advance(state, token_id)
-    return (*found, *constraint.mask(state).ids.tolist())
+    return (*found, *constraint.vocabulary.ends[:1])
 
 
 def _longest(constraint: Constraint, mask: TokenMask, left: bytes) -> TokenId:

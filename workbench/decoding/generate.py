@@ -66,7 +66,7 @@ def generate(
 
 def same_tokens(model: Vocabulary, constraint: Vocabulary) -> None:
     """Raise VocabularyError if a constraint's tokens are not the model's."""
-    if model is constraint or (model.tokens == constraint.tokens and model.end == constraint.end):
+    if model is constraint or (model.tokens == constraint.tokens and model.ends == constraint.ends):
         return
     raise VocabularyError(
         f"expected a constraint over the model's own vocabulary ({model.name},"
@@ -79,9 +79,9 @@ def after(constraint: Constraint, prefix: Sequence[TokenId]) -> State:
     """The constraint's state after the tokens of a prefix."""
     state = constraint.initial
     for token_id in prefix:
-        if token_id == constraint.vocabulary.end:
+        if token_id in constraint.vocabulary.ends:
             raise TokenNotAllowed(
-                "expected a prefix without the end token", "nothing comes after the end token"
+                "expected a prefix without an end token", "nothing comes after an end token"
             )
         state = constraint.advance(state, token_id)
     return state

@@ -76,8 +76,7 @@ class EngineLanguage:
         for constraint, at in zip((self.sentences, self.unproductive), state, strict=True):
             if constraint is not None and at is not None:
                 found |= constraint.mask(at).bools[:size]
-        if self.vocabulary.end is not None:
-            found[self.vocabulary.end] = False
+        found[list(self.vocabulary.ends)] = False
         return found
 
     def strict_row(self, state: LanguageState) -> npt.NDArray[np.bool_]:
@@ -164,7 +163,7 @@ def _with_all_bytes(vocabulary: Vocabulary) -> Vocabulary:
         return vocabulary
     return Vocabulary(
         (*vocabulary.tokens, *missing),
-        end=vocabulary.end,
+        end=vocabulary.ends,
         special=vocabulary.special,
         name=vocabulary.name,
     )
@@ -187,7 +186,7 @@ class Engine:
     A token is acceptable if all its bytes can be read. The engine is finished as soon as the
     text, at any byte of a token, is a sentence; the empty text is never one. With ``strict`` a
     token may not extend beyond the finishing byte (the rule of release 0.2.9). The engine does
-    not use the end token.
+    not use end tokens.
 
     Raises: ParseError, BuildError, LimitError for the grammar.
     Source: the KBNF design post, 2024; the released engine if the two differ.

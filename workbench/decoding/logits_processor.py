@@ -39,7 +39,7 @@ class LogitsProcessor:
     """Sets the scores of forbidden tokens to −inf; pass it in ``logits_processor=[...]``.
 
     The first call of a generation defines the prompt. Every row is identified by its tokens, so
-    rows may be samples, or beams that change places. A row that ended may only take the end token
+    rows may be samples, or beams that change places. A row that ended may only take end tokens
     again: transformers pads it and ignores these scores. The same holds for a beam with a
     forbidden token, which beam search keeps at −inf if fewer tokens are allowed than it has
     beams. A processor can be used for several generations in turn; a call that does not continue
@@ -63,7 +63,7 @@ class LogitsProcessor:
         self._seen: set[int] = set()
         #: The states after the previous call, by the tokens of the rows.
         self._states: dict[_Taken, State] = {}
-        #: The mask of rows that may only take the end token.
+        #: The mask of rows that may only take end tokens.
         self._only_end: TokenMask | None = None
         self._ceilings = _Ceilings()
 
@@ -104,7 +104,7 @@ class LogitsProcessor:
         return state
 
     def _advanced(self, state: State, token_id: TokenId) -> State:
-        if state is _ENDED or token_id == self.constraint.vocabulary.end:
+        if state is _ENDED or token_id in self.constraint.vocabulary.ends:
             return _ENDED
         try:
             return self.constraint.advance(state, token_id)
@@ -118,13 +118,13 @@ class LogitsProcessor:
             mask = self.constraint.mask(state)
             if len(mask):
                 return mask
-        if vocabulary.end is None:
+        if not vocabulary.ends:
             raise ModelError(
                 f"the text is complete, and {vocabulary.name} has no end token",
                 "give the vocabulary an end token, or use workbench.generate",
             )
         if self._only_end is None:
-            self._only_end = TokenMask.of((vocabulary.end,), len(vocabulary))
+            self._only_end = TokenMask.of(vocabulary.ends, len(vocabulary))
         return self._only_end
 
 

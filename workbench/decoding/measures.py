@@ -162,6 +162,6 @@ def is_proper(vocabulary: Vocabulary, token_ids: Sequence[TokenId]) -> bool | No
     None if the tokenizer is not known exactly, and for incomplete characters.
     """
     canonical = canonical_spelling(vocabulary)
-    ids = [token_id for token_id in token_ids if token_id != vocabulary.end]
+    ids = [token_id for token_id in token_ids if token_id not in vocabulary.ends]
     proper = canonical and canonical(vocabulary.decode(ids))
     return None if proper is None else proper == ids

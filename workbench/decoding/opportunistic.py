@@ -17,8 +17,8 @@ from typing import Any
 from workbench.base.errors import TokenNotAllowed, WorkbenchError
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import Constraint, State
-from workbench.decoding.candidates import TokenDistribution, milliseconds_since
-from workbench.decoding.model import Logits
+from workbench.decoding.candidates import TokenDistribution, milliseconds_since, with_one_end
+from workbench.decoding.model import Logits, padded
 from workbench.decoding.sampling import SamplingError, likeliest
 from workbench.decoding.strategy import DecodingLoop
 from workbench.decoding.trace import Step
@@ -28,7 +28,7 @@ from workbench.vocabulary.vocabulary import TokenId
 class LazyMask(TokenMask):
     """A mask that is computed when all of it is needed; single tokens are tested by the constraint.
 
-    It equals the constraint's mask and can be used in its place.
+    It equals the mask of the decoding loop (``DecodingLoop.masked``) and can be used in its place.
     """
 
     def __init__(self, constraint: Constraint, state: State) -> None:
@@ -37,6 +37,8 @@ class LazyMask(TokenMask):
         self.ms = 0.0
         self._constraint = constraint
         self._state = state
+        #: All end tokens but the first, which stands for them.
+        self._others = constraint.vocabulary.ends[1:]
 
     @property
     def is_computed(self) -> bool:
@@ -48,11 +50,13 @@ class LazyMask(TokenMask):
         if name != "bits":
             raise AttributeError(name)
         started = time.perf_counter()
-        self.bits = self._constraint.mask(self._state).bits
+        self.bits = self._constraint.mask(self._state).without(self._others).bits
         self.ms += milliseconds_since(started)
         return self.bits
 
     def __contains__(self, token_id: int) -> bool:
+        if token_id in self._others:
+            return False
         if self.is_computed:
             return super().__contains__(token_id)
         started = time.perf_counter()
@@ -162,10 +166,13 @@ class OpportunisticMasking:
 def allowed_of_likeliest(constraint: Constraint, state: State, logits: Logits, k: int) -> TokenMask:
     """The allowed tokens among the k likeliest; of equals the lower id is likelier.
 
+    End tokens count as one, as in ``TokenDistribution``.
+
     Shape: ``logits`` (V,) or longer.
     Cost:  k tests; no mask if the constraint can test one token.
     """
     size = len(constraint.vocabulary)
+    logits = with_one_end(padded(logits, size), constraint.vocabulary)
     checked = map(int, likeliest(logits[:size], k))
     return TokenMask.of((i for i in checked if allows(constraint, state, i)), size)
 

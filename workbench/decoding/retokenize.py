@@ -203,7 +203,7 @@ def first_improper(
     The prompt is tokenized with the text, because a token may cross its end. Text that is not UTF-8
     cannot be compared; then the result is None.
     """
-    ids = [token_id for token_id in taken if token_id != model.vocabulary.end]
+    ids = [token_id for token_id in taken if token_id not in model.vocabulary.ends]
     try:
         text = model.vocabulary.decode(ids).decode("utf-8")
     except UnicodeDecodeError:

@@ -57,9 +57,13 @@ class DecodingLoop:
     stop: StopReason | None = None
 
     def masked(self, state: State) -> TimedMask:
-        """The mask of a state."""
+        """The mask of a state, in which the first end token stands for all (``candidates``).
+
+        So a state that allows end tokens alone allows a single token: it is forced to end, and no
+        forward pass is needed to know it.
+        """
         started = time.perf_counter()
-        mask = self.constraint.mask(state)
+        mask = self.constraint.mask(state).without(self.constraint.vocabulary.ends[1:])
         return mask, milliseconds_since(started)
 
     def can_continue(self, mask: TokenMask) -> bool:
@@ -212,13 +216,13 @@ class Plain:
 class JumpForward:
     """Runs no pass for forced tokens; the next pass reads the skipped tokens.
 
-    Two kinds of tokens are skipped: a token that is the only allowed one, and a forced suffix: if a
-    single text remains, it is taken in the longest tokens. The former are also the plain loop's
-    tokens. A suffix may be tokenized into other, fewer tokens than the plain loop chooses, so the
-    texts are equal, and if ``max_tokens`` cuts them, one is a prefix of the other. Forced
-    bytes in the middle of a text are not skipped: the plain loop chooses how to tokenize them, and
-    its later tokens depend on that (``Speculation`` with ``ForcedProposer`` scores them in one
-    pass).
+    Two kinds of tokens are skipped: a token that is the only allowed one (end tokens count as one),
+    and a forced suffix: if a single text remains, it is taken in the longest tokens. The former are
+    also the plain loop's tokens. A suffix may be tokenized into other, fewer tokens than the plain
+    loop chooses, so the texts are equal, and if ``max_tokens`` cuts them, one is a prefix of the
+    other. Forced bytes in the middle of a text are not skipped: the plain loop chooses how to
+    tokenize them, and its later tokens depend on that (``Speculation`` with ``ForcedProposer``
+    scores them in one pass).
 
     Skipped tokens are scored by the next pass. Those at the end of a text have no next pass, so
     their probabilities stay unknown.

@@ -15,9 +15,9 @@ from workbench.vocabulary.vocabulary import TokenId
 class StopReason(Enum):
     """Why a generation ended."""
 
-    #: The text is accepted and the model chose the end token.
+    #: The text is accepted and the model chose an end token.
     ACCEPTED = "accepted"
-    #: The text is accepted and nothing but the end token was allowed.
+    #: The text is accepted and nothing but end tokens was allowed.
     FORCED_END = "forced end"
     #: No token was allowed and the text is not accepted.
     DEAD_END = "dead end"
@@ -45,7 +45,8 @@ class Candidate:
 class Step:
     """One step of the decoding loop: the allowed, the preferred and the taken token.
 
-    Steps compare by identity.
+    Steps compare by identity. If the vocabulary has several end tokens, the first stands for all of
+    them, with the sum of their probabilities.
 
     Unit:   log-probabilities in nats, never above 0; times in milliseconds; ``kept``
             a probability.
@@ -90,7 +91,7 @@ class Step:
     mask_ms: float
     #: The time of ``Constraint.advance``.
     advance_ms: float
-    #: Whether the taken token is the end token.
+    #: Whether the taken token is an end token.
     is_end: bool
 
     @property

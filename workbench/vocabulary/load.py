@@ -8,7 +8,7 @@ import os
 import re
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -165,21 +165,30 @@ def _from_directory(directory: Path, name: str) -> _Loaded:
         ) from None
     except Exception as error:  # the tokenizers library raises a bare Exception
         raise VocabularyError(f"cannot read {path}: {error}") from error
-    return _checked(tokenizer, spec, _end_of(directory, tokenizer), name)
-
-
-def _end_of(directory: Path, tokenizer: Tokenizer) -> TokenId | None:
-    """The end token according to the tokenizer's configuration, else the model's."""
     entry = _json(directory / "tokenizer_config.json").get("eos_token")
-    text = entry.get("content") if isinstance(entry, dict) else entry
-    if isinstance(text, str) and (found := tokenizer.token_to_id(text)) is not None:
-        return found
-    for file in ("generation_config.json", "config.json"):
-        ids = _json(directory / file).get("eos_token_id")
-        first = ids[0] if isinstance(ids, list) and ids else ids
-        if isinstance(first, int) and first < tokenizer.get_vocab_size():
-            return first
-    return None
+    end = entry.get("content") if isinstance(entry, dict) else entry
+    files = [directory / file for file in _MODEL_CONFIGURATIONS]
+    return _checked(tokenizer, spec, _ends(tokenizer, end, files), name)
+
+
+#: The files of a model that may name end tokens.
+_MODEL_CONFIGURATIONS = ("generation_config.json", "config.json")
+
+
+def _ends(tokenizer: Tokenizer, own: object, files: Iterable[Path]) -> list[TokenId]:
+    """The tokenizer's own end token, given by its text, then those that a model's files name.
+
+    Of the latter only added tokens count: configurations also have default ids (Llama's is 2),
+    which may be those of ordinary text.
+    """
+    first = tokenizer.token_to_id(own) if isinstance(own, str) else None
+    added = tokenizer.get_added_tokens_decoder()
+    found = [] if first is None else [first]
+    for file in files:
+        ids = _json(file).get("eos_token_id")
+        listed = ids if isinstance(ids, list) else [ids]
+        found += [i for i in listed if isinstance(i, int) and i in added]
+    return found
 
 
 def _json(path: Path) -> dict[str, Any]:
@@ -218,10 +227,27 @@ def _from_transformers(where: str, name: str) -> _Loaded:
             f"the tokenizer of {name!r} is written in Python and cannot be read exactly",
             "choose a model that ships tokenizer.json",
         )
-    return _checked(tokenizer, json.loads(tokenizer.to_str()), found.eos_token_id, name)
+    files = filter(None, (_model_file(where, file) for file in _MODEL_CONFIGURATIONS))
+    ends = _ends(tokenizer, found.eos_token, files)
+    return _checked(tokenizer, json.loads(tokenizer.to_str()), ends, name)
 
 
-def _checked(tokenizer: Tokenizer, spec: dict[str, Any], end: TokenId | None, name: str) -> _Loaded:
+def _model_file(where: str, file: str) -> Path | None:
+    """A file of a directory or hub id; None if the hub does not have it."""
+    from transformers.utils.hub import cached_file
+
+    if (directory := Path(where)).is_dir():
+        return directory / file
+    try:
+        found = local_first(lambda local: cached_file(where, file, local_files_only=local))
+    except OSError:
+        return None
+    return None if found is None else Path(found)
+
+
+def _checked(
+    tokenizer: Tokenizer, spec: dict[str, Any], ends: Iterable[TokenId], name: str
+) -> _Loaded:
     """The vocabulary of a tokenizer, checked against the tokenizer itself."""
     tokenizer.no_truncation()  # some files truncate texts, for training
     tokenizer.no_padding()
@@ -229,7 +255,7 @@ def _checked(tokenizer: Tokenizer, spec: dict[str, Any], end: TokenId | None, na
     def encode(text: str) -> list[TokenId]:
         return tokenizer.encode(text, add_special_tokens=False).ids
 
-    vocabulary = vocabulary_of(spec, name=name, end=end, encoder=encode)
+    vocabulary = vocabulary_of(spec, name=name, end=ends, encoder=encode)
     check_exact(vocabulary, encode)
     if missing := sorted(_UTF8_BYTES - vocabulary.alphabet):
         listed = " ".join(f"{byte:02x}" for byte in missing[:_MAX_LISTED])

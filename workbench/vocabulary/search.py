@@ -24,7 +24,8 @@ def find(
     """The ``most`` best matches for a text, and how many more there are.
 
     Ordered by kind of match, then by score. ``\\n``, ``\\t``, ``\\x41`` and ``<0x41>`` are bytes;
-    ``end`` also matches the end token and ``#12`` the token with that id.
+    ``end`` also matches the end token and ``#12`` the token with that id. Of several end tokens the
+    first is found.
 
     Shape: ``scores`` (V,), higher is better.
     Cost:  one comparison with every token; about 30 ms for 131k.
@@ -60,7 +61,10 @@ def _named(vocabulary: Vocabulary, query: str) -> TokenId | None:
     number = query.removeprefix("#")
     if number == query or not (number.isascii() and number.isdigit()) or len(number) > 9:
         return None
-    return int(number) if int(number) < len(vocabulary) else None
+    token_id = int(number)
+    if token_id in vocabulary.ends:
+        return vocabulary.end
+    return token_id if token_id < len(vocabulary) else None
 
 
 def _fit(wanted: bytes, token: bytes) -> int:

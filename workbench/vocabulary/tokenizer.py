@@ -108,7 +108,7 @@ def vocabulary_of(
     spec: Spec,
     *,
     name: str,
-    end: TokenId | None,
+    end: TokenId | Iterable[TokenId] | None,
     encoder: Callable[[str], Sequence[TokenId]] | None = None,
 ) -> Vocabulary:
     """The vocabulary of a tokenizer, with the bytes of every token in the middle of a text.

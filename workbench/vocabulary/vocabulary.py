@@ -1,4 +1,4 @@
-"""Vocabulary: token ids and their bytes, the end token, and the facts about its tokenizer."""
+"""Vocabulary: token ids and their bytes, the end tokens, and the facts about its tokenizer."""
 
 from __future__ import annotations
 
@@ -60,15 +60,15 @@ class Tokenizer:
 class Vocabulary:
     """The tokens of a language model as byte strings.
 
-    A token is None if its id is special (control tokens, ids without a text); the end token is
-    always None here, even if it was given with a text. Vocabularies compare by identity; what is
+    A token is None if its id is special (control tokens, ids without a text); end tokens are
+    always None here, even if they were given with a text. Vocabularies compare by identity; what is
     derived from one (the trie) is cached with it.
     """
 
     def __init__(
         self,
         tokens: Sequence[bytes | None],
-        end: TokenId | None = None,
+        end: TokenId | Iterable[TokenId] | None = None,
         merges: Sequence[tuple[bytes, bytes]] | None = None,
         pretokenizer: str | None = None,
         ignore_merges: bool = False,
@@ -77,7 +77,7 @@ class Vocabulary:
         names: Mapping[TokenId, str] | None = None,
         tokenizer: Tokenizer | None = None,
     ) -> None:
-        """A vocabulary, with its end token and further special ids.
+        """A vocabulary, with its end token, or several of them, and further special ids.
 
         ``merges``, ``pretokenizer`` (a regex) and ``ignore_merges`` are those of ``Tokenizer``;
         give them, or a whole ``tokenizer``.
@@ -85,7 +85,12 @@ class Vocabulary:
         Raises: VocabularyError if there is no token, if the end token or a special id is out of
                 range, if a token is empty or not a byte string, or a merge rule is not a pair.
         """
-        marked = frozenset(special) | ({end} if end is not None else set())
+        given = end if isinstance(end, Iterable) else () if end is None else (end,)
+        #: The ids of the tokens that end a text, without duplicates; empty if none is known.
+        self.ends: Final = tuple(dict.fromkeys(given))
+        #: The first of them, for a place that needs one token; None if none is known.
+        self.end: Final = self.ends[0] if self.ends else None
+        marked = frozenset(special).union(self.ends)
         for token_id in marked:
             if not isinstance(token_id, int | np.integer) or not 0 <= token_id < len(tokens):
                 raise VocabularyError(f"special token id {token_id!r} is not below {len(tokens)}")
@@ -95,9 +100,7 @@ class Vocabulary:
         elif merges is not None or pretokenizer is not None or ignore_merges:
             raise VocabularyError("expected merges or a tokenizer, not both")
         self.tokens: Final = _checked(tokens, marked)
-        #: The id of the end token, or None if the vocabulary has none.
-        self.end: Final = end
-        #: All ids that are never allowed, the end token's included.
+        #: All ids without a text, the end tokens' included; only end tokens are ever allowed.
         self.special: Final = marked
         #: The name used in messages.
         self.name: Final = name

@@ -33,7 +33,7 @@ _BITS = 1 / math.log(2)
 
 def token_record(token_id: TokenId, token: bytes | None, vocabulary: Vocabulary) -> wire.Token:
     """A token as text if it is UTF-8, else as hexadecimal bytes."""
-    if token_id == vocabulary.end:
+    if token_id in vocabulary.ends:
         return {"id": token_id, "end": True}
     if token is None:
         name = vocabulary.names.get(token_id, f"special {token_id}")

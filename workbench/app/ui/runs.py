@@ -316,7 +316,7 @@ class _RunPosition:
     taken: list[TokenId]
     state: State
     follower: RunTracer
-    #: Whether the end token was taken.
+    #: Whether an end token was taken.
     ended: bool = False
 
     def ask(self) -> TokenDistribution | None:
@@ -341,7 +341,7 @@ class _RunPosition:
             raise TokenNotAllowed(f"token {token_id} is not allowed here", "take another one")
         read = read_as(self.constraint, self.state, token_id)
         started = time.perf_counter()
-        self.ended = token_id == self.constraint.vocabulary.end
+        self.ended = token_id in self.constraint.vocabulary.ends
         if not self.ended:
             self.state = self.constraint.advance(self.state, token_id)
         step = found.taken(token_id, index, TOP, milliseconds_since(started))
@@ -367,5 +367,5 @@ class _RunPosition:
         return {**ended_record(reason), **whole}
 
     def _only_the_end(self) -> bool:
-        """Whether only the end token was allowed."""
-        return len(self.constraint.mask(self.state)) == 1
+        """Whether only end tokens were allowed."""
+        return len(self.constraint.mask(self.state)) == len(self.constraint.vocabulary.ends)

@@ -2,7 +2,7 @@
 
 They keep the exact rule of ``protocol.Constraint``. ``DfaConstraint`` runs a DFA,
 ``LazyConstraint`` a DFA that is determinized on demand, ``StackConstraint`` a grammar network. A
-mask is one mask row (``mask_rows``), which equal states share, with the bit of the end token.
+mask is one mask row (``mask_rows``), which equal states share, with the bits of the end tokens.
 
 This is the composed machine of Koo et al. 2024 one row at a time: A ∘ T_V (Algorithm 2) for a DFA,
 𝒫 ∘ T_V (Algorithm 3) for a network. A row of the latter is the set of edges whose pop string is the
@@ -28,7 +28,7 @@ from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.engine.coaccessible import Coaccessibility
 from workbench.constraint.engine.compose import cannot_spell, compose
 from workbench.constraint.engine.mask_rows import MaskRows, TableMachine
-from workbench.constraint.mask import TokenMask
+from workbench.constraint.mask import TokenMask, set_bits
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.network import CALLS, Network
 from workbench.pushdown.runner import Runner
@@ -47,10 +47,7 @@ class AutomatonConstraint(ABC):
         self.limits = limits
         self._size = len(vocabulary)
         self._max_masks = limits.rows_of(4 * ((self._size + 31) // 32))
-        end = vocabulary.end
-        self._end_word = 0 if end is None else end >> 5
-        self._end_bit = np.uint32(0 if end is None else 1 << (end & 31))
-        #: Masks by 2 · (number of the row) + (1 with the end token).
+        #: Masks by 2 · (number of the row) + (1 with the end tokens).
         self._row_masks: dict[int, TokenMask] = {}
         self._masks: dict[State, TokenMask] = {}
         self._steps: dict[tuple[State, TokenId], State] = {}
@@ -95,20 +92,16 @@ class AutomatonConstraint(ABC):
         if cached is None:
             if bits is None:  # the row was computed for a state of the other finality
                 bits = self._row_masks[key ^ 1].bits.copy()
-            cached = self._row_masks[key] = self._with_end_bit(bits, ends=bool(key & 1))
+            cached = self._row_masks[key] = self._with_ends(bits, allowed=bool(key & 1))
         return cached
 
-    def _with_end_bit(self, bits: npt.NDArray[np.uint32], *, ends: bool) -> TokenMask:
-        """The mask of a row, the end token included if ``ends``; takes over the array."""
-        if self._end_bit:
-            if ends:
-                bits[self._end_word] |= self._end_bit
-            else:
-                bits[self._end_word] &= ~self._end_bit
+    def _with_ends(self, bits: npt.NDArray[np.uint32], *, allowed: bool) -> TokenMask:
+        """The mask of a row, the end tokens included if ``allowed``; takes over the array."""
+        set_bits(bits, self.vocabulary.ends, allowed=allowed)
         return TokenMask(bits, self._size)
 
     def advance(self, state: State, token_id: TokenId) -> State:
-        """The state after a token; the end token leads to the same state.
+        """The state after a token; an end token leads to the same state.
 
         Raises: TokenNotAllowed where the token is not in the mask.
         """
@@ -127,7 +120,7 @@ class AutomatonConstraint(ABC):
                 f"token {token_id} is not in a vocabulary of {len(self.vocabulary)}"
             )
         token = self.vocabulary.tokens[token_id]
-        if token_id == self.vocabulary.end and self.is_final(state):
+        if token_id in self.vocabulary.ends and self.is_final(state):
             return state
         target = None if token is None else self.step_bytes(state, token)
         if target is None or not self.is_coaccessible(target):
@@ -204,7 +197,7 @@ class DfaConstraint(AutomatonConstraint):
         if self._trimmed is None:
             return self._mask_of_row(self._rows, state)
         bits = TokenMask.of(self._trimmed.row(state), len(self.vocabulary)).bits.copy()
-        return self._with_end_bit(bits, ends=self.is_final(state))
+        return self._with_ends(bits, allowed=self.is_final(state))
 
 
 class LazyConstraint(AutomatonConstraint):
@@ -285,7 +278,7 @@ class StackConstraint(AutomatonConstraint):
         # whether a token leads to a dead end depends on the whole stack: do not share the mask
         leading_on = [i for i in mask if self._reaches(state, i)]
         bits = TokenMask.of(leading_on, len(self.vocabulary)).bits.copy()
-        return self._with_end_bit(bits, ends=self.is_final(state))
+        return self._with_ends(bits, allowed=self.is_final(state))
 
     def _reaches(self, state: State, token_id: int) -> bool:
         token = self.vocabulary.tokens[token_id]

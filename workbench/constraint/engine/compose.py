@@ -295,7 +295,7 @@ class TokenFsa:
         return self.rows.all_rows()
 
     def row(self, state: State) -> npt.NDArray[np.int32]:
-        """The tokens that may come next, sorted, without the end token."""
+        """The tokens that may come next, sorted, without end tokens."""
         return self.rows.row(state)[0]
 
     def edges(self, state: State) -> list[tuple[TokenId, State]]:
@@ -308,7 +308,7 @@ class TokenFsa:
         return self.rows.step(state, token_id)
 
     def accepts(self, token_ids: list[TokenId]) -> bool:
-        """Whether a sequence of tokens (without the end token) is a tokenized accepted text."""
+        """Whether a sequence of tokens (without end tokens) is a tokenized accepted text."""
         state = self.initial
         for token_id in token_ids:
             if (state := self.step(state, token_id)) == DEAD:

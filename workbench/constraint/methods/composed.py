@@ -52,12 +52,12 @@ class ComposedFsa:
 
     def _mask(self, state: State) -> TokenMask:
         ids = self.fsa.row(state).tolist()
-        if self.vocabulary.end is not None and self.is_final(state):
-            ids.append(self.vocabulary.end)
+        if self.is_final(state):
+            ids.extend(self.vocabulary.ends)
         return TokenMask.of(ids, len(self.vocabulary))
 
     def advance(self, state: State, token_id: TokenId) -> State:
-        if token_id == self.vocabulary.end and self.is_final(state):
+        if token_id in self.vocabulary.ends and self.is_final(state):
             return state
         target = self.fsa.step(state, token_id)
         if target == DEAD:
@@ -108,8 +108,7 @@ class ComposedPda:
                 if any(self._targets(self.pda.choices[choice], stack))
             ]
             allowed[ids[np.isin(choices, possible)]] = True
-        if self.vocabulary.end is not None and self.is_final(state):
-            allowed[self.vocabulary.end] = True
+        allowed[list(self.vocabulary.ends)] = self.is_final(state)
         return TokenMask(pack(allowed), len(self.vocabulary))
 
     def _targets(
@@ -133,7 +132,7 @@ class ComposedPda:
         )
 
     def advance(self, state: ComposedState, token_id: TokenId) -> ComposedState:
-        if token_id == self.vocabulary.end and self.is_final(state):
+        if token_id in self.vocabulary.ends and self.is_final(state):
             return state
         targets = frozenset(
             configuration

@@ -40,7 +40,7 @@ from workbench.base.errors import LimitError, VocabularyError, WorkbenchError
 from workbench.base.limits import LIMITS, Clock, Limits
 from workbench.constraint.engine.automaton import DfaConstraint
 from workbench.constraint.engine.compose import cannot_spell
-from workbench.constraint.mask import TokenMask
+from workbench.constraint.mask import TokenMask, set_bits
 from workbench.constraint.methods.domino.scanner import Terminals, terminals_of
 from workbench.constraint.methods.recogniser import forced
 from workbench.constraint.token_machines import TokenByToken
@@ -404,11 +404,8 @@ class LalrConstraint(TokenByToken[Reading]):
         bits = np.zeros((len(self.vocabulary) + 31) // 32, np.uint32)
         for terminal, inner in {last[1:] for last in self.reader.configurations(state)}:
             bits |= self._rows_of(terminal).mask(inner).bits
-        end = self.vocabulary.end
-        if end is not None:  # the rows include it where a terminal may end
-            bits[end >> 5] &= ~np.uint32(1 << (end & 31))
-            if self.is_final(state):
-                bits[end >> 5] |= np.uint32(1 << (end & 31))
+        # the rows include the end tokens where a terminal may end
+        set_bits(bits, self.vocabulary.ends, allowed=self.is_final(state))
         return TokenMask(bits, len(self.vocabulary))
 
     def target(self, state: Reading, token_id: TokenId) -> Reading | None:

@@ -157,8 +157,8 @@ class Online(TokenByToken[State]):
             ids = list(
                 self._enumerate_tokens(self.recogniser, self.vocabulary, state, self.limits.clock())
             )
-        if self.vocabulary.end is not None and self.is_final(state):
-            ids.append(self.vocabulary.end)
+        if self.is_final(state):
+            ids.extend(self.vocabulary.ends)
         mask = TokenMask.of(ids, len(self.vocabulary))
         self._last = state, mask
         return mask

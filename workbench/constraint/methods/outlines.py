@@ -519,8 +519,7 @@ class OutlinesConstraint(TokenByToken[State]):
         allowed = np.zeros(len(self.vocabulary), np.bool_)
         for token_class in self.index.sigma[state]:
             allowed[self.index.tokens[token_class]] = True
-        if self.vocabulary.end is not None and self.is_final(state):
-            allowed[self.vocabulary.end] = True
+        allowed[list(self.vocabulary.ends)] = self.is_final(state)
         return TokenMask(pack(allowed), len(self.vocabulary))
 
     def target(self, state: State, token_id: TokenId) -> State | None:

@@ -165,7 +165,7 @@ def _fresh(vocabulary: Vocabulary, size: int) -> Vocabulary:
     tokens = [*vocabulary.tokens[:size]]
     if size < len(vocabulary):
         tokens.extend(bytes((b,)) for b in range(256))
-    return Vocabulary(tokens, end=vocabulary.end, name=vocabulary.name)
+    return Vocabulary(tokens, end=vocabulary.ends, name=vocabulary.name)
 
 
 def _first_mask(kind: type[Peer], vocabulary: Vocabulary, case: Case) -> None:

@@ -116,7 +116,7 @@ def _of_machine(dfa: Dfa, bpe: Bpe) -> Iterator[tuple[str, float, str]]:
     tokens = [t for t in range(0, len(bpe.vocabulary), 97) if bpe.is_canonical(t)]
     state = constraint.initial
     for _ in range(16):  # to the first state that allows many tokens, if there is one
-        ids = [t for t in constraint.mask(state).ids.tolist() if t != bpe.vocabulary.end]
+        ids = [t for t in constraint.mask(state).ids.tolist() if t not in bpe.vocabulary.ends]
         if len(ids) > len(bpe.vocabulary) // 20 or not ids:
             break
         state = constraint.advance(state, ids[-1])

@@ -247,7 +247,7 @@ class DominoConstraint:
         cached = self._masks.get(state)
         if cached is not None:
             return token_id in cached
-        if token_id == self.vocabulary.end:
+        if token_id in self.vocabulary.ends:
             return self.is_final(state)
         with self._lock:
             if not any(self._reaches(reading, token_id) for reading in self.readings[state]):
@@ -255,11 +255,11 @@ class DominoConstraint:
             return self._completion is None or self._step(state, token_id) is not None
 
     def advance(self, state: ReadingState, token_id: TokenId) -> ReadingState:
-        """The state after a token; the end token leads to the same state.
+        """The state after a token; an end token leads to the same state.
 
         Raises: TokenNotAllowed where the token is not in the mask.
         """
-        if token_id == self.vocabulary.end and self.is_final(state):
+        if token_id in self.vocabulary.ends and self.is_final(state):
             return state
         with self._lock:
             target = self._step(state, token_id)
@@ -309,8 +309,7 @@ class DominoConstraint:
             if self._completion is not None:
                 for token_id in np.flatnonzero(allowed).tolist():
                     allowed[token_id] = self._step(state, token_id) is not None
-            if self.vocabulary.end is not None:  # r_EOS of Lemma 3.1
-                allowed[self.vocabulary.end] = self.is_final(state)
+            allowed[list(self.vocabulary.ends)] = self.is_final(state)  # r_EOS of Lemma 3.1
             mask = self._masks[state] = TokenMask(pack(allowed), len(self.vocabulary))
         return mask
 

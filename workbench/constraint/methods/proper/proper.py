@@ -1,7 +1,7 @@
 """The method ``proper``: a grammar over canonical token sequences.
 
 A token is in a mask if and only if the encoding of some accepted text begins with the previous
-tokens and this token; the end token is in it if and only if the previous tokens are the encoding of
+tokens and this token; end tokens are in it if and only if the previous tokens are the encoding of
 an accepted text. A prefix of an encoding is not always the encoding of the text it spells: a
 pre-tokenizer may decide later where a piece ends. So a state holds all guesses that are still
 possible.
@@ -34,7 +34,7 @@ from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import TokenNotAllowed
 from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.engine.compose import cannot_spell
-from workbench.constraint.mask import TokenMask
+from workbench.constraint.mask import TokenMask, set_bits
 from workbench.constraint.methods.proper.boundaries import (
     PartialCharacters,
     after_prompt,
@@ -296,9 +296,7 @@ class ProperConstraint:
         for guess in state.guesses:
             for row in self._rows(state, guess):
                 bits |= row
-        end = self.vocabulary.end
-        if end is not None and self.is_final(state):
-            bits[end >> 5] |= np.uint32(1 << (end & 31))
+        set_bits(bits, self.vocabulary.ends, allowed=self.is_final(state))
         return TokenMask(bits, len(self.vocabulary))
 
     def _rows(self, state: ProperState, guess: Guess) -> tuple[Words, Words]:
@@ -307,13 +305,13 @@ class ProperConstraint:
         return self.rows.without_row(same_piece, state.last), new_piece
 
     def advance(self, state: ProperState, token_id: TokenId) -> ProperState:
-        """The state after a token; the end token leads to the same state.
+        """The state after a token; an end token leads to the same state.
 
         Raises: TokenNotAllowed where the token is not in the mask.
         """
         if token_id not in self.mask(state):
             raise TokenNotAllowed(f"token {token_id} is not allowed here")
-        if token_id == self.vocabulary.end:
+        if token_id in self.vocabulary.ends:
             return state
         with self._lock:
             target = self.rows.after(state.state, self.vocabulary.tokens[token_id] or b"")

@@ -56,12 +56,12 @@ class ExplicitConstraint:
     def _mask(self, state: State) -> TokenMask:
         """The tokens that may come next."""
         ids = [self.vocabulary.ids_of[label][0] for label in self.automaton.edges[state]]
-        if self.is_final(state) and self.vocabulary.end is not None:
-            ids.append(self.vocabulary.end)
+        if self.is_final(state):
+            ids.extend(self.vocabulary.ends)
         return TokenMask.of(ids, len(self.vocabulary))
 
     def advance(self, state: State, token_id: TokenId) -> State:
-        """The state after a token; the end token leads to the same state.
+        """The state after a token; an end token leads to the same state.
 
         Raises: TokenNotAllowed where the token is not in the mask.
         """
