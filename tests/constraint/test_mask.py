@@ -28,6 +28,17 @@ def test_a_mask_is_the_set(made: tuple[int, set[int]]) -> None:
     assert [mask.bits[i >> 5] >> (i & 31) & 1 for i in range(size)] == mask.bools.tolist()
 
 
+@given(
+    SIZES.flatmap(lambda size: st.tuples(st.just(size), *[st.sets(st.integers(0, size - 1))] * 2))
+)
+def test_without_is_the_difference(made: tuple[int, set[int], set[int]]) -> None:
+    size, allowed, removed = made
+    mask = TokenMask.of(allowed, size)
+    assert mask.without(removed) == TokenMask.of(allowed - removed, size)
+    assert mask == TokenMask.of(allowed, size)
+    assert (mask.without(removed) is mask) == allowed.isdisjoint(removed)
+
+
 def test_arrays_are_read_only() -> None:
     for allowed in ([3], range(90)):
         mask = TokenMask.of(allowed, 100)

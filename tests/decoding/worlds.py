@@ -32,8 +32,8 @@ class FiniteConstraint:
             for i, token in enumerate(self.vocabulary.tokens)
             if token is not None and any(text.startswith(state + token) for text in self.texts)
         ]
-        if state in self.texts and self.vocabulary.end is not None:
-            allowed.append(self.vocabulary.end)
+        if state in self.texts:
+            allowed.extend(self.vocabulary.ends)
         return TokenMask.of(allowed, len(self.vocabulary))
 
     def advance(self, state: object, token_id: TokenId) -> bytes:

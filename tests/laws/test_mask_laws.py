@@ -79,6 +79,12 @@ def test_machine_agrees_with_the_oracle(tree: GrammarTree, tried: list[bytes]) -
         assert grammar.accepts(text) == oracle.accepts
 
 
+def ended(tokens: tuple[bytes, ...], data: st.DataObject) -> Vocabulary:
+    """A vocabulary with one or two end tokens."""
+    count = data.draw(st.sampled_from([1, 2]))
+    return Vocabulary((*tokens, *[None] * count), end=range(len(tokens), len(tokens) + count))
+
+
 tokens = st.lists(
     st.sampled_from([b"aa", b"ab", b"ba", b"bb", b"abc", b"cc", b"aba", b"bab", b"ab", b"\xc3"]),
     max_size=6,
@@ -91,13 +97,13 @@ tokens = st.lists(
 def test_mask_is_brute_force(tree: GrammarTree, more: list[bytes], data: st.DataObject) -> None:
     """Along a random walk every mask equals the one made by trying each token."""
     grammar = grammar_of(tree)
-    vocabulary = Vocabulary((b"a", b"b", b"c", *more, b"<end>"), end=3 + len(more))
+    vocabulary = ended((b"a", b"b", b"c", *more), data)
     constraint = automaton(grammar, vocabulary, LIMITS)
     state, text = constraint.initial, b""
     for _ in range(4):
         mask = constraint.mask(state)
         assert set(mask) == brute_mask(tree, vocabulary, text)
-        choices = [i for i in mask if i != vocabulary.end]
+        choices = [i for i in mask if i not in vocabulary.ends]
         if not choices:
             break
         token_id = data.draw(st.sampled_from(choices))
@@ -114,7 +120,7 @@ def test_rows_on_demand_equal_the_closed_form(
     """Also over vocabularies with holes, where dead ends are trimmed on tokens."""
     grammar = grammar_of(tree)
     singles = data.draw(st.sampled_from([(b"a", b"b", b"c"), (b"a", b"b"), (b"a",), ()]))
-    vocabulary = Vocabulary((*singles, *more, b"<end>"), end=len(singles) + len(more))
+    vocabulary = ended((*singles, *more), data)
     try:
         left = automaton(grammar, vocabulary, LIMITS)
         right = composed(grammar, vocabulary, LIMITS)
@@ -127,7 +133,7 @@ def test_rows_on_demand_equal_the_closed_form(
         assert left.forced(here) == right.forced(there)
         assert left.is_final(here) == right.is_final(there)
         assert len(mask) > 0, "a mask is never empty before the end"
-        choices = [i for i in mask if i != vocabulary.end]
+        choices = [i for i in mask if i not in vocabulary.ends]
         if not choices:
             break
         token_id = data.draw(st.sampled_from(choices))

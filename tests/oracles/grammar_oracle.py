@@ -153,6 +153,6 @@ def brute_mask(tree: GrammarTree, vocabulary: Vocabulary, text: bytes) -> set[in
         for i, token in enumerate(vocabulary.tokens)
         if token is not None and GrammarOracle(tree, text + token).is_prefix
     }
-    if vocabulary.end is not None and GrammarOracle(tree, text).accepts:
-        allowed.add(vocabulary.end)
+    if GrammarOracle(tree, text).accepts:
+        allowed.update(vocabulary.ends)
     return allowed

@@ -4,6 +4,7 @@ import math
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.ui.toy import toy_vocabulary
@@ -12,6 +13,7 @@ from workbench.app.ui.model_registry import ModelRoom
 from workbench.app.ui.records import Record
 from workbench.app.ui.runs import TOP, find_tokens, run_records, take_token, turn
 from workbench.decoding.model import ToyModel
+from workbench.vocabulary.vocabulary import Vocabulary
 
 PERSON = {"text": '\\{"name": "[A-Za-z ]{1,9}"\\}', "notation": "regex", "run": "r1", "seed": 3}
 
@@ -103,6 +105,33 @@ def test_the_end_is_found_by_its_name(handlers: Handlers) -> None:
     found = find_tokens(handlers, {"text": "a", "notation": "regex", "query": "end"})["found"]
     assert found[0]["end"]
     assert not found[0]["ok"]
+
+
+def test_several_end_tokens_are_one_row() -> None:
+    one = toy_vocabulary()
+    assert one.end is not None
+    two = Vocabulary((*one.tokens, None), (one.end, len(one)))
+    handlers = Handlers(ModelRoom("two ends", lambda _: ToyModel(two), lambda _: two))
+    sent = {"text": "a?", "notation": "regex"}
+    reported = turn(handlers, sent)["next"]
+    assert (reported["allowed"], reported["may_end"]) == (2, True)
+    (end,) = (each for each in reported["may"] if "end" in each)
+    assert end["id"] == one.end
+    assert not any(each["id"] == len(one) for each in reported["wanted"])
+    for query in ("end", f"#{len(one)}"):
+        (found,) = (
+            e for e in find_tokens(handlers, {**sent, "query": query})["found"] if "end" in e
+        )
+        assert (found["id"], found["before"], found["ok"]) == (one.end, end["before"], True)
+    logits = np.exp(ToyModel(two).logits(ToyModel(two).encode("")))
+    assert end["before"] == pytest.approx(logits[-2:].sum() / logits.sum(), rel=1e-4)
+    last = take_token(handlers, {**sent, "prefix": [ord("a")]})
+    assert last["step"]["forced"]
+    assert last["next"]["reason"] == "forced end"
+    first = take_token(handlers, {**sent, "token": one.end})
+    assert first["next"]["reason"] == "accepted"
+    *_, stop = run_records(handlers, sent)
+    assert (stop["k"], stop["good"]) == ("stop", True)
 
 
 def test_probabilities_after_the_mask_are_those_before_over_what_is_kept(

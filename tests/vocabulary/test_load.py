@@ -24,26 +24,54 @@ def folder_with(path: Path, **files: object) -> Path:
 
 GENERATION, MODEL, TOKENIZER = "generation_config", "config", "tokenizer_config"
 
-#   files                                                    end       because
+#   files                                                    ends                   because
 ENDS = [
-    ({TOKENIZER: {"eos_token": "<end>"}},                    "<end>",  "a plain string"),
-    ({TOKENIZER: {"eos_token": {"content": "<tool>"}}},      "<tool>", "an added token"),
-    ({TOKENIZER: {"eos_token": "?!?"}, MODEL: {"eos_token_id": 0}}, "<end>", "no token"),
-    ({MODEL: {"eos_token_id": 0}},                           "<end>",  "the model's id"),
-    ({GENERATION: {"eos_token_id": [300, 0]}},               "<tool>", "the first of more"),
-    ({MODEL: {"eos_token_id": 99_999}},                      None,     "beyond the tokens"),
-    ({MODEL: {"eos_token_id": None}},                        None,     "named as none"),
-    ({MODEL: ["no object"]},                                 None,     "not an object"),
-    ({},                                                     None,     "not given"),
+    ({TOKENIZER: {"eos_token": "<end>"}},                    ["<end>"],             "a plain string"),
+    ({TOKENIZER: {"eos_token": {"content": "<tool>"}}},      ["<tool>"],            "an added token"),
+    ({TOKENIZER: {"eos_token": "?!?"}, MODEL: {"eos_token_id": 0}}, ["<end>"],      "no token"),
+    ({MODEL: {"eos_token_id": 0}},                           ["<end>"],             "the model's id"),
+    ({GENERATION: {"eos_token_id": [300, 0]}},               ["<tool>", "<end>"],   "a list"),
+    ({TOKENIZER: {"eos_token": "<end>"}, GENERATION: {"eos_token_id": [300, 0, 300]}},
+                                                             ["<end>", "<tool>"],   "the tokenizer's own first"),
+    ({GENERATION: {"eos_token_id": 300}, MODEL: {"eos_token_id": [0, 300]}},
+                                                             ["<tool>", "<end>"],   "then the generation's"),
+    ({GENERATION: {"eos_token_id": [0, 302]}},               ["<end>", "<think>"],  "an added token that was text"),
+    ({TOKENIZER: {"eos_token": "<end>"}, MODEL: {"eos_token_id": 2}}, ["<end>"],    "a default id, of ordinary text"),
+    ({MODEL: {"eos_token_id": 99_999}},                      [],                    "beyond the tokens"),
+    ({MODEL: {"eos_token_id": [None, "0", [0], -1]}},        [],                    "no ids"),
+    ({MODEL: {"eos_token_id": None}},                        [],                    "named as none"),
+    ({MODEL: ["no object"]},                                 [],                    "not an object"),
+    ({},                                                     [],                    "not given"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("files", "end", "because"), ENDS, ids=[row[2] for row in ENDS])
-def test_end_token(files: dict[str, object], end: str | None, because: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("files", "ends", "because"), ENDS, ids=[row[2] for row in ENDS])
+def test_end_tokens(
+    files: dict[str, object], ends: list[str], because: str, tmp_path: Path
+) -> None:
     path = folder_with(tmp_path, **files)
     tokenizer = made.with_added_tokens()
-    expected = None if end is None else tokenizer.token_to_id(end)
-    assert load_vocabulary(str(path)).end == expected, because
+    vocabulary = load_vocabulary(str(path))
+    assert vocabulary.ends == tuple(map(tokenizer.token_to_id, ends)), because
+    assert vocabulary.end == (vocabulary.ends[0] if ends else None)
+    assert all(vocabulary.tokens[end] is None for end in vocabulary.ends)
+
+
+def test_end_tokens_of_a_model_in_the_hubs_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cached = tmp_path / "models--some--model"
+    snapshot = cached / "snapshots" / ("0" * 40)
+    snapshot.mkdir(parents=True)
+    (cached / "refs").mkdir()
+    (cached / "refs" / "main").write_text("0" * 40)
+    own = {"eos_token": "<tool>", "tokenizer_class": "PreTrainedTokenizerFast"}
+    model = {"model_type": "llama", "eos_token_id": 2}
+    folder_with(snapshot, **{TOKENIZER: own, GENERATION: {"eos_token_id": [300, 0]}, MODEL: model})
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(hub, "_is_hub_reachable", lambda: False)
+    tool, end = map(made.with_added_tokens().token_to_id, ("<tool>", "<end>"))
+    assert load_vocabulary("some/model").ends == (tool, end)
 
 
 def test_loaded_once_in_a_process(tmp_path: Path) -> None:

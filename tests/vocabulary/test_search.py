@@ -5,6 +5,7 @@ import pytest
 
 from workbench.vocabulary.search import find, typed_bytes
 from workbench.vocabulary.toy import toy
+from workbench.vocabulary.vocabulary import Vocabulary
 
 VOCABULARY = toy(["a", "ab", "ba", "abc", "b", "\n", "é", "end"])
 SCORES = -np.arange(len(VOCABULARY), dtype=np.float64)
@@ -33,6 +34,12 @@ def test_find(query: str, found: list[str], why: str) -> None:
 def test_the_end_token_has_a_name() -> None:
     ids, _ = find(VOCABULARY, "end", SCORES, 10)
     assert set(ids[:2]) == {VOCABULARY.end, *VOCABULARY.ids("end")}
+
+
+@pytest.mark.parametrize("query", ["end", "#2", "#1"])
+def test_of_several_end_tokens_the_first_is_found(query: str) -> None:
+    vocabulary = Vocabulary((b"a", None, None), (2, 1))
+    assert find(vocabulary, query, np.zeros(3), 10) == ([2], 0)
 
 
 def test_likelier_tokens_first_and_the_rest_is_counted() -> None:

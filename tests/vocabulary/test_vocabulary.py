@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from workbench.base.errors import VocabularyError
@@ -37,6 +39,20 @@ def test_of_two_equal_rules_the_later_counts() -> None:
     assert Bpe.of(vocabulary).encode("abc") == [0, 4]
 
 
+@pytest.mark.parametrize(
+    ("end", "ends"),
+    [(None, ()), (0, (0,)), (np.int64(2), (2,)), ((), ()), ([2, 0, 2], (2, 0)), (iter((1,)), (1,))],
+)
+def test_end_tokens_keep_their_order(end: Any, ends: tuple[int, ...]) -> None:
+    vocabulary = Vocabulary([b"a", b"b", b"c"], end)
+    assert vocabulary.ends == ends
+    assert vocabulary.end == (ends[0] if ends else None)
+    assert vocabulary.special == {*ends}
+    assert [i for i, token in enumerate(vocabulary.tokens) if token is None] == sorted(ends)
+    copied = pickle.loads(pickle.dumps(vocabulary))
+    assert (copied.ends, copied.end, copied.tokens) == (ends, vocabulary.end, vocabulary.tokens)
+
+
 def made(tokens: Any, **rest: Any) -> Callable[[], Vocabulary]:
     return lambda: Vocabulary(tokens, **rest)
 
@@ -49,6 +65,7 @@ def made(tokens: Any, **rest: Any) -> Callable[[], Vocabulary]:
         (made([b"a", b""]), "token 1 is empty"),
         (made([b"a"], end=1), "special token id 1 is not below 1"),
         (made([b"a"], end="a"), "special token id 'a' is not below 1"),
+        (made([b"a"], end=(0, 1)), "special token id 1 is not below 1"),
         (made([b"a"], merges=["a a"]), "as a pair of tokens, not 'a a'"),
         (made([b"a"], merges=[(0, 0)]), r"as a pair of tokens, not \(0, 0\)"),
         (made([b"a"], merges=[(b"a",)]), "as a pair of tokens"),

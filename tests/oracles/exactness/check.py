@@ -27,7 +27,7 @@ from workbench.base.errors import (
 from workbench.base.tables import format_table
 from workbench.constraint.engine.automaton import automaton
 from workbench.constraint.protocol import Constraint
-from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+from workbench.vocabulary.vocabulary import Vocabulary
 
 _UNKNOWN = -2
 
@@ -51,7 +51,7 @@ class Spellings:
         self.place = np.array(
             [-1 if token is None else number[token] for token in vocabulary.tokens], np.int64
         )
-        self.end: TokenId | None = vocabulary.end
+        self.ends = list(vocabulary.ends)
         #: Whether every byte is a token, so that every text can be tokenized.
         self.whole = all(bytes((byte,)) in number for byte in range(256))
 
@@ -127,8 +127,7 @@ class Decider:
         spelt = spellings.place >= 0
         mask, sure = np.zeros(len(spelt), np.bool_), np.ones(len(spelt), np.bool_)
         mask[spelt], sure[spelt] = allowed[spellings.place[spelt]], known[spellings.place[spelt]]
-        if spellings.end is not None:
-            mask[spellings.end] = self.recogniser.accepts(column)
+        mask[spellings.ends] = self.recogniser.accepts(column)
         return mask, sure
 
     def finishes(self, column: Column, patience: int) -> bool | None:
@@ -307,16 +306,14 @@ class _Walk:
             if constraint.is_final(state) != final:
                 self._wrong("'accepted'", final)
         both: Bools = ours & right & sure
-        if vocabulary.end is not None:
-            both[vocabulary.end] = False
+        both[self.spellings.ends] = False
         return np.flatnonzero(both)
 
     @property
     def _decided(self) -> Bools:
-        """The tokens that have bytes, and the end token."""
+        """The tokens that have bytes, and the end tokens."""
         decided = self.spellings.place >= 0
-        if self.spellings.end is not None:
-            decided[self.spellings.end] = True
+        decided[self.spellings.ends] = True
         return decided
 
     def _chosen(self, allowed: npt.NDArray[np.intp], example: bytes | None) -> int | None:
