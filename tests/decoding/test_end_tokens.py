@@ -187,7 +187,7 @@ def test_a_text_that_must_end_needs_no_pass() -> None:
 def test_given_tokens_may_be_any_end_token() -> None:
     constraint = FiniteConstraint(TWO, [b"a"])
     for end in ENDS:
-        with pytest.raises(TokenNotAllowed, match="without an end token"):
+        with pytest.raises(TokenNotAllowed, match="without the end token"):
             generate(ENDING, constraint, [0], prefix=[0, end])
     proper = Vocabulary((b"a", b"b", b"ab", None, None), (3, 4), [(b"a", b"b")])
     assert is_proper(proper, [2, 4]) is True

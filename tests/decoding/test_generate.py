@@ -231,7 +231,7 @@ def test_a_session_is_continued() -> None:
 def test_error_prefix_not_allowed() -> None:
     with pytest.raises(TokenNotAllowed):
         run(["ab"], prefix=[1])
-    with pytest.raises(TokenNotAllowed, match="without an end token"):
+    with pytest.raises(TokenNotAllowed, match="without the end token"):
         run(["ab"], prefix=[0, 1, 4])
 
 

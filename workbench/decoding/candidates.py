@@ -1,10 +1,11 @@
 """The next token's candidates: probabilities with and without the mask.
 
 A vocabulary may have several end tokens. Which of them ends a text is no part of the text, so here
-they are one event: the first end token stands for all, with the sum of their probabilities. Draws,
-ranks, top-k, forced tokens and measures follow from that without a case of their own. The masks of
-constraints have all end tokens, for samplers of other programs, which draw each of them separately
-(``LogitsProcessor``): at temperature 1 the texts have the same distribution.
+they are one event: the first end token represents all, with the sum of their probabilities. Draws,
+ranks, top-k, forced tokens and measures need no special case for them. Temperature, top-k and top-p
+apply to the sum. The masks of constraints have all end tokens, for samplers of other programs,
+which draw each of them separately (``LogitsProcessor``). At temperature 1, without top-k and top-p,
+both give texts the same distribution.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 class TokenDistribution:
     """The distribution of the next token: every token's probability before and after the mask.
 
-    The first end token stands for all of them: it has the sum of their probabilities, the others
+    The first end token represents all of them: it has the sum of their probabilities, the others
     have none and are not in the mask. Values that only measures need are computed when first
     accessed.
 

@@ -81,7 +81,7 @@ def after(constraint: Constraint, prefix: Sequence[TokenId]) -> State:
     for token_id in prefix:
         if token_id in constraint.vocabulary.ends:
             raise TokenNotAllowed(
-                "expected a prefix without an end token", "nothing comes after an end token"
+                "expected a prefix without the end token", "nothing comes after the end token"
             )
         state = constraint.advance(state, token_id)
     return state

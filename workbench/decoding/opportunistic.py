@@ -37,7 +37,7 @@ class LazyMask(TokenMask):
         self.ms = 0.0
         self._constraint = constraint
         self._state = state
-        #: All end tokens but the first, which stands for them.
+        #: All end tokens but the first, which represents them.
         self._others = constraint.vocabulary.ends[1:]
 
     @property

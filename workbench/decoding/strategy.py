@@ -57,7 +57,7 @@ class DecodingLoop:
     stop: StopReason | None = None
 
     def masked(self, state: State) -> TimedMask:
-        """The mask of a state, in which the first end token stands for all (``candidates``).
+        """The mask of a state, in which the first end token represents all (``candidates``).
 
         So a state that allows end tokens alone allows a single token: it is forced to end, and no
         forward pass is needed to know it.

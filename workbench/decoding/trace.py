@@ -45,7 +45,7 @@ class Candidate:
 class Step:
     """One step of the decoding loop: the allowed, the preferred and the taken token.
 
-    Steps compare by identity. If the vocabulary has several end tokens, the first stands for all of
+    Steps compare by identity. If the vocabulary has several end tokens, the first represents all of
     them, with the sum of their probabilities.
 
     Unit:   log-probabilities in nats, never above 0; times in milliseconds; ``kept``
