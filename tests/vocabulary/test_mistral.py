@@ -126,7 +126,7 @@ def test_error_no_such_file(data: bytes) -> None:
 
 def test_user_defined_pieces_are_added_tokens() -> None:
     vocabulary = load_vocabulary("mistral-v3")
-    texts = {vocabulary.tokens[i] for i in vocabulary.tokenizer.added}
+    texts = {vocabulary.tokens[i] for i in vocabulary.added}
     assert texts == {b"[REFERENCE_DOC_%d]" % n for n in range(20)}
     assert vocabulary.tokenizer.prefix == b" "
 

@@ -153,14 +153,14 @@ METHODS: dict[str, Method] = {
         "only the tokens the tokenizer itself would write",
         "Tran-Thien 2024, CartesianMerge",
         _proper,
-        {"joined": "the tokens of the prompt that the text must join properly; default: no prompt"},
+        {"joined": "the tokens of the prompt that the text continues; default: a separate text"},
         _NOT_PROPER,
     ),
     "vegas": Method(
         "proper tokens, assembled from regions cached for other grammars; no pre-tokenizer",
         "Tran-Thien 2024, Vegas configurations",
         _vegas,
-        {"joined": "the tokens of the prompt that the text must join properly; default: no prompt"},
+        {"joined": "the tokens of the prompt that the text continues; default: a separate text"},
         _NOT_PROPER,
         compared=False,  # the masks of "proper"
     ),

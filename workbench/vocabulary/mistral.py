@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from workbench.base.errors import VocabularyError
 from workbench.vocabulary.disk_cache import Arrays, Packed, cached_arrays
-from workbench.vocabulary.vocabulary import TokenId, Tokenizer, Vocabulary
+from workbench.vocabulary.vocabulary import AddedToken, TokenId, Tokenizer, Vocabulary
 
 #: The kinds of pieces that have a text.
 NORMAL, USER_DEFINED, BYTE = 1, 4, 6
@@ -239,7 +239,7 @@ def _vocabulary(arrays: Arrays, name: str) -> Vocabulary:
         ignore_merges=pattern is not None,
         ranks=arrays["ranks"].astype(np.int32, copy=False) if "ranks" in arrays else None,
         byte_fallback=_ids(arrays, "single"),
-        added=_ids(arrays, "added"),
+        added=[AddedToken(tokens[i] or b"", i) for i in _ids(arrays, "added")],
         prefix=arrays["prefix"].tobytes() if "prefix" in arrays else b"",
     )
     return Vocabulary(

@@ -9,18 +9,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from itertools import product
+from itertools import islice
 from typing import Any
 
 from workbench.base.errors import VocabularyError
-from workbench.vocabulary.vocabulary import TokenId, Tokenizer, Vocabulary
+from workbench.vocabulary.vocabulary import (
+    AddedToken,
+    PrefixScope,
+    TokenId,
+    Tokenizer,
+    Vocabulary,
+)
+
+_SPACE = {"String": " "}
+#: The normalisers that produce a Unicode normal form.
+FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 
 
-def unpredictable_reason(spec: dict[str, Any], added: Sequence[dict[str, Any]], known: bool) -> str:
+def unpredictable_reason(spec: dict[str, Any], added: Sequence[AddedToken], known: bool) -> str:
     """The first reason why merges do not determine all encodings; empty if they do.
 
-    ``added`` are the entries of added tokens that are not special; ``known``: whether the
-    pre-tokenizer is a sequence of regexes.
+    ``added`` are the added tokens that have a text; ``known``: whether the pre-tokenizer is a
+    sequence of regexes.
     """
     model = spec["model"]
     if "merges" not in model:
@@ -35,10 +45,13 @@ def unpredictable_reason(spec: dict[str, Any], added: Sequence[dict[str, Any]], 
 
 
 def _normalised(spec: dict[str, Any]) -> str:
-    """Normalisers may only replace spaces or add a prefix."""
+    """Normalisers may replace spaces, add a prefix, or produce one Unicode normal form."""
+    normal_forms = 0
     for part in parts({"normalizer": spec.get("normalizer")}):
-        spaces = part["type"] == "Replace" and part["pattern"] == {"String": " "}
-        if part["type"] != "Prepend" and not spaces:
+        spaces = part["type"] == "Replace" and part["pattern"] == _SPACE
+        normal_forms += part["type"] in FORMS
+        allowed = spaces or part["type"] == "Prepend" or part["type"] in FORMS
+        if not allowed or normal_forms > 1:
             return f"it normalises texts before splitting them ({part['type']})"
     return ""
 
@@ -52,31 +65,16 @@ def _fallback(model: dict[str, Any]) -> str:
     return ""
 
 
-def _added(spec: dict[str, Any], added: Sequence[dict[str, Any]]) -> str:
-    """Added tokens must be found independently of their surroundings and of each other."""
-    for entry in added:
-        if entry.get("single_word") or entry.get("lstrip") or entry.get("rstrip"):
-            return f"whether {entry['content']!r} is a token depends on the text around it"
-    first, second = (
-        [entry["content"] for entry in added if bool(entry.get("normalized")) == late]
-        for late in (False, True)
-    )
-    for one, other in product(first, second):
-        if one in other or other in one or _overlap(one, other) or _overlap(other, one):
-            return f"its added tokens {one!r} and {other!r} overlap"
-    if added and any(_adds_spaces(part) for part in parts(spec)):
-        return "it adds a space before the text after every added token"
+def _added(spec: dict[str, Any], added: Sequence[AddedToken]) -> str:
+    """Whether an added token is found must not depend on letters, or on a prefix, around it."""
+    for entry in spec.get("added_tokens") or ():
+        if entry.get("single_word"):
+            return f"whether {entry['content']!r} is a token depends on the letters around it"
+    if any(part["type"] == "Prepend" for part in parts(spec)):
+        for token in added:
+            if token.normalized:
+                return f"{token.text.decode()!r} is found only after the space that it puts there"
     return ""
-
-
-def _overlap(one: str, other: str) -> bool:
-    """Whether a text ends with a prefix of another."""
-    return any(one.endswith(other[:size]) for size in range(1, len(other)))
-
-
-def _adds_spaces(part: dict[str, Any]) -> bool:
-    scheme = part.get("prepend_scheme", "always" if part["type"] == "Metaspace" else "never")
-    return part["type"] == "Prepend" or bool(part.get("add_prefix_space")) or scheme == "always"
 
 
 def parts(spec: dict[str, Any]) -> list[dict[str, Any]]:
@@ -100,7 +98,6 @@ Spec = dict[str, Any]
 #: The default pattern of a byte-level pre-tokenizer (GPT-2's).
 GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 
-_SPACE = {"String": " "}
 _FALLBACK = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 
 
@@ -124,25 +121,30 @@ def vocabulary_of(
     reader, byte_level = _piece_reader(spec, name)
     added = {entry["id"]: entry for entry in spec.get("added_tokens") or ()}
     special = {i for i, a in added.items() if a.get("special")} | _unknown(model, pieces)
-    read = {i: reader(piece) for piece, i in pieces.items() if i not in added and i not in special}
+    texts = {p: reader(p) for p, i in pieces.items() if i not in added and i not in special}
+    read = {pieces[piece]: text for piece, text in texts.items()}
     for token_id in added.keys() - special:
         # written as text; only SentencePiece's character for a space is replaced
         text = added[token_id]["content"]
         read[token_id] = text.encode() if byte_level else reader(text)
     tokens = [read.get(i) or None for i in range(1 + max((*pieces.values(), *added), default=-1))]
-    plain = [
-        entry
-        for token_id, entry in added.items()
-        if token_id not in special and (byte_level or not _matches_space_sign(entry))
+    form = next((part["type"] for part in parts(spec) if part["type"] in FORMS), "")
+    searched = [
+        _added_token(spec, entry, form, str.encode if byte_level else reader)
+        for entry in added.values()
+        if byte_level or not _matches_space_sign(entry)
     ]
+    plain = [entry for entry in searched if tokens[entry.token] is not None]
     patterns = _patterns(spec)
     tokenizer = Tokenizer(
-        merges=None if patterns is None else _merges(model, reader),
+        merges=None if patterns is None else _merges(model, texts, reader),
         patterns=patterns or (),
         ignore_merges=bool(model.get("ignore_merges")),
         byte_fallback=() if byte_level else _fallbacks(pieces),
-        added=[entry["id"] for entry in plain],
+        added=searched,
         prefix=b" " if _is_prefixed(spec) else b"",
+        prefix_scope=_prefix_scope(spec),
+        normal_form=form,
         unpredictable=unpredictable_reason(spec, plain, patterns is not None),
         encoder=encoder,
     )
@@ -153,6 +155,30 @@ def vocabulary_of(
         name=name,
         names={i: added[i]["content"] for i in special if i in added},
         tokenizer=tokenizer,
+    )
+
+
+def normalizer(form: str) -> Callable[[str], str]:
+    """The function that normalises texts, of the library that tokenizers use."""
+    from tokenizers import normalizers
+
+    made: Any = getattr(normalizers, form)()
+    found: Callable[[str], str] = made.normalize_str
+    return found
+
+
+def _added_token(spec: Spec, entry: dict[str, Any], form: str, reader: PieceReader) -> AddedToken:
+    """An added token, with the text that is searched for: normalised if the searched text is."""
+    text, late = entry["content"], bool(entry.get("normalized"))
+    if late:
+        before = [p["prepend"] for p in parts(spec) if p["type"] == "Prepend"]
+        text = "".join([*before, normalizer(form)(text) if form else text])
+    return AddedToken(
+        reader(text) if late else text.encode(),
+        entry["id"],
+        late,
+        bool(entry.get("lstrip")),
+        bool(entry.get("rstrip")),
     )
 
 
@@ -252,12 +278,20 @@ def _unknown(model: dict[str, Any], pieces: dict[str, TokenId]) -> set[TokenId]:
     return set() if found is None else {found}
 
 
-def _merges(model: dict[str, Any], reader: PieceReader) -> list[tuple[bytes, bytes]] | None:
-    """The merge rules in rank order; older files write them as ``left right``."""
+def _merges(
+    model: dict[str, Any], texts: dict[str, bytes], reader: PieceReader
+) -> list[tuple[bytes, bytes]] | None:
+    """The merge rules in rank order; older files write them as ``left right``.
+
+    ``texts``: the bytes of all pieces, which are read once: there may be half a million rules.
+    """
     if "merges" not in model:
         return None
     pairs = (m.split(" ", 1) if isinstance(m, str) else m for m in model["merges"])
-    return [(reader(left), reader(right)) for left, right in pairs]
+    return [
+        (texts.get(left) or reader(left), texts.get(right) or reader(right))
+        for left, right in pairs
+    ]
 
 
 def _is_prefixed(spec: Spec) -> bool:
@@ -268,6 +302,18 @@ def _is_prefixed(spec: Spec) -> bool:
         or (part["type"] == "Metaspace" and part.get("prepend_scheme", "always") != "never")
         for part in parts(spec)
     )
+
+
+def _prefix_scope(spec: Spec) -> PrefixScope:
+    """Whether the tokenizer adds the space again, after added tokens."""
+    for part in parts(spec):
+        if part.get("add_prefix_space") is True:
+            return PrefixScope.AFTER_ALL
+        if part["type"] == "Metaspace" and part.get("prepend_scheme", "always") == "always":
+            return PrefixScope.AFTER_ALL
+    if any(part["type"] == "Prepend" for part in parts(spec)):
+        return PrefixScope.AFTER_RAW
+    return PrefixScope.WHOLE
 
 
 def _patterns(spec: Spec) -> tuple[str, ...] | None:
@@ -289,12 +335,30 @@ def _patterns(spec: Spec) -> tuple[str, ...] | None:
         elif part["type"] == "Digits":
             found.append(r"\p{N}" if part.get("individual_digits") else r"\p{N}+")
         elif part["type"] == "Split" and "Regex" in part["pattern"]:
-            if part["behavior"] != "Isolated" or part.get("invert"):
+            pattern = part["pattern"]["Regex"]
+            isolated = part["behavior"] == "Isolated" and not part.get("invert")
+            matches = part["behavior"] == "Removed" and part.get("invert")
+            if not isolated and not (matches and _matches_all(pattern)):
                 return None
-            found.append(part["pattern"]["Regex"])
-        elif part["type"] != "Metaspace" or part.get("split", True):
+            found.append(pattern)
+        elif part["type"] != "Metaspace":
             return None
+        elif part.get("split", True):
+            found.append(" [^ ]*")
     return tuple(found)
+
+
+def _matches_all(pattern: str) -> bool:
+    """Whether a pattern matches the whole text of all characters: nothing is left over."""
+    from tokenizers import Regex
+    from tokenizers.normalizers import Replace
+
+    remove = Replace(Regex(pattern), "")
+    codes = (code for code in range(1, 0x110000) if not 0xD800 <= code < 0xE000)
+    while text := "".join(map(chr, islice(codes, 0x10000))):
+        if remove.normalize_str(text):
+            return False
+    return True
 
 
 #: Texts with all kinds of bytes: ASCII with control characters, runs of spaces and spaces at both

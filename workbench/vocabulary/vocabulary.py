@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from enum import Enum
 from functools import cached_property
 from itertools import chain
 from typing import Any, Final
@@ -17,6 +18,33 @@ from workbench.vocabulary.trie import Trie
 
 #: An index into a vocabulary.
 TokenId = int
+
+
+@dataclass(frozen=True, slots=True)
+class AddedToken:
+    """A token that is cut out of a text before anything else, wherever the text contains it.
+
+    Of several, the leftmost is cut out; of those that begin there, the longest.
+    """
+
+    #: What a text is searched for. The text of a special token is found too.
+    text: bytes
+    token: TokenId
+    #: Whether it is searched for later: in the normalised text between the others.
+    normalized: bool = False
+    #: Whether the white space before it, or after it, is removed from the text.
+    lstrip: bool = False
+    rstrip: bool = False
+
+
+class PrefixScope(Enum):
+    """Which parts of a text the tokenizer's prefix is put before."""
+
+    WHOLE = "the whole text"
+    #: A Prepend normaliser.
+    AFTER_RAW = "also every part after an added token that is not searched for in normalised text"
+    #: A pre-tokenizer.
+    AFTER_ALL = "also every part after an added token"
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,10 +69,13 @@ class Tokenizer:
     ranks: npt.NDArray[np.int32] | None = None
     #: Ids of the tokens of byte fallback, each for one byte (``<0x41>``).
     byte_fallback: Iterable[TokenId] = frozenset()
-    #: Ids of added tokens: cut out of a text before anything else, wherever they occur in it.
-    added: Iterable[TokenId] = frozenset()
+    #: Special ones too: a text with the text of one is never tokenized as anything else.
+    added: Sequence[AddedToken] = ()
     #: The bytes the tokenizer adds before a whole text (SentencePiece: a space).
     prefix: bytes = b""
+    prefix_scope: PrefixScope = PrefixScope.WHOLE
+    #: The Unicode normal form (NFC, NFD, NFKC, NFKD) in which a text is tokenized, or empty.
+    normal_form: str = ""
     #: The reason why encodings cannot be predicted from the merges, or empty.
     unpredictable: str = ""
     #: The tokenizer itself, if there is one, to check the merges against.
@@ -54,7 +85,7 @@ class Tokenizer:
         if self.merges is not None:
             object.__setattr__(self, "merges", _in_bytes(self.merges))
         object.__setattr__(self, "byte_fallback", frozenset(self.byte_fallback))
-        object.__setattr__(self, "added", frozenset(self.added))
+        object.__setattr__(self, "added", tuple(self.added))
 
 
 class Vocabulary:
@@ -106,8 +137,6 @@ class Vocabulary:
         self.name: Final = name
         #: The names of special tokens, as far as they are known (``[IMG]``).
         self.names: Final[Mapping[TokenId, str]] = names or {}
-        if added := marked.intersection(tokenizer.added):
-            tokenizer = replace(tokenizer, added=frozenset(tokenizer.added) - added)
         #: What is known about how the tokenizer writes a text.
         self.tokenizer: Final = tokenizer
 
@@ -130,6 +159,12 @@ class Vocabulary:
             if token is not None:
                 found.setdefault(token, []).append(token_id)
         return {token: tuple(ids) for token, ids in found.items()}
+
+    @cached_property
+    def added(self) -> frozenset[TokenId]:
+        """The added tokens that have a text."""
+        ids = (entry.token for entry in self.tokenizer.added)
+        return frozenset(i for i in ids if self.tokens[i] is not None)
 
     @cached_property
     def single_bytes(self) -> frozenset[int]:

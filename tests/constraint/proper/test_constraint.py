@@ -12,7 +12,7 @@ from workbench.base.errors import TokenNotAllowed, VocabularyError
 from workbench.constraint.methods.proper.proper import ProperConstraint
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.tokenization.bpe import Bpe
-from workbench.vocabulary.vocabulary import Tokenizer, Vocabulary
+from workbench.vocabulary.vocabulary import AddedToken, Tokenizer, Vocabulary
 
 
 def proper(regex: str, vocabulary: Vocabulary, **options: Any) -> ProperConstraint:
@@ -163,10 +163,24 @@ def test_of_two_ids_of_one_text_only_the_canonical_is_allowed() -> None:
     assert list(found.mask(found.initial)) == [Bpe.of(vocabulary).encode("a")[0]]
 
 
+_AB, _ABA = AddedToken(b"ab", 3), AddedToken(b"aba", 4)
+
 #: Alphabet, rules, further tokens, other arguments of the vocabulary, the reason.
 OTHERS: list[tuple[str, list[tuple[str, str]], list[str], dict[str, Any], str]] = [
-    ("ab", [("b", "a")], ["ab"], {"added": [3]}, "an added token is cut out before merging"),
-    ("ab", [("a", "a")], ["aba", "ab"], {"added": [3, 4]}, "the longest of added tokens"),
+    (
+        "ab",
+        [("b", "a")],
+        ["ab"],
+        {"added": [AddedToken(b"ab", 3)]},
+        "an added token is cut out before merging",
+    ),
+    (
+        "ab",
+        [("a", "a")],
+        ["aba", "ab"],
+        {"added": [AddedToken(b"aba", 3), AddedToken(b"ab", 4)]},
+        "the longest of added tokens",
+    ),
     ("abc", [("a", "b"), ("b", "c")], ["abc"], {"ignore_merges": True}, "a word taken whole"),
 ]
 

@@ -6,7 +6,9 @@
     pair_test       which two tokens may be adjacent; the row of forbidden next tokens
     canonical_dfa   all rows together: the automaton of canonical token sequences
     pretokenizer    the automaton of the pre-tokenizer's pattern, over characters
-    guide           pre-tokenizer, byte fallback, whole words and added tokens as one automaton
+    added_tokens    the automaton of added tokens, which are cut out of a text first
+    normal_form     the automaton of the texts in a Unicode normal form
+    guide           these, pre-tokenizer, byte fallback and whole words as one automaton
     bpe             ``Bpe``, which offers all of this for a vocabulary
 
 This package knows no grammars. "Reference" in its docstrings is the project's note on proper

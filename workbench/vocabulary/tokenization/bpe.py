@@ -22,7 +22,6 @@ whole are described by a further automaton (``guide``).
 from __future__ import annotations
 
 import hashlib
-import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -37,7 +36,13 @@ from workbench.base.errors import VocabularyError
 from workbench.base.kernels import njit
 from workbench.vocabulary.disk_cache import Arrays, Packed, cached_arrays
 from workbench.vocabulary.tokenization import pair_test
-from workbench.vocabulary.tokenization.encode import Alphabet, alphabet, check_encoder, merged
+from workbench.vocabulary.tokenization.encode import (
+    AddedSearch,
+    Alphabet,
+    alphabet,
+    check_encoder,
+    merged,
+)
 from workbench.vocabulary.tokenization.guide import SPACE_SIGN, Guide, guide_of
 from workbench.vocabulary.tokenization.merge_kernels import (
     NOT_PRODUCED,
@@ -117,7 +122,7 @@ def _key(vocabulary: Vocabulary) -> str:
     packed = Packed.of(vocabulary.tokens)
     digest = hashlib.sha256(packed.lengths.tobytes() + packed.text.tobytes())
     digest.update(bytes([over_characters(vocabulary), vocabulary.tokenizer.ranks is not None]))
-    for ids in (vocabulary.tokenizer.byte_fallback, vocabulary.tokenizer.added):
+    for ids in (vocabulary.tokenizer.byte_fallback, vocabulary.added):
         digest.update(np.array(sorted(ids), np.int64).tobytes() + b"|")
     if vocabulary.tokenizer.ranks is not None:
         digest.update(vocabulary.tokenizer.ranks.tobytes())
@@ -298,7 +303,7 @@ class Bpe:
     def canonical(self) -> Bools:
         """Which tokens occur in some encoding, (V,), read-only."""
         found: Bools = self.tables.rank != NOT_PRODUCED
-        found[[*self.words.values(), *self.vocabulary.tokenizer.added]] = True
+        found[[*self.words.values(), *self.vocabulary.added]] = True
         found.setflags(write=False)
         return found
 
@@ -393,7 +398,15 @@ class Bpe:
         Cost:   about half a second for a new pre-tokenizer pattern, which is then cached on disk.
         Raises: VocabularyError if it cannot be computed exactly.
         """
-        return guide_of(self.vocabulary, self.tables, self.pretokens, sorted(self.words.values()))
+        words = {token: self._merged_word(token) for token in sorted(self.words.values())}
+        return guide_of(self.vocabulary, self.tables, self.pretokens, words)
+
+    def _merged_word(self, token: TokenId) -> list[TokenId]:
+        """What merges make of the text of a word."""
+        text = self.vocabulary.tokens[token] or b""
+        symbols = self.alphabet.read(text.decode() if self.alphabet.characters else text)
+        found = merged(self.tables, symbols, [0, len(symbols)])
+        return [id_ for part in found.tolist() for id_ in self._with_fallback(part)]
 
     def encode(self, text: bytes | str) -> list[TokenId]:
         """The tokens of a text, without anything the tokenizer adds before or after it.
@@ -406,19 +419,23 @@ class Bpe:
             read.encode()
         except UnicodeError:
             raise VocabularyError("expected a text in UTF-8") from None
-        if self._added is None:
-            return self._encoded(read)
         found: list[TokenId] = []
-        for part in self._added.split(read):
-            token = self._added_ids.get(part)
-            found.extend(self._encoded(part) if token is None else [token])
+        for part in self.added.parts(read):
+            found.extend(self._encoded(part) if isinstance(part, str) else [part.token])
         return found
 
     def is_proper(self, tokens: Sequence[TokenId]) -> bool:
-        """Whether encoding the text of the tokens gives the same tokens."""
+        """Whether the tokenizer writes these tokens for some text.
+
+        So encoding their text gives the same tokens, and where the tokenizer puts a prefix before
+        the parts of a text, the parts after added tokens begin with it.
+        """
+        if any(self.vocabulary.tokens[token] is None for token in tokens):
+            return False
         try:
-            return self.encode(self.vocabulary.decode(tokens)) == list(tokens)
-        except VocabularyError:
+            text = self.vocabulary.decode(tokens).decode()
+            return self.encode(text) == list(tokens) and self.added.has_prefixes(text)
+        except (UnicodeError, VocabularyError):
             return False
 
     def _encoded(self, text: str) -> list[TokenId]:
@@ -476,14 +493,9 @@ class Bpe:
         return {(tokens[t] or b"\0")[0]: t for t in self.vocabulary.tokenizer.byte_fallback}
 
     @cached_property
-    def _added_ids(self) -> dict[str, TokenId]:
-        tokens = self.vocabulary.tokens
-        return {(tokens[t] or b"").decode(): t for t in self.vocabulary.tokenizer.added}
-
-    @cached_property
-    def _added(self) -> re.Pattern[str] | None:
-        texts = sorted(self._added_ids, key=len, reverse=True)
-        return re.compile(f"({'|'.join(map(re.escape, texts))})") if texts else None
+    def added(self) -> AddedSearch:
+        """The search for added tokens in a text."""
+        return AddedSearch(self.vocabulary.tokenizer)
 
 
 def _made(vocabulary: Vocabulary) -> Bpe:
@@ -498,5 +510,5 @@ def _made(vocabulary: Vocabulary) -> Bpe:
             "choose another vocabulary, or a method that does not need it",
         )
     made = Bpe(vocabulary, tables_of(vocabulary))
-    check_encoder(vocabulary, made.encode)
+    check_encoder(vocabulary, made.encode, made.added)
     return made

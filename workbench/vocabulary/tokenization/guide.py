@@ -1,33 +1,40 @@
 """The guide: everything in a tokenizer except merges, as one automaton over tokens.
 
-It is the product of four automata that read a token sequence together:
+It is the product of five automata that read a token sequence together:
 
 * K, the automaton of the pre-tokenizer, over characters (``pretokenizer``);
 * byte fallback: a run of such bytes must be one whole character that is not a token;
 * words: tokens that are taken whole although merges do not produce them. A piece of several tokens
-  must not have the text of a word;
-* added tokens, which are cut out of a text before anything else, the leftmost first, of several the
-  longest. So no added text may begin outside the added tokens of the sequence, wherever it ends,
-  and no longer added text may begin with one of them.
+  must not have the text of a word, so it must not be what merges make of it;
+* added tokens, which are cut out of a text before anything else (``added_tokens``);
+* the Unicode normal form in which the text between raw added tokens is tokenized
+  (``normal_form``): other texts are never written.
 
 The tokens are read with *marks*: a marked token begins a piece of the text. A sequence is proper if
 its tokens are canonical, some marking of them is accepted by the guide, and every two adjacent
 tokens without a mark between them pass the pair test (reference, section 9).
 
 A state of the guide is one integer, called a *guess*, because the marks may depend on what follows
-(``\\s+(?!\\S)``): a reader keeps a set of guesses, at most three for the patterns in use::
+(``\\s+(?!\\S)``): a reader keeps a set of guesses, at most three for the patterns in use. Its parts
+have as many bits as the tokenizer needs (``Layout``)::
 
-    bits   0–9   10    11–22      23–34     35–44   45–62
-           K     mark  character  fallback  added   word
+    K   mark   character   fallback   added   form   word
 
 "character" and "fallback" are nodes inside an incomplete character (``utf8_table``); "mark" is the
-mark of that character; "word" is the node of the current piece in the trie of words.
+mark of that character; "form" the state of the normal form before it; "word" is the node of the
+current piece in the trie of what merges make of words.
+
+Between characters most tokens lead to the same guess whatever "added", "form" and "word" are: those
+that begin with a character that composes with none and is not moved, and continue no word and no
+added text (``separate``). So a guess has a *base*, without these parts unless they matter to all
+tokens: thousands of guesses have a few bases.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -36,90 +43,63 @@ import numpy.typing as npt
 from workbench.base.errors import VocabularyError
 from workbench.base.kernels import inner, int64, njit
 from workbench.vocabulary.disk_cache import Packed
+from workbench.vocabulary.tokenization.added_tokens import AddedTable, added_table
 from workbench.vocabulary.tokenization.merge_kernels import (
     NOT_PRODUCED,
     Bools,
     Ints,
+    Numbers,
     RuleTable,
     Tables,
     find_rule,
     rule_table,
 )
 from workbench.vocabulary.tokenization.merge_rules import over_characters, spellings
+from workbench.vocabulary.tokenization.normal_form import normal_form
 from workbench.vocabulary.tokenization.pretokenizer import END, NONE, Pretokens, Table, utf8_table
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
-#: Added texts that have begun outside added tokens: the prefixes read of each.
-_Prefixes = frozenset[bytes]
-
-
-class AddedTable(NamedTuple):
-    """The automaton of added tokens; state 0 is initial.
-
-    Shape: ``bytes`` (S, 256) int16, the state after a byte outside added tokens; ``tokens`` (S, A),
-           the state after each added token; −1 if the tokenizer would cut the text differently.
-    """
-
-    bytes: Table
-    tokens: Table
-
-
-def added_table(texts: Sequence[bytes], most: int) -> AddedTable:
-    """The automaton of some added texts; a state is the set of their prefixes that have begun.
-
-    Raises: VocabularyError if it has more than ``most`` states.
-    """
-    whole = frozenset(texts)
-    prefixes = {text[:size] for text in texts for size in range(1, len(text))}
-    letters = sorted({byte for text in texts for byte in text})
-    numbers: dict[_Prefixes, int] = {frozenset(): 0}
-    table = AddedTable(*(np.zeros((most + 1, width), np.int16) for width in (256, len(texts))))
-    for begun in (queue := [frozenset[bytes]()]):
-        reads = [(table.bytes, letter, bytes([letter])) for letter in letters]
-        reads += [(table.tokens, index, text) for index, text in enumerate(texts)]
-        for part, column, read in reads:
-            # a byte that is an added text is complete, unless it is read as the added token
-            complete = part is table.bytes and read in whole
-            after = None if complete else _after(begun, read, whole, prefixes)
-            if after is not None and after not in numbers:
-                queue.append(after)
-                numbers[after] = len(numbers)
-            part[numbers[begun], column] = -1 if after is None else numbers[after]
-        if len(numbers) > most:
-            raise VocabularyError("the added tokens overlap in too many ways to follow")
-    return AddedTable(table.bytes[: len(numbers)].copy(), table.tokens[: len(numbers)].copy())
-
-
-def _after(
-    begun: _Prefixes, read: bytes, whole: frozenset[bytes], prefixes: set[bytes]
-) -> _Prefixes | None:
-    """The state after some bytes; None if an added text is completed."""
-    found = {read} & prefixes
-    for prefix in begun:
-        for size in range(1, len(read) + 1):
-            longer = prefix + read[:size]
-            if longer in whole:
-                return None
-            if longer not in prefixes:
-                break
-        else:
-            found.add(prefix + read)
-    return frozenset(found)
-
-
 #: The kinds of tokens; ``ADDED`` + i for the i-th added token.
 NEVER_TAKEN, ORDINARY, FALLBACK_BYTE, WORD, ADDED = -1, 0, 1, 2, 3
-#: The first bit of each part of a guess, except K's state, which begins at 0; see the module.
-_MARK, _CHARACTER, _FALLBACK, _ADDED, _WORD = 10, 11, 23, 35, 45
-#: Masks of parts of 10, 12 and 18 bits.
-_TEN, _TWELVE, _EIGHTEEN = (1 << 10) - 1, (1 << 12) - 1, (1 << 18) - 1
-#: The largest numbers that fit into the parts.
-MAX_K_STATES, MAX_NODES, MAX_ADDED_STATES, MAX_WORD_NODES = _TEN, _TWELVE, _TEN, _EIGHTEEN - 1
-#: Special word nodes: the piece is not a prefix of a word; the piece is one word token.
-_OFF, _WHOLE = 0, _EIGHTEEN
+#: The parts of a guess.
+_K, _MARK, _CHARACTER, _FALLBACK, _ADDED, _FORM, _WORD = range(7)
+#: The class of surrogates among those of both.
+_NO_CLASS = 0xFFFF
+#: A guess is not negative, and has this many bits.
+MAX_BITS = 63
+#: Special word nodes: the piece is not a prefix of a word; the piece begins. The largest number of
+#: the part means that the piece is one word token.
+_OFF, _ROOT = 0, 1
 
-#: The guess before a text.
-START = 1 << _WORD
+
+class Layout(NamedTuple):
+    """Where each part of a guess is.
+
+    Shape: ``shifts`` (7,), the first bit; ``masks`` (7,), the largest number.
+    """
+
+    shifts: Numbers
+    masks: Numbers
+
+    @staticmethod
+    def of(sizes: Sequence[int]) -> Layout:
+        """Room for numbers below each size.
+
+        Raises: VocabularyError if they do not fit into a guess.
+        """
+        bits = [(size - 1).bit_length() for size in sizes]
+        if sum(bits) > MAX_BITS:
+            raise VocabularyError(
+                f"what the tokenizer adds to its merges needs {sum(bits)} bits to follow, more than"
+                f" {MAX_BITS}",
+                "choose another vocabulary, or a method that does not need canonical tokens",
+            )
+        shifts = np.cumsum([0, *bits[:-1]])
+        return Layout(shifts.astype(np.int64), np.array([(1 << n) - 1 for n in bits], np.int64))
+
+    def bits(self, *parts: int) -> int:
+        """The bits of some parts."""
+        return sum(int(self.masks[part]) << int(self.shifts[part]) for part in parts)
 
 
 class GuideTables(NamedTuple):
@@ -127,11 +107,14 @@ class GuideTables(NamedTuple):
 
     Shape: ``text[text_from[t]:text_from[t + 1]]``: the bytes of token t; ``kind`` (V,) int16.
            ``characters`` and ``fallback``: tables from ``utf8_table``; ``steps`` (K, 2, C) and
-           ``accepts`` (K,): those of ``Pretokens``; ``added_bytes`` (S, 256) and ``added_tokens``
-           (S, A): those of ``AddedTable``. ``word_edges``: the trie of words, (node, byte) → node,
-           with root 1; ``word_ends``: whether a word ends at a node.
+           ``accepts`` (K,): those of ``Pretokens``; ``forms`` (F, C): those of ``NormalForm``.
+           ``added_bytes``, ``added_after``, …: those of ``AddedTable``;
+           ``is_late`` (A,): whether an added token is found in normalised text. ``word_edges``: the
+           trie of the tokens of words, (node, token) → node, with root 1; ``word_ends``: whether a
+           word ends at a node.
     """
 
+    layout: Layout
     text: npt.NDArray[np.uint8]
     text_from: Ints
     kind: npt.NDArray[np.int16]
@@ -139,10 +122,24 @@ class GuideTables(NamedTuple):
     fallback: Table
     steps: Table
     accepts: Bools
+    forms: Table
     added_bytes: Table
-    added_tokens: Table
+    added_after: Ints
+    added_exceptions: RuleTable
+    added_ends: Bools
+    is_late: Bools
     word_edges: RuleTable
     word_ends: Bools
+
+
+@inner
+def _part(guide: GuideTables, guess: int, part: int) -> int:
+    return int((guess >> guide.layout.shifts[part]) & guide.layout.masks[part])
+
+
+@inner
+def _placed(guide: GuideTables, number: int, part: int) -> int:
+    return int(int64(number) << guide.layout.shifts[part])
 
 
 @inner
@@ -157,16 +154,15 @@ def taken(guide: GuideTables, guess: int, token: int, marked: int) -> int:
     if kind == NEVER_TAKEN:
         return -1
     if kind >= ADDED:
-        added = guide.added_tokens[(guess >> _ADDED) & _TEN, kind - ADDED]
-        cut = marked and added >= 0 and ends(guide, guess)
-        return int(START | (int64(added) << _ADDED)) if cut else -1
+        return _after_added(guide, guess, token, marked)
     begin, end = guide.text_from[token], guide.text_from[token + 1]
     fallback = _fallback(guide, guess, kind, guide.text[begin])
-    word = _word(guide, guess, kind, begin, end, marked)
+    word = _word(guide, guess, token, marked)
     if fallback < 0 or word < 0:
         return -1
-    k, mark = guess & _TEN, (guess >> _MARK) & 1
-    node, added = (guess >> _CHARACTER) & _TWELVE, (guess >> _ADDED) & _TEN
+    k, mark = _part(guide, guess, _K), _part(guide, guess, _MARK)
+    node, added = _part(guide, guess, _CHARACTER), _part(guide, guess, _ADDED)
+    form = _part(guide, guess, _FORM)
     if node > 0 and marked:
         return -1
     for place in range(begin, end):
@@ -178,19 +174,52 @@ def taken(guide: GuideTables, guess: int, token: int, marked: int) -> int:
             mark = marked if place == begin else 0
         node = guide.characters[node, byte]
         if node <= END:
-            k, node, mark = guide.steps[k, mark, END - node], 0, 0
-            if k < 0:
+            k, form = guide.steps[k, mark, END - node], guide.forms[form, END - node]
+            node, mark = 0, 0
+            if k < 0 or form < 0:
                 return -1
         elif node < 0:
             return -1
-    low = k | (mark << _MARK) | (node << _CHARACTER)
-    return int(low | (fallback << _FALLBACK) | (added << _ADDED) | (word << _WORD))
+    low = k | _placed(guide, mark, _MARK) | _placed(guide, node, _CHARACTER)
+    low |= _placed(guide, fallback, _FALLBACK) | _placed(guide, added, _ADDED)
+    return int(low | _placed(guide, form, _FORM) | _placed(guide, word, _WORD))
+
+
+@inner
+def _after_added(guide: GuideTables, guess: int, token: int, marked: int) -> int:
+    """The guess after an added token, or −1; found in normalised text, it is a part of that."""
+    index = guide.kind[token] - ADDED
+    before = _part(guide, guess, _ADDED)
+    place = find_rule(guide.added_exceptions, before, index)
+    added = guide.added_after[index] if place < 0 else guide.added_exceptions.results[place]
+    if not marked or added < 0 or not ends(guide, guess):
+        return -1
+    form = 0
+    if guide.is_late[index]:
+        form = _form_after(guide, _part(guide, guess, _FORM), token)
+        if form < 0:
+            return -1
+    low = _placed(guide, added, _ADDED) | _placed(guide, form, _FORM)
+    return int(low | _placed(guide, _ROOT, _WORD))
+
+
+@inner
+def _form_after(guide: GuideTables, form: int, token: int) -> int:
+    """The state of the normal form after the whole characters of a token, or −1."""
+    node = 0
+    for place in range(guide.text_from[token], guide.text_from[token + 1]):
+        node = guide.characters[node, guide.text[place]]
+        if node <= END:
+            form, node = guide.forms[form, END - node], 0
+        if form < 0 or node < 0:
+            return -1
+    return int(form)
 
 
 @inner
 def _fallback(guide: GuideTables, guess: int, kind: int, byte: int) -> int:
     """The node of byte fallback after a token, or −1."""
-    node = (guess >> _FALLBACK) & _TWELVE
+    node = _part(guide, guess, _FALLBACK)
     if kind != FALLBACK_BYTE:
         return 0 if node == 0 else -1
     after = guide.fallback[node, byte]
@@ -198,32 +227,30 @@ def _fallback(guide: GuideTables, guess: int, kind: int, byte: int) -> int:
 
 
 @inner
-def _word(guide: GuideTables, guess: int, kind: int, begin: int, end: int, marked: int) -> int:
+def _word(guide: GuideTables, guess: int, token: int, marked: int) -> int:
     """The node of the current piece in the trie of words, −1 if it is a word of several tokens."""
-    node = (guess >> _WORD) & _EIGHTEEN
+    node, whole = _part(guide, guess, _WORD), guide.layout.masks[_WORD]
+    is_word = guide.kind[token] == WORD
     if marked:
-        if node != _WHOLE and guide.word_ends[node]:
+        if node != whole and guide.word_ends[node]:
             return -1
-        node = 1
-    elif node == _WHOLE or kind == WORD:
+        node = _ROOT
+    elif node == whole or is_word:
         return -1
-    if kind == WORD:
-        return _WHOLE
-    for place in range(begin, end):
-        if node == _OFF:
-            break
-        found = find_rule(guide.word_edges, node, guide.text[place])
-        node = _OFF if found < 0 else guide.word_edges.results[found]
-    return int(node)
+    if is_word:
+        return int(whole)
+    found = find_rule(guide.word_edges, node, token) if node != _OFF else -1
+    return _OFF if found < 0 else int(guide.word_edges.results[found])
 
 
 @inner
 def ends(guide: GuideTables, guess: int) -> bool:
     """Whether the text may end here; for kernels."""
-    word = (guess >> _WORD) & _EIGHTEEN
-    within = (guess >> _CHARACTER) & _TWELVE or (guess >> _FALLBACK) & _TWELVE
-    split_word = word != _WHOLE and guide.word_ends[word]
-    return bool(guide.accepts[guess & _TEN] and not within and not split_word)
+    word = _part(guide, guess, _WORD)
+    within = _part(guide, guess, _CHARACTER) or _part(guide, guess, _FALLBACK)
+    split_word = word != guide.layout.masks[_WORD] and guide.word_ends[word]
+    part_ends = guide.accepts[_part(guide, guess, _K)] and not within and not split_word
+    return bool(part_ends and guide.added_ends[_part(guide, guess, _ADDED)])
 
 
 @njit(cache=True, nogil=True, _nrt=False)
@@ -248,6 +275,42 @@ def may_end(guide: GuideTables, guess: int) -> bool:
     return ends(guide, guess)
 
 
+@njit(cache=True, nogil=True, _nrt=False)
+def first_classes(guide: GuideTables, out: npt.NDArray[np.int32]) -> None:
+    """Write the class of each token's first character; −1 if it is not whole.
+
+    Shape: ``out`` (V,).
+    """
+    for token in range(len(guide.kind)):
+        out[token], node = -1, 0
+        for place in range(guide.text_from[token], guide.text_from[token + 1]):
+            node = guide.characters[node, guide.text[place]]
+            if node <= END:
+                out[token] = END - node
+            if node < 0:
+                break
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def continues_none(
+    guide: GuideTables, factors: npt.NDArray[np.int16], out: npt.NDArray[np.bool_]
+) -> None:
+    """Write whether no added text that has begun before a token continues through it.
+
+    Shape: ``factors`` (F, 256), that of ``AddedTable``; ``out`` (V,).
+    """
+    for token in range(len(guide.kind)):
+        state = 0
+        for place in range(guide.text_from[token], guide.text_from[token + 1]):
+            state = factors[state, guide.text[place]]
+            if state < 0:
+                break
+        out[token] = state == -1
+
+
+#: Tokens that are taken whole although merges do not produce them: the tokens that merges make.
+Words = Mapping[TokenId, Sequence[TokenId]]
+
 #: SentencePiece's character for a space; this character itself is encoded like a space.
 SPACE_SIGN = "▁"
 
@@ -262,7 +325,33 @@ class Guide:
 
     #: The arrays for the kernels ``taken`` and ``ends``.
     tables: GuideTables
-    start: int = START
+    #: The tokens that lead to one guess from all guesses with one base, (V,).
+    separate: Bools
+    #: The states of added tokens that do not matter to them, (S,).
+    is_prefix: Bools
+
+    @cached_property
+    def start(self) -> int:
+        """The guess before a text."""
+        return _ROOT << int(self.tables.layout.shifts[_WORD])
+
+    @cached_property
+    def within_bits(self) -> int:
+        """The bits that are not all 0 inside a character."""
+        return self.tables.layout.bits(_CHARACTER, _FALLBACK)
+
+    def base(self, guess: int) -> int:
+        """The guess without the parts that do not matter before ``separate`` tokens."""
+        if guess & self.within_bits:
+            return guess
+        layout = self.tables.layout
+        added, word = (
+            (guess >> int(layout.shifts[part])) & int(layout.masks[part])
+            for part in (_ADDED, _WORD)
+        )
+        matters = word in (_ROOT, int(layout.masks[_WORD])) or self.tables.word_ends[word]
+        dropped = [_FORM, *[_ADDED] * bool(self.is_prefix[added]), *[_WORD] * (not matters)]
+        return guess & ~layout.bits(*dropped)
 
     def take(self, guess: int, token: TokenId, marked: bool) -> int | None:
         """The guess after a token, or None; ``marked``: the token begins a piece of the text."""
@@ -284,7 +373,7 @@ class Guide:
 
 
 def guide_of(
-    vocabulary: Vocabulary, tables: Tables, pretokens: Pretokens | None, words: list[TokenId]
+    vocabulary: Vocabulary, tables: Tables, pretokens: Pretokens | None, words: Words
 ) -> Guide | None:
     """The guide, or None if merges are the whole tokenizer.
 
@@ -292,58 +381,91 @@ def guide_of(
 
     Raises: VocabularyError if the parts are too large for a guess.
     """
-    plain = not (
-        vocabulary.tokenizer.byte_fallback or words or vocabulary.tokenizer.added or pretokens
-    )
-    return None if plain else Guide(_tables(vocabulary, tables, pretokens, words))
+    tokenizer = vocabulary.tokenizer
+    parts = tokenizer.byte_fallback, words, tokenizer.added, pretokens, tokenizer.normal_form
+    return _guide(vocabulary, tables, pretokens, words) if any(parts) else None
 
 
-def _tables(
-    vocabulary: Vocabulary, tables: Tables, pretokens: Pretokens | None, words: list[TokenId]
-) -> GuideTables:
-    packed = Packed.of(vocabulary.tokens)
-    edges, word_ends = _trie([vocabulary.tokens[token] or b"" for token in words])
+def _guide(
+    vocabulary: Vocabulary, tables: Tables, pretokens: Pretokens | None, words: Words
+) -> Guide:
+    tokenizer, tokens = vocabulary.tokenizer, vocabulary.tokens
+    packed = Packed.of(tokens)
+    edges, word_ends = _trie(words.values())
     kind = np.where(tables.rank == NOT_PRODUCED, NEVER_TAKEN, ORDINARY).astype(np.int16)
-    fallback = np.array(sorted(vocabulary.tokenizer.byte_fallback), np.int64)
+    fallback = np.array(sorted(tokenizer.byte_fallback), np.int64)
     kind[fallback[tables.rank[fallback] != NOT_PRODUCED]] = FALLBACK_BYTE
-    kind[words] = WORD
-    added = sorted(vocabulary.tokenizer.added)
-    kind[added] = ADDED + np.arange(len(added))
-    around = added_table([vocabulary.tokens[t] or b"" for t in added], MAX_ADDED_STATES)
+    kind[[*words]] = WORD
+    kind[sorted(vocabulary.added)] = NEVER_TAKEN
+    # the text of an added token may be another one after it was normalised
+    added = [entry for entry in tokenizer.added if tokens[entry.token] == entry.text]
+    kind[[entry.token for entry in added]] = ADDED + np.arange(len(added))
+    around = added_table(tokenizer.added, added, tokenizer.prefix_scope)
+    characters, steps, accepts, forms = _character_tables(pretokens, tokenizer.normal_form)
+    fallbacks = utf8_table(_fallback_classes(vocabulary), NONE)
+    sizes = (
+        len(accepts), 2, len(characters), len(fallbacks), len(around.bytes), len(forms),
+        len(word_ends) + 1,
+    )  # fmt: skip
+    made = GuideTables(
+        layout=Layout.of(sizes),
+        text=packed.text,
+        text_from=np.concatenate(([0], np.cumsum(np.maximum(packed.lengths, 0)))).astype(np.int32),
+        kind=kind,
+        characters=characters,
+        fallback=fallbacks,
+        steps=steps,
+        accepts=accepts,
+        forms=forms,
+        added_bytes=around.bytes,
+        added_after=around.after,
+        added_exceptions=around.exceptions,
+        added_ends=around.ends,
+        is_late=np.array([entry.normalized for entry in added], np.bool_),
+        word_edges=edges,
+        word_ends=word_ends,
+    )
+    for array in (*made.layout, *made.word_edges, *made.added_exceptions, *made):
+        if isinstance(array, np.ndarray):  # kernels would be compiled again for writable arrays
+            array.setflags(write=False)
+    return Guide(made, _separate(made, around), around.is_prefix)
+
+
+def _separate(guide: GuideTables, added: AddedTable) -> Bools:
+    """The tokens to which the normal form's state, begun added texts and words do not matter."""
+    classes, found = np.empty(len(guide.kind), np.int32), np.empty(len(guide.kind), np.bool_)
+    first_classes(guide, classes)
+    continues_none(guide, added.factors, found)
+    if len(guide.forms) > 1:
+        alike = (guide.forms == guide.forms[0]).all(axis=0)
+        found &= (classes >= 0) & alike[np.maximum(classes, 0)]
+    inner_edges = guide.word_edges.keys[(guide.word_edges.keys >> 32) > _ROOT]
+    found[inner_edges & 0xFFFFFFFF] = False
+    exceptions = added.exceptions.keys[added.exceptions.keys >= 0] & 0xFFFFFFFF
+    found[np.isin(guide.kind, ADDED + exceptions)] = False
+    return found
+
+
+def _character_tables(pretokens: Pretokens | None, form: str) -> tuple[Table, Table, Bools, Table]:
+    """The classes of characters that K and the normal form distinguish, and their steps in both."""
     if pretokens is None:
         of, steps, accepts = _one_class(), _one_piece(), np.ones(2, np.bool_)
     else:
         of, steps, accepts = pretokens.classes.of, pretokens.steps, pretokens.accepts
-    made = GuideTables(
-        text=packed.text,
-        text_from=np.concatenate(([0], np.cumsum(np.maximum(packed.lengths, 0)))).astype(np.int32),
-        kind=kind,
-        characters=utf8_table(of, NONE),
-        fallback=utf8_table(_fallback_classes(vocabulary), NONE),
-        steps=steps,
-        accepts=accepts,
-        added_bytes=around.bytes,
-        added_tokens=around.tokens,
-        word_edges=edges,
-        word_ends=word_ends,
-    )
-    for array in (*made.word_edges, *made):
-        if isinstance(array, np.ndarray):  # kernels would be compiled again for writable arrays
-            array.setflags(write=False)
-    _check_sizes(made, vocabulary.name)
-    return made
+    if not form:
+        forms = np.zeros((1, steps.shape[2]), np.int16)
+        return utf8_table(of, NONE), steps, accepts, forms
+    normal = normal_form(form)
+    both = of.astype(np.int32) * normal.steps.shape[1] + normal.of
+    both[of == NONE] = -1
+    found, joint = np.unique(both, return_inverse=True)
+    kinds, forms_of = np.divmod(found[1:], normal.steps.shape[1])  # the first is −1: surrogates
+    table = utf8_table((joint - 1).astype(np.uint16), _NO_CLASS)
+    return table, _columns(steps, kinds), accepts, _columns(normal.steps, forms_of)
 
 
-def _check_sizes(made: GuideTables, name: str) -> None:
-    """Raises: VocabularyError if the parts are too large for a guess."""
-    parts = (
-        (len(made.accepts), MAX_K_STATES),
-        (len(made.characters), MAX_NODES),
-        (len(made.fallback), MAX_NODES),
-        (len(made.word_ends), MAX_WORD_NODES),
-    )
-    if any(size > most for size, most in parts):
-        raise VocabularyError(f"what {name} adds to its merges is too large to follow")
+def _columns(steps: Table, kinds: npt.NDArray[np.integer]) -> Table:
+    return np.ascontiguousarray(steps[..., kinds])
 
 
 def _one_class() -> npt.NDArray[np.uint8]:
@@ -370,14 +492,14 @@ def _fallback_classes(vocabulary: Vocabulary) -> npt.NDArray[np.uint8]:
     return of
 
 
-def _trie(words: list[bytes]) -> tuple[RuleTable, npt.NDArray[np.bool_]]:
-    """The trie of some words; node 1 is its root, node 0 means that no word begins so."""
+def _trie(words: Iterable[Sequence[TokenId]]) -> tuple[RuleTable, npt.NDArray[np.bool_]]:
+    """The trie of some token sequences; node 1 is its root, node 0 means that none begins so."""
     edges: dict[tuple[int, int], int] = {}
-    ends = {0: False, 1: False}
+    ends = {_OFF: False, _ROOT: False}
     for word in words:
-        node = 1
-        for byte in word:
-            node = edges.setdefault((node, byte), len(edges) + 2)
+        node = _ROOT
+        for token in word:
+            node = edges.setdefault((node, token), len(edges) + 2)
             ends.setdefault(node, False)
         ends[node] = True
     rows = np.array([(*edge, node) for edge, node in edges.items()], np.int32).reshape(-1, 3)

@@ -238,7 +238,7 @@ def spellings(vocabulary: Vocabulary) -> list[str | None]:
     special and added ones, and bytes of byte fallback.
     """
     merged = list(vocabulary.tokens)
-    for token in (*vocabulary.tokenizer.byte_fallback, *vocabulary.tokenizer.added):
+    for token in (*vocabulary.tokenizer.byte_fallback, *vocabulary.added):
         merged[token] = None
     coding = "utf-8" if over_characters(vocabulary) else "latin-1"
     return [None if text is None else text.decode(coding) for text in merged]
@@ -269,7 +269,7 @@ def _listed(vocabulary: Vocabulary, ids: dict[str, TokenId]) -> list[Row]:
     Raises: VocabularyError if a side or a result is not a token.
     """
     coding = "utf-8" if over_characters(vocabulary) else "latin-1"
-    cut_out = {vocabulary.tokens[token] for token in vocabulary.tokenizer.added}
+    cut_out = {entry.text for entry in vocabulary.tokenizer.added}
     rows: list[Row] = []
     for rank, pair in enumerate(vocabulary.tokenizer.merges or ()):
         if not cut_out.isdisjoint((*pair, pair[0] + pair[1])):

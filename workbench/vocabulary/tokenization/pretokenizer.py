@@ -48,7 +48,7 @@ DEAD, END = -1, -2
 _MORE = slice(0x80, 0xC0)
 
 
-def utf8_table(of: npt.NDArray[np.uint8], none: int) -> Table:
+def utf8_table(of: npt.NDArray[np.uint8] | npt.NDArray[np.uint16], none: int) -> Table:
     """The automaton over bytes that finds the class of a character; node 0 is between characters.
 
     Equal blocks of 64 and of 4096 code points share a node, so there are a few hundred nodes.

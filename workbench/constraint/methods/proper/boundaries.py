@@ -71,6 +71,7 @@ class PartialCharacters:
         can_follow: Callable[[tuple[State, Guess]], tuple[Ints, Ints, Ints, Ints]],
     ) -> None:
         self._dfa, self._live, self._can_follow = dfa, live, can_follow
+        self._guesses = Guesses.of(live.bpe)
         self._tokens = live.bpe.vocabulary.tokens
         self._bytes = dfa.classes[0x80:0xC0]
         free: dict[State, list[Guess]] = {}
@@ -103,7 +104,8 @@ class PartialCharacters:
                 alone = np.array([witness], np.int32)
                 is_live = len(self.completable(target_state, after, alone, rest)) > 0
             else:
-                is_live = after in self._free.get(target_state, ())
+                base = self._guesses.base(after)
+                is_live = base in self._free.get(target_state, ())
             if is_live:
                 pair_ok = np.zeros(len(tokens), np.uint8)
                 live_edges.may_precede(self._live.bpe.tables, tokens, witness, pair_ok)

@@ -7,6 +7,11 @@ is a guess because later text may decide the division.
 A guide's state is one 64-bit code. Between two characters few codes occur (K has 19 states for
 Tekken). So they are numbered, and the guess after each token is computed once for all machines of a
 vocabulary.
+
+Where texts are normalised, or have added tokens or tokens that are taken whole, there are thousands
+of codes. They differ only before some tokens: marks, and what continues the text of such a token
+(``separate`` has the others). So what holds for the *base* of guesses (``Guide.base``) holds for
+them before ``separate`` tokens.
 """
 
 from __future__ import annotations
@@ -31,12 +36,14 @@ Numbers = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 Records = npt.NDArray[np.uint64]
 Classes = npt.NDArray[np.uint16]
+Bools = npt.NDArray[np.bool_]
 
 #: The mark of a token: whether it continues the current piece of the text or begins a new one.
 SAME_PIECE, NEW_PIECE = 0, 1
 
-#: Instead of the number of a position: it is inside a character; there are too many positions.
-INSIDE_CHARACTER, NO_ROOM = -1, -2
+#: Instead of the number of a position: it is inside a character, or depends on more than a base;
+#: there are too many positions.
+UNDECIDED, NO_ROOM = -1, -2
 
 
 class Machine(NamedTuple):
@@ -63,22 +70,22 @@ class TrieNodes(NamedTuple):
 class Positions(NamedTuple):
     """The positions between characters, numbered in the order of the first visit.
 
-    Shape: ``states`` and ``guesses`` (capacity,); ``numbers`` (Q, G), −1 for positions not
-           visited; ``visited_count`` (1,); ``within`` (G,), whether a guess is inside a character.
+    Shape: ``states`` and ``guesses`` (capacity,), the latter bases; ``numbers`` (Q, B) for B bases,
+           −1 for positions not visited; ``visited_count`` (1,); ``columns`` (G,), the column of
+           each guess, −1 inside a character; ``bases`` (B,), the guess of each column.
     """
 
     states: Ints
     guesses: Ints
     numbers: Ints
     visited_count: Numbers
-    within: Bytes
+    columns: Ints
+    bases: Ints
 
 
 #: The number of a state of the guide.
 Guess = int
 
-#: The bits of a guide's code that are not 0 inside a character.
-_INSIDE_CHARACTER_BITS = ((1 << kernels._ADDED) - 1) & ~((1 << kernels._CHARACTER) - 1)
 _HASH_MULTIPLIER = -7046029254386353131
 
 
@@ -97,12 +104,18 @@ class Guesses:
         self._numbers = np.full(1024, -1, np.int32)
         self._visited_codes = [0 if self._guide is None else self._guide.start]
         self._within = [False]
-        self._flags = np.zeros(1, np.uint8)
+        self._base = [0]
+        self._columns = [0]
+        self._bases = [0]
+        self._arrays = self._new_arrays()
         self._after: dict[tuple[Guess, int], Ints] = {}
+        #: The tokens that lead to one guess from all guesses with one base, (V,).
+        self.separate = np.ones(len(self._canonical), np.bool_)
         if self._guide is None:
             none = np.full(len(self._canonical), -1, np.int32)
             self._after = {(0, SAME_PIECE): np.where(self._canonical, 0, none), (0, 1): none}
         else:
+            self.separate = self._guide.separate
             self._enter_codes()
 
     @staticmethod
@@ -126,9 +139,31 @@ class Guesses:
     @property
     def within(self) -> Bytes:
         """``is_within`` of all guesses, (G,)."""
-        if len(self._flags) < len(self._within):
-            self._flags = np.array(self._within, np.uint8)
-        return self._flags
+        return self._current_arrays()[0]
+
+    @property
+    def columns(self) -> Ints:
+        """The number of each guess's base among the bases; −1 inside a character, (G,)."""
+        return self._current_arrays()[1]
+
+    @property
+    def bases(self) -> Ints:
+        """The bases, in order, (B,)."""
+        return self._current_arrays()[2]
+
+    def base(self, guess: Guess) -> Guess:
+        """The base of a guess; itself inside a character."""
+        return self._base[guess]
+
+    def _current_arrays(self) -> tuple[Bytes, Ints, Ints]:
+        if len(self._arrays[0]) < len(self._within):
+            with self._lock:
+                self._arrays = self._new_arrays()
+        return self._arrays
+
+    def _new_arrays(self) -> tuple[Bytes, Ints, Ints]:
+        numbers = np.array(self._columns, np.int32), np.array(self._bases, np.int32)
+        return np.array(self._within, np.uint8), *numbers
 
     def may_end(self, guess: Guess) -> bool:
         """Whether the tokenizer allows the text to end here."""
@@ -166,10 +201,27 @@ class Guesses:
         result = np.empty(len(codes), np.int32)
         begin = 0
         while (begin := look_up(self._codes, self._numbers, codes, begin, result)) < len(codes):
-            self._visited_codes.append(int(codes[begin]))
-            self._within.append(bool(codes[begin] & _INSIDE_CHARACTER_BITS))
-            self._enter_codes()
+            self._add_code(int(codes[begin]))
         return result
+
+    def _add_code(self, code: int) -> None:
+        """Number a code, and before it its base."""
+        assert self._guide is not None
+        within = bool(code & self._guide.within_bits)
+        base = self._guide.base(code)
+        number = len(self._visited_codes) if base == code else self._number_of_one(base)
+        self._visited_codes.append(code)
+        self._within.append(within)
+        self._base.append(number)
+        if base == code and not within:
+            self._columns.append(len(self._bases))
+            self._bases.append(number)
+        else:
+            self._columns.append(-1 if within else self._columns[number])
+        self._enter_codes()
+
+    def _number_of_one(self, code: int) -> Guess:
+        return int(self._number_of(np.array([code], np.int64))[0])
 
     def _enter_codes(self) -> None:
         """Enter the last code into the hash table, or all codes into a larger one."""

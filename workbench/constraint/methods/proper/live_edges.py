@@ -11,7 +11,8 @@ attempt; the others (*unproven*) are tested again until nothing changes, and are
 search over states of the product that Tran-Thien 2024 describes took 27 s for a regex.
 
 Edges into the middle of a character remain *undecided*: there are thousands of positions inside
-characters, of which decoding visits a few. ``spelling_search`` decides them on demand.
+characters, of which decoding visits a few. So do edges whose target depends on more than the base
+of a guess (``guide_guesses``). ``spelling_search`` decides them on demand.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ from workbench.base.dfa import Dfa, State
 from workbench.base.kernels import inner, njit
 from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.methods.proper.guide_guesses import (
-    INSIDE_CHARACTER,
     NEW_PIECE,
     SAME_PIECE,
+    UNDECIDED,
     Bytes,
     Guess,
     Ints,
@@ -187,8 +188,8 @@ class Edges:
 
     #: The tokens of live edges.
     live_tokens: Row
-    #: Edges that end inside a character, or depend on such edges: (3, n), the token, the target
-    #: state and the target guess.
+    #: Edges that end inside a character, of tokens that are not ``separate``, or that depend on
+    #: such edges: (3, n), the token, the target state and the target guess after the base.
     undecided: Ints
     #: Edges not proved live, dead in the end: (3, n), the token, the number of the target position
     #: and the target state.
@@ -312,7 +313,7 @@ class _LiveEdgeFinder:
                         *self._walker.position(position), mark, _SAMPLING
                     )
                     for target in distinct(targets):
-                        if target != INSIDE_CHARACTER:
+                        if target != UNDECIDED:
                             predecessors[target].append(position)
         return predecessors
 
@@ -324,13 +325,13 @@ class _LiveEdgeFinder:
             self._enlarge_evidence()
             live = move_live_first(self._bpe.tables, self._evidence, tokens, targets, ends)
             rest = np.stack((tokens[live:], targets[live:], ends[live:]))
-            is_inside = rest[1] == INSIDE_CHARACTER
-            undecided_edges = _columns(rest, is_inside)
+            is_undecided = rest[1] == UNDECIDED
+            undecided_edges = _columns(rest, is_undecided)
             after = self._walker.guesses.after(guess, mark)
             undecided_edges[1], undecided_edges[2] = undecided_edges[2], after[undecided_edges[0]]
             live_tokens = self._as_row(tokens[:live])
             self._edges[mark][position] = Edges(
-                live_tokens, undecided_edges, _columns(rest, ~is_inside), len(tokens)
+                live_tokens, undecided_edges, _columns(rest, ~is_undecided), len(tokens)
             )
             self._record_live(position, mark, tokens[:live])
         for mark in (NEW_PIECE, SAME_PIECE):
@@ -433,13 +434,14 @@ class _LiveEdgeFinder:
                 any(by_position[position].undecided.size for by_position in self._edges)
                 for position in range(len(self._walker))
             ]
-            for by_position in self._edges:
-                for edges in by_position.values():
+            for mark, by_position in enumerate(self._edges):
+                for position, edges in by_position.items():
                     depends = np.array([has_undecided[to] for to in edges.unproven[1]], np.bool_)
                     if depends.any():
                         result = _columns(edges.unproven, depends)
-                        positions = [self._walker.position(to) for to in result[1].tolist()]
-                        result[1:] = np.array(positions, np.int32).T
+                        _, guess = self._walker.position(position)
+                        result[1] = result[2]
+                        result[2] = self._walker.guesses.after(guess, mark)[result[0]]
                         edges.undecided = np.concatenate([edges.undecided, result], axis=1)
                         edges.unproven = _columns(edges.unproven, ~depends)
                         changed = True

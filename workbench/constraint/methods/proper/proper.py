@@ -90,19 +90,19 @@ class RegularRows(ProperRows):
         return self.live.bits(number, mark)
 
     def _has_live_edge(self, node: Node) -> bool:
-        (state, guess), last = node
-        number = self.live.positions.get((state, guess))
+        position, last = node
+        number = self.live.positions.get(self._base(position))
         if number is None:
-            return self._ends((state, guess))
+            return self._ends(position)
         if self.live.free[number]:
             return True
         row = as_bits(self.live.edges[SAME_PIECE][number].live_tokens, self.words)
         return bool(self.without_row(row, last).any())
 
-    def _filter_live(self, tokens: Ints, target: Position) -> Ints:
+    def _filter_live(self, tokens: Ints, guesses: Ints, target: Position) -> Ints:
         state, guess = target
         if not self.guesses.is_within(guess):
-            return super()._filter_live(tokens, target)
+            return super()._filter_live(tokens, guesses, target)
         lack = missing_bytes(self.bpe.vocabulary)[tokens]
         found, rest = [tokens[:0]], [tokens[lack == 0]]
         for missing in set(lack.tolist()) - {0}:
@@ -113,7 +113,10 @@ class RegularRows(ProperRows):
                 rest.append(group[~np.isin(group, completed)])
         others = [t for t in np.concatenate(rest).tolist() if is_completable(self.bpe, t, guess)]
         if others:
-            found.append(super()._filter_live(np.array(others, np.int32), target))
+            rest_tokens = np.array(others, np.int32)
+            found.append(
+                super()._filter_live(rest_tokens, np.full_like(rest_tokens, guess), target)
+            )
         return np.concatenate(found)
 
     def _undecided_edges(self, position: Position, mark: int) -> tuple[Ints, Ints, Ints, Ints]:
@@ -195,12 +198,13 @@ class NestedRows(ProperRows):
             cached[NEW_PIECE].any() or self.without_row(cached[0], last).any()
         )
 
-    def _filter_live(self, tokens: Ints, target: Position) -> Ints:
+    def _filter_live(self, tokens: Ints, guesses: Ints, target: Position) -> Ints:
         _, guess = target
         if self.guesses.is_within(guess):
             group = [token for token in tokens.tolist() if is_completable(self.bpe, token, guess)]
             tokens = np.array(group, np.int32)
-        return super()._filter_live(tokens, target) if len(tokens) else tokens
+            guesses = np.full_like(tokens, guess)
+        return super()._filter_live(tokens, guesses, target) if len(tokens) else tokens
 
     def _undecided_edges(self, position: Position, mark: int) -> tuple[Ints, Ints, Ints, Ints]:
         state, guess = position
@@ -247,8 +251,13 @@ class ProperState(NamedTuple):
 class ProperConstraint:
     """A language in canonical token sequences; safe to share between threads.
 
-    ``joined``: the tokens of a prompt that the text must continue canonically; None for a separate
-    text. The space that SentencePiece writes before a separate text must be in the grammar.
+    A sequence is proper if encoding its text gives the sequence, where the space that SentencePiece
+    puts before a text, or before the parts after added tokens, belongs to the text. So a text that
+    the tokenizer would normalise has no proper sequence.
+
+    ``joined``: the tokens of a prompt; then prompt and sequence together are proper. Nothing is put
+    before the continuation: the space is in the prompt's first token. Without a prompt the grammar
+    has to begin with it, if the text is to be tokenized like a whole text.
     ``find``: finds the live edges of a DFA (``live_edges`` or ``vegas.RegionCache.find``).
 
     Raises: VocabularyError where no accepted text can be tokenized, or none after the prompt, or

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
 from heapq import heappop, heappush, merge
 
 import numpy as np
@@ -94,7 +95,7 @@ class ProperRows(ABC):
 
     @abstractmethod
     def _undecided_edges(self, position: Position, mark: int) -> tuple[Ints, Ints, Ints, Ints]:
-        """The other edges: tokens, target states, target guesses, distances from an end.
+        """The other edges of a base: tokens, target states and guesses, distances from an end.
 
         The distances may be wrong: only speed depends on them.
         """
@@ -106,48 +107,81 @@ class ProperRows(ABC):
         """
         cached = self._rows.get(position)
         if cached is None:
+            base = self._base(position)
+            # what a separate token leads to does not depend on more than the base
+            known = None if base == position else self.rows(base)
             if len(self._rows) >= self._max_rows:
                 self._rows.clear()
             self._clock = self._limits.clock()
             try:
-                cached = self._rows[position] = self._compute(position)
+                cached = self._rows[position] = self._compute(position, known)
             finally:
                 self._clock = None
         return cached
 
-    def _compute(self, position: Position) -> tuple[Words, Words]:
-        rows_by_mark = [self._known_live(position, mark) for mark in (SAME_PIECE, NEW_PIECE)]
-        grouped: dict[tuple[int, Position], list[TokenId]] = defaultdict(list)
+    def _base(self, position: Position) -> Position:
+        return position[0], self.guesses.base(position[1])
+
+    def _compute(
+        self, position: Position, known: tuple[Words, Words] | None
+    ) -> tuple[Words, Words]:
+        separate = self.guesses.separate
+        if known is None:
+            rows_by_mark = [self._known_live(position, mark) for mark in (SAME_PIECE, NEW_PIECE)]
+        else:
+            rows_by_mark = [row & self._separate_bits for row in known]
+        grouped: dict[tuple[int, Position], list[tuple[TokenId, Guess]]] = defaultdict(list)
         for mark in (SAME_PIECE, NEW_PIECE):
             for token, target in self._edges_from(position, mark):
-                grouped[mark, target].append(token)
-        for (mark, target), tokens in grouped.items():
-            live_edges.set_bits(
-                self._filter_live(np.array(tokens, np.int32), target), rows_by_mark[mark]
-            )
+                if known is None or not separate[token]:
+                    grouped[mark, self._base(target)].append((token, target[1]))
+        for (mark, target), edges in grouped.items():
+            tokens, guesses = np.array(edges, np.int32).T.copy()
+            live_edges.set_bits(self._filter_live(tokens, guesses, target), rows_by_mark[mark])
         return rows_by_mark[SAME_PIECE], rows_by_mark[NEW_PIECE]
 
-    def _filter_live(self, tokens: Ints, target: Position) -> Ints:
+    @cached_property
+    def _separate_bits(self) -> Words:
+        bits = np.zeros(self.words, np.uint32)
+        live_edges.set_bits(np.flatnonzero(self.guesses.separate).astype(np.int32), bits)
+        return bits
+
+    def _filter_live(self, tokens: Ints, guesses: Ints, target: Position) -> Ints:
         """Of tokens that lead to one position, those that are live.
 
         An edge that may follow one of them may follow most: it is tested against all together.
+
+        Shape: ``guesses`` (n,), the guess after each token, whose base is that of ``target``.
         """
         if self._ends(target):
             return tokens
-        for witness, next_position in self._edges_from(target, NEW_PIECE, _WITNESSES):
+        for witness, next_position in self._separate_edges_from(target, NEW_PIECE):
             if self.is_coaccessible(next_position, witness):
                 return tokens
         result = [tokens[:0]]
-        for witness, next_position in self._edges_from(target, SAME_PIECE, _WITNESSES):
+        for witness, next_position in self._separate_edges_from(target, SAME_PIECE):
             if len(tokens) < 2:
                 break
             if self.is_coaccessible(next_position, witness):
                 pair_ok = np.zeros(len(tokens), np.uint8)
                 live_edges.may_precede(self.bpe.tables, tokens, witness, pair_ok)
                 result.append(tokens[pair_ok == 1])
-                tokens = tokens[pair_ok == 0]
-        rest = [token for token in tokens.tolist() if self.is_coaccessible(target, token)]
+                tokens, guesses = tokens[pair_ok == 0], guesses[pair_ok == 0]
+        rest = [
+            token
+            for token, guess in zip(tokens.tolist(), guesses.tolist(), strict=True)
+            if self.is_coaccessible((target[0], guess), token)
+        ]
         return np.concatenate([*result, np.array(rest, np.int32)])
+
+    def _separate_edges_from(
+        self, position: Position, mark: int
+    ) -> Iterator[tuple[TokenId, Position]]:
+        """The nearest edges that follow every guess of a base; all of them inside a character."""
+        separate, within = self.guesses.separate, self.guesses.is_within(position[1])
+        for token, target in self._edges_from(position, mark, _WITNESSES):
+            if within or separate[token]:
+                yield token, target
 
     def without_row(self, row: Words, last: TokenId) -> Words:
         """A row without the tokens that may not follow ``last`` (−1: none); a new array."""
@@ -232,7 +266,16 @@ class ProperRows(ABC):
         if cached is None:
             if len(self._edges) > _MAX_CACHED:
                 self._edges.clear()
-            tokens, states, after, distance = self._undecided_edges(position, mark)
+            base = self._base(position)
+            tokens, states, after, distance = self._undecided_edges(base, mark)
+            if base != position:
+                separate = self.guesses.separate[tokens]
+                retaken = self.guesses.take(position[1], tokens, mark)
+                after = np.where(separate, after, retaken)
+                kept = np.flatnonzero(after >= 0)
+                tokens, states, after, distance = (
+                    array[kept] for array in (tokens, states, after, distance)
+                )
             order = np.argsort(distance, kind="stable")
             targets = zip(states[order].tolist(), after[order].tolist(), strict=True)
             cached = self._edges[position, mark] = tokens[order], list(targets), distance[order]

@@ -61,17 +61,20 @@ class Region:
 
 
 def adjacent_bytes(bpe: Bpe) -> BytePairs:
-    """Which bytes are adjacent in canonical tokens; cached with the merges.
+    """Which bytes are adjacent in canonical tokens or added texts; cached with the merges.
 
     Nothing merges across two bytes that never are: every intermediate result of merges is a token.
     """
     cached = vars(bpe).get("_adjacent_bytes")
     if cached is None:
         cached = vars(bpe)["_adjacent_bytes"] = np.zeros((256, 256), np.bool_)
+        texts = [entry.text for entry in bpe.vocabulary.tokenizer.added]
         for token_id, text in enumerate(bpe.vocabulary.tokens):
             if text is not None and bpe.is_canonical(token_id):
-                data = np.frombuffer(text, np.uint8)
-                cached[data[:-1], data[1:]] = True
+                texts.append(text)
+        for text in texts:
+            data = np.frombuffer(text, np.uint8)
+            cached[data[:-1], data[1:]] = True
     return cached
 
 
@@ -197,11 +200,16 @@ _MAX_CACHED_REGIONS = 1_000
 
 
 def only_guess(bpe: Bpe) -> Guess | None:
-    """The only guess between two tokens; None for a tokenizer with a pre-tokenizer."""
+    """The only base of guesses between two tokens; None for a tokenizer with a pre-tokenizer.
+
+    None for one that normalises texts too: marks may compose across the borders of regions.
+    """
     guesses = Guesses.of(bpe)
     start = guesses.start
     if bpe.guide is None:
         return start
+    if bpe.vocabulary.tokenizer.normal_form:
+        return None
     first = _guesses_between(guesses, start, NEW_PIECE)
     if len(first) != 1:
         return None
@@ -213,9 +221,9 @@ def only_guess(bpe: Bpe) -> Guess | None:
 
 
 def _guesses_between(guesses: Guesses, guess: Guess, mark: int) -> set[Guess]:
-    """The guesses between characters that tokens lead to."""
-    visited = np.unique(guesses.after(guess, mark)).tolist()
-    return {after for after in visited if after >= 0 and not guesses.is_within(after)}
+    """The bases of the guesses between characters that tokens lead to."""
+    visited = [after for after in np.unique(guesses.after(guess, mark)).tolist() if after >= 0]
+    return {guesses.base(after) for after in visited if not guesses.is_within(after)}
 
 
 class RegionCache:
@@ -252,12 +260,15 @@ class RegionCache:
         """``live`` for a constraint (``proper.Finder``).
 
         The machine after a region is not considered, so every state must be co-accessible by
-        canonical tokens. If the vocabulary lacks tokens for bytes of the machine, regions are not
-        used. A separate text, without a prompt, has its own start position.
+        canonical tokens. If the vocabulary lacks tokens for bytes of the machine, or the machine
+        reads the text of an added token, regions are not used. A separate text, without a prompt,
+        has its own start position.
         """
         cache = RegionCache.of(bpe)
         has_all_bytes = used_bytes(dfa.table, dfa.classes) <= bpe.vocabulary.single_bytes
-        if not has_all_bytes or (bpe.guide is not None and fold(dfa).raw):
+        added = bpe.vocabulary.tokenizer.added
+        reads_added = any(_reads(dfa, entry.text) for entry in added)
+        if not has_all_bytes or reads_added or (bpe.guide is not None and fold(dfa).raw):
             return live_edges(dfa, bpe, starts, limits)
         is_separate = tuple(starts) == (cache._start,) and cache._start != cache._guess
         return cache.live(dfa, limits, joined=not is_separate)
@@ -300,7 +311,8 @@ class RegionCache:
                 parts[index][local == 0] = _renamed(live.edges[SAME_PIECE][number_there], names)
                 free[index] |= local == 0  # a token may always end before a cut
         same_piece_edges = [self._joined(list(part.values())) for part in parts]
-        positions = {(state, self._guess): i for state, i in number.items()}
+        # states that only undecided edges lead to have no positions
+        positions = {(state, self._guess): i for state, i in number.items() if parts[i]}
         all_edges = same_piece_edges, [_no_edges() for _ in visited]
         live = Live(
             self._bpe, Walker(dfa, self._bpe, limits), positions, all_edges, free, self._words
@@ -324,12 +336,21 @@ class RegionCache:
         same_piece = live.edges[SAME_PIECE][live.positions[dfa.initial, self._guess]]
         opened = same_piece.undecided.copy()
         opened[2] = self._guesses.after(self._start, NEW_PIECE)[opened[0]]
-        positions = {**live.positions, (dfa.initial, self._start): len(live.positions)}
+        positions = {**live.positions, (dfa.initial, self._start): len(live.free)}
         first = replace(same_piece, undecided=opened)
         all_edges = [*live.edges[SAME_PIECE], _no_edges()], [*live.edges[NEW_PIECE], first]
         return replace(
             live, positions=positions, edges=all_edges, free=np.append(live.free, np.uint8(0))
         )
+
+
+def _reads(dfa: Dfa, text: bytes) -> bool:
+    """Whether a text can be read from some state."""
+    states = np.arange(len(dfa))
+    for byte in text:
+        states = dfa.table[states, dfa.classes[byte]]
+        states = states[states != DEAD]
+    return len(states) > 0
 
 
 def _no_edges() -> Edges:

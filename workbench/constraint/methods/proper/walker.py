@@ -29,8 +29,9 @@ from workbench.constraint.engine.trie_walk import (
     TOKEN_SHIFT,
 )
 from workbench.constraint.methods.proper.guide_guesses import (
-    INSIDE_CHARACTER,
     NO_ROOM,
+    UNDECIDED,
+    Bools,
     Guess,
     Guesses,
     Ints,
@@ -80,14 +81,14 @@ def read_permissive(
 
 @njit(cache=True, nogil=True, _nrt=False)
 def filter_by_guide(
-    positions: Positions, after: Ints, tokens: Ints, states: Ints, kept_tokens: Ints,
-    targets: Ints, target_states: Ints,
+    positions: Positions, after: Ints, separate: Bools, tokens: Ints, states: Ints,
+    kept_tokens: Ints, targets: Ints, target_states: Ints,
 ) -> int:  # fmt: skip
     """Write the edges that the guide allows, with their target positions and states.
 
     A position that is visited for the first time is numbered. Returns the number of edges.
 
-    Shape: ``after`` (V,) the guess after each token, −1 if it is not allowed.
+    Shape: ``after`` (V,) the guess after each token, −1 if it is not allowed; ``separate`` (V,).
     """
     count = 0
     for i in range(len(tokens)):
@@ -95,23 +96,24 @@ def filter_by_guide(
         if guess < 0:
             continue
         kept_tokens[count], target_states[count] = tokens[i], states[i]
-        if positions.within[guess]:
-            targets[count] = INSIDE_CHARACTER
+        column = positions.columns[guess]
+        if column < 0 or not separate[tokens[i]]:
+            targets[count] = UNDECIDED
         else:
-            number = positions.numbers[states[i], guess]
-            targets[count] = number if number >= 0 else _number(positions, states[i], guess)
+            number = positions.numbers[states[i], column]
+            targets[count] = number if number >= 0 else _number(positions, states[i], column)
         count += 1
     return count
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _number(positions: Positions, state: int, guess: int) -> int:
+def _number(positions: Positions, state: int, column: int) -> int:
     number = np.int32(positions.visited_count[0])
     if number == len(positions.states):
         return NO_ROOM
     positions.visited_count[0] = number + 1
-    positions.states[number], positions.guesses[number] = state, guess
-    positions.numbers[state, guess] = number
+    positions.states[number], positions.guesses[number] = state, positions.bases[column]
+    positions.numbers[state, column] = number
     return int(number)
 
 
@@ -216,7 +218,8 @@ class Walker:
             np.empty(limits.states, np.int32),
             np.empty((len(dfa), 0), np.int32),
             np.zeros(1, np.int64),
-            np.zeros(0, np.uint8),
+            np.zeros(0, np.int32),
+            np.zeros(0, np.int32),
         )
         self._buffers = tuple(np.empty(len(bpe.vocabulary), np.int32) for _ in range(3))
         self._visited_guesses = 0
@@ -230,12 +233,14 @@ class Walker:
         return int(self._positions.states[number]), int(self._positions.guesses[number])
 
     def number_position(self, state: State, guess: Guess) -> None:
-        """Number a position between characters, if it has no number."""
+        """Number a position between characters, by the base of its guess, if it has no number."""
         self._grow()
-        if self._positions.numbers[state, guess] < 0:
+        column = self._positions.columns[guess]
+        if self._positions.numbers[state, column] < 0:
             number = len(self)
-            self._positions.states[number], self._positions.guesses[number] = state, guess
-            self._positions.numbers[state, guess] = number
+            self._positions.states[number] = state
+            self._positions.guesses[number] = self.guesses.base(guess)
+            self._positions.numbers[state, column] = number
             self._positions.visited_count[0] += 1
 
     def edges(
@@ -243,6 +248,7 @@ class Walker:
     ) -> tuple[Ints, Ints, Ints]:
         """The tokens allowed at a position, with the numbers and states of their target positions.
 
+        ``guess`` is a base. Where the target depends on more, its number is ``UNDECIDED``.
         The next walk overwrites the arrays. Of long rows only every ``sampling``-th edge is used.
 
         Raises: LimitError past ``limits.states`` positions.
@@ -254,29 +260,26 @@ class Walker:
             tokens, states = tokens[::sampling].copy(), states[::sampling].copy()
         kept_tokens, targets, target_states = self._buffers
         count = filter_by_guide(
-            self._positions, after, tokens, states, kept_tokens, targets, target_states
-        )
+            self._positions, after, self.guesses.separate, tokens, states, kept_tokens, targets,
+            target_states,
+        )  # fmt: skip
         if len(self) == self._limits.states and (targets[:count] == NO_ROOM).any():
             self._limits.check("states", self._limits.states + 1)
         return kept_tokens[:count], targets[:count], target_states[:count]
 
     def _grow(self) -> None:
         """Enlarge the arrays for guesses added since, by this machine or another."""
-        guess_count = len(self.guesses)
-        if guess_count == self._visited_guesses:
+        if len(self.guesses) == self._visited_guesses:
             return
-        self._visited_guesses, existing, states = (
-            guess_count,
-            *reversed(self._positions.numbers.shape),
-        )
-        if guess_count > existing:
-            capacity = max(16, 2 * guess_count)
+        columns, bases = self.guesses.columns, self.guesses.bases
+        self._visited_guesses = len(columns)
+        states, existing = self._positions.numbers.shape
+        if len(bases) > existing:
+            capacity = max(16, 2 * len(bases))
             self._limits.check(
                 "states", 0 if states * capacity < _MAX_TABLE_ENTRIES else states * capacity
             )
             numbers = np.full((states, capacity), -1, np.int32)
             numbers[:, :existing] = self._positions.numbers
-            self._positions = self._positions._replace(
-                numbers=numbers, within=np.zeros(capacity, np.uint8)
-            )
-        self._positions.within[:guess_count] = self.guesses.within
+            self._positions = self._positions._replace(numbers=numbers)
+        self._positions = self._positions._replace(columns=columns, bases=bases)
