@@ -50,6 +50,14 @@ def generate(
     system: Annotated[
         str | None, typer.Option(help="The system message of a chat; implies --chat.")
     ] = None,
+    reasoning: Annotated[
+        int | None,
+        typer.Option(min=0, help="Let the model think before its answer, for this many tokens."),
+    ] = None,
+    markers: Annotated[
+        tuple[str, str],
+        typer.Option(metavar="OPENING CLOSING", help="Around the model's thoughts."),
+    ] = ("<think>", "</think>"),
     max_tokens: Annotated[int | None, typer.Option(min=1, help="The budget in tokens.")] = None,
     temperature: Annotated[float, typer.Option(min=0.0, help="0 takes the likeliest token.")] = 0.0,
     top_k: Annotated[int | None, typer.Option(min=1, help="Sample among the k likeliest.")] = None,
@@ -82,6 +90,7 @@ def generate(
     Exit status 0: ended in an accepted text; 1: ended otherwise; 2: wrong use.
     """
     chosen = strategy_of(strategy)
+    from workbench.constraint.reasoning import Reasoning
     from workbench.decoding.generate import generate as run
     from workbench.decoding.retokenize import Healed
     from workbench.decoding.retokenize import heal as healed
@@ -103,6 +112,8 @@ def generate(
         small_tokens=small_tokens,
         **options_of(option or ()),
     )
+    thinking = None if reasoning is None else Reasoning(constraint, *markers, budget=reasoning)
+    constraint = thinking or constraint
     sampling = Sampling(temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)
     budget = max_tokens or (example.max_tokens if example else _MAX_TOKENS)
     if strategy == "counts":
@@ -117,7 +128,9 @@ def generate(
             sys.stdout.buffer.flush()
         repeated = max(0, repeated - len(step.token))
     trace = generation.trace
-    accepted = trace.accepted and begun.grammar.accepts(trace.text)
+    ids = [step.token_id for step in trace.steps]
+    answer = trace.text if thinking is None else thinking.answer_in(ids)
+    accepted = trace.accepted and begun.grammar.accepts(answer)
     if json:
         line(trace_record(trace, accepted=accepted) | {"healed": text_of(begun.prefix)})
     else:
