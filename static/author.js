@@ -534,13 +534,13 @@ export function createConvertMenu(menu, server, turned) {
   }
   async function convert(to) {
     const asked = grammarOf(state),
-      { prompt, tests } = state;
+      { prompt, system, tests } = state;
     told.textContent = "converting…";
     const answer = await askServer(server.convert_grammar, { ...asked, to });
     if (grammarKey(asked) !== grammarKey(state)) return;
     told.textContent = answer.fault || answer.why || "";
     if (!answer.ok) return;
     close();
-    turned({ text: answer.text, start: answer.start, notation: to, prompt, tests });
+    turned({ text: answer.text, start: answer.start, notation: to, prompt, system, tests });
   }
 }

@@ -2,7 +2,7 @@
    none is lost until another example is opened. A branch is records and where it came from. */
 
 import { el, roving, scrollIntoRow } from "./dom.js";
-import { askServer, emit, grammarKey, grammarOf, state } from "./state.js";
+import { askServer, chatOf, emit, grammarKey, grammarOf, state } from "./state.js";
 import { formatNumber, hexOf } from "./tokens.js";
 import { whyNodes } from "./why.js";
 
@@ -125,7 +125,7 @@ export function createBranches(box, doors) {
     add,
     /** The tokens before one of the branch that is shown, as a new branch. */
     cut(index, how) {
-      const { id, steps, prompt, model, constraint, lookahead, small_tokens } = now;
+      const { id, steps, prompt, system, model, constraint, lookahead, small_tokens } = now;
       return add({
         how,
         from: id,
@@ -133,6 +133,7 @@ export function createBranches(box, doors) {
         steps: steps.slice(0, index),
         ...grammarOf(now),
         prompt,
+        system,
         model,
         constraint,
         lookahead,
@@ -173,10 +174,11 @@ const soFar = (branch, count) =>
 /** @param {Servers["run"]} server @param {() => Record<string, any>} settings */
 export function createQuestions(server, settings) {
   /** A branch is asked about under its own grammar, prompt and model, with the knobs as they stand. */
-  const about = ({ prompt, model, constraint, lookahead, small_tokens, ...held }, prefix) => ({
+  const about = ({ prompt, system, model, constraint, lookahead, small_tokens, ...held }, prefix) => ({
     ...settings(),
     ...grammarOf(held),
     prompt,
+    chat: chatOf({ system }),
     model,
     constraint,
     lookahead,

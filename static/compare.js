@@ -7,7 +7,7 @@ import { el, radios } from "./dom.js";
 import { shades } from "./measures.js";
 import { colour } from "./notations.js";
 import { createAnnouncer } from "./panel.js";
-import { askServer, cards, emit, grammarKey, grammarOf, on, state } from "./state.js";
+import { askServer, cards, chatOf, emit, grammarKey, grammarOf, on, state } from "./state.js";
 import { createStream } from "./stream.js";
 import { formatNumber, glyphs } from "./tokens.js";
 
@@ -57,7 +57,12 @@ export function mountCompare({ element, trigger, props, watch, server }) {
   });
   find(".legend").append(shades.legend("surprisal", []));
 
-  const here = () => ({ ...grammarOf(state), model: state.model });
+  const here = () => ({
+    ...grammarOf(state),
+    model: state.model,
+    system: state.system,
+    chat: chatOf(state),
+  });
   const ready = () => Boolean(state.compiled?.ok) && !state.pending && Boolean(choice?.loaded());
   /** Why nothing can be compared; nothing where it can, or where that is not known yet. */
   function hindrance() {
@@ -338,6 +343,7 @@ export function mountCompare({ element, trigger, props, watch, server }) {
         steps: answer.steps,
         served: answer.model,
         prompt: run.prompt,
+        system: now.about.system,
         settings: { temperature, max_tokens, seed: run.seed, ...way },
         ...way,
         outcome,

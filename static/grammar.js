@@ -12,6 +12,7 @@ import {
 import { debounce, el, markChosen, roving, scrollIntoRow } from "./dom.js";
 import { createEditor } from "./editor.js";
 import { notations } from "./notations.js";
+import { createPrompt } from "./prompt.js";
 import { askServer, emit, grammarKey, grammarOf, on, state } from "./state.js";
 import { saved } from "./storage.js";
 import { createTestList } from "./tests.js";
@@ -28,7 +29,6 @@ export function mountGrammar({ element, server }) {
   const facts = find(".facts"),
     verdict = find(".verdict"),
     note = find(".note"),
-    prompt = find("textarea.prompt"),
     aloud = find(".aloud"),
     style = find(".styles select");
   const LINT_AFTER = 600; // milliseconds after a compilation: pictures come first
@@ -43,6 +43,8 @@ export function mountGrammar({ element, server }) {
     emit("typed");
     compileSoon();
   });
+
+  const prompt = createPrompt(find(".promptbox"), server);
 
   // -- notations -----------------------------------------------------------------------------------
   const kinds = find(".notation"),
@@ -76,7 +78,12 @@ export function mountGrammar({ element, server }) {
   });
   /** What stands here is found again in the tab of its notation. */
   function keep() {
-    written[state.notation] = { ...grammarOf(state), prompt: state.prompt, tests: state.tests };
+    written[state.notation] = {
+      ...grammarOf(state),
+      prompt: state.prompt,
+      system: state.system,
+      tests: state.tests,
+    };
   }
   /** Turn to what was last written in a notation. */
   function turn({ dataset: { notation } }) {
@@ -296,15 +303,12 @@ export function mountGrammar({ element, server }) {
   }
 
   // -- the page ------------------------------------------------------------------------------------
-  prompt.addEventListener("input", () => {
-    state.prompt = prompt.value;
-  });
   on("example", (example) => {
     const text = example.text.replace(/\n$/, "");
-    Object.assign(state, { text, start: example.start, style: example.style || "", prompt: example.prompt });
+    Object.assign(state, { text, start: example.start, style: example.style || "" });
     use(example.notation);
     tellNote(true);
-    prompt.value = example.prompt;
+    prompt.open(example);
     editor.set(text, example.notation);
     tests.open(example);
     samples.open();

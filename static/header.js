@@ -374,6 +374,7 @@ export function mountHeader({ element, props, server }) {
       start: "start",
       style: "",
       prompt: "",
+      system: null,
       tests: [],
       accepts: [],
       rejects: [],

@@ -93,8 +93,9 @@ function words() {
     `temperature ${about.temperature ?? "?"}`,
     `seed ${about.seed ?? "?"}`,
   ].join(" · ");
-  find("pre.prompt").textContent = about.prompt || "";
-  find(".promptbox").hidden = !about.prompt;
+  const messages = (about.chat ?? []).map(({ role, content }) => `${role}: ${content}\n`);
+  find("pre.prompt").textContent = messages.join("") + (about.chat ? "user: " : "") + (about.prompt || "");
+  find(".promptbox").hidden = !about.prompt && !about.chat;
   find(".facts").textContent = notations[about.notation].label;
   find(".credits").textContent = `Made with the grammar workbench ${about.version || ""}`.trim();
 }

@@ -85,9 +85,9 @@ export function mountRun(
   // -- runs, steps, forks ------------------------------------------------------------------------
   const now = () => branches.now();
   const here = () => {
-    const { prompt, model } = state,
+    const { prompt, system, model } = state,
       { constraint, lookahead, small_tokens } = panel.settings();
-    return { ...grammarOf(state), prompt, model, constraint, lookahead, small_tokens };
+    return { ...grammarOf(state), prompt, system, model, constraint, lookahead, small_tokens };
   };
 
   /** Let the model continue a branch. */

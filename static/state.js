@@ -8,7 +8,7 @@ const listeners = new Map();
 /** ``compiled`` and ``drawn`` are the latest answers with the grammar they were asked of; ``ran`` is the key of the
     grammar that wrote ``steps``, ``turn`` the next token while it is selected.
     @type {GrammarText & { gallery: ExampleName[], methods: Method[], example: Partial<Example> & Record<string, any>,
-      tests: { text: string, expect: string }[], prompt: string, compiled: Compiled & GrammarText & { example: string },
+      tests: { text: string, expect: string }[], prompt: string, system: string | null, compiled: Compiled & GrammarText & { example: string },
       drawn: Picture & GrammarText & Record<string, any>, pending: boolean, tab: string, steps: Step[],
       selected: number, running: boolean, model: string, view: string, ran?: string, turn?: Turn, space?: string }} */
 export const state = {
@@ -21,6 +21,7 @@ export const state = {
   text: "",
   tests: [],
   prompt: "",
+  system: null,
   compiled: null,
   drawn: null,
   pending: false,
@@ -47,6 +48,11 @@ export const grammarKey = (held) => {
   const { text, notation, start, style } = grammarOf(held);
   return [notation, start, style, text].join("\n");
 };
+
+/** The messages before the prompt, as the server is asked; null if the prompt is a text and no message.
+    @param {{ system?: string | null }} held */
+export const chatOf = ({ system = null }) =>
+  system === null ? null : system ? [{ role: "system", content: system }] : [];
 
 /** What a card offers to other parts once it is on the page: the run card its settings and records, the comparison its
     settings. Null before, and in a replay.

@@ -3,7 +3,7 @@
 import { copyText, debounce, download, el, markChosen, roving, showNotice } from "./dom.js";
 import { exportFiles } from "./export.js";
 import { exportEntries } from "./picture-tools.js";
-import { askServer, grammarOf, on, state } from "./state.js";
+import { askServer, chatOf, grammarOf, on, state } from "./state.js";
 import { saved } from "./storage.js";
 import { formatNumber } from "./tokens.js";
 import { work } from "./work.js";
@@ -162,6 +162,7 @@ export function mountTakeaway({ element, server }) {
       code: chosen(),
       ...held.settings,
       ...held,
+      chat: chatOf(held),
       settings: undefined,
       example: state.example?.name || "",
       address: location.origin + location.pathname,

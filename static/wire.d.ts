@@ -51,6 +51,23 @@ export interface Token {
   end?: true;
 }
 
+/** A token of the prompt; special ones have a name instead of a text. */
+export interface ReadToken {
+  id: number;
+  text?: string;
+  hex?: string;
+  end?: true;
+  special: boolean;
+}
+
+/** The prompt's tokens as the model reads them; ``most`` fit into its context. */
+export interface ReadPrompt {
+  ok: true;
+  tokens: ReadToken[];
+  count: number;
+  most: number | null;
+}
+
 /** A token with its probability before the mask and after it; ``ok`` where it is allowed. */
 export interface Candidate {
   id: number;
@@ -625,6 +642,7 @@ export interface ModelState {
   state: string;
   text: string;
   title: string;
+  chat: boolean;
 }
 
 /** A model that can be chosen. */
@@ -632,6 +650,7 @@ export interface KnownModel {
   state: string;
   text: string;
   title: string;
+  chat: boolean;
   name: string;
 }
 
@@ -640,6 +659,7 @@ export interface Models {
   state: string;
   text: string;
   title: string;
+  chat: boolean;
   models: KnownModel[];
   may_open: boolean;
   compiling: boolean;
@@ -1003,6 +1023,7 @@ export interface Servers {
     sample_texts(sent: object): Promise<SampleAnswer | Refusal>;
     what_changed(sent: object): Promise<ChangeAnswer | Refusal>;
     convert_grammar(sent: object): Promise<Converted | Refusal>;
+    read_prompt(sent: object): Promise<ReadPrompt | Refusal>;
     why(sent: object): Promise<Why | Refusal>;
   };
   picture: {

@@ -41,6 +41,7 @@ function checked(held) {
     style: notations[held.notation].styles?.slice(1).find(({ name }) => name === held.style)?.name ?? "",
     text: held.text,
     prompt: text(held.prompt) ?? "",
+    system: text(held.system),
     tests: tests.filter(Boolean),
     settings: settings(held.settings),
     tab: typeof held.tab === "string" && /^[a-z_]{1,40}$/.test(held.tab) ? held.tab : "",
@@ -81,17 +82,18 @@ const asExample = (work, title) => ({
 
 /** The work on the page. */
 function now() {
-  const { prompt, tests, tab } = state,
+  const { prompt, system, tests, tab } = state,
     grammar = grammarOf(state);
   return (
     checked({
       ...grammar,
       prompt,
+      system,
       tests,
       tab,
       settings: cards.run?.settings?.() ?? {},
       compare: cards.compare?.settings(),
-    }) ?? { ...grammar, text: "", prompt: "", tests: [], settings: {}, tab }
+    }) ?? { ...grammar, text: "", prompt: "", system: null, tests: [], settings: {}, tab }
   );
 }
 
@@ -103,6 +105,7 @@ const written = (work) =>
     work.style,
     work.text.trimEnd(),
     work.prompt,
+    work.system,
     work.tests.map(({ text, expect }) => [text, expect]),
   ]);
 const same = (one, other) => written(one) === written(other);
@@ -150,7 +153,7 @@ function check(text) {
 
 /** The fields that differ from the defaults; the others are left out of a link. */
 function brief(work) {
-  const usual = { start: "start", style: "", prompt: "", tab: "" };
+  const usual = { start: "start", style: "", prompt: "", system: null, tab: "" };
   const kept = Object.entries(work).filter(
     ([name, value]) => value !== usual[name] && (typeof value !== "object" || Object.keys(value).length),
   );

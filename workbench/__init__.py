@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from workbench.constraint.label_reasons import Reason, label_reason
     from workbench.constraint.mask import TokenMask
     from workbench.constraint.protocol import Constraint, HasStateKeys, ReadsLabels, StepsByBytes
+    from workbench.constraint.reasoning import Reasoning
     from workbench.decoding.generate import Generation, generate
     from workbench.decoding.kbnf_engine import Advance, Engine
     from workbench.decoding.logits_processor import LogitsProcessor
@@ -92,6 +93,7 @@ _HOMES = {
     "HasStateKeys": "constraint.protocol",
     "ReadsLabels": "constraint.protocol",
     "StepsByBytes": "constraint.protocol",
+    "Reasoning": "constraint.reasoning",
     "Generation": "decoding.generate",
     "generate": "decoding.generate",
     "Advance": "decoding.kbnf_engine",
@@ -159,6 +161,7 @@ __all__ = [
     "Proposer",
     "ReadsLabels",
     "Reason",
+    "Reasoning",
     "Sampling",
     "Session",
     "Speculation",

@@ -159,6 +159,17 @@ def test_a_prompt_as_a_message_of_a_chat(tmp_path: Path) -> None:
 
 
 @needs_model
+def test_free_text_before_the_answer() -> None:
+    asked = ("generate", "--regex", '"sum": [0-9]{2}', "--prompt", "3 + 4. ", "--json")
+    whole = records(run(*asked, "--reasoning", "5"))[-1]
+    thoughts, _, answer = whole["text"].partition("</think>")
+    assert whole["accepted"]
+    assert (thoughts[:7], answer[:7]) == ("<think>", '"sum": ')
+    whole = records(run(*asked, "--reasoning", "0", "--markers", "(", "). "))[-1]
+    assert whole["text"].startswith('(). "sum": ')
+
+
+@needs_model
 def test_error_a_chat_without_a_template() -> None:
     result = run("generate", "--regex", "a", "--prompt", "Hi", "--chat")
     assert (result.exit_code, "has no chat template" in result.stderr) == (2, True)

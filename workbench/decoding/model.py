@@ -92,6 +92,11 @@ class LanguageModel(Protocol):
 class ChatModel(Protocol):
     """A language model that may have a chat template."""
 
+    @property
+    def has_template(self) -> bool:
+        """Whether it has one."""
+        ...
+
     def render(self, messages: Sequence[Message]) -> str:
         """The messages as the text that the model reads, up to the beginning of its reply.
 
@@ -99,9 +104,61 @@ class ChatModel(Protocol):
         """
         ...
 
-    def encode(self, prompt: str | Sequence[Message]) -> list[TokenId]:
-        """The model's tokens of a prompt, never empty. Raises: ModelError."""
+    def encode(self, prompt: str | Sequence[Message], reply: str = "") -> list[TokenId]:
+        """The model's tokens of a prompt and of a text after it, never empty.
+
+        Raises: ModelError.
+        """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class ChatPrompts:
+    """A model that reads every text prompt as the last message of a user in a chat.
+
+    ``before`` are the messages before it: a system message, earlier turns, or none.
+    """
+
+    model: LanguageModel
+    before: tuple[Message, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        return self.model.vocabulary
+
+    @property
+    def context_length(self) -> int | None:
+        """The most tokens of a context, None if unknown."""
+        return getattr(self.model, "context_length", None)
+
+    def encode(self, text: str, reply: str = "") -> list[TokenId]:
+        """The tokens of the chat and of the beginning of a reply.
+
+        Raises: ModelError if the model has no chat template, or it refuses the messages.
+        """
+        return self._chatting().encode(self._messages(text), reply)
+
+    def render(self, text: str) -> str:
+        """The chat as the model reads it.
+
+        Raises: ModelError if the model has no chat template, or it refuses the messages.
+        """
+        return self._chatting().render(self._messages(text))
+
+    def session(self) -> Session:
+        return self.model.session()
+
+    def _messages(self, text: str) -> list[Message]:
+        return [*self.before, Message(role="user", content=text)]
+
+    def _chatting(self) -> ChatModel:
+        if not isinstance(self.model, ChatModel):
+            raise no_template(self.model.name)
+        return self.model
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ import numpy as np
 from workbench.base.errors import VocabularyError, WorkbenchError
 from workbench.base.source import Span
 from workbench.decoding.model import (
+    ChatPrompts,
     LanguageModel,
     Prompt,
     Session,
@@ -208,8 +209,11 @@ def first_improper(
         text = model.vocabulary.decode(ids).decode("utf-8")
     except UnicodeDecodeError:
         return None
-    before = model.encode(prompt) if prompt else []
-    whole = model.encode(prompt + text) if text else before
+    if isinstance(model, ChatPrompts):
+        before, whole = model.encode(prompt), model.encode(prompt, text)
+    else:
+        before = model.encode(prompt) if prompt else []
+        whole = model.encode(prompt + text) if text else before
     here = common_prefix([*before, *ids], whole)
     if here >= len(before) + len(ids):
         return None

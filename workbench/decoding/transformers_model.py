@@ -195,8 +195,10 @@ class TransformersModel:
     def __repr__(self) -> str:
         return f"TransformersModel({self.name!r})"
 
-    def encode(self, prompt: str | Sequence[Message]) -> list[TokenId]:
+    def encode(self, prompt: str | Sequence[Message], reply: str = "") -> list[TokenId]:
         """The prompt in the model's tokens, with the start token it was trained with, if any.
+
+        ``reply`` is a text after the prompt, tokenized together with it.
 
         Messages are rendered by ``render``, whose text contains the special tokens.
 
@@ -204,8 +206,10 @@ class TransformersModel:
                 ``render``.
         """
         if not isinstance(prompt, str):
-            return list(self._tokenizer.encode(self.render(prompt), add_special_tokens=False).ids)
-        whole = prompt.encode("utf-8", "replace").decode()  # unpaired surrogates become "?"
+            chat = self.render(prompt) + reply
+            return list(self._tokenizer.encode(chat, add_special_tokens=False).ids)
+        # unpaired surrogates become "?"
+        whole = (prompt + reply).encode("utf-8", "replace").decode()
         found: list[TokenId] = list(self._tokenizer.encode(whole).ids)
         if found and found[-1] == self.vocabulary.end:
             found.pop()  # some tokenizers append the end token; a prompt must not have it
@@ -226,7 +230,7 @@ class TransformersModel:
                     f"expected a message with a role and a content, not {message!r}",
                     'such as {"role": "user", "content": "Hello"}',
                 )
-        if not getattr(self._chat, "chat_template", None):
+        if not self.has_template:
             raise no_template(self.name)
         try:
             text: str = self._chat.apply_chat_template(
@@ -239,6 +243,11 @@ class TransformersModel:
                 "most templates expect user and assistant in turn, after one system message",
             ) from error
         return text.encode("utf-8", "replace").decode()
+
+    @cached_property
+    def has_template(self) -> bool:
+        """Whether the tokenizer has a chat template."""
+        return bool(getattr(self._chat, "chat_template", None))
 
     @cached_property
     def _chat(self) -> Any:  # noqa: ANN401  # a tokenizer of transformers

@@ -11,9 +11,12 @@ import typer
 
 from workbench.app.cli.options import (
     LOCAL_LIMITS,
+    ChatOption,
     JsonOption,
     ModelOption,
     Named,
+    SystemOption,
+    chatting,
     line,
     progress_bar,
     takes_grammar,
@@ -101,6 +104,8 @@ def compare(
         list[str] | None,
         typer.Option(help="What the model reads first; may be given several times."),
     ] = None,
+    chat: ChatOption = False,
+    system: SystemOption = None,
     methods: Annotated[
         str,
         typer.Option(metavar="NAMES", help="Separated by commas; all: every method."),
@@ -132,7 +137,7 @@ def compare(
     prompts = prompt or [example.prompt if example else ""]
     numbers = range(seed, seed + seeds)
     events = compared(
-        load_model(model),
+        chatting(load_model(model), chat, system),
         named.grammar,
         prompts,
         contenders,

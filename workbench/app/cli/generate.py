@@ -13,10 +13,13 @@ from workbench import __version__
 from workbench.app.cli.options import (
     LOCAL_LIMITS,
     STRATEGIES,
+    ChatOption,
     ExampleOption,
     JsonOption,
     ModelOption,
     Named,
+    SystemOption,
+    chatting,
     errors_reported,
     learnt,
     line,
@@ -30,7 +33,6 @@ from workbench.app.cli.options import (
 from workbench.base.errors import WorkbenchError
 from workbench.constraint.compile import METHODS
 from workbench.constraint.compile import compile as compile_grammar
-from workbench.decoding.model import Message
 from workbench.decoding.trace import Step, Trace
 from workbench.grammar.gallery import Example, load_gallery
 
@@ -44,12 +46,16 @@ def generate(
     prompt: Annotated[
         str | None, typer.Option(help="What the model reads first; default: the example's.")
     ] = None,
-    chat: Annotated[
-        bool, typer.Option("--chat", help="The prompt is a user's message in a chat.")
-    ] = False,
-    system: Annotated[
-        str | None, typer.Option(help="The system message of a chat; implies --chat.")
+    chat: ChatOption = False,
+    system: SystemOption = None,
+    reasoning: Annotated[
+        int | None,
+        typer.Option(min=0, help="Let the model think before its answer, for this many tokens."),
     ] = None,
+    markers: Annotated[
+        tuple[str, str],
+        typer.Option(metavar="OPENING CLOSING", help="Around the model's thoughts."),
+    ] = ("<think>", "</think>"),
     max_tokens: Annotated[int | None, typer.Option(min=1, help="The budget in tokens.")] = None,
     temperature: Annotated[float, typer.Option(min=0.0, help="0 takes the likeliest token.")] = 0.0,
     top_k: Annotated[int | None, typer.Option(min=1, help="Sample among the k likeliest.")] = None,
@@ -82,17 +88,17 @@ def generate(
     Exit status 0: ended in an accepted text; 1: ended otherwise; 2: wrong use.
     """
     chosen = strategy_of(strategy)
+    from workbench.constraint.reasoning import Reasoning
     from workbench.decoding.generate import generate as run
     from workbench.decoding.retokenize import Healed
     from workbench.decoding.retokenize import heal as healed
     from workbench.decoding.sampling import Sampling
     from workbench.decoding.transformers_model import load_model
 
-    loaded, example = load_model(model), named.example
+    loaded, example = chatting(load_model(model), chat, system), named.example
     text = prompt if prompt is not None else example.prompt if example else ""
-    whole = _messages(text, system) if chat or system is not None else text
-    plain = Healed(tuple(loaded.encode(whole)), b"", named.grammar)
-    begun = healed(loaded, whole, named.grammar) if heal else plain
+    plain = Healed(tuple(loaded.encode(text)), b"", named.grammar)
+    begun = healed(loaded, text, named.grammar) if heal else plain
     if small_tokens is None:
         small_tokens = example is not None and example.small_tokens
     constraint = compile_grammar(
@@ -103,6 +109,8 @@ def generate(
         small_tokens=small_tokens,
         **options_of(option or ()),
     )
+    thinking = None if reasoning is None else Reasoning(constraint, *markers, budget=reasoning)
+    constraint = thinking or constraint
     sampling = Sampling(temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)
     budget = max_tokens or (example.max_tokens if example else _MAX_TOKENS)
     if strategy == "counts":
@@ -117,19 +125,15 @@ def generate(
             sys.stdout.buffer.flush()
         repeated = max(0, repeated - len(step.token))
     trace = generation.trace
-    accepted = trace.accepted and begun.grammar.accepts(trace.text)
+    ids = [step.token_id for step in trace.steps]
+    answer = trace.text if thinking is None else thinking.answer_in(ids)
+    accepted = trace.accepted and begun.grammar.accepts(answer)
     if json:
         line(trace_record(trace, accepted=accepted) | {"healed": text_of(begun.prefix)})
     else:
         typer.echo()
         typer.echo(summary(trace, accepted=accepted), err=True)
     raise typer.Exit(int(not accepted))
-
-
-def _messages(text: str, system: str | None) -> list[Message]:
-    """A chat of one message of the user, after the system message if there is one."""
-    user = Message(role="user", content=text)
-    return [user] if system is None else [Message(role="system", content=system), user]
 
 
 def step_record(step: Step) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from workbench.base.problems import finite
 from workbench.base.resources import GRAMMARS
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.contenders import warm_up
-from workbench.decoding.model import LanguageModel
+from workbench.decoding.model import ChatPrompts, LanguageModel, Message
 from workbench.decoding.opportunistic import OpportunisticMasking
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.speculative import CountProposer, ForcedProposer
@@ -52,6 +52,21 @@ ModelOption = Annotated[
         "--model", metavar="NAME", help="builtin, or a transformers model: a directory or a hub id."
     ),
 ]
+
+ChatOption = Annotated[
+    bool, typer.Option("--chat", help="The prompt is a user's message in a chat.")
+]
+SystemOption = Annotated[
+    str | None, typer.Option("--system", help="The system message of a chat; implies --chat.")
+]
+
+
+def chatting(model: LanguageModel, chat: bool, system: str | None) -> LanguageModel:
+    """The model that reads prompts as a user's messages, if a chat is requested."""
+    if not chat and system is None:
+        return model
+    return ChatPrompts(model, () if system is None else (Message(role="system", content=system),))
+
 
 #: More than the public page allows: a command runs on its user's machine.
 LOCAL_LIMITS = Limits(seconds=30.0, megabytes=2_048, states=500_000)

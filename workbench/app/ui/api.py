@@ -63,6 +63,8 @@ if TYPE_CHECKING:
     _Notation = str
 else:  # the choices in the documentation of the endpoints
     _Notation = Literal[tuple(map(str, Notation))]
+#: Messages of a chat, each with a role and a content.
+_Chat = list[dict[str, str]] | None
 _Machine = Literal["characters", "tokens", "proper", "stack", "rules", "detokenizer"]
 
 #: Samples in one request at most.
@@ -247,6 +249,7 @@ class Endpoints:
         model: str = "",
         lookahead: int | None = None,
         small_tokens: bool = False,
+        chat: _Chat = None,
     ) -> Iterator[_Answer]:
         """Generate under a grammar, a record for every token; the last one says why it ended.
 
@@ -263,6 +266,8 @@ class Endpoints:
             model: Which model; empty for the first one of the page.
             lookahead: How far a token may reach, for methods with that option (domino).
             small_tokens: Whether only tokens of a single character are allowed.
+            chat: Makes the prompt the user's message of a chat, after these messages (role and
+                content); an empty list for none.
 
         Returns:
             Records; k is the kind: step (token, p and kept among others), error, and at last stop,
@@ -278,6 +283,7 @@ class Endpoints:
             "model": model,
             "lookahead": lookahead,
             "small_tokens": small_tokens,
+            "chat": chat,
         }
         taken = b""
         for record in run_records(self._handlers, sent):
@@ -301,6 +307,7 @@ class Endpoints:
         start: str = "start",
         style: str = "",
         model: str = "",
+        chat: _Chat = None,
     ) -> Iterator[_Answer]:
         """Run methods of decoding on the same prompts with the same seeds, and measure each.
 
@@ -316,6 +323,8 @@ class Endpoints:
             start: The rule it begins with; a regex has none.
             style: How JSON is laid out (any, one space, compact), a dataclass (call, json).
             model: Which model; empty for the first one of the page.
+            chat: Makes every prompt the user's message of a chat, after these messages (role and
+                content); an empty list for none.
 
         Returns:
             A record for every run (method, prompt, seed, text, valid, proper, perplexity,
@@ -331,6 +340,7 @@ class Endpoints:
             "temperature": temperature,
             "seed": seed,
             "model": model,
+            "chat": chat,
         }
         yield from compared(self._handlers, sent)
 

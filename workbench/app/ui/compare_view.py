@@ -22,6 +22,7 @@ from workbench.app.ui.requests import (
     MAX_TOKENS_IN_ALL,
     CompareRequest,
     RunRequest,
+    chatting,
     text_in,
 )
 from workbench.app.ui.runs import replayed, room_left, with_faults
@@ -104,7 +105,8 @@ def distribution(handlers: Handlers, sent: Record) -> Record:
     try:
         request = CompareRequest.of(sent)
         grammar = handlers.compiled(request.grammar).readable()
-        model, prompt = handlers.room.model(), request.prompts[0]
+        model = chatting(handlers.room.model(), request.chat)
+        prompt = request.prompts[0]
         most = _MAX_PREFIXES if sent.get("further") else _DEFAULT_PREFIXES
         drawing = [
             each for each in request.contenders if each.strategy not in _RESTRICTING_STRATEGIES
@@ -134,7 +136,7 @@ def compared_run(handlers: Handlers, sent: Record) -> Record:
         request = RunRequest.of(sent)
         compiled = handlers.compiled(request.grammar)
         (contender,) = contenders_named([text_in(sent, "method", 80)])
-        model = handlers.room.model()
+        model = chatting(handlers.room.model(), request.chat)
         own = contender.prepare(model, compiled.readable()).constraint
         settings = {"constraint": contender.method, "lookahead": contender.options.get("k")}
         try:
@@ -187,7 +189,7 @@ def _records(handlers: Handlers, request: CompareRequest) -> Iterator[Record]:
     grammar = handlers.compiled(request.grammar).readable()
     if not handlers.room.is_loaded:
         yield {"k": "status", "text": "loading the model, a few seconds the first time…"}
-    model = handlers.room.model()
+    model = chatting(handlers.room.model(), request.chat)
     yield {"k": "start", "model": model.name}
     recorder = _Recorder(request, model.vocabulary)
     stop = partial(handlers.is_stopped, request.run)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
 from workbench.base.errors import ModelError, WorkbenchError
-from workbench.decoding.model import LanguageModel, SessionPool
+from workbench.decoding.model import ChatModel, LanguageModel, SessionPool
 from workbench.vocabulary.vocabulary import Vocabulary
 
 #: The name of the model that comes with the package.
@@ -27,6 +27,12 @@ class ModelState:
     text: str
     #: The tooltip: the model's name, or why it failed and what to do.
     title: str = ""
+    #: Whether it has a chat template.
+    chat: bool = False
+
+
+#: Held while a model is loaded: transformers cannot be imported in two threads at once.
+_loading = threading.Lock()
 
 
 class ModelRoom:
@@ -50,6 +56,7 @@ class ModelRoom:
         self._started = threading.Lock()
         self._running = False
         self._model: LanguageModel | None = None
+        self._has_template = False
         self._error: WorkbenchError | None = None
 
     def start(self) -> None:
@@ -62,7 +69,10 @@ class ModelRoom:
 
     def _fill(self) -> None:
         try:
-            self._model = self._load(self.name)
+            with _loading:
+                model = self._load(self.name)
+                self._has_template = isinstance(model, ChatModel) and model.has_template
+            self._model = model
         except WorkbenchError as error:
             self._error = error
         except Exception as error:
@@ -105,7 +115,8 @@ class ModelRoom:
         if self._model is None:
             return ModelState("loading", f"{title} · loading…")
         size = len(self._model.vocabulary)
-        return ModelState("ready", f"{title} · {size:,} tokens", self._model.name)
+        text = f"{title} · {size:,} tokens"
+        return ModelState("ready", text, self._model.name, self._has_template)
 
 
 def load_model(name: str) -> LanguageModel:

@@ -14,7 +14,14 @@ from workbench.app.ui.author import convert_grammar, what_changed
 from workbench.app.ui.handlers import Handlers, encoded
 from workbench.app.ui.page_files import about, head, release
 from workbench.app.ui.pictures import sentence
-from workbench.app.ui.runs import find_tokens, missed_lines, run_lines, take_token, turn
+from workbench.app.ui.runs import (
+    find_tokens,
+    missed_lines,
+    read_prompt,
+    run_lines,
+    take_token,
+    turn,
+)
 from workbench.app.ui.states import about_edge, about_state, find_states
 from workbench.app.ui.takeaway import take_code, take_machine, take_replay
 from workbench.base.errors import WorkbenchError
@@ -46,6 +53,7 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
         "sample_texts": author.sample_texts,
         "what_changed": what_changed,
         "convert_grammar": convert_grammar,
+        "read_prompt": read_prompt,
         "why": explain_view.why,
     },
     "picture": {

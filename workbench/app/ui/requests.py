@@ -11,6 +11,7 @@ from workbench.base.errors import WorkbenchError
 from workbench.constraint.compile import METHODS
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.contenders import Contender, contenders_named
+from workbench.decoding.model import ChatPrompts, LanguageModel, Message
 from workbench.decoding.sampling import Sampling
 from workbench.grammar.notations import Notation
 from workbench.vocabulary.vocabulary import Vocabulary
@@ -187,6 +188,34 @@ def switch_in(sent: _Sent, name: str) -> bool:
     return value
 
 
+#: Messages before a prompt at most.
+MAX_MESSAGES = 64
+
+
+def chat_in(sent: _Sent) -> tuple[Message, ...] | None:
+    """The messages before the prompt; None if the prompt is a text and no message.
+
+    Raises: WorkbenchError where they are not messages, or too long.
+    """
+    chat = sent.get("chat")
+    if chat is None:
+        return None
+    if not isinstance(chat, list) or len(chat) > MAX_MESSAGES:
+        raise WorkbenchError(f"expected a list of at most {MAX_MESSAGES} messages as chat")
+    if not all(isinstance(message, dict) for message in chat):
+        raise WorkbenchError("expected messages with a role and a content")
+    messages = tuple(
+        Message(role=text_in(each, "role", 40), content=text_in(each, "content")) for each in chat
+    )
+    text_in({"chat": "".join(message["content"] for message in messages)}, "chat")
+    return messages
+
+
+def chatting(model: LanguageModel, chat: tuple[Message, ...] | None) -> LanguageModel:
+    """The model that reads prompts as messages after ``chat``; itself without a chat."""
+    return model if chat is None else ChatPrompts(model, chat)
+
+
 @dataclass(frozen=True, slots=True)
 class RunRequest:
     """A requested generation."""
@@ -204,6 +233,8 @@ class RunRequest:
     options: Mapping[str, int] = field(default_factory=dict)
     #: Whether only tokens of a single character are allowed.
     small_tokens: bool = False
+    #: The messages before the prompt; None if the prompt is a text and no message.
+    chat: tuple[Message, ...] | None = None
 
     @staticmethod
     def of(sent: _Sent) -> RunRequest:
@@ -221,6 +252,7 @@ class RunRequest:
             prefix=prefix_in(sent),
             options=options_in(sent, method),
             small_tokens=switch_in(sent, "small_tokens"),
+            chat=chat_in(sent),
         )
 
     def constraint(self, compiled: Compiled, vocabulary: Vocabulary) -> Constraint:
@@ -252,6 +284,8 @@ class CompareRequest:
     seeds: tuple[int, ...]
     temperature: float
     max_tokens: int
+    #: The messages before each prompt; None if the prompts are texts and no messages.
+    chat: tuple[Message, ...] | None
 
     @staticmethod
     def of(sent: Mapping[str, Any]) -> CompareRequest:
@@ -265,6 +299,7 @@ class CompareRequest:
             seeds=tuple(range(first, first + count)),
             temperature=number_in(sent, "temperature", 0.7, 0, 5),
             max_tokens=int(number_in(sent, "max_tokens", 64, 1, MAX_COMPARED_TOKENS)),
+            chat=chat_in(sent),
         )
         runs = len(request.prompts) * len(request.contenders) * count
         if (tokens := runs * request.max_tokens) > MAX_TOKENS_IN_ALL:

@@ -28,9 +28,10 @@ from workbench.app.ui.records import (
     searched_record,
     step_record,
     stop_record,
+    token_record,
     turn_record,
 )
-from workbench.app.ui.requests import RunRequest, number_in, text_in, token_in
+from workbench.app.ui.requests import RunRequest, chatting, number_in, text_in, token_in
 from workbench.app.ui.streams import ahead
 from workbench.base.errors import TokenNotAllowed, WorkbenchError
 from workbench.base.visible_text import shorten
@@ -119,7 +120,7 @@ def _items(handlers: Handlers, request: RunRequest) -> Iterator[_Item]:
     compiled = handlers.compiled(request.grammar)
     if not handlers.room.is_loaded:
         yield {"k": "status", "text": "loading the model, a few seconds the first time…"}
-    model = handlers.room.model()
+    model = chatting(handlers.room.model(), request.chat)
     constraint = request.constraint(compiled, model.vocabulary)
     yield {"k": "start", "model": model.name}
     context = [*model.encode(request.prompt), *request.prefix]
@@ -228,6 +229,9 @@ NEXT_TOP = 14
 _MAX_QUERY = 100
 _MAX_FOUND = 40
 
+#: Tokens of a prompt that are listed.
+_MAX_READ = 1_000
+
 
 def turn(handlers: Handlers, sent: Record) -> Record:
     """The model's and the mask's next tokens, none taken; or why no token may follow."""
@@ -252,6 +256,26 @@ def take_token(handlers: Handlers, sent: Record) -> Record:
             return {"ok": True, "model": here.model.name, "step": step, "next": here.next()}
     except WorkbenchError as error:
         return {"ok": False, "why": sentence(error)}
+
+
+def read_prompt(handlers: Handlers, sent: Record) -> Record:
+    """The tokens of the prompt as the model reads it, with those of the chat template."""
+    try:
+        request = RunRequest.of(sent)
+        model = chatting(handlers.room.model(), request.chat)
+        ids = model.encode(request.prompt)
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+    tokens = model.vocabulary.tokens
+    return {
+        "ok": True,
+        "tokens": [
+            {**token_record(i, tokens[i], model.vocabulary), "special": tokens[i] is None}
+            for i in ids[:_MAX_READ]
+        ],
+        "count": len(ids),
+        "most": getattr(model, "context_length", None),
+    }
 
 
 def find_tokens(handlers: Handlers, sent: Record) -> Record:
@@ -292,7 +316,7 @@ def _at_position(
     Raises: WorkbenchError where the grammar cannot be read or forbids one of the tokens.
     """
     compiled = handlers.compiled(request.grammar)
-    model = handlers.room.model()
+    model = chatting(handlers.room.model(), request.chat)
     constraint = given or request.constraint(compiled, model.vocabulary)
     state = after(constraint, request.prefix)
     prompt, taken = model.encode(request.prompt), list(request.prefix)

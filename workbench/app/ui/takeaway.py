@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
@@ -28,6 +28,7 @@ from workbench.constraint.engine.compose import compose
 from workbench.constraint.engine.compose_pda import compose_pda
 from workbench.constraint.labels import label_vocabulary
 from workbench.constraint.methods.proper.proper_methods import ProperAutomaton
+from workbench.decoding.model import ChatPrompts, Message
 from workbench.drawing import machine_files
 from workbench.drawing.drawable import OVER_TOKENS, Machine, spelt_properly
 from workbench.drawing.machine_files import Att, detokenizer_att, dfa_att, token_fsa_att
@@ -190,8 +191,24 @@ def _method(wanted: Wanted) -> str:
     return small if method == "automaton" else f", method={quoted(method)}{options}{small}"
 
 
-def _head(wanted: Wanted) -> str:
-    return f"GRAMMAR = {quoted(wanted.run.grammar.text)}\nPROMPT = {quoted(wanted.run.prompt)}\n"
+def _head(wanted: Wanted, *, messages: bool = True) -> str:
+    """Grammar and prompt; of a chat the whole list of messages, or the user's last one alone."""
+    run = wanted.run
+    prompt = quoted(run.prompt)
+    if messages and run.chat is not None:
+        prompt = _listed([*run.chat, Message(role="user", content=run.prompt)])
+    return f"GRAMMAR = {quoted(run.grammar.text)}\nPROMPT = {prompt}\n"
+
+
+def _listed(messages: Sequence[Message], margin: str = "") -> str:
+    """Messages as a list in Python."""
+    if not messages:
+        return "[]"
+    lines = (
+        f'{margin}    {{"role": {quoted(each["role"])}, "content": {quoted(each["content"])}}},\n'
+        for each in messages
+    )
+    return f"[\n{''.join(lines)}{margin}]"
 
 
 def _assertions(wanted: Wanted) -> str:
@@ -236,6 +253,12 @@ def transformers(wanted: Wanted) -> str:
         else f"do_sample=True, temperature={sampling.temperature!r}, top_k=0"
     )
     seed = "" if greedy else f"set_seed({sampling.seed})\n"
+    inputs = 'tokenizer(PROMPT or tokenizer.eos_token, return_tensors="pt")'
+    if run.chat is not None:
+        inputs = """\
+tokenizer.apply_chat_template(
+    PROMPT, add_generation_prompt=True, return_dict=True, return_tensors="pt"
+)"""
     return f"""\
 from transformers import AutoModelForCausalLM, AutoTokenizer, set_seed
 
@@ -249,7 +272,7 @@ model = AutoModelForCausalLM.from_pretrained(MODEL)
 constraint = wb.compile({_grammar(wanted)}, wb.Vocabulary.load(MODEL){_method(wanted)})
 
 {seed}\
-inputs = tokenizer(PROMPT or tokenizer.eos_token, return_tensors="pt")
+inputs = {inputs}
 output = model.generate(
     **inputs,
     max_new_tokens={run.max_tokens},
@@ -276,7 +299,10 @@ def shell(wanted: Wanted) -> str:
             words += ["--start", grammar.start]
         if grammar.style:
             words += ["--style", grammar.style]
-    words += ["--prompt", run.prompt, "--max-tokens", str(run.max_tokens)]
+    words += ["--prompt", run.prompt]
+    if run.chat is not None:
+        words += ["--system", run.chat[0]["content"]] if run.chat else ["--chat"]
+    words += ["--max-tokens", str(run.max_tokens)]
     words += ["--temperature", repr(sampling.temperature), "--seed", str(sampling.seed)]
     if run.method != "automaton":
         words += ["--method", run.method]
@@ -311,10 +337,12 @@ def client(wanted: Wanted) -> str:
         others += f"    lookahead={run.options['k']},\n"
     if run.small_tokens:
         others += "    small_tokens=True,\n"
+    if run.chat is not None:
+        others += f"    chat={_listed(run.chat, '    ')},\n"
     return f"""\
 from gradio_client import Client
 
-{_head(wanted)}
+{_head(wanted, messages=False)}
 client = Client({quoted(wanted.address)}, verbose=False)
 job = client.submit(
     GRAMMAR,
@@ -410,7 +438,10 @@ def _for_engine(handlers: Handlers, wanted: Wanted, engine: str) -> str:
         return "# the grammar cannot be read yet"
     named = {} if wanted.model == BUILTIN else {"model": wanted.model}
     try:
-        return export(grammar, engine, prompt=wanted.run.prompt, **named)
+        prompt, chat = wanted.run.prompt, wanted.run.chat
+        if chat is not None:
+            prompt = ChatPrompts(handlers.room.model(), chat).render(prompt)
+        return export(grammar, engine, prompt=prompt, **named)
     except WorkbenchError as error:
         return "".join(f"# {line}\n" for line in sentence(error).splitlines())
 

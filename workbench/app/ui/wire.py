@@ -55,6 +55,21 @@ class Token(TypedDict):
     end: NotRequired[Literal[True]]
 
 
+class ReadToken(Token):
+    """A token of the prompt; special ones have a name instead of a text."""
+
+    special: bool
+
+
+class ReadPrompt(TypedDict):
+    """The prompt's tokens as the model reads them; ``most`` fit into its context."""
+
+    ok: Literal[True]
+    tokens: list[ReadToken]
+    count: int
+    most: int | None
+
+
 class Candidate(Token):
     """A token with its probability before the mask and after it; ``ok`` where it is allowed."""
 
@@ -624,6 +639,8 @@ class ModelState(TypedDict):
     state: str
     text: str
     title: str
+    #: Whether it has a chat template.
+    chat: bool
 
 
 class KnownModel(ModelState):
@@ -1031,6 +1048,7 @@ ANSWERS: Mapping[str, Mapping[str, Any]] = {
         "sample_texts": SampleAnswer | Refusal,
         "what_changed": ChangeAnswer | Refusal,
         "convert_grammar": Converted | Refusal,
+        "read_prompt": ReadPrompt | Refusal,
         "why": Why | Refusal,
     },
     "picture": {
