@@ -627,12 +627,13 @@ export interface ModelState {
   title: string;
 }
 
-/** A model that can be chosen. */
+/** A model that can be chosen; ``about``: what to expect of it, or empty. */
 export interface KnownModel {
   state: string;
   text: string;
   title: string;
   name: string;
+  about: string;
 }
 
 /** The chosen model and all others; ``compiling``: the engine's kernels are being compiled. */

@@ -13,13 +13,17 @@ from workbench import __version__
 from workbench.app.cli.options import (
     LOCAL_LIMITS,
     STRATEGIES,
+    DeviceOption,
+    DtypeOption,
     ExampleOption,
     JsonOption,
     ModelOption,
     Named,
+    RevisionOption,
     errors_reported,
     learnt,
     line,
+    loaded_model,
     options_of,
     read_text,
     strategy_of,
@@ -27,10 +31,13 @@ from workbench.app.cli.options import (
     text_of,
     write_file,
 )
-from workbench.base.errors import WorkbenchError
+from workbench.base.errors import VocabularyError, WorkbenchError
 from workbench.constraint.compile import METHODS
 from workbench.constraint.compile import compile as compile_grammar
-from workbench.decoding.model import Message
+from workbench.decoding.generate import have_same_tokens
+from workbench.decoding.model import LanguageModel, Message
+from workbench.decoding.speculative import DraftSpeculation
+from workbench.decoding.strategy import Strategy
 from workbench.decoding.trace import Step, Trace
 from workbench.grammar.gallery import Example, load_gallery
 
@@ -74,7 +81,16 @@ def generate(
     heal: Annotated[
         bool, typer.Option("--heal", help="The prompt's last token may join with the text.")
     ] = False,
+    draft: Annotated[
+        str | None,
+        typer.Option(
+            "--draft", metavar="NAME", help="A smaller model with the same tokens, which proposes."
+        ),
+    ] = None,
     model: ModelOption = "builtin",
+    device: DeviceOption = "auto",
+    dtype: DtypeOption = "auto",
+    revision: RevisionOption = None,
     json: JsonOption = False,
 ) -> None:
     """Generate a text under a grammar; with --json one line for each step, then a summary.
@@ -86,9 +102,10 @@ def generate(
     from workbench.decoding.retokenize import Healed
     from workbench.decoding.retokenize import heal as healed
     from workbench.decoding.sampling import Sampling
-    from workbench.decoding.transformers_model import load_model
 
-    loaded, example = load_model(model), named.example
+    loaded, example = loaded_model(model, device, dtype, revision), named.example
+    if draft is not None:
+        chosen = _drafting(loaded, loaded_model(draft, device, dtype), strategy)
     text = prompt if prompt is not None else example.prompt if example else ""
     whole = _messages(text, system) if chat or system is not None else text
     plain = Healed(tuple(loaded.encode(whole)), b"", named.grammar)
@@ -124,6 +141,22 @@ def generate(
         typer.echo()
         typer.echo(summary(trace, accepted=accepted), err=True)
     raise typer.Exit(int(not accepted))
+
+
+def _drafting(model: LanguageModel, draft: LanguageModel, strategy: str) -> Strategy:
+    """Speculation with a draft model.
+
+    Raises: WorkbenchError with another strategy; VocabularyError if the tokens differ.
+    """
+    if strategy != "plain":
+        raise WorkbenchError(f"--draft and --strategy {strategy} exclude each other")
+    if not have_same_tokens(draft.vocabulary, model.vocabulary):
+        raise VocabularyError(
+            f"{draft.name} cannot draft for {model.name}: their tokens differ"
+            f" ({len(draft.vocabulary):,} and {len(model.vocabulary):,})",
+            "choose a smaller model of the same family",
+        )
+    return DraftSpeculation(draft)
 
 
 def _messages(text: str, system: str | None) -> list[Message]:
