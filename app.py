@@ -12,8 +12,8 @@ _ON_A_SPACE = "builtin HuggingFaceTB/SmolLM2-135M-Instruct"
 def main() -> None:
     """Serve with what the environment says: Gradio's own name and port, ``WORKBENCH_MODEL``.
 
-    Several models are named with spaces between them. A Space offers SmolLM2 of the hub beside the
-    embedded model; it is downloaded when a visitor chooses it.
+    Several models are named with spaces between them. A Space offers the embedded model and
+    SmolLM2 of the hub, which is downloaded when a visitor chooses it.
     """
     on_a_space = "SPACE_ID" in os.environ
     port = os.environ.get("GRADIO_SERVER_PORT")

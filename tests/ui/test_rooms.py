@@ -49,7 +49,10 @@ def test_models_of_installed_packages_are_offered(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("workbench.app.ui.model_registry.is_installed", lambda name: True)
     assert default_models() == ("builtin", "smollm2")
     known = ModelRooms(default_models()).known()
-    assert [one["text"] for one in known] == ["Embedded model · loading…", "SmolLM2 · loading…"]
+    assert [one["text"] for one in known] == [
+        "Embedded model · not loaded yet",
+        "SmolLM2 · not loaded yet",
+    ]
     assert all("million parameters" in one["about"] for one in known)
 
 

@@ -133,7 +133,8 @@ class ModelRoom:
         if self._error is not None:
             return ModelState("failed", f"{title} · not available", str(self._error))
         if self._model is None:
-            return ModelState("loading", f"{title} · {self._stage}…")
+            stage = f"{self._stage}…" if self._running else "not loaded yet"
+            return ModelState("loading", f"{title} · {stage}")
         size = len(self._model.vocabulary)
         return ModelState("ready", f"{title} · {size:,} tokens", self._model.name)
 
