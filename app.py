@@ -6,11 +6,14 @@ import os
 
 from workbench.app.ui.serve import ServeSettings, serve
 
+_ON_A_SPACE = "builtin HuggingFaceTB/SmolLM2-135M-Instruct"
+
 
 def main() -> None:
     """Serve with what the environment says: Gradio's own name and port, ``WORKBENCH_MODEL``.
 
-    Several models are named with spaces between them.
+    Several models are named with spaces between them. A Space offers the embedded model and
+    SmolLM2 of the hub, which is downloaded when a visitor chooses it.
     """
     on_a_space = "SPACE_ID" in os.environ
     port = os.environ.get("GRADIO_SERVER_PORT")
@@ -18,7 +21,7 @@ def main() -> None:
         ServeSettings(
             host=os.environ.get("GRADIO_SERVER_NAME", "0.0.0.0" if on_a_space else "127.0.0.1"),
             port=int(port) if port else 7860,
-            models=tuple(os.environ.get("WORKBENCH_MODEL", "builtin").split()),
+            models=tuple(os.environ.get("WORKBENCH_MODEL", _ON_A_SPACE * on_a_space).split()),
         )
     )
 

@@ -45,6 +45,7 @@ export function createModelMenu(box, server) {
             el("i"),
             el("span", { class: "name" }, title),
             el("span", { class: "quiet" }, size || ""),
+            each.about ? el("span", { class: "quiet about" }, each.about) : "",
           ),
         );
       }),

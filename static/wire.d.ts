@@ -645,13 +645,14 @@ export interface ModelState {
   chat: boolean;
 }
 
-/** A model that can be chosen. */
+/** A model that can be chosen; ``about``: what to expect of it, or empty. */
 export interface KnownModel {
   state: string;
   text: string;
   title: string;
   chat: boolean;
   name: string;
+  about: string;
 }
 
 /** The chosen model and all others; ``compiling``: the engine's kernels are being compiled. */

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from workbench.decoding.strategy import JumpForward, Proposer, Speculation, Strategy
     from workbench.decoding.template import Template
     from workbench.decoding.trace import Step, StopReason, Trace
-    from workbench.decoding.transformers_model import TransformersModel
+    from workbench.decoding.transformers_model import TransformersModel, load_model
     from workbench.drawing.drawable import Drawn, draw
     from workbench.grammar.export.registry import export
     from workbench.grammar.grammar import Grammar
@@ -119,6 +119,7 @@ _HOMES = {
     "StopReason": "decoding.trace",
     "Trace": "decoding.trace",
     "TransformersModel": "decoding.transformers_model",
+    "load_model": "decoding.transformers_model",
     "Drawn": "drawing.drawable",
     "draw": "drawing.drawable",
     "export": "grammar.export.registry",
@@ -189,6 +190,7 @@ __all__ = [
     "json_regex",
     "label_reason",
     "lint",
+    "load_model",
     "samples",
 ]
 

@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tests.decoding.tiny import write_model
+from tests.tiny_checkpoint import write_checkpoint
 from workbench.app.cli.main import app, main
 from workbench.app.cli.options import STRATEGIES
 from workbench.base.resources import BUILTIN_MODEL, GRAMMARS
@@ -156,6 +157,34 @@ def test_a_prompt_as_a_message_of_a_chat(tmp_path: Path) -> None:
     assert records(run(*asked, "--system", "Be brief."))[0]["logprob"] == plain[0]["logprob"]
     plain = records(run(*asked, "--prompt", "<user>Hi"))
     assert records(run(*asked, "--chat"))[0]["logprob"] == plain[0]["logprob"]
+
+
+def test_a_draft_model_proposes(tmp_path: Path) -> None:
+    folder, other = write_checkpoint(tmp_path / "a"), write_checkpoint(tmp_path / "b", seed=1)
+    asked = ("generate", "--regex", "[a-c]{9}", "--model", str(folder), "--device", "cpu", "--json")
+    whole = records(run(*asked, "--draft", str(other)))[-1]
+    assert whole["accepted"]
+    # at temperature 0 a draft changes the calls, not the text
+    assert whole["text"] == records(run(*asked))[-1]["text"]
+    refused = run(*asked, "--draft", str(write_model(tmp_path / "c")))
+    assert (refused.exit_code, "their tokens differ" in refused.stderr) == (2, True)
+    refused = run(*asked, "--draft", str(other), "--strategy", "skipping")
+    assert (refused.exit_code, "exclude each other" in refused.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (("--device", "abacus"), "there is no device 'abacus'"),
+        (("--dtype", "float7"), "there is no dtype 'float7'"),
+        (("--revision", "v2"), "has no revisions"),
+        (("--model", "missing.gguf"), "there is no GGUF file"),
+    ],
+)
+def test_error_options_of_models(option: tuple[str, str], message: str) -> None:
+    for command in ("generate", "compare"):
+        refused = run(command, "--regex", "a", *option)
+        assert (refused.exit_code, message in refused.stderr) == (2, True)
 
 
 @needs_model

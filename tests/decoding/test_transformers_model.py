@@ -278,7 +278,7 @@ def test_error_hub_offline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_error_embedded_model_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("workbench.decoding.transformers_model.BUILTIN_MODEL", tmp_path)
+    monkeypatch.setattr("workbench.decoding.checkpoint.BUILTIN_MODEL", tmp_path)
     with pytest.raises(ModelError, match=r"expected config\.json"):
         TransformersModel("builtin")
 
@@ -291,7 +291,7 @@ def test_error_no_tokenizer(tiny_folder: Path, tmp_path: Path) -> None:
 
 
 def test_error_device(tiny_folder: Path) -> None:
-    with pytest.raises(ModelError, match="cannot put the model on device 'nowhere'"):
+    with pytest.raises(ModelError, match="there is no device 'nowhere'"):
         TransformersModel(str(tiny_folder), "nowhere")
 
 

@@ -4,8 +4,9 @@ import pytest
 
 from tests.ui.toy import toy_room, toy_vocabulary
 from workbench.app.ui.handlers import Handlers
-from workbench.app.ui.model_registry import ModelRoom, ModelRooms
+from workbench.app.ui.model_registry import ModelRoom, ModelRooms, default_models
 from workbench.base.errors import ModelError
+from workbench.decoding.checkpoint import Progress
 from workbench.decoding.model import ToyModel
 
 
@@ -40,6 +41,34 @@ def test_local_visitor_opens_models_and_the_oldest_is_dropped() -> None:
     assert rooms.get("x") is first
     rooms.get("z")
     assert [known["name"] for known in rooms.known()] == ["a", "x", "z"]
+
+
+def test_models_of_installed_packages_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.app.ui.model_registry.is_installed", lambda name: False)
+    assert default_models() == ("builtin",)
+    monkeypatch.setattr("workbench.app.ui.model_registry.is_installed", lambda name: True)
+    assert default_models() == ("builtin", "smollm2")
+    known = ModelRooms(default_models()).known()
+    assert [one["text"] for one in known] == [
+        "Embedded model · not loaded yet",
+        "SmolLM2 · not loaded yet",
+    ]
+    assert all("million parameters" in one["about"] for one in known)
+
+
+def test_stage_of_loading_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def load(name: str, progress: Progress) -> ToyModel:
+        progress("converting", 0.4)
+        seen.append(room.state().text)
+        return ToyModel(toy_vocabulary())
+
+    monkeypatch.setattr("workbench.app.ui.model_registry.load_model", load)
+    room = ModelRoom("smollm2", load_vocabulary=toy_vocabulary)
+    room.model()
+    assert seen == ["SmolLM2 · converting 40%…"]
+    assert room.state().state == "ready"
 
 
 def test_visitor_s_model_is_not_shared() -> None:

@@ -159,3 +159,51 @@ def test_a_file_without_the_wanted_array_is_replaced(home: Path) -> None:
     for make in (lambda: {"wanted": np.eye(3)}, lambda: pytest.fail("built again")):
         found = disk_cache.cached_arrays("some", "key", make, lambda arrays: arrays["wanted"])
         assert len(found) == 3
+
+
+# -- directories -----------------------------------------------------------------------------------
+
+
+def test_directory_is_whole_or_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    made: list[Path] = []
+
+    def make(directory: Path) -> None:
+        made.append(directory)
+        (directory / "a").write_text("one")
+        (directory / "b").write_text("two")
+
+    def fail(directory: Path) -> None:
+        make(directory)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        disk_cache.cached_directory("key", fail)
+    assert list(disk_cache.folder().iterdir()) == []
+    whole = disk_cache.cached_directory("key", make)
+    assert disk_cache.cached_directory("key", make) == whole
+    assert len(made) == 2
+    for change in (whole / "a").unlink, lambda: (whole / "b").write_text("tw0"):
+        change()
+        assert disk_cache.cached_directory("key", make) == whole
+        assert [(whole / name).read_text() for name in "ab"] == ["one", "two"]
+    assert len(made) == 4
+    assert list(disk_cache.folder().iterdir()) == [whole]
+
+
+def test_directory_of_the_process_that_ends_first_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    first = tmp_path / "first"
+
+    def make(directory: Path) -> None:
+        (directory / "a").write_text("late")
+        if first.exists():  # another process ends meanwhile
+            first.rename(disk_cache.folder() / "key")
+
+    disk_cache.cached_directory("key", lambda directory: make(directory)).rename(first)
+    (first / "a").write_text("late")
+    assert (disk_cache.cached_directory("key", make) / "a").read_text() == "late"
+    assert not first.exists()
+    assert [path.name for path in disk_cache.folder().iterdir()] == ["key"]

@@ -64,9 +64,14 @@ def generate(
     return Generation(loop, strategy)
 
 
+def have_same_tokens(one: Vocabulary, other: Vocabulary) -> bool:
+    """Whether two vocabularies have the same tokens and end tokens."""
+    return one is other or (one.tokens == other.tokens and one.ends == other.ends)
+
+
 def same_tokens(model: Vocabulary, constraint: Vocabulary) -> None:
     """Raise VocabularyError if a constraint's tokens are not the model's."""
-    if model is constraint or (model.tokens == constraint.tokens and model.ends == constraint.ends):
+    if have_same_tokens(model, constraint):
         return
     raise VocabularyError(
         f"expected a constraint over the model's own vocabulary ({model.name},"

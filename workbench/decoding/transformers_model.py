@@ -1,22 +1,25 @@
-"""Causal language models of the transformers library, loaded from a directory or the hub."""
+"""Causal language models of the transformers library, and their sessions."""
 
 from __future__ import annotations
 
 import inspect
-import os
 import threading
-import warnings
-from collections.abc import Callable, Sequence
-from functools import cache, cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from workbench.base.errors import ModelError
-from workbench.base.resources import BUILTIN_MODEL
+from workbench.decoding.checkpoint import (
+    Checkpoint,
+    Progress,
+    check_dtype,
+    device_named,
+    no_progress,
+)
 from workbench.decoding.model import Logits, Message, common_prefix, no_template
-from workbench.vocabulary.load import directory_of, load_tokenizer, load_vocabulary, local_first
+from workbench.vocabulary.load import load_tokenizer, load_vocabulary
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 if TYPE_CHECKING:
@@ -24,162 +27,43 @@ if TYPE_CHECKING:
     from transformers import DynamicCache
 
 
-_Loaded = TypeVar("_Loaded")
-
-#: Up to this many parameters a model runs in float32 on the CPU: exact, and no slower.
-_MAX_FLOAT32_PARAMETERS = 1_500_000_000
-#: Up to this many parameters one thread is faster than several: a token is 5 ms of small products,
-#: and on a busy machine waiting for other threads took 60 ms.
-_MAX_ONE_THREAD_PARAMETERS = 100_000_000
-
-_PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
-
-
-def find_checkpoint(name: str) -> None:
-    """Check that a model of this name exists, before large files are read.
-
-    Raises: ModelError with a hint.
-    """
-    _through(name, lambda where: _from_pretrained("AutoConfig", where))
-
-
-def load_checkpoint(name: str, device: str | None) -> torch.nn.Module:
-    """The causal language model of this name, in evaluation mode on its device.
-
-    Raises: ModelError with a hint.
-    """
-
-    def load(where: str) -> torch.nn.Module:
-        model: torch.nn.Module = _from_pretrained(
-            "AutoModelForCausalLM", where, use_safetensors=True, dtype="auto"
-        )
-        return model
-
-    return _placed(_through(name, load), device)
-
-
-def _through(name: str, load: Callable[[str], _Loaded]) -> _Loaded:
-    """Call ``load`` with the directory or hub id of a name; failures become ModelError."""
-    try:
-        directory = directory_of(name)
-    except FileNotFoundError as error:
-        raise ModelError(str(error), "pass the directory that holds config.json") from None
-    if directory is not None:
-        _check_files(directory)
-    try:
-        return load(name if directory is None else str(directory))
-    except Exception as error:
-        # transformers raises any exception, from OSError to KeyError, for an unreadable checkpoint
-        raise _explained(name, directory, error) from error
-
-
-def _check_files(directory: Path) -> None:
-    """Refuse directories that cannot be loaded safely, before reading."""
-    if not (directory / "config.json").is_file():
-        raise ModelError(
-            f"expected config.json in {directory}", "pass the directory of a transformers model"
-        )
-    if any(directory.glob("*.safetensors")):
-        return
-    pickled = sorted(p.name for p in directory.iterdir() if p.suffix in _PICKLED)
-    if pickled:
-        raise ModelError(
-            f"expected weights as safetensors in {directory}, found {pickled[0]}: pickled weights"
-            " can run code when they are loaded, so they are not supported",
-            "convert them with model.save_pretrained(folder) if you trust them",
-        )
-    raise ModelError(
-        f"expected weights as safetensors in {directory}", "copy model.safetensors there"
-    )
-
-
-def _from_pretrained(kind: str, where: str, **options: object) -> Any:  # noqa: ANN401
-    """``from_pretrained`` of transformers' class ``kind``; for a directory without the hub."""
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    import transformers
-    from transformers.utils import logging as untyped_logging
-
-    logging: Any = untyped_logging
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    reader = getattr(transformers, kind)
-
-    def load(local: bool) -> object:
-        found: object = reader.from_pretrained(
-            where, local_files_only=local, trust_remote_code=False, **options
-        )
-        return found
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about configurations, which the user cannot change
-        return load(True) if Path(where).is_dir() else local_first(load)
-
-
-def _explained(name: str, directory: Path | None, error: Exception) -> ModelError:
-    message = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    if "trust_remote_code" in str(error):
-        return ModelError(
-            f"{name!r} needs code from its repository, which is never run here",
-            "choose a model whose architecture transformers knows",
-        )
-    if directory is None and isinstance(error, OSError):
-        if "safetensors" in str(error):
-            return ModelError(
-                f"{name!r} has no weights as safetensors; pickled weights are not read",
-                "choose a revision or a model with safetensors",
-            )
-        return ModelError(
-            f"{name!r} is not on this machine and the hub does not answer or does not know it",
-            "download the model once with network, or pass a local directory",
-        )
-    return ModelError(
-        f"cannot load {name!r}: {message}", "check that the directory holds a causal language model"
-    )
-
-
-def _placed(model: torch.nn.Module, device: str | None) -> torch.nn.Module:
-    """The model on its device, in a suitable number format."""
-    import torch
-
-    chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    size = sum(p.numel() for p in model.parameters())
-    try:
-        if chosen == "cpu":
-            model = model.float() if size <= _MAX_FLOAT32_PARAMETERS else model
-            if size <= _MAX_ONE_THREAD_PARAMETERS:
-                torch.set_num_threads(1)
-        placed: torch.nn.Module = model.to(chosen).eval()
-    except (RuntimeError, AssertionError) as error:
-        raise ModelError(
-            f"cannot put the model on device {chosen!r}: {str(error).splitlines()[0]}",
-            "try device 'cpu'",
-        ) from error
-    return placed.requires_grad_(False)
-
-
 class TransformersModel:
-    """Any causal language model of transformers: a local directory or a hub id.
+    """Any causal language model of transformers: a directory, a GGUF file or a hub id.
 
     Code in a checkpoint is never run and pickled weights are never read. One forward pass
     runs at a time; other threads wait.
 
-    ``path_or_id``  a directory, a hub id, or ``builtin`` for the embedded model.
-    ``device``      torch's name of a device; None chooses one.
+    ``name``      ``builtin`` for the embedded model, ``smollm2`` for the one of an installed
+                  package, a directory, a path that ends in .gguf, or a hub id.
+    ``device``    ``auto``, ``cpu``, ``cuda`` or ``mps``.
+    ``dtype``     the weights' format: ``auto``, ``float32``, ``bfloat16`` or ``float16``.
+    ``revision``  a branch, tag or commit of a hub id.
+    ``progress``  called with the stage of loading and the part of it that is done, or None.
 
-    Raises: ModelError if it cannot be loaded; VocabularyError if its tokens cannot be mapped
-            to bytes exactly.
+    Raises: ModelError if it cannot be loaded or does not fit into the free memory; VocabularyError
+            if its tokens cannot be mapped to bytes exactly.
     """
 
-    def __init__(self, path_or_id: str, device: str | None = None) -> None:
-        #: The directory or hub id.
-        self.name = path_or_id
-        self._where = where = str(BUILTIN_MODEL) if path_or_id == "builtin" else path_or_id
-        find_checkpoint(where)
+    def __init__(
+        self,
+        name: str,
+        device: str = "auto",
+        dtype: str = "auto",
+        *,
+        revision: str | None = None,
+        progress: Progress = no_progress,
+    ) -> None:
+        #: The name it was loaded by.
+        self.name = name
+        check_dtype(dtype)
+        self._checkpoint = Checkpoint.find(name, revision)
+        chosen = device_named(device)
+        progress("reading the tokenizer", None)
         #: The tokens as bytes.
-        self.vocabulary: Vocabulary = load_vocabulary(path_or_id)
-        self._tokenizer = load_tokenizer(path_or_id)
+        self.vocabulary: Vocabulary = load_vocabulary(name, revision)
+        self._tokenizer = load_tokenizer(name, revision)
         #: The model itself.
-        self.module: torch.nn.Module = load_checkpoint(where, device)
+        self.module: torch.nn.Module = self._checkpoint.load(chosen, dtype, progress)
         #: Held during a forward pass.
         self.lock = threading.Lock()
         config: Any = self.module.config
@@ -251,7 +135,7 @@ class TransformersModel:
 
     @cached_property
     def _chat(self) -> Any:  # noqa: ANN401  # a tokenizer of transformers
-        return _through(self._where, lambda where: _from_pretrained("AutoTokenizer", where))
+        return self._checkpoint.tokenizer()
 
     def session(self) -> TransformersSession:
         """A new session with an empty cache of keys and values."""
@@ -359,20 +243,28 @@ class TransformersSession:
 
 
 _loading = threading.Lock()
+_loaded: dict[tuple[str, str, str, str | None], TransformersModel] = {}
 
 
-@cache
-def _loaded(name: str, device: str | None) -> TransformersModel:
-    return TransformersModel(name, device)
-
-
-def load_model(name: str = "builtin", device: str | None = None) -> TransformersModel:
-    """The model of this name, loaded once per process: ``builtin``, a directory or a hub id.
+def load_model(
+    name: str = "builtin",
+    device: str = "auto",
+    dtype: str = "auto",
+    *,
+    revision: str | None = None,
+    progress: Progress = no_progress,
+) -> TransformersModel:
+    """The model of this name, loaded once per process; arguments as of ``TransformersModel``.
 
     Raises: ModelError, VocabularyError.
     """
+    key = name, device, dtype, revision
     with _loading:  # concurrent requests wait for one load
-        return _loaded(name, device)
+        if key not in _loaded:
+            _loaded[key] = TransformersModel(
+                name, device, dtype, revision=revision, progress=progress
+            )
+        return _loaded[key]
 
 
 def builtin_model() -> TransformersModel:
@@ -380,4 +272,4 @@ def builtin_model() -> TransformersModel:
 
     Raises: ModelError if its files are missing.
     """
-    return load_model("builtin")
+    return load_model()

@@ -10,11 +10,15 @@ from typing import Annotated
 import typer
 
 from workbench.app.cli.options import (
+    DeviceOption,
+    DtypeOption,
     JsonOption,
     ModelOption,
+    RevisionOption,
     errors_reported,
     fail,
     line,
+    loaded_model,
     progress_bar,
     write_file,
 )
@@ -200,6 +204,9 @@ def evaluate(
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the experiments and exit.")] = False,
     model: ModelOption = "builtin",
+    device: DeviceOption = "auto",
+    dtype: DtypeOption = "auto",
+    revision: RevisionOption = None,
 ) -> None:
     """Run the experiments; units that were done before are not run again.
 
@@ -216,12 +223,11 @@ def evaluate(
         experiments = chosen_experiments(names or ())
         if page is not None and (page.is_dir() or not page.parent.is_dir()):
             raise WorkbenchError(f"cannot write {page}", "name a file in a folder that exists")
-        from workbench.decoding.transformers_model import load_model
         from workbench.lab.experiments.experiment import FULL, QUICK, Results, Setting, worked
         from workbench.lab.experiments.results_page import page as written
 
         size = QUICK if quick else FULL
-        setting = Setting(load_model(model), size, lambda: False)
+        setting = Setting(loaded_model(model, device, dtype, revision), size, lambda: False)
         results = Results.at(out, setting)
         stopped = False
         try:

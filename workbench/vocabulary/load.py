@@ -1,4 +1,4 @@
-"""Loads vocabularies and tokenizers by name: a toy, a directory, or a model of the hub."""
+"""Loads vocabularies and tokenizers by name: a toy, a directory, a GGUF file, or a hub model."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from workbench.base.errors import VocabularyError
 from workbench.base.resources import BUILTIN_MODEL
+from workbench.vocabulary.gguf_file import INSTALLED, gguf_of, tokenizer_directory
 from workbench.vocabulary.mistral import MISTRAL, mistral_vocabulary
 from workbench.vocabulary.tokenizer import check_exact, vocabulary_of
 from workbench.vocabulary.toy import TOYS, named_toy
@@ -90,7 +91,7 @@ _MAX_LISTED = 16
 _log = logging.getLogger(__name__)
 
 #: All short names of vocabularies.
-NAMES: tuple[str, ...] = ("builtin", *MISTRAL, *TOYS)
+NAMES: tuple[str, ...] = ("builtin", *INSTALLED, *MISTRAL, *TOYS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,24 +102,26 @@ class _Loaded:
     tokenizer: Tokenizer | None
 
 
-_loaded: dict[str, _Loaded] = {}
+_loaded: dict[tuple[str, str | None], _Loaded] = {}
 _loading = threading.Lock()
 
 
-def load_vocabulary(name: str) -> Vocabulary:
-    """The vocabulary of one of ``NAMES``, a directory or a hub id.
+def load_vocabulary(name: str, revision: str | None = None) -> Vocabulary:
+    """The vocabulary of one of ``NAMES``, a directory, a GGUF file or a hub id at a revision.
 
-    Raises: VocabularyError with a hint what to install or to do.
+    Raises: VocabularyError with a hint what to install or to do; ModelError for a GGUF file that
+            cannot be read.
     """
-    return _load(name).vocabulary
+    return _load(name, revision).vocabulary
 
 
-def load_tokenizer(name: str) -> Tokenizer:
+def load_tokenizer(name: str, revision: str | None = None) -> Tokenizer:
     """The tokenizer of the same name.
 
-    Raises: VocabularyError if it cannot be loaded, or if there is only a vocabulary of this name.
+    Raises: VocabularyError if it cannot be loaded, or if there is only a vocabulary of this name;
+            ModelError for a GGUF file that cannot be read.
     """
-    tokenizer = _load(name).tokenizer
+    tokenizer = _load(name, revision).tokenizer
     if tokenizer is None:
         raise VocabularyError(
             f"{name} is a vocabulary without a tokenizer",
@@ -127,27 +130,32 @@ def load_tokenizer(name: str) -> Tokenizer:
     return tokenizer
 
 
-def _load(name: str) -> _Loaded:
+def _load(name: str, revision: str | None) -> _Loaded:
+    key = name, revision
+    if (found := _loaded.get(key)) is not None:
+        return found  # without waiting while another one is loaded
     with _loading:
-        if name not in _loaded:
-            _loaded[name] = _read(name)
-        return _loaded[name]
+        if key not in _loaded:
+            _loaded[key] = _read(name, revision)
+        return _loaded[key]
 
 
-def _read(name: str) -> _Loaded:
+def _read(name: str, revision: str | None) -> _Loaded:
     if name in MISTRAL:
         return _Loaded(mistral_vocabulary(name), None)
     if name in TOYS:
         return _Loaded(named_toy(name), None)
     if name == "builtin":
         return _from_directory(BUILTIN_MODEL, name)
+    if (file := gguf_of(name)) is not None:
+        return _from_directory(tokenizer_directory(file), name)
     try:
         directory = directory_of(name)
     except FileNotFoundError as error:
         raise VocabularyError(str(error), f"or one of {', '.join(NAMES)}") from None
     if directory is not None and (directory / "tokenizer.json").is_file():
         return _from_directory(directory, name)
-    return _from_transformers(name if directory is None else str(directory), name)
+    return _from_transformers(name if directory is None else str(directory), name, revision)
 
 
 def _from_directory(directory: Path, name: str) -> _Loaded:
@@ -200,13 +208,17 @@ def _json(path: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _from_transformers(where: str, name: str) -> _Loaded:
+def _from_transformers(where: str, name: str, revision: str | None) -> _Loaded:
     """Find, download or convert the tokenizer with transformers."""
     from transformers import AutoTokenizer
 
     def load(local: bool) -> PreTrainedTokenizerBase:
         found: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
-            where, local_files_only=local, trust_remote_code=False, use_fast=True
+            where,
+            revision=revision or "main",
+            local_files_only=local,
+            trust_remote_code=False,
+            use_fast=True,
         )
         return found
 

@@ -215,9 +215,10 @@ class Vocabulary:
 
     @staticmethod
     def load(name: str) -> Vocabulary:
-        """``builtin``, ``mistral-v1``, ``mistral-v3``, ``tekken``, a directory or a hub id.
+        """``builtin``, ``mistral-v1``, ``mistral-v3``, ``tekken``, or a model (``wb.load_model``).
 
-        Raises: VocabularyError with a hint what to install or to do if it cannot be loaded.
+        Raises: VocabularyError with a hint what to install or to do if it cannot be loaded;
+                ModelError for a GGUF file that cannot be read.
         """
         from workbench.vocabulary.load import load_vocabulary  # the libraries it needs are heavy
 

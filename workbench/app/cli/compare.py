@@ -12,12 +12,16 @@ import typer
 from workbench.app.cli.options import (
     LOCAL_LIMITS,
     ChatOption,
+    DeviceOption,
+    DtypeOption,
     JsonOption,
     ModelOption,
     Named,
+    RevisionOption,
     SystemOption,
     chatting,
     line,
+    loaded_model,
     progress_bar,
     takes_grammar,
 )
@@ -115,6 +119,9 @@ def compare(
     temperature: Annotated[float, typer.Option(min=0.0, help="0 takes the likeliest token.")] = 1.0,
     max_tokens: Annotated[int | None, typer.Option(min=1, help="The budget of a run.")] = None,
     model: ModelOption = "builtin",
+    device: DeviceOption = "auto",
+    dtype: DtypeOption = "auto",
+    revision: RevisionOption = None,
     json: JsonOption = False,
     as_csv: Annotated[
         bool, typer.Option("--csv", help="Print a line of CSV for each run.")
@@ -130,14 +137,13 @@ def compare(
     from workbench.decoding.compare import compare as compared
     from workbench.decoding.contenders import all_contenders, contenders_named
     from workbench.decoding.sampling import Sampling
-    from workbench.decoding.transformers_model import load_model
 
     contenders = contenders_named(all_contenders() if methods == "all" else methods)
     example = named.example
     prompts = prompt or [example.prompt if example else ""]
     numbers = range(seed, seed + seeds)
     events = compared(
-        chatting(load_model(model), chat, system),
+        chatting(loaded_model(model, device, dtype, revision), chat, system),
         named.grammar,
         prompts,
         contenders,

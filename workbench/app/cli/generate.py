@@ -14,15 +14,19 @@ from workbench.app.cli.options import (
     LOCAL_LIMITS,
     STRATEGIES,
     ChatOption,
+    DeviceOption,
+    DtypeOption,
     ExampleOption,
     JsonOption,
     ModelOption,
     Named,
+    RevisionOption,
     SystemOption,
     chatting,
     errors_reported,
     learnt,
     line,
+    loaded_model,
     options_of,
     read_text,
     strategy_of,
@@ -30,9 +34,13 @@ from workbench.app.cli.options import (
     text_of,
     write_file,
 )
-from workbench.base.errors import WorkbenchError
+from workbench.base.errors import VocabularyError, WorkbenchError
 from workbench.constraint.compile import METHODS
 from workbench.constraint.compile import compile as compile_grammar
+from workbench.decoding.generate import have_same_tokens
+from workbench.decoding.model import LanguageModel
+from workbench.decoding.speculative import DraftSpeculation
+from workbench.decoding.strategy import Strategy
 from workbench.decoding.trace import Step, Trace
 from workbench.grammar.gallery import Example, load_gallery
 
@@ -80,7 +88,16 @@ def generate(
     heal: Annotated[
         bool, typer.Option("--heal", help="The prompt's last token may join with the text.")
     ] = False,
+    draft: Annotated[
+        str | None,
+        typer.Option(
+            "--draft", metavar="NAME", help="A smaller model with the same tokens, which proposes."
+        ),
+    ] = None,
     model: ModelOption = "builtin",
+    device: DeviceOption = "auto",
+    dtype: DtypeOption = "auto",
+    revision: RevisionOption = None,
     json: JsonOption = False,
 ) -> None:
     """Generate a text under a grammar; with --json one line for each step, then a summary.
@@ -93,9 +110,11 @@ def generate(
     from workbench.decoding.retokenize import Healed
     from workbench.decoding.retokenize import heal as healed
     from workbench.decoding.sampling import Sampling
-    from workbench.decoding.transformers_model import load_model
 
-    loaded, example = chatting(load_model(model), chat, system), named.example
+    loaded, example = loaded_model(model, device, dtype, revision), named.example
+    if draft is not None:
+        chosen = _drafting(loaded, loaded_model(draft, device, dtype), strategy)
+    loaded = chatting(loaded, chat, system)
     text = prompt if prompt is not None else example.prompt if example else ""
     plain = Healed(tuple(loaded.encode(text)), b"", named.grammar)
     begun = healed(loaded, text, named.grammar) if heal else plain
@@ -134,6 +153,22 @@ def generate(
         typer.echo()
         typer.echo(summary(trace, accepted=accepted), err=True)
     raise typer.Exit(int(not accepted))
+
+
+def _drafting(model: LanguageModel, draft: LanguageModel, strategy: str) -> Strategy:
+    """Speculation with a draft model.
+
+    Raises: WorkbenchError with another strategy; VocabularyError if the tokens differ.
+    """
+    if strategy != "plain":
+        raise WorkbenchError(f"--draft and --strategy {strategy} exclude each other")
+    if not have_same_tokens(draft.vocabulary, model.vocabulary):
+        raise VocabularyError(
+            f"{draft.name} cannot draft for {model.name}: their tokens differ"
+            f" ({len(draft.vocabulary):,} and {len(model.vocabulary):,})",
+            "choose a smaller model of the same family",
+        )
+    return DraftSpeculation(draft)
 
 
 def step_record(step: Step) -> dict[str, Any]:

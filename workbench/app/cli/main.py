@@ -23,7 +23,7 @@ def serve(
     model: Annotated[
         list[str] | None,
         typer.Option(
-            help="builtin, toy, a directory or a hub id; again for each model the page offers."
+            help="builtin, smollm2, a directory, a GGUF file or a hub id; again for each model."
         ),
     ] = None,
     open_browser: Annotated[
@@ -42,7 +42,7 @@ def serve(
             ServeSettings(
                 host=host,
                 port=port,
-                models=tuple(model or ["builtin"]),
+                models=tuple(model or ()),
                 open_browser=open_browser,
                 mcp=mcp,
             )

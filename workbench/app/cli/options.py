@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, get_type_hints
 
 import typer
 
@@ -34,6 +34,9 @@ from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 from workbench.vocabulary.vocabulary import TokenId
 
+if TYPE_CHECKING:
+    from workbench.decoding.transformers_model import TransformersModel
+
 ExampleOption = Annotated[
     str | None, typer.Option("--example", metavar="NAME", help="An example of the gallery.")
 ]
@@ -49,8 +52,17 @@ VocabularyOption = Annotated[
 ModelOption = Annotated[
     str,
     typer.Option(
-        "--model", metavar="NAME", help="builtin, or a transformers model: a directory or a hub id."
+        "--model",
+        metavar="NAME",
+        help="builtin, smollm2 (if installed), a directory, a GGUF file or a hub id.",
     ),
+]
+DeviceOption = Annotated[str, typer.Option("--device", help="auto, cpu, cuda or mps.")]
+DtypeOption = Annotated[
+    str, typer.Option("--dtype", help="The weights' format: auto, float32, bfloat16 or float16.")
+]
+RevisionOption = Annotated[
+    str | None, typer.Option("--revision", help="A branch, tag or commit of a hub id.")
 ]
 
 ChatOption = Annotated[
@@ -137,6 +149,28 @@ def progress_bar(length: int, label: str) -> Iterator[Callable[[str, int], None]
             bar.update(steps)
 
         yield advance
+
+
+def loaded_model(
+    name: str, device: str = "auto", dtype: str = "auto", revision: str | None = None
+) -> TransformersModel:
+    """The model of a name, with a line of progress on stderr if that is a terminal.
+
+    Raises: ModelError, VocabularyError.
+    """
+    from workbench.decoding.transformers_model import load_model
+
+    if not sys.stderr.isatty():
+        return load_model(name, device, dtype, revision=revision)
+
+    def show(stage: str, done: float | None) -> None:
+        part = "" if done is None else f" {done:.0%}"
+        typer.echo(f"\r\x1b[K{name}: {stage}{part}", nl=False, err=True)
+
+    try:
+        return load_model(name, device, dtype, revision=revision, progress=show)
+    finally:
+        typer.echo("\r\x1b[K", nl=False, err=True)
 
 
 def text_of(data: bytes) -> str:

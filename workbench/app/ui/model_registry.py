@@ -8,7 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
 from workbench.base.errors import ModelError, WorkbenchError
+from workbench.decoding.checkpoint import Progress
 from workbench.decoding.model import ChatModel, LanguageModel, SessionPool
+from workbench.vocabulary.gguf_file import INSTALLED, is_installed
 from workbench.vocabulary.vocabulary import Vocabulary
 
 #: The name of the model that comes with the package.
@@ -16,6 +18,27 @@ BUILTIN = "builtin"
 
 #: The name of a model without training, for tests and demonstrations of the page.
 TOY = "toy"
+
+
+#: The names of models on the page; other models are named by their id or folder.
+_TITLES = {BUILTIN: "Embedded model"} | {name: one.title for name, one in INSTALLED.items()}
+
+_SMOLLM2 = (
+    "135 million parameters, trained to follow instructions: short English and JSON. About 14"
+    " tokens a second on one slow core, 0.6 GB of memory."
+)
+#: What to expect of a model.
+_ABOUT = {
+    BUILTIN: "6.4 million parameters, trained for the examples here: JSON, XML, C, dates, sums."
+    " Some hundred tokens a second on one core; it knows little else.",
+    "smollm2": f"{_SMOLLM2} The first time it is converted, which takes up to a minute.",
+    "HuggingFaceTB/SmolLM2-135M-Instruct": f"{_SMOLLM2} The first time it is downloaded.",
+}
+
+
+def default_models() -> tuple[str, ...]:
+    """The models a page offers if none is named: the embedded one, and those of packages."""
+    return (BUILTIN, *filter(is_installed, INSTALLED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +73,8 @@ class ModelRoom:
         self.name = name
         #: Sessions that continue from one request to the next.
         self.sessions = SessionPool()
-        self._load = load or load_model
+        self._load = load or self._loaded
+        self._stage = "loading"
         self._load_vocabulary = load_vocabulary
         self._done = threading.Event()
         self._started = threading.Lock()
@@ -81,6 +105,12 @@ class ModelRoom:
         finally:
             self._done.set()
 
+    def _loaded(self, name: str) -> LanguageModel:
+        def show(stage: str, done: float | None) -> None:
+            self._stage = stage if done is None else f"{stage} {done:.0%}"
+
+        return load_model(name, show)
+
     @property
     def is_loaded(self) -> bool:
         """Whether loading has ended, successfully or not."""
@@ -109,18 +139,19 @@ class ModelRoom:
 
     def state(self) -> ModelState:
         """The current state for the header."""
-        title = "Embedded model" if self.name == BUILTIN else self.name.rstrip("/").split("/")[-1]
+        title = _TITLES.get(self.name) or _short(self.name)
         if self._error is not None:
             return ModelState("failed", f"{title} · not available", str(self._error))
         if self._model is None:
-            return ModelState("loading", f"{title} · loading…")
+            stage = f"{self._stage}…" if self._running else "not loaded yet"
+            return ModelState("loading", f"{title} · {stage}")
         size = len(self._model.vocabulary)
         text = f"{title} · {size:,} tokens"
         return ModelState("ready", text, self._model.name, self._has_template)
 
 
-def load_model(name: str) -> LanguageModel:
-    """A model by name: ``builtin``, ``toy``, a local directory or a hub id.
+def load_model(name: str, progress: Progress) -> LanguageModel:
+    """A model by name: ``toy``, or what ``wb.load_model`` knows.
 
     Raises: ModelError, VocabularyError.
     """
@@ -128,9 +159,12 @@ def load_model(name: str) -> LanguageModel:
         from workbench.decoding.model import ToyModel
 
         return ToyModel(Vocabulary.load(BUILTIN))
-    from workbench.decoding.transformers_model import TransformersModel, builtin_model  # heavy
+    from workbench.decoding import transformers_model  # heavy
 
-    return builtin_model() if name == BUILTIN else TransformersModel(name)
+    if name == BUILTIN:
+        return transformers_model.load_model(progress=progress)
+    # not kept for the process: a page drops opened models
+    return transformers_model.TransformersModel(name, progress=progress)
 
 
 #: Models opened from the page that are kept; the least recently used one is dropped.
@@ -183,14 +217,21 @@ class ModelRooms:
             return self._opened[name]
 
     def known(self) -> list[dict[str, str]]:
-        """Name, state and title of every model offered or opened."""
+        """Name, state, title and description of every model offered or opened."""
         with self._lock:
             rooms = {**self._offered, **self._opened}
-        return [{"name": name, **asdict(room.state())} for name, room in rooms.items()]
+        return [
+            {"name": name, "about": _ABOUT.get(room.name, ""), **asdict(room.state())}
+            for name, room in rooms.items()
+        ]
+
+
+def _short(name: str) -> str:
+    return name.rstrip("/").split("/")[-1]
 
 
 def _key(room: ModelRoom, before: Sequence[ModelRoom]) -> str:
     """A model's name on the page: never a path of this machine."""
-    short = room.name.rstrip("/").split("/")[-1]
-    same = sum(other.name.rstrip("/").split("/")[-1] == short for other in before)
+    short = _short(room.name)
+    same = sum(_short(other.name) == short for other in before)
     return f"{short}-{same + 1}" if same else short

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from workbench.app.ui.model_registry import BUILTIN, ModelRoom, ModelRooms
+from workbench.app.ui.model_registry import ModelRoom, ModelRooms, default_models
 from workbench.base.errors import WorkbenchError
 from workbench.base.kernels import compile_watch
 from workbench.constraint.compile import compile as compile_constraint
@@ -40,8 +40,9 @@ class ServeSettings:
     host: str = "127.0.0.1"
     #: 0 for any free port.
     port: int = 7860
-    #: The models offered, the default first: ``builtin``, ``toy``, directories or hub ids.
-    models: tuple[str, ...] = (BUILTIN,)
+    #: The models offered, the first one chosen: ``toy``, or names of ``wb.load_model``; empty for
+    #: the embedded model and those of installed packages.
+    models: tuple[str, ...] = ()
     open_browser: bool = False
     #: Whether the endpoints are tools for assistants too (MCP).
     mcp: bool = False
@@ -110,7 +111,7 @@ def _launched(
     from workbench.app.ui.page_files import script, sheet
     from workbench.base.resources import STATIC
 
-    offered = settings.models if room is None else (room,)
+    offered = (room,) if room is not None else settings.models or default_models()
     # visitors of a page that only this machine can reach may open any model
     handlers = Handlers(ModelRooms(offered, may_open=settings.host in _LOCAL_ADDRESSES))
     page = build(handlers)

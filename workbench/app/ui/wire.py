@@ -644,9 +644,10 @@ class ModelState(TypedDict):
 
 
 class KnownModel(ModelState):
-    """A model that can be chosen."""
+    """A model that can be chosen; ``about``: what to expect of it, or empty."""
 
     name: str
+    about: str
 
 
 class Models(ModelState):

@@ -1,0 +1,488 @@
+"""Finds, checks and loads the weights of a model: a directory, a hub id or a GGUF file.
+
+Code of a checkpoint is never run, nor kernels of the hub, and pickled weights are never read. The
+size of the weights is compared with the free memory before they are read. A GGUF file is converted
+once into a directory of the user's cache, whose files any program that reads transformers' models
+can use.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.base.errors import ModelError
+from workbench.base.resources import BUILTIN_MODEL
+from workbench.vocabulary.gguf_file import (
+    GgufHeader,
+    converted,
+    gguf_of,
+    read_header,
+    tokenizer_directory,
+)
+from workbench.vocabulary.load import directory_of, local_first
+
+if TYPE_CHECKING:
+    import torch
+
+
+#: What loading does and, where it is known, which part of it is done, from 0 to 1.
+Progress = Callable[[str, float | None], None]
+
+#: The names of devices; ``auto`` takes an accelerator if there is one.
+DEVICES = ("auto", "cpu", "cuda", "mps")
+
+#: The number formats of weights; ``auto`` is that of the checkpoint, or float32 for a model on the
+#: CPU with up to ``_MAX_FLOAT32_PARAMETERS``.
+DTYPES = ("auto", "float32", "bfloat16", "float16")
+
+#: Up to this many parameters a model runs in float32 on the CPU: exact, and no slower.
+_MAX_FLOAT32_PARAMETERS = 1_500_000_000
+#: Up to this many parameters one thread is faster than several: a token is 5 ms of small products,
+#: and on a busy machine waiting for other threads took 60 ms.
+_MAX_ONE_THREAD_PARAMETERS = 100_000_000
+
+_PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
+
+_WEIGHTS, _INDEX = "model.safetensors", "model.safetensors.index.json"
+
+#: The most bytes of a safetensors file's header, as in the format's own library.
+_MAX_HEADER = 100_000_000
+
+
+def no_progress(stage: str, done: float | None) -> None:
+    """Report nothing."""
+
+
+# -- device, number format, memory -----------------------------------------------------------------
+
+
+def device_named(name: str) -> str:
+    """The device that a name of ``DEVICES`` refers to; ``cuda:1`` is the second GPU.
+
+    Raises: ModelError for an unknown name or an absent device.
+    """
+    import torch
+
+    available = {
+        "cuda": torch.cuda.is_available(),
+        "mps": torch.backends.mps.is_available(),
+        "cpu": True,
+    }
+    if name == "auto":
+        return next(device for device, there in available.items() if there)
+    kind = name.partition(":")[0]
+    if kind not in available:
+        raise ModelError(f"there is no device {name!r}", f"choose one of {', '.join(DEVICES)}")
+    if not available[kind]:
+        raise ModelError(f"this machine or its PyTorch has no {name}", "choose device cpu or auto")
+    return name
+
+
+def check_dtype(name: str) -> None:
+    """Raise ModelError for a number format that is not one of ``DTYPES``."""
+    if name not in DTYPES:
+        raise ModelError(f"there is no dtype {name!r}", f"choose one of {', '.join(DTYPES)}")
+
+
+def free_memory(device: str) -> int | None:
+    """The bytes of memory that are free on a device; None if unknown.
+
+    On Linux what is available without swapping, within the limit of a container; on other systems
+    all memory of the machine.
+    """
+    if device.startswith("cuda"):
+        import torch
+
+        return int(torch.cuda.mem_get_info(device)[0])
+    try:
+        text = Path("/proc/meminfo").read_text()
+    except OSError:
+        pages = getattr(os, "sysconf_names", {})
+        if not {"SC_PHYS_PAGES", "SC_PAGE_SIZE"} <= set(pages):
+            return None  # Windows
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    lines = (line.split() for line in text.splitlines())
+    free = next((int(parts[1]) * 1024 for parts in lines if parts[0] == "MemAvailable:"), None)
+    group = Path("/sys/fs/cgroup")
+    with suppress(OSError, ValueError):  # no limit: the file is missing, or contains "max"
+        limit = int((group / "memory.max").read_text())
+        stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+        used = int((group / "memory.current").read_text()) - int(stat["inactive_file"])
+        free = min(limit - used, limit if free is None else free)
+    return free
+
+
+def _check_memory(name: str, needed: int, dtype: str, device: str, smaller: str) -> None:
+    """Raise ModelError if fewer bytes are free on a device than are needed."""
+    free = free_memory(device)
+    if free is not None and needed > free:
+        at = "" if dtype == "auto" else f" in {dtype}"
+        raise ModelError(
+            f"{name} needs {needed / 1e9:.1f} GB{at}, and {max(0, free) / 1e9:.1f} GB of memory are"
+            f" free on {device}",
+            smaller,
+        )
+
+
+# -- checkpoints -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """Where the files of a model are: exactly one of the three is given."""
+
+    #: The name it was found by.
+    name: str
+    directory: Path | None = None
+    gguf: Path | None = None
+    hub_id: str | None = None
+    #: A branch, tag or commit of the hub; None for its main branch.
+    revision: str | None = None
+
+    @staticmethod
+    def find(name: str, revision: str | None = None) -> Checkpoint:
+        """The checkpoint of a name: ``builtin``, an installed package, a path or a hub id.
+
+        Raises: ModelError with a hint, before large files are read.
+        """
+        found = _found(name, revision)
+        if revision is not None and found.hub_id is None:
+            raise ModelError(f"{name!r} has no revisions", "only a hub id has them")
+        if found.gguf is not None:
+            read_header(found.gguf)
+        else:
+            if found.directory is not None:
+                _check_files(found.directory)
+            found.from_pretrained("AutoConfig")
+        return found
+
+    def load(
+        self, device: str, dtype: str = "auto", progress: Progress = no_progress
+    ) -> torch.nn.Module:
+        """The causal language model, in evaluation mode on a device of ``device_named``.
+
+        Raises: ModelError with a hint, also if it does not fit into the free memory.
+        """
+        if self.gguf is not None:
+            directory = _converted(self.gguf, progress)
+            return Checkpoint(self.name, directory).load(device, dtype, progress)
+        progress("loading", None)
+        with self._errors_explained():
+            stored = self._stored()
+        if stored is not None:
+            self._check_fits(stored, device, dtype)
+        with _bars_reported(progress):
+            model = self.from_pretrained("AutoModelForCausalLM", use_safetensors=True, dtype=dtype)
+        return _placed(model, device, dtype)
+
+    def tokenizer(self) -> Any:  # noqa: ANN401  # a tokenizer of transformers
+        """The tokenizer with its chat template.
+
+        Raises: ModelError.
+        """
+        if self.gguf is not None:
+            return Checkpoint(self.name, tokenizer_directory(self.gguf)).tokenizer()
+        return self.from_pretrained("AutoTokenizer")
+
+    def from_pretrained(self, kind: str, **options: object) -> Any:  # noqa: ANN401
+        """``from_pretrained`` of transformers' class ``kind``; for a directory without the hub.
+
+        Raises: ModelError.
+        """
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+        import transformers
+        from transformers.utils import logging as untyped_logging
+
+        logging: Any = untyped_logging
+        logging.set_verbosity_error()
+        logging.disable_progress_bar()
+        reader = getattr(transformers, kind)
+        if self.hub_id is not None:
+            options["revision"] = self.revision or "main"
+
+        def load(local: bool) -> object:
+            found: object = reader.from_pretrained(
+                str(self.directory or self.hub_id),
+                local_files_only=local,
+                trust_remote_code=False,
+                **options,
+            )
+            return found
+
+        with self._errors_explained(), warnings.catch_warnings(), _without_hub_kernels():
+            warnings.simplefilter("ignore")  # about configurations, which the user cannot change
+            return load(True) if self.hub_id is None else local_first(load)
+
+    @contextmanager
+    def _errors_explained(self) -> Iterator[None]:
+        """Errors as ModelError: transformers raises any exception, from OSError to KeyError."""
+        try:
+            yield
+        except Exception as error:
+            raise self._explained(error) from error
+
+    def _stored(self) -> _Stored | None:
+        """The size of the weights, from the headers of their files; None if unknown."""
+        if self.directory is not None:
+            index, single = self.directory / _INDEX, self.directory / _WEIGHTS
+            file = index if index.is_file() else single if single.is_file() else None
+        else:
+            file = self._downloaded()
+        if file is None:
+            return None
+        if file.name != _INDEX:
+            return _stored_in((file,))
+        listed = json.loads(file.read_text(encoding="utf-8"))
+        files = [file.parent / name for name in sorted(set(listed["weight_map"].values()))]
+        if all(each.is_file() for each in files):
+            return _stored_in(files)
+        size = int(listed["metadata"]["total_size"])  # large models are stored in 16 bits
+        return _Stored(size // 2, size)
+
+    def _downloaded(self) -> Path | None:
+        """The weights of a hub id, or their index if they are in several files; downloaded once."""
+        from huggingface_hub import hf_hub_download
+
+        def find(local: bool) -> Path:
+            for name in (_WEIGHTS, _INDEX):
+                try:
+                    return Path(
+                        hf_hub_download(
+                            str(self.hub_id), name, revision=self.revision, local_files_only=local
+                        )
+                    )
+                except OSError as error:
+                    missing = error
+            raise missing
+
+        try:
+            return local_first(find)
+        except OSError:
+            return None  # transformers explains why, or knows other names
+
+    def _check_fits(self, stored: _Stored, device: str, dtype: str) -> None:
+        on_cpu = device == "cpu"
+        if dtype == "auto" and on_cpu and stored.parameters <= _MAX_FLOAT32_PARAMETERS:
+            dtype = "float32"
+        width = {"auto": 0, "float32": 4}.get(dtype, 2)
+        needed = stored.parameters * width or stored.size
+        half = stored.parameters * 2
+        smaller = "choose a smaller model, or close other programs"
+        if half < needed:
+            smaller = f"choose dtype bfloat16 ({half / 1e9:.1f} GB), or a smaller model"
+        for place in dict.fromkeys(("cpu", device)):  # weights are read through the main memory
+            _check_memory(self.name, needed, dtype, place, smaller)
+
+    def _explained(self, error: Exception) -> ModelError:
+        name = self.name
+        message = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        if "trust_remote_code" in str(error):
+            return ModelError(
+                f"{name!r} needs code from its repository, which is never run here",
+                "choose a model whose architecture transformers knows",
+            )
+        if self.hub_id is not None and isinstance(error, OSError):
+            if "safetensors" in str(error):
+                return ModelError(
+                    f"{name!r} has no weights as safetensors; pickled weights are not read",
+                    "choose a revision or a model with safetensors",
+                )
+            at = f" at revision {self.revision!r}" if self.revision is not None else ""
+            return ModelError(
+                f"{name!r}{at} is not on this machine and the hub does not answer or does not"
+                " know it",
+                "download the model once with network, or pass a local directory",
+            )
+        return ModelError(
+            f"cannot load {name!r}: {message}",
+            "check that it is a causal language model, complete, and known to this transformers",
+        )
+
+
+def _found(name: str, revision: str | None) -> Checkpoint:
+    if name == "builtin":
+        return Checkpoint(name, BUILTIN_MODEL)
+    if (file := gguf_of(name)) is not None:
+        return Checkpoint(name, gguf=file)
+    try:
+        directory = directory_of(name)
+    except FileNotFoundError as error:
+        hint = "pass the directory that holds config.json, a GGUF file, or a hub id"
+        raise ModelError(str(error), hint) from None
+    if directory is not None:
+        return Checkpoint(name, directory)
+    return Checkpoint(name, hub_id=name, revision=revision)
+
+
+def _check_files(directory: Path) -> None:
+    """Refuse directories that cannot be loaded safely, before reading."""
+    if not (directory / "config.json").is_file():
+        single = next((file.name for file in sorted(directory.glob("*.gguf"))), "")
+        hint = f"pass the file {single} itself" if single else "pass a directory of transformers"
+        raise ModelError(f"expected config.json in {directory}", hint)
+    if any(directory.glob("*.safetensors")):
+        return
+    pickled = sorted(p.name for p in directory.iterdir() if p.suffix in _PICKLED)
+    if pickled:
+        raise ModelError(
+            f"expected weights as safetensors in {directory}, found {pickled[0]}: pickled weights"
+            " can run code when they are loaded, so they are not supported",
+            "convert them with model.save_pretrained(folder) if you trust them",
+        )
+    raise ModelError(
+        f"expected weights as safetensors in {directory}", "copy model.safetensors there"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """The number of weights of a checkpoint and their bytes on disk."""
+
+    parameters: int
+    size: int
+
+
+def _stored_in(files: Iterable[Path]) -> _Stored:
+    """The size of the weights in safetensors files, from their headers.
+
+    Raises: ValueError, KeyError, TypeError for damaged ones.
+    """
+    parameters = size = 0
+    for file in files:
+        with file.open("rb") as opened:
+            length = int.from_bytes(opened.read(8), "little")
+            if length > _MAX_HEADER:
+                raise ValueError(f"{file.name} is not a safetensors file")
+            header = json.loads(opened.read(length))
+        for name, tensor in header.items():
+            if name != "__metadata__":
+                begin, end = tensor["data_offsets"]
+                parameters, size = parameters + prod(tensor["shape"]), size + end - begin
+    return _Stored(parameters, size)
+
+
+def _placed(model: torch.nn.Module, device: str, dtype: str) -> torch.nn.Module:
+    """The model on its device, in a suitable number format."""
+    import torch
+
+    size = sum(p.numel() for p in model.parameters())
+    try:
+        if device == "cpu":
+            if dtype == "auto" and size <= _MAX_FLOAT32_PARAMETERS:
+                model = model.float()
+            if size <= _MAX_ONE_THREAD_PARAMETERS:
+                torch.set_num_threads(1)
+        placed: torch.nn.Module = model.to(device).eval()
+    except (RuntimeError, AssertionError) as error:
+        raise ModelError(
+            f"cannot put the model on device {device!r}: {str(error).splitlines()[0]}",
+            "try device 'cpu'",
+        ) from error
+    return placed.requires_grad_(False)
+
+
+@contextmanager
+def _without_hub_kernels() -> Iterator[None]:
+    """Hide the package kernels: transformers would run code that it downloads from the hub."""
+    before = sys.modules.get("kernels")
+    sys.modules["kernels"] = None  # type: ignore[assignment]  # marks it as not installed
+    try:
+        yield
+    finally:
+        if before is None:
+            del sys.modules["kernels"]
+        else:
+            sys.modules["kernels"] = before
+
+
+@contextmanager
+def _bars_reported(progress: Progress) -> Iterator[None]:
+    """Report transformers' progress bars instead of showing them, where this version allows it."""
+    import transformers.modeling_gguf_pytorch_utils as untyped_reader
+    from transformers.utils import logging
+
+    gguf_reader: Any = untyped_reader
+
+    def counted(stage: str, items: Any) -> Iterator[Any]:  # noqa: ANN401
+        for number, item in enumerate(items):
+            progress(stage, number / len(items))
+            yield item
+
+    def hook(bar: Callable[..., Any], given: tuple[Any, ...], options: dict[str, Any]) -> object:
+        counts = bool(given) and hasattr(given[0], "__len__")
+        return counted("loading", given[0]) if counts else bar(*given, **options)
+
+    set_hook: Any = getattr(logging, "set_tqdm_hook", lambda _: None)
+    shown = getattr(gguf_reader, "tqdm", None)
+    before = set_hook(hook)
+    gguf_reader.tqdm = lambda items, **_: counted("converting", items)
+    try:
+        yield
+    finally:
+        set_hook(before)
+        gguf_reader.tqdm = shown
+
+
+# -- GGUF ------------------------------------------------------------------------------------------
+
+
+def _converted(file: Path, progress: Progress) -> Path:
+    """The directory of a GGUF file's model as transformers stores it; converted once.
+
+    Raises: ModelError if it cannot be converted, or does not fit into memory or on the disk.
+    """
+    header = read_header(file)
+    tokenizer = tokenizer_directory(file)
+
+    def make(directory: Path) -> None:
+        progress("converting", None)
+        _check_space(file, header, directory)
+        for each in tokenizer.iterdir():
+            shutil.copy(each, directory)
+        source = Checkpoint(file.name, file.parent)
+        with _bars_reported(progress):
+            model = source.from_pretrained(
+                "AutoModelForCausalLM", gguf_file=file.name, dtype=header.dtype
+            )
+        progress("storing", None)
+        _store(model, header, directory)
+
+    return converted("model", file, make)
+
+
+def _check_space(file: Path, header: GgufHeader, directory: Path) -> None:
+    """Raise ModelError if the converted weights fit not into memory, or not on the disk."""
+    size = header.parameters * (4 if header.dtype == "float32" else 2)
+    # the weights, and a copy of them while they are written
+    _check_memory(f"converting {file.name}", 2 * size, "auto", "cpu", "choose a smaller model")
+    free = shutil.disk_usage(directory).free
+    if free < size:
+        raise ModelError(
+            f"{file.name}, converted, needs {size / 1e9:.1f} GB, and {free / 1e9:.1f} GB are free"
+            f" in {directory.parent}",
+            "free space there, or set XDG_CACHE_HOME to another folder",
+        )
+
+
+def _store(model: Any, header: GgufHeader, directory: Path) -> None:  # noqa: ANN401
+    """Write a model without its quantization, which save_pretrained would refuse or keep."""
+    from safetensors.torch import save_model
+
+    described = model.config.to_dict()
+    described.pop("quantization_config", None)
+    described["architectures"] = [type(model).__name__]
+    type(model.config)(**described).save_pretrained(directory)
+    if header.ends:
+        model.generation_config.eos_token_id = list(header.ends)
+    model.generation_config.save_pretrained(directory)
+    save_model(model, str(directory / _WEIGHTS), metadata={"format": "pt"})
