@@ -164,11 +164,11 @@ def outlines_times(size: Size, vocabulary: Vocabulary) -> Record:
 _COMPILING_INTRODUCTION = f"""\
 The protocol of appendix C: a first regex is compiled before (C.2), the time of `/{_BASELINE}/` is
 subtracted, and the mean of the runs is reported with its standard deviation; no cache of compiled
-regexes is used. A compilation is from the regex to the first mask. A step is the initial mask as a
-vector and one token (C.3). *Index* is Willard & Louf's algorithm, a re-implementation in Python;
-Outlines 0.0.34 itself has a row where its environment was named. Quoted text is `(?P<QUOTED_TEXT>)`
-for ours and Outlines' own regex for the others, as in the paper. The paper's vocabulary has 256,000
-tokens; its figures are ratios to Outlines 0.0.34."""
+regexes is used. A compilation is from the regex to the first mask. A step is the initial mask as
+a vector and one token (C.3). *Index* is Willard & Louf's algorithm, a re-implementation in
+Python; Outlines 0.0.34 itself has a column where its environment was named. Quoted text is
+`(?P<QUOTED_TEXT>)` for ours and Outlines' own regex for the others, as in the paper. The paper's
+vocabulary has 256,000 tokens; its figures are ratios to Outlines 0.0.34."""
 
 
 def _compiling_section(columns: Sequence[Column]) -> str:

@@ -165,7 +165,7 @@ def _verdict(column: Column, found: dict[str, list[Record]]) -> str:
         Proportion.among(r["valid"] for r in found[m]) for m in (UNCONSTRAINED, "automaton")
     )
     cut = sum(row["cut"] for row in found["automaton"])
-    raised = "raises conformance" if rows.differs(alone) > 0 else "cannot be told to raise it"
+    raised = "raises conformance" if rows.differs(alone) > 0 else "does not raise it measurably"
     chat = "as a message of a chat" if column.size.chat else "without a chat template"
     return (
         f"* {column.title} ({chat}, at most {column.size.tokens} tokens): the constraint {raised},"

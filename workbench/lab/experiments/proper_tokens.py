@@ -445,7 +445,7 @@ perplexity of the first {_CONTINUED} tokens of the worked answer after the quest
 tokenizer's tokens, and after the same question with a share of its tokens split in two at random
 places ({_SPELLINGS} spellings each), or in single bytes. The text is the same. A ratio is
 geometric over all pairs; *raised* is the share of pairs in which the perplexity is higher, with
-Wilson's interval of 95 %."""
+Wilson's interval of 95 %. Questions that the model cannot read in single bytes are left out."""
 
 
 def _intoxication_section(columns: Sequence[Column]) -> str:

@@ -452,7 +452,7 @@ Exact masks at temperature 1, at most {_PROPOSED} tokens proposed for one pass. 
 paper's, P(l | α, β) of {_LEARNT} runs; the *count model* counts the same runs after up to four
 tokens; *counts and …* proposes from the counts where they are certain enough and asks the draft
 model elsewhere. *Accepted* is the share of the compared proposals, with Wilson's interval. The
-paper has no figures."""
+paper has no figures. Counts alone are not accepted by rejection and have no such share."""
 
 
 def _section_joint(columns: Sequence[Column]) -> str:

@@ -1,6 +1,6 @@
 """Times Outlines 0.0.34; a script for the Python of an environment that has it.
 
-That version needs NumPy 1 and an old numba, so it cannot run beside this project, and this file
+That version needs NumPy 1 and an old numba, so it cannot share an environment with this project, and this file
 imports nothing of it. A request comes as JSON on stdin: ``tokens`` (text of each token id, null for
 those without text), ``end`` (a token id), ``warm_up`` and ``baseline`` (regexes), ``regexes`` (by
 name), ``runs`` and ``steps``. The answer is JSON on stdout: for ``baseline`` and for each name the
