@@ -1,10 +1,10 @@
 """Times Outlines 0.0.34; a script for the Python of an environment that has it.
 
-That version needs NumPy 1 and an old numba, so it cannot share an environment with this project, and this file
-imports nothing of it. A request comes as JSON on stdin: ``tokens`` (text of each token id, null for
-those without text), ``end`` (a token id), ``warm_up`` and ``baseline`` (regexes), ``regexes`` (by
-name), ``runs`` and ``steps``. The answer is JSON on stdout: for ``baseline`` and for each name the
-seconds of each compilation and of each step.
+That version needs NumPy 1 and an old numba, so it cannot share an environment with this project,
+and this file imports nothing of it. A request comes as JSON on stdin: ``tokens`` (text of each
+token id, null for those without text), ``end`` (a token id), ``warm_up`` and ``baseline``
+(regexes), ``regexes`` (by name), ``runs`` and ``steps``. The answer is JSON on stdout: for
+``baseline`` and for each name the seconds of each compilation and of each step.
 
 Source: Koo, Liu & He 2024, appendix C.1 to C.3.
 """
