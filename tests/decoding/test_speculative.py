@@ -17,7 +17,12 @@ from workbench.constraint.mask import TokenMask
 from workbench.decoding.generate import GREEDY, Generation, generate
 from workbench.decoding.model import LanguageModel, ToyModel
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.speculative import Acceptance, DraftSpeculation, Probabilities
+from workbench.decoding.speculative import (
+    Acceptance,
+    CountProposer,
+    DraftSpeculation,
+    Probabilities,
+)
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import TokenId
 
@@ -68,13 +73,20 @@ class Scripted:
         return chosen
 
 
-def every_outcome(sampling: Sampling, tokens: int) -> Iterator[tuple[tuple[TokenId, ...], float]]:
+def every_outcome(
+    sampling: Sampling, tokens: int, counts: CountProposer | None = None
+) -> Iterator[tuple[tuple[TokenId, ...], float]]:
     """The tokens taken for every sequence of random decisions, with its probability."""
     waiting: list[list[int]] = [[]]
     while waiting:
         script = waiting.pop()
         source = Scripted(script)
-        drafting = DraftSpeculation(DRAFT, tokens, random=lambda _, source=source: source)  # type: ignore[misc]
+        drafting = DraftSpeculation(
+            DRAFT,
+            tokens,
+            counts,
+            random=lambda _, source=source: source,  # type: ignore[misc]
+        )
         run = generate(TARGET, LANGUAGE, [0], sampling, strategy=drafting)
         yield tuple(step.token_id for step in run), source.chance
         decided = [*script, *(options[0] for options in source.options[len(script) :])]
@@ -169,6 +181,18 @@ def test_a_draft_that_is_the_target_is_always_accepted() -> None:
         steps = list(run)
         assert acceptance.accepted == acceptance.compared
         assert run.trace.forward_passes == math.ceil(len(steps) / 4)
+
+
+def test_counts_propose_before_the_draft_and_keep_the_distribution() -> None:
+    seen = [generate(TARGET, LANGUAGE, [0], Sampling(1.0, seed=seed)) for seed in (1, 2)]
+    assert all(list(run) for run in seen)
+    counts = CountProposer.learnt(LANGUAGE, [run.trace for run in seen], memory=0)
+    assert any(share >= 0.7 for _, share in counts.likeliest.values()), "some are certain"
+    found: Counter[tuple[TokenId, ...]] = Counter()
+    for taken, chance in every_outcome(Sampling(1.0), 2, counts):
+        found[taken] += chance  # type: ignore[assignment]
+    expected = chances(TARGET, Sampling(1.0))
+    assert {t: p for t, p in found.items() if p > 1e-12} == pytest.approx(expected, abs=1e-9)
 
 
 def test_refused_tokens_leave_no_trace() -> None:

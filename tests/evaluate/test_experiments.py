@@ -2,38 +2,55 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
 import pytest
 
+from workbench.base.errors import WorkbenchError
 from workbench.decoding.compare import Run
 from workbench.decoding.contenders import all_contenders
 from workbench.decoding.exact_distribution import ScoredModel
 from workbench.decoding.measures import Measures, Surprisal
+from workbench.decoding.model import Logits, StatelessSession, ToyModel
+from workbench.grammar.grammar import Grammar
 from workbench.lab.experiments import accuracy, invasiveness, proper_tokens, throughput
 from workbench.lab.experiments.accuracy import TABLE_2, TABLE_4
-from workbench.lab.experiments.experiment import FULL, QUICK, Experiment, Record, Setting
-from workbench.lab.experiments.koo import RANKING
+from workbench.lab.experiments.answers import RememberingSession, answer
+from workbench.lab.experiments.experiment import Column, Experiment, Record, Setting, Size
+from workbench.lab.experiments.koo import KOO_2, RANKING
+from workbench.lab.experiments.multiple_choice import chosen, inner_object, multiple_choice
+from workbench.lab.experiments.proper_tokens import improper_spelling, regex_of, schemas_of
 from workbench.lab.experiments.results_page import EXPERIMENTS
-from workbench.lab.experiments.tasks import TASKS, answer_of, questions
-from workbench.lab.experiments.throughput import TABLE_3, best_of, faster
+from workbench.lab.experiments.tasks import TASKS, answer_of, demonstrations, questions
+from workbench.lab.experiments.throughput import AGAIN, TABLE_3, faster, gains
 from workbench.vocabulary.toy import toy
+
+SMALL = Size(questions=2, tokens=12, repetitions=2, timings=2)
+
+
+def column(records: dict[str, Record], title: str = "toy", size: Size = SMALL) -> Column:
+    return Column(title, size, records)
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=lambda e: e.name)
 def test_units_have_unique_keys_and_no_results_without_records(
     experiment: Experiment,
 ) -> None:
-    for size in (QUICK, FULL):
+    for size in (SMALL, Size()):
         keys = [unit.key for unit in experiment.units(size)]
         assert len(set(keys)) == len(keys) > 0
-    told = experiment.section({})
+    told = experiment.section([])
     assert "nan" not in told
-    assert "gree" not in told.partition("DOMINO")[2], "no verdict on nothing"
+    assert "toy" not in told, "no statement about a model that was not measured"
 
 
 def test_the_ranking_is_inverted_where_tokens_may_not_cross_terminals() -> None:
-    (unit,) = RANKING.units(QUICK)
+    (unit,) = RANKING.units(SMALL)
     model = ScoredModel(toy("a"), {(0,): 1.0})
-    record = unit.work(Setting(model, QUICK, lambda: False))
+    record = unit.work(Setting(model, SMALL, lambda: False))
     best = {name: found["best"] for name, found in record.items() if "best" in found}
     assert best["automaton"] == best["domino"] == "foo(123)"
     assert best["lalr"] == best["domino-0"] == "bar(456)"
@@ -43,57 +60,146 @@ def test_the_ranking_is_inverted_where_tokens_may_not_cross_terminals() -> None:
     assert record["lalr"]["drawn"]["foo(123)"] == pytest.approx(0.4)
 
 
-def unit_of(right: int, ratios: list[float]) -> Record:
-    return {
-        "questions": 10, "right": right, "valid": 9, "nats": 20.0, "judged": 100,
-        "tokens": 110, "interventions": 5, "ratios": ratios,
-    }  # fmt: skip
-
-
-def test_blocks_of_questions_are_added_up() -> None:
-    records = {
-        "accuracy/word_problems/0": {
-            "unconstrained": unit_of(8, [1.0]),
-            "domino": unit_of(8, [2.0]),
-            "domino-0": unit_of(1, [1.0]),
-        },
-        "accuracy/word_problems/10": {
-            "unconstrained": unit_of(6, [1.0]),
-            "domino": unit_of(7, [2.0]),
-            "domino-0": unit_of(3, [1.0]),
-        },
-    }
-    told = TABLE_4.section(records)
-    assert "| domino | 0.750 | 0.900 | 1.221 | 2.00× | 11.0 | 0.50 |" in told
-    assert "Agrees with the paper: without bridge tokens accuracy falls to 0.200 to 0.200" in told
-    assert "cost no accuracy (0.700 alone, 0.750 with DOMINO): agrees" in TABLE_2.section(records)
-
-
-def test_disagreements_are_reported() -> None:
-    records = {
-        "accuracy/word_problems/0": {
-            "unconstrained": unit_of(8, [1.0]),
-            "domino": unit_of(2, [2.0]),
-            "domino-0": unit_of(9, [1.0]),
+def answered(right: int, of: int, cut: int = 0) -> list[Record]:
+    """Rows of which the first are right and the last are cut."""
+    return [
+        {
+            "right": i < right, "valid": i < of - cut, "cut": i >= of - cut, "nats": 2.0,
+            "judged": 10, "tokens": 11, "interventions": 1,
         }
-    }
-    assert "Does not agree with the paper" in TABLE_4.section(records)
-    assert "does not agree with the paper" in TABLE_2.section(records)
+        for i in range(of)
+    ]  # fmt: skip
 
 
-def test_targets_are_reached_or_not() -> None:
-    def one(ratio: float) -> Record:
-        return {"relative": ratio, "low": ratio, "high": ratio, "passes_per_token": 0.5}
-
+def test_answers_are_added_up_with_their_intervals() -> None:
+    key = "accuracy/word_problems/0 shots/12 tokens/"
     records = {
-        "throughput/rpg": {"unconstrained": one(1.0), "speculation": one(2.0), "template": one(9)},
-        "throughput/json": {"skipping": one(0.9), "opportunistic": {"failed": "why"}},
+        f"{key}0": {"unconstrained": answered(8, 10), "automaton": answered(8, 10, cut=2)},
+        f"{key}5": {"unconstrained": answered(6, 10), "automaton": answered(7, 10, cut=1)},
     }
-    assert best_of(records["throughput/rpg"]) == ("speculation", 2.0), "templates do not count"
-    assert best_of({}) is None
-    told = TABLE_3.section(records)
-    assert "| fixed template | ≥ 1.8× | 1.30× (s = 10) | 2.00× | speculation | met |" in told
-    assert "| 0.90× | skipping | not met (90%) |" in told
+    told = TABLE_2.section([column(records), column({}, "absent")])
+    row = "| exact masks | 0.750 [0.53, 0.89] | 0.850 [0.64, 0.95] | 3 | 0 | 1.221 | 11 | 1.00 |"
+    assert row in told
+    assert "toy: 20 questions, 0 worked problems before each, at most 12 tokens" in told
+    assert "exact masks (0.750) not distinguishable from unconstrained (0.700)" in told
+    assert "absent" not in told
+
+
+def test_accuracies_differ_only_where_intervals_are_disjoint() -> None:
+    key = "accuracy/word_problems/0 shots/12 tokens/0"
+    rows = {"unconstrained": answered(9, 10), "domino-0": answered(0, 10)}
+    told = TABLE_4.section([column({key: rows | {"domino-1": answered(1, 10)}})])
+    assert "domino-0 (0.000) lower than unconstrained (0.900)" in told
+    assert "domino-1 (0.100) not distinguishable from domino-0 (0.000)" in told
+    assert "exact masks (" not in told
+
+
+def test_a_cut_text_is_counted_and_is_not_well_formed() -> None:
+    model = ToyModel(toy(["a", "b", "ab"]), sample="ab" * 40)
+    setting = Setting(model, SMALL, lambda: False)
+    prompt = model.encode("ab")
+    for regex, cut in (("(ab){30}", True), ("(ab){2}", False)):
+        grammar = Grammar.from_regex(regex)
+        prepared = all_contenders()["automaton"].prepare(model, grammar)
+        told = answer(setting, prepared, grammar, prompt, model.session(), 12)
+        assert (told.cut, told.valid) == (cut, not cut)
+
+
+def test_the_model_alone_is_read_up_to_its_first_complete_text() -> None:
+    model = ToyModel(toy(["a", "b", "c"]), sample="abcbca")
+    setting = Setting(model, SMALL, lambda: False)
+    grammar = Grammar.from_regex("bcb")
+    prepared = all_contenders()["unconstrained"].prepare(model, grammar)
+    told = answer(setting, prepared, grammar, model.encode("a"), model.session(), 12)
+    assert (told.text, told.valid, told.cut) == ("bcb", True, False)
+
+
+def test_a_remembered_context_does_not_call_the_model_again() -> None:
+    model = ToyModel(toy("ab"))
+    calls = []
+
+    def logits(ids: Sequence[int]) -> Logits:
+        calls.append(tuple(ids))
+        return model.logits(ids)
+
+    session = RememberingSession(StatelessSession(logits))
+    first = session.score([0, 1, 0], 2)
+    assert (session.score([0, 1, 0], 2) == first).all()
+    assert (session.logits([0, 1]) == first[0]).all()
+    assert calls == [(0, 1), (0, 1, 0)]
+    session.forget()
+    session.logits([0, 1])
+    assert len(calls) == 3
+
+
+def test_only_ratios_beyond_the_noise_are_gains() -> None:
+    def one(low: float, high: float) -> Record:
+        return {"relative": (low + high) / 2, "low": low, "high": high, "passes_per_token": 0.5}
+
+    record = {
+        "unconstrained": one(1.0, 1.0),
+        "speculation": one(1.5, 2.5),
+        "skipping": one(1.05, 1.2),
+        "draft": {"failed": "why"},
+        AGAIN: one(0.9, 1.1),
+    }
+    assert gains(record) == ["speculation"]
+    told = TABLE_3.section([column({"throughput/rpg/2": record})])
+    assert "fixed template: speculation." in told
+    assert "| unconstrained again | 1.00× [0.90, 1.10] |" in told
+
+
+def test_an_improper_spelling_has_the_same_text() -> None:
+    vocabulary = toy(["a", "b", "c", "ab", "abc", "bc"])
+    proper = [4, 3, 0]
+    text = vocabulary.decode(proper)
+    for share in (0.5, 1.0, None):
+        found = improper_spelling(vocabulary, proper, share, Random(1))
+        assert vocabulary.decode(found) == text
+    assert len(improper_spelling(vocabulary, proper, 1.0, Random(1))) == 5
+    assert improper_spelling(vocabulary, proper, None, Random(1)) == [0, 1, 2, 0, 1, 0]
+    assert improper_spelling(vocabulary, proper, 0.0, Random(1)) == proper
+
+
+def test_multiple_choice_questions_have_every_letter_equally_often() -> None:
+    found = multiple_choice()
+    assert len({one.prompt for one in found}) == len(found) == 80
+    assert [sum(one.right == letter for one in found) for letter in "ABCD"] == [20] * 4
+    assert "A. Mercury\nB. Venus\n" in found[0].prompt
+    assert "\nB. Au\n" in found[1].prompt
+
+
+def test_answers_inside_a_fence_are_found() -> None:
+    text = '```json\n{"Final Answer": "B", "Solution": "it is {so}"}\n```'
+    assert chosen(inner_object(text)) == "B"
+    assert (chosen(text), inner_object("none")) == (None, "")
+
+
+def test_schemas_become_regexes_where_their_language_is_one(tmp_path: Path) -> None:
+    closed = {"enum": ["a", "b"]}
+    file = tmp_path / "schemas.jsonl"
+    file.write_text("".join(json.dumps({"schema": s}) + "\n" for s in (closed, {})))
+    fixed, free = map(regex_of, schemas_of(str(file)))
+    assert fixed is not None
+    assert Grammar.from_regex(fixed).accepts('"b"')
+    assert free is None, "any JSON value is no regular language"
+    with pytest.raises(WorkbenchError, match="cannot read schemas"):
+        schemas_of(str(tmp_path / "missing"))
+
+
+def test_compilations_are_reported_above_the_baseline() -> None:
+    def method(ms: float) -> Record:
+        cases = ("choice", "datetime", "ip", "quoted", "json_schema_re")
+        one = {"compile_ms": [ms + 1, ms + 3], "step_us": [1.0, 3.0]}
+        return {"baseline": {"compile_ms": [1.0, 1.0]}, **dict.fromkeys(cases, one)}
+
+    record = {
+        "vocabulary": "toy", "tokens": 6, "automaton": method(1), "composed": method(2),
+        "domino": method(3), "outlines": method(99),
+    }  # fmt: skip
+    told = KOO_2.section([column({"koo 2/own vocabulary/2": record})])
+    assert "| multiple choice | 100 ± 1.41 | 2 ± 1.41 | 3 ± 1.41 | 4 ± 1.41 | 50.0× |" in told
+    assert "50 to 50 times sooner than with index" in told
 
 
 def test_speed_is_of_processor_time() -> None:
@@ -132,6 +238,26 @@ def test_questions_are_the_same_each_time_and_their_answers_numbers(name: str) -
     assert all(question.prompt.endswith("A: (Response in JSON)\n") for question in found)
 
 
+def test_worked_problems_stand_before_a_question() -> None:
+    for name in ("gsm8k", "word_problems"):
+        shown = demonstrations(name, 2)
+        assert shown.count("A: (Response in JSON)\n{") == 2
+        assert shown.endswith("}\n\n")
+        assert not any(question.prompt in shown for question in questions(name, 100))
+
+
+def test_questions_come_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "test.jsonl"
+    rows = [{"question": "1+1?", "answer": 2}, {"question": "Much?", "answer": "so\n#### 1,200"}]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = questions("gsm8k", 9, str(file))
+    assert [question.answer for question in found] == [2.0, 1200.0]
+    assert found[0].prompt == "Q: 1+1?\nA: (Response in JSON)\n"
+    file.write_text("{}")
+    with pytest.raises(WorkbenchError, match="cannot read GSM8K's questions"):
+        questions("gsm8k", 9, str(file))
+
+
 def test_prompts_of_tasks_belong_to_existing_grammars() -> None:
     for name, task in TASKS.items():
         assert task.name == name
@@ -152,11 +278,12 @@ def test_every_contender_that_experiments_name_is_known() -> None:
     """Experiments name contenders as text: a renamed one would silently fall out of a table."""
     named = {
         *accuracy._METHODS,
+        *invasiveness._FIGURE_1,
         *throughput._TABLE_3,
         *throughput._ACCELERATED,
         *throughput._BASES,
         *invasiveness.METHODS,
-        *invasiveness._METHODS,
+        *(name for name in invasiveness._METHODS if name != invasiveness._NATURAL),
         *proper_tokens._METHODS,
     }
     assert named <= all_contenders().keys()

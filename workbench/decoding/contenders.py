@@ -254,7 +254,7 @@ class PreparedContender:
 
     def start(
         self,
-        prompt: str,
+        prompt: Prompt,
         sampling: Sampling,
         *,
         max_tokens: int,

@@ -93,14 +93,19 @@ class DraftSpeculation:
     more token.
 
     ``tokens``  how many tokens are proposed for one pass.
+    ``counts``  proposes first: where its token has a relative frequency of ``least``, the token is
+                proposed without a pass of the draft model, as if the draft gave it probability 1.
 
     Raises: WorkbenchError for a negative number; VocabularyError, at the first step, if the draft
             model has other tokens.
-    Source: Koo et al. 2024, §5.3; the rejection rule is Leviathan et al. 2023, Algorithm 1.
+    Source: Koo et al. 2024, §5.3; the rejection rule is Leviathan et al. 2023, Algorithm 1; counts
+            jointly with a draft model: Beurer-Kellner et al. 2024 (DOMINO), §3.6.
     """
 
     draft: LanguageModel
     tokens: int = 4
+    counts: CountProposer | None = None
+    least: float = 0.7
     acceptance: Acceptance = field(default_factory=Acceptance)
     random: Callable[[DecodingLoop], RandomSource] = lambda loop: _GeneratorSource(
         loop.sampling.rng(loop.index)
@@ -128,13 +133,15 @@ class DraftSpeculation:
             masked = loop.masked(state)
             if not len(masked[0]):
                 break
-            try:
-                scored = loop.distribution(masked, session.logits(read), 0.0)
-            except ModelError:
-                break  # the context is too long for the draft model; the target continues alone
-            probabilities = loop.sampling.shares(scored.within)
+            probabilities = self._counted(loop, state, read, masked)
+            if probabilities is None:
+                try:
+                    scored = loop.distribution(masked, session.logits(read), 0.0)
+                except ModelError:
+                    break  # the context is too long for the draft model; the target continues alone
+                probabilities = loop.sampling.shares(scored.within)
             position = random.draw(probabilities)
-            token_id = int(scored.ids[position])
+            token_id = int(masked[0].ids[position])
             found.append(_Proposal(token_id, position, masked, probabilities))
             if token_id == end:
                 break
@@ -142,6 +149,15 @@ class DraftSpeculation:
             read.append(token_id)
         self.acceptance.proposed += len(found)
         return found
+
+    def _counted(
+        self, loop: DecodingLoop, state: State, read: Sequence[TokenId], masked: TimedMask
+    ) -> Probabilities | None:
+        """Probability 1 for the token that the counts propose; None if they propose none."""
+        found = None if self.counts is None else self.counts.propose(loop.constraint, state, read)
+        if found is None or found[1] < self.least or found[0] not in masked[0]:
+            return None
+        return np.asarray(masked[0].ids == found[0], np.float64)
 
     def _decided(
         self, loop: DecodingLoop, proposals: Sequence[_Proposal], random: RandomSource

@@ -191,9 +191,46 @@ def evaluate(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[EXPERIMENT]…", help="All by default.")
     ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Small sizes: a few minutes instead of many.")
+    questions: Annotated[
+        int, typer.Option(min=1, help="Questions of each set whose answers are checked.")
+    ] = 200,
+    shots: Annotated[
+        int, typer.Option(min=0, help="Worked problems before each question; the paper has 5.")
+    ] = 0,
+    chat: Annotated[
+        bool, typer.Option("--chat", help="Prompts as messages, in the model's chat template.")
     ] = False,
+    tokens: Annotated[
+        int, typer.Option(min=1, help="Tokens of an answer at most; cut ones are counted.")
+    ] = 256,
+    repetitions: Annotated[
+        int, typer.Option(min=1, help="Runs of each method on each task, interleaved.")
+    ] = 30,
+    timings: Annotated[
+        int, typer.Option(min=1, help="Repetitions of what takes milliseconds.")
+    ] = 10,
+    gsm8k: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="GSM8K's test questions as JSON lines."),
+    ] = None,
+    schemas: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="For tran-2: JSON lines with a field schema."),
+    ] = None,
+    regexes: Annotated[
+        int, typer.Option(min=1, help="For tran-2: schemas of the file at most.")
+    ] = 1_000,
+    vocabulary: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="For koo-2: a vocabulary; can be repeated."),
+    ] = None,
+    outlines: Annotated[
+        Path | None,
+        typer.Option(metavar="PYTHON", help="For koo-2: of an environment with outlines==0.0.34."),
+    ] = None,
+    draft: Annotated[
+        str, typer.Option(metavar="NAME", help="For domino-joint: a smaller model, same tokens.")
+    ] = "",
     out: Annotated[
         Path,
         typer.Option(metavar="FOLDER", help="Where results are stored and resumed."),
@@ -210,8 +247,9 @@ def evaluate(
 ) -> None:
     """Run the experiments; units that were done before are not run again.
 
-    Ctrl-C keeps the results and writes their page. Exit status 0: all done; 1: stopped;
-    2: wrong use.
+    Every result is appended to FOLDER/results.jsonl as soon as it is measured. The page has the
+    results of all models in the folder, in columns. Ctrl-C keeps the results and writes
+    the page. Exit status 0: all done; 1: stopped; 2: wrong use.
     """
     with errors_reported():
         from workbench.lab.experiments.results_page import EXPERIMENTS, chosen_experiments
@@ -223,21 +261,37 @@ def evaluate(
         experiments = chosen_experiments(names or ())
         if page is not None and (page.is_dir() or not page.parent.is_dir()):
             raise WorkbenchError(f"cannot write {page}", "name a file in a folder that exists")
-        from workbench.lab.experiments.experiment import FULL, QUICK, Results, Setting, worked
+        from workbench.lab.experiments.experiment import Results, Setting, Size, worked
         from workbench.lab.experiments.results_page import page as written
 
-        size = QUICK if quick else FULL
-        setting = Setting(loaded_model(model, device, dtype, revision), size, lambda: False)
-        results = Results.at(out, setting)
+        size = Size(
+            questions=questions,
+            shots=shots,
+            chat=chat,
+            tokens=tokens,
+            repetitions=repetitions,
+            timings=timings,
+            regexes=regexes,
+            gsm8k=None if gsm8k is None else str(gsm8k),
+            schemas=None if schemas is None else str(schemas),
+            vocabularies=tuple(vocabulary or ()),
+            outlines=None if outlines is None else str(outlines),
+            draft=draft or None,
+        )
+        results = Results.at(out)
+        drafting = loaded_model(draft, device, dtype) if draft else None
+        setting = Setting(
+            loaded_model(model, device, dtype, revision), size, lambda: False, drafting
+        )
         stopped = False
         try:
             for step in worked(experiments, setting, results):
                 state = "done before" if step.done_before else "…"
-                where = f"[{step.number + 1}/{step.of}]"
+                where = f"[{step.number + 1}/{step.of}, {step.seconds / 60:.1f} min]"
                 typer.echo(f"{where} {step.experiment.name}: {step.unit.key} {state}", err=True)
         except KeyboardInterrupt:
             stopped = True
-        text = written(experiments, results, size, setting.model)
+        text = written(list(EXPERIMENTS.values()), results)
         if page is None:
             sys.stdout.write(text)
         else:

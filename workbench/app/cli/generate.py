@@ -111,10 +111,10 @@ def generate(
     from workbench.decoding.retokenize import heal as healed
     from workbench.decoding.sampling import Sampling
 
-    loaded, example = loaded_model(model, device, dtype, revision), named.example
+    base, example = loaded_model(model, device, dtype, revision), named.example
     if draft is not None:
-        chosen = _drafting(loaded, loaded_model(draft, device, dtype), strategy)
-    loaded = chatting(loaded, chat, system)
+        chosen = _drafting(base, loaded_model(draft, device, dtype), strategy)
+    loaded = chatting(base, chat, system)
     text = prompt if prompt is not None else example.prompt if example else ""
     plain = Healed(tuple(loaded.encode(text)), b"", named.grammar)
     begun = healed(loaded, text, named.grammar) if heal else plain

@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
-import os
-import platform
 from collections.abc import Iterable, Sequence
 from textwrap import fill
 
 from workbench.base.errors import WorkbenchError
-from workbench.decoding.model import LanguageModel
 from workbench.lab.experiments.accuracy import TABLE_2, TABLE_4
-from workbench.lab.experiments.experiment import Experiment, Results, Size
-from workbench.lab.experiments.invasiveness import FIGURE_2, INVADING
+from workbench.lab.experiments.experiment import (
+    Column,
+    Experiment,
+    Results,
+    Stored,
+    title_of,
+)
+from workbench.lab.experiments.invasiveness import FIGURE_1, FIGURE_2, INVADING
 from workbench.lab.experiments.koo import KOO_2, RANKING
-from workbench.lab.experiments.proper_tokens import CHALLENGE_1, TRAN_2
-from workbench.lab.experiments.throughput import FIGURE_5, TABLE_3
+from workbench.lab.experiments.multiple_choice import TABLE_3 as KOO_3
+from workbench.lab.experiments.proper_tokens import CHALLENGE_1, CHALLENGE_2, TRAN_2
+from workbench.lab.experiments.throughput import FIGURE_5, JOINT, TABLE_3
 
 _ALL = (
     TABLE_2,
     TABLE_3,
     TABLE_4,
     FIGURE_5,
+    JOINT,
+    FIGURE_1,
     FIGURE_2,
     INVADING,
     KOO_2,
+    KOO_3,
     RANKING,
     CHALLENGE_1,
+    CHALLENGE_2,
     TRAN_2,
 )
 
@@ -46,43 +54,49 @@ def chosen_experiments(names: Iterable[str]) -> tuple[Experiment, ...]:
     return tuple(EXPERIMENTS[name] for name in chosen)
 
 
-def page(
-    experiments: Sequence[Experiment], results: Results, size: Size, model: LanguageModel
-) -> str:
+def page(experiments: Sequence[Experiment], results: Results) -> str:
     """The sections of all experiments with results, and the conditions of the measurement."""
-    parts = [_head(size, model)]
+    parts = [_head(experiments, results)]
     for experiment in experiments:
-        keys = [unit.key for unit in experiment.units(size)]
-        done = sum(key in results.records for key in keys)
-        if not done:
-            continue
-        parts.append(f"## {experiment.title}\n\n*{experiment.source}*")
-        if done < len(keys):
-            parts.append(f"*{done} of {len(keys)} parts were done.*")
-        parts.append(experiment.section(results.records).strip())
+        columns, sizes = [], []
+        for call in results.calls(experiment):
+            units = experiment.units(call.size)
+            found = results.of(experiment, call)
+            if not found:
+                continue
+            records = {key: stored.record for key, stored in found.items()}
+            columns.append(Column(title_of(call.model), call.size, records))
+            sizes.append(_measured(title_of(call.model), list(found.values()), len(units)))
+        if columns:
+            parts.append(f"## {experiment.title}\n\n*{experiment.source}.* {' '.join(sizes)}")
+            parts.append(experiment.section(columns).strip())
     return "\n\n".join(parts) + "\n"
 
 
-def _head(size: Size, model: LanguageModel) -> str:
-    command = "workbench evaluate" + (" --quick" if size.name == "quick" else "")
+def _measured(title: str, found: Sequence[Stored], units: int) -> str:
+    """How much of an experiment was done, when, and how long it took."""
+    part = "" if len(found) == units else f", {len(found)} of {units} parts"
+    hours = sum(stored.seconds for stored in found) / 3600
+    first, last = min(s.date for s in found), max(s.date for s in found)
+    days = first if first == last else f"{first} to {last}"
+    return f"{title}: {days}, {_duration(hours)}{part}."
+
+
+def _duration(hours: float) -> str:
+    return f"{hours:.1f} hours" if hours >= 1 else f"{hours * 60:.1f} minutes"
+
+
+def _head(experiments: Sequence[Experiment], results: Results) -> str:
+    machines: dict[str, str] = {}
+    for experiment in experiments:
+        for call in results.calls(experiment):
+            machines.setdefault(title_of(call.model), call.machine)
     conditions = (
-        f"Written by `{command}`, statements about agreement with the papers included."
-        f" {size.questions} questions in each set, {size.repetitions} repetitions of timed runs;"
-        f" {os.cpu_count()} cores ({platform.machine()}), {_threads()} of them used by the model,"
-        f" Python {platform.python_version()}. The papers' own figures are of models"
-        " a thousand times as large: a figure here says what a method does to *this* model, and"
-        " agreement means the same direction."
+        "Written by `workbench evaluate`. Sentences that name a model are computed from the tables;"
+        " *Comment* marks the others, and figures of the papers are theirs. A figure says what a"
+        " method does to the model it was measured on, and no more. Intervals are of 95 %."
     )
-    title = f"# Every decoding method of the papers, on {_named(model)}"
-    return f"{title}\n\n{fill(conditions, 100)}"
-
-
-def _threads() -> int:
-    """Threads of one forward pass."""
-    import torch  # imported here: it takes a second, and only this page needs it
-
-    return torch.get_num_threads()
-
-
-def _named(model: LanguageModel) -> str:
-    return "the embedded model" if model.name == "builtin" else model.name
+    used = [f"* {title}: {text}." for title, text in machines.items()]
+    return "\n\n".join(
+        ["# The papers' experiments", fill(conditions, 100), *(["\n".join(used)] if used else [])]
+    )

@@ -1,7 +1,8 @@
 """The papers' workloads: grammars of the gallery with prompts that the embedded model knows.
 
 Questions with answers are held-out documents of the model's corpus: GSM8K's test questions, and
-generated problems of a seed that training did not use.
+generated problems of a seed that training did not use. GSM8K's questions may come from a file
+instead.
 """
 
 from __future__ import annotations
@@ -11,15 +12,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
+from pathlib import Path
 
-from workbench.base.limits import LIMITS
+from workbench.base.errors import WorkbenchError
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.grammar import Grammar
+from workbench.lab.experiments.experiment import LIMITS
 from workbench.lab.training.corpus import programs, structured, sums
 from workbench.lab.training.corpus.document import stream
 
-#: The seed of the generated problems; training uses others.
-_HELD_OUT = "evaluate"
+#: The seeds of the generated problems; training uses others.
+_HELD_OUT, _DEMONSTRATED = "evaluate", "demonstrations"
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,24 +51,60 @@ class Question:
     answer: float
 
 
-def _gsm8k() -> Iterator[tuple[str, str]]:
-    """GSM8K's held-out problems whose annotations parse, as prompt and JSON."""
-    yield from sums.json_problems("held_out")
-
-
-def _generated() -> Iterator[tuple[str, str]]:
+def _generated(seed: str) -> Iterator[tuple[str, str]]:
+    """Different generated problems, as prompt and JSON."""
     form = next(f for f in sums.WORD_PROBLEM_FORMATS if f.name == "word problem json")
-    for document in stream(form, _HELD_OUT):
-        yield document.prompt, document.text
+    seen = set()
+    for document in stream(form, seed):
+        if document.prompt not in seen:
+            seen.add(document.prompt)
+            yield document.prompt, document.text
 
 
-def questions(name: str, count: int) -> list[Question]:
-    """The first ``count`` questions of ``gsm8k`` (it has 187) or ``word_problems``."""
-    source = _gsm8k() if name == "gsm8k" else _generated()
-    return [
-        Question(prompt, float(json.loads(text)["answer"]))
-        for prompt, text in islice(source, count)
-    ]
+def _pairs(name: str, *, held_out: bool) -> Iterator[tuple[str, str]]:
+    """Problems of a set as prompt and JSON."""
+    if name == "gsm8k":
+        return iter(sums.json_problems("held_out" if held_out else "train"))
+    return _generated(_HELD_OUT if held_out else _DEMONSTRATED)
+
+
+def demonstrations(name: str, count: int) -> str:
+    """Worked problems of the training split, to be put before a question.
+
+    Source: DOMINO, appendix D, five demonstrations as question and answer in JSON.
+    """
+    pairs = islice(_pairs(name, held_out=False), count)
+    return "".join(f"{prompt}{text}\n\n" for prompt, text in pairs)
+
+
+def questions(name: str, count: int, file: str | None = None) -> list[Question]:
+    """The first ``count`` questions of ``gsm8k`` (the package has 187) or ``word_problems``.
+
+    ``file``  JSON lines of GSM8K's questions, with ``question`` and ``answer``.
+
+    Raises: WorkbenchError for a file of another format.
+    """
+    if name == "gsm8k" and file is not None:
+        return _read(Path(file))[:count]
+    pairs = islice(_pairs(name, held_out=True), count)
+    return [Question(prompt, float(json.loads(text)["answer"])) for prompt, text in pairs]
+
+
+def _read(file: Path) -> list[Question]:
+    """The questions of a file; an answer is a number, or text that ends in ``#### number``."""
+    found = []
+    try:
+        for line in file.read_text("utf-8").splitlines():
+            row = json.loads(line)
+            answer = str(row["answer"]).rpartition("####")[2].replace(",", "")
+            prompt = f"Q: {row['question']}\nA: (Response in JSON)\n"
+            found.append(Question(prompt, float(answer)))
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise WorkbenchError(
+            f"cannot read GSM8K's questions from {file}: {error}",
+            "name JSON lines with question and answer, such as the test split of GSM8K",
+        ) from error
+    return found
 
 
 def answer_of(text: str) -> float | None:
