@@ -45,7 +45,7 @@ export function createPrompt(box, server) {
         `${formatNumber(count)} tokens`,
         most ? ` of at most ${formatNumber(most)}; ` : "; ",
         el("span", { class: "special" }, "special tokens"),
-        " are the template's",
+        " come from the template",
       ),
       el(
         "p",

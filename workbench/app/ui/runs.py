@@ -266,13 +266,18 @@ def read_prompt(handlers: Handlers, sent: Record) -> Record:
         ids = model.encode(request.prompt)
     except WorkbenchError as error:
         return {"ok": False, "why": sentence(error)}
-    tokens = model.vocabulary.tokens
+    vocabulary = model.vocabulary
+
+    def record(token_id: TokenId) -> Record:
+        token = vocabulary.tokens[token_id]
+        if token is None:
+            name = vocabulary.names.get(token_id, f"special {token_id}")
+            return {"id": token_id, "text": name, "special": True}
+        return {**token_record(token_id, token, vocabulary), "special": False}
+
     return {
         "ok": True,
-        "tokens": [
-            {**token_record(i, tokens[i], model.vocabulary), "special": tokens[i] is None}
-            for i in ids[:_MAX_READ]
-        ],
+        "tokens": [record(token_id) for token_id in ids[:_MAX_READ]],
         "count": len(ids),
         "most": getattr(model, "context_length", None),
     }
