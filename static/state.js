@@ -8,7 +8,8 @@ const listeners = new Map();
 /** ``compiled`` and ``drawn`` are the latest answers with the grammar they were asked of; ``ran`` is the key of the
     grammar that wrote ``steps``, ``turn`` the next token while it is selected.
     @type {GrammarText & { gallery: ExampleName[], methods: Method[], example: Partial<Example> & Record<string, any>,
-      tests: { text: string, expect: string }[], prompt: string, system: string | null, compiled: Compiled & GrammarText & { example: string },
+      tests: { text: string, expect: string }[], prompt: string, system: string | null,
+      compiled: Compiled & GrammarText & { example: string },
       drawn: Picture & GrammarText & Record<string, any>, pending: boolean, tab: string, steps: Step[],
       selected: number, running: boolean, model: string, view: string, ran?: string, turn?: Turn, space?: string }} */
 export const state = {

@@ -266,7 +266,14 @@ def test_a_checkpoint_names_its_end_tokens(two_ends: TransformersModel) -> None:
     assert two_ends.vocabulary.tokens[5] is not None, "ordinary text, not an added token"
 
 
-@pytest.mark.parametrize("method", METHODS)
+def test_direct_merge_refuses_a_tokenizer_that_reads_special_tokens_in_a_text(
+    two_ends: TransformersModel,
+) -> None:
+    with pytest.raises(wb.VocabularyError, match="DirectMerge supports only merges"):
+        compile(wb.Grammar.from_regex("one"), two_ends.vocabulary, "direct_merge")
+
+
+@pytest.mark.parametrize("method", sorted(METHODS.keys() - {"direct_merge"}))
 def test_every_method_on_a_checkpoint(two_ends: TransformersModel, method: str) -> None:
     constraint = compile(wb.Grammar.from_regex("one( two)?|[a-z]{2}"), two_ends.vocabulary, method)
     run = generate(two_ends, constraint, "x", Sampling(temperature=1.0, seed=1), max_tokens=12)

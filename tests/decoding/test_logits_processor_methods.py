@@ -27,7 +27,8 @@ PROMPTS = ["x", "one two three", "name"]
 
 #: Each method with the options it is asked with here.
 ASKED: list[tuple[str, dict[str, Any]]] = [
-    *((method, {}) for method in METHODS),
+    # DirectMerge refuses a tokenizer that reads the texts of special tokens as such
+    *((method, {}) for method in METHODS if method != "direct_merge"),
     ("domino", {"k": 0}),
     ("online", {"how": "trie", "checker": "llama.cpp"}),
     ("online", {"how": "trie", "checker": "synchromesh"}),
@@ -75,8 +76,8 @@ def checked(model: TransformersModel, rows: list[list[int]], method: str) -> Non
             assert GRAMMAR.is_prefix(text), text
 
 
-#: Methods that read a tokenizer which merges all of a text, without cutting it first.
-UNCUT = ("vegas", "direct_merge")
+#: Methods that need a tokenizer which merges all of a text, without cutting it first.
+UNCUT = ("vegas",)
 
 
 @pytest.fixture(scope="module")

@@ -266,8 +266,7 @@ class Endpoints:
             model: Which model; empty for the first one of the page.
             lookahead: How far a token may reach, for methods with that option (domino).
             small_tokens: Whether only tokens of a single character are allowed.
-            chat: Makes the prompt the user's message of a chat, after these messages (role and
-                content); an empty list for none.
+            chat: Messages of a chat (role, content) before the prompt, the user's message; or none.
 
         Returns:
             Records; k is the kind: step (token, p and kept among others), error, and at last stop,
@@ -323,8 +322,7 @@ class Endpoints:
             start: The rule it begins with; a regex has none.
             style: How JSON is laid out (any, one space, compact), a dataclass (call, json).
             model: Which model; empty for the first one of the page.
-            chat: Makes every prompt the user's message of a chat, after these messages (role and
-                content); an empty list for none.
+            chat: Messages of a chat (role, content) before each prompt, or none.
 
         Returns:
             A record for every run (method, prompt, seed, text, valid, proper, perplexity,
