@@ -162,11 +162,12 @@ const ms = (value) => (value < 0.095 ? "< 0.1" : value < 9.95 ? value.toFixed(1)
 /** Show phases, each ``{name, ms}``; nothing for none: the room stays.
     @param {HTMLElement} box @returns {(phases: Phase[]) => void} */
 export const createPhaseBar = (box) => (phases) => {
-  const all = phases.reduce((sum, phase) => sum + phase.ms, 0);
-  if (!all) {
+  if (!phases.length) {
     box.replaceChildren();
     return;
   }
+  // a fast grammar on a coarse clock can need 0 ms in all
+  const all = phases.reduce((sum, phase) => sum + phase.ms, 0) || 1;
   const bar = el(
     "span",
     { class: "phasebar", "aria-hidden": "true" },

@@ -3,7 +3,7 @@
 
 import { el, roving, scrollIntoRow } from "./dom.js";
 import { askServer, chatOf, emit, grammarKey, grammarOf, state } from "./state.js";
-import { formatNumber, hexOf } from "./tokens.js";
+import { formatNumber, hexOf, readOf } from "./tokens.js";
 import { whyNodes } from "./why.js";
 
 /** @import { Servers } from "./wire" */
@@ -69,6 +69,8 @@ export function createBranches(box, doors) {
   const title = (branch) =>
     [
       branch.small_tokens ? "small tokens" : "",
+      branch.draft ? `draft model ${branch.draft}` : "",
+      branch.reasoning ? "reasoning" : "",
       branch.from ? `${where(branch)}, from ${branch.from}` : where(branch) || "a run",
       `${formatNumber(branch.steps.length)} tokens`,
       branch.outcome?.words ?? "not ended",
@@ -125,7 +127,7 @@ export function createBranches(box, doors) {
     add,
     /** The tokens before one of the branch that is shown, as a new branch. */
     cut(index, how) {
-      const { id, steps, prompt, system, model, constraint, lookahead, small_tokens } = now;
+      const { id, steps, prompt, system, model, constraint, lookahead, small_tokens, draft, reasoning } = now;
       return add({
         how,
         from: id,
@@ -138,6 +140,8 @@ export function createBranches(box, doors) {
         constraint,
         lookahead,
         small_tokens,
+        draft,
+        reasoning,
       });
     },
     show(branch) {
@@ -168,13 +172,20 @@ const ids = (branch, count = branch.steps.length) => branch.steps.slice(0, count
 const soFar = (branch, count) =>
   branch.steps
     .slice(0, count)
-    .map((step) => hexOf(step.token) ?? "")
+    .map((step) => readOf(step) ?? "")
     .join("");
+
+const FREE =
+  "The text up to the closing marker is free. Only special tokens are forbidden there, and after the last token of " +
+  "the budget all that do not lead to the marker.";
 
 /** @param {Servers["run"]} server @param {() => Record<string, any>} settings */
 export function createQuestions(server, settings) {
   /** A branch is asked about under its own grammar, prompt and model, with the knobs as they stand. */
-  const about = ({ prompt, system, model, constraint, lookahead, small_tokens, ...held }, prefix) => ({
+  const about = (
+    { prompt, system, model, constraint, lookahead, small_tokens, draft, reasoning, ...held },
+    prefix,
+  ) => ({
     ...settings(),
     ...grammarOf(held),
     prompt,
@@ -183,11 +194,15 @@ export function createQuestions(server, settings) {
     constraint,
     lookahead,
     small_tokens: Boolean(small_tokens),
+    draft: draft ?? "",
+    reasoning: reasoning ?? null,
     prefix,
   });
+  /** Whether a position is in the free part, where the grammar forbids nothing. */
+  const free = (branch, index) => (branch.steps[index] ?? branch.next)?.free !== undefined;
 
   async function explain(branch, index, tokens) {
-    if (!branch) return null;
+    if (!branch || free(branch, index)) return null;
     const answer = await askServer(server.explain_tokens, {
       ...about(branch, []),
       so_far: soFar(branch, index),
@@ -202,6 +217,7 @@ export function createQuestions(server, settings) {
       emit("why", null);
       return null;
     }
+    if (free(branch, index)) return el("p", { class: "quiet" }, FREE);
     const answer = await askServer(server.why, {
       ...about(branch, []),
       so_far: soFar(branch, index),

@@ -7,7 +7,7 @@ import { el, radios } from "./dom.js";
 import { shades } from "./measures.js";
 import { colour } from "./notations.js";
 import { createAnnouncer } from "./panel.js";
-import { askServer, cards, chatOf, emit, grammarKey, grammarOf, on, state } from "./state.js";
+import { askServer, cards, chatOf, emit, grammarKey, grammarOf, on, state, systemOf } from "./state.js";
 import { createStream } from "./stream.js";
 import { formatNumber, glyphs } from "./tokens.js";
 
@@ -57,12 +57,7 @@ export function mountCompare({ element, trigger, props, watch, server }) {
   });
   find(".legend").append(shades.legend("surprisal", []));
 
-  const here = () => ({
-    ...grammarOf(state),
-    model: state.model,
-    system: state.system,
-    chat: chatOf(state),
-  });
+  const here = () => ({ ...grammarOf(state), model: state.model, chat: chatOf(state) });
   const ready = () => Boolean(state.compiled?.ok) && !state.pending && Boolean(choice?.loaded());
   /** Why nothing can be compared; nothing where it can, or where that is not known yet. */
   function hindrance() {
@@ -331,7 +326,9 @@ export function mountCompare({ element, trigger, props, watch, server }) {
       say(answer.why || answer.fault, "", "Not opened: ");
       return;
     }
-    if (grammarKey(now.about) !== grammarKey(state)) emit("open", { ...now.about, prompt: run.prompt, tests: [] });
+    const system = systemOf(now.about.chat);
+    if (grammarKey(now.about) !== grammarKey(state))
+      emit("open", { ...now.about, system, prompt: run.prompt, tests: [] });
     else emit("look", "workbench");
     const { temperature, max_tokens } = now.about,
       way = { constraint: answer.constraint, lookahead: answer.lookahead ?? undefined };
@@ -343,7 +340,7 @@ export function mountCompare({ element, trigger, props, watch, server }) {
         steps: answer.steps,
         served: answer.model,
         prompt: run.prompt,
-        system: now.about.system,
+        system,
         settings: { temperature, max_tokens, seed: run.seed, ...way },
         ...way,
         outcome,

@@ -4,7 +4,7 @@
 import { download, el, showNotice } from "./dom.js";
 import { notations } from "./notations.js";
 import { askServer, cards, grammarOf, on, state } from "./state.js";
-import { hexOf, spelledText } from "./tokens.js";
+import { hexOf, readOf, spelledText } from "./tokens.js";
 import { work } from "./work.js";
 
 const MARGIN = 12; // around a picture, in its own points
@@ -197,7 +197,8 @@ function csv() {
 }
 
 /** The tokens, each with those the model wanted in vain: a replay says why they were forbidden. */
-const taken = () => steps().map(({ token, wanted }) => [hexOf(token), wanted.filter((one) => !one.ok).map(hexOf)]);
+const taken = () =>
+  steps().map((step) => [readOf(step), step.free === undefined ? step.wanted.filter((one) => !one.ok).map(hexOf) : []]);
 
 /** One page that plays the run: the server gives the cards and the pictures, the recording is put in here. */
 async function replay(server) {

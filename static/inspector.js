@@ -329,6 +329,21 @@ export function createInspector(box, doors = {}) {
     );
     if (record.label)
       body.append(one("read by", record.label, "A terminal label: one token of a set of the vocabulary's tokens"));
+    if (record.free !== undefined)
+      body.append(one("part", "reasoning", "Free text up to the closing marker; the grammar begins after it"));
+    if (record.draft)
+      body.append(
+        one(
+          "draft model",
+          el(
+            "span",
+            { class: record.draft.id === record.id ? "" : "warn" },
+            el("code", {}, glyphs(record.draft)),
+            record.draft.id === record.id ? "" : " ✕",
+          ),
+          "The token that the draft model proposed; ✕ if the model took another one",
+        ),
+      );
     const best = record.wanted[0];
     if (best)
       body.append(

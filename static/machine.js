@@ -5,7 +5,7 @@ import { debounce, el } from "./dom.js";
 import { createGraph, passedBy } from "./graph.js";
 import { askServer, emit, grammarOf, on, state } from "./state.js";
 import { saved } from "./storage.js";
-import { hexOf } from "./tokens.js";
+import { hexOf, readOf } from "./tokens.js";
 
 /** @import { Answer, Edge, Picture, Servers } from "./wire" */
 
@@ -53,7 +53,7 @@ function bytesBefore(step, atEnd) {
     at = steps.indexOf(step);
   return steps
     .slice(0, at < 0 ? steps.length : at + (atEnd ? 1 : 0))
-    .map((each) => hexOf(each.token) ?? "")
+    .map((each) => readOf(each) ?? "")
     .join("");
 }
 

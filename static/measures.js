@@ -144,6 +144,16 @@ export function runTotals(steps, rate) {
       "",
     ],
   ];
+  const drafted = steps.filter((step) => step.draft),
+    right = drafted.filter((step) => step.draft.id === step.id);
+  if (drafted.length)
+    numbers.push([
+      `${formatNumber(right.length)} of ${formatNumber(drafted.length)}`,
+      "drafted tokens taken",
+      "Tokens that the draft model proposed and the model checked. Proposals after one that was not taken are not " +
+        "counted, and forced tokens need no proposal",
+      "",
+    ]);
   if (rate) numbers.push([formatNumber(Math.round(rate)), "tokens/s", "With the model and the mask together", ""]);
   return numbers;
 }

@@ -4,7 +4,7 @@
 import { chartKinds } from "./chart.js";
 import { copyText, el, radios, roving } from "./dom.js";
 import { loopAlarm, runTotals, shades } from "./measures.js";
-import { emit, grammarKey, on, state } from "./state.js";
+import { askServer, emit, grammarKey, on, state } from "./state.js";
 import { saved } from "./storage.js";
 import { glyphs, spelledText } from "./tokens.js";
 
@@ -135,16 +135,80 @@ function methods(mask, report) {
   return show;
 }
 
+/** The menu of draft models: the served models with the chosen model's tokens; hidden without any. A choice that the
+    chosen model does not offer is kept, in case another model does. */
+function drafting(find, server) {
+  const box = find(".drafting"),
+    menu = find("select.draft");
+  let wanted = "",
+    asked = "";
+  const show = () => {
+    menu.value = [...menu.options].some((option) => option.value === wanted) ? wanted : "";
+  };
+  menu.addEventListener("change", () => {
+    wanted = menu.value;
+  });
+  on("model", async ({ name, models = [] }) => {
+    const key = JSON.stringify([name, models.map((each) => each.name)]);
+    if (key === asked || models.length < 2) return;
+    asked = key;
+    const answer = await askServer(server.draft_models, {});
+    if (key !== asked) return;
+    const drafts = answer.ok ? answer.drafts : [];
+    menu.replaceChildren(
+      el("option", { value: "" }, "none"),
+      ...drafts.map((each) => el("option", { value: each.name }, each.title)),
+    );
+    box.hidden = !drafts.length;
+    show();
+  });
+  return {
+    chosen: () => menu.value,
+    choose(name) {
+      wanted = name;
+      show();
+    },
+  };
+}
+
+const value = (input, fallback) =>
+  input.value.trim() === "" || Number.isNaN(Number(input.value)) ? fallback : Number(input.value);
+
+/** The free part of a reasoning model: its markers and its budget; off until it is ticked. */
+function reasoning(find) {
+  const tick = find("input.reasons"),
+    box = find(".thinking"),
+    [opening, closing, budget] = ["opening", "closing", "budget"].map((name) => find(`.thinking input.${name}`));
+  const show = () => {
+    box.hidden = !tick.checked;
+  };
+  tick.addEventListener("change", show);
+  return {
+    /** Null if it is off. */
+    chosen: () =>
+      tick.checked
+        ? { opening: opening.value, closing: closing.value || "</think>", budget: Math.max(0, value(budget, 64)) }
+        : null,
+    choose(part) {
+      tick.checked = Boolean(part);
+      if (part) {
+        opening.value = part.opening;
+        closing.value = part.closing;
+        budget.value = String(part.budget);
+      }
+      show();
+    },
+  };
+}
+
 /** Knobs, numbers and alarms. */
-export function createRunPanel(find) {
+export function createRunPanel(find, server) {
   const mask = find("select.mask"),
     small = find(".smalltokens"),
     knobs = { temperature: find("input.temperature"), seed: find("input.seed"), max_tokens: find("input.max") };
   const stats = find(".stats"),
     outcome = find(".outcome"),
     alarms = find(".alarms");
-  const value = (input, fallback) =>
-    input.value.trim() === "" || Number.isNaN(Number(input.value)) ? fallback : Number(input.value);
   const settings = () => ({
     temperature: value(knobs.temperature, 0.7),
     seed: value(knobs.seed, 1),
@@ -152,7 +216,11 @@ export function createRunPanel(find) {
     constraint: mask.value,
     small_tokens: small.checked,
     ...(depth() === null ? {} : { lookahead: depth() }),
+    ...(draft.chosen() ? { draft: draft.chosen() } : {}),
+    ...(free.chosen() ? { reasoning: free.chosen() } : {}),
   });
+  const draft = drafting(find, server),
+    free = reasoning(find);
   const deep = find(".deep"),
     k = find(".k"),
     method = find(".method");
@@ -190,6 +258,8 @@ export function createRunPanel(find) {
     if ([...mask.options].some((option) => option.value === wanted.constraint)) mask.value = wanted.constraint;
     small.checked = Boolean(wanted.small_tokens);
     k.value = Number.isFinite(wanted.lookahead) ? String(wanted.lookahead) : "";
+    if (typeof wanted.draft === "string") draft.choose(wanted.draft);
+    free.choose(wanted.reasoning);
     chosen();
   }
 

@@ -90,6 +90,8 @@ function words() {
         ? `mask ${about.constraint}${Number.isFinite(about.lookahead) ? `, k = ${about.lookahead}` : ""}`
         : "exact mask",
     ...(about.small_tokens ? ["small tokens"] : []),
+    ...(about.draft ? [`draft model ${about.draft}`] : []),
+    ...(about.reasoning ? [`reasoning up to ${about.reasoning.closing}`] : []),
     `temperature ${about.temperature ?? "?"}`,
     `seed ${about.seed ?? "?"}`,
   ].join(" · ");

@@ -24,7 +24,7 @@ export function mountRun(
     body = find(".body"),
     key = find(".key"),
     box = find(".strip");
-  const panel = createRunPanel(find),
+  const panel = createRunPanel(find, server),
     { buttons } = panel,
     questions = createQuestions(server, panel.settings),
     aloud = createAnnouncer(find(".aloud"));
@@ -86,8 +86,8 @@ export function mountRun(
   const now = () => branches.now();
   const here = () => {
     const { prompt, system, model } = state,
-      { constraint, lookahead, small_tokens } = panel.settings();
-    return { ...grammarOf(state), prompt, system, model, constraint, lookahead, small_tokens };
+      { constraint, lookahead, small_tokens, draft, reasoning } = panel.settings();
+    return { ...grammarOf(state), prompt, system, model, constraint, lookahead, small_tokens, draft, reasoning };
   };
 
   /** Let the model continue a branch. */
@@ -391,9 +391,10 @@ export function mountRun(
     step,
     play: walk.toggle,
   });
+  let compiling = "";
   on("kernels", (words) => {
-    if (words ? !state.steps.length : wait.textContent.startsWith("Compiling"))
-      tell(words || (state.running ? WAITING : ""));
+    if (words ? !state.steps.length : wait.textContent === compiling) tell(words || (state.running ? WAITING : ""));
+    compiling = words;
   });
   on("rewrite", (wanted) => {
     runNext = Boolean(wanted.run);

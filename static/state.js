@@ -55,6 +55,10 @@ export const grammarKey = (held) => {
 export const chatOf = ({ system = null }) =>
   system === null ? null : system ? [{ role: "system", content: system }] : [];
 
+/** The system message of such messages, the argument of ``chatOf``.
+    @param {{ content: string }[] | null} chat */
+export const systemOf = (chat) => (chat ? (chat[0]?.content ?? "") : null);
+
 /** What a card offers to other parts once it is on the page: the run card its settings and records, the comparison its
     settings. Null before, and in a replay.
     @type {{ run: { settings(): object, apply(settings: object): void, records(): Record<string, any>[] },
@@ -77,10 +81,10 @@ export async function askServer(question, sent) {
   return answer ?? { fault: "a fault of the workbench itself; the server's log says more" };
 }
 
-const KERNELS = "Compiling the engine's kernels: once per installation, for up to a minute.";
+const KERNELS = "The engine's kernels are being compiled, once per installation. Until then answers take longer.";
 let words = "";
-/** Whether the server compiles its kernels, which all questions wait for. Panes that wait hear "kernels" with the
-    words to show, at every look at the server while it compiles, and with "" at the end. */
+/** Whether the server compiles its kernels; answers take longer until then. Panes that wait for one hear "kernels" with
+    the words to show, at every look at the server while it compiles, and with "" at the end. */
 export function reportCompiling(now) {
   if (!now && !words) return;
   words = now ? KERNELS : "";

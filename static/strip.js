@@ -17,7 +17,8 @@ export function createStrip(box, doors) {
     `token ${index + 1}: ${glyphs(step.token)}, ${shades.all[shade].words(step)}` +
     (step.forced ? ", the only one allowed" : "") +
     (step.cut ? ", the model preferred a different token" : "") +
-    (step.hand ? ", taken by hand" : "");
+    (step.hand ? ", taken by hand" : "") +
+    (step.free === undefined ? "" : ", reasoning before the grammar's text");
 
   function paint(token, step, index) {
     token.className =
@@ -26,6 +27,7 @@ export function createStrip(box, doors) {
       (step.forced ? " fr" : "") +
       (step.cut ? " cut" : "") +
       (step.hand ? " hand" : "") +
+      (step.free === undefined ? "" : " free") +
       (token.classList.contains("trap") ? " trap" : "");
     token.setAttribute("aria-label", name(step, index));
     const first =
@@ -171,16 +173,12 @@ function required({ allowed, may, token }) {
 
 /** The sentence about a step, as nodes. */
 function sentence(step) {
-  const [best] = step.wanted;
+  const [best] = step.wanted,
+    [rule, require, allow] =
+      step.free === undefined ? ["grammar", "requires ", "allows "] : ["markers", "require ", "allow "];
   if (step.cut && best)
-    return [
-      "the model preferred ",
-      code(best),
-      "; the grammar ",
-      required(step) ? "requires " : "allows ",
-      code(step.token),
-    ];
-  if (step.forced) return ["the grammar allows ", code(step.token), " only"];
+    return ["the model preferred ", code(best), `; the ${rule} `, required(step) ? require : allow, code(step.token)];
+  if (step.forced) return [`the ${rule} ${allow}`, code(step.token), " only"];
   return [
     code(step.token),
     step.rank === 1

@@ -3,7 +3,7 @@
 
 import { el } from "./dom.js";
 
-/** @import { Token } from "./wire" */
+/** @import { Step, Token } from "./wire" */
 
 const CLASS_OF = { " ": "ws", "\n": "ws nl", "\t": "ws tab" };
 const SHAPELESS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}]/u;
@@ -69,6 +69,9 @@ export const hexOf = (token) =>
     ? null
     : (token.hex ??
       [...new TextEncoder().encode(token.text)].map((byte) => byte.toString(16).padStart(2, "0")).join(""));
+/** What the grammar reads of a step's token: nothing in the free part of a reasoning model, up to the closing marker.
+    @param {Pick<Step, "token" | "free">} step @returns {string} */
+export const readOf = (step) => step.free ?? hexOf(step.token);
 /** The bytes of a token; none of the end.
     @param {Token} token */
 export const tokenBytes = (token) =>

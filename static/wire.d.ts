@@ -68,6 +68,18 @@ export interface ReadPrompt {
   most: number | null;
 }
 
+/** A model that can propose tokens. */
+export interface DraftModel {
+  name: string;
+  title: string;
+}
+
+/** The models that can propose tokens for the chosen one. */
+export interface DraftModels {
+  ok: true;
+  drafts: DraftModel[];
+}
+
 /** A token with its probability before the mask and after it; ``ok`` where it is allowed. */
 export interface Candidate {
   id: number;
@@ -145,6 +157,26 @@ export interface Position {
 }
 
 /** The next token, which is not chosen yet. */
+export interface PlainTurn {
+  m: number | null;
+  kept: number;
+  allowed: number;
+  forced: boolean;
+  may_end: boolean;
+  state: string;
+  path: Path;
+  stack: string[];
+  rules: string[];
+  read_in: Span[];
+  i: number;
+  cut: boolean;
+  ms: Times;
+  wanted: Candidate[];
+  may: Candidate[];
+  k: "turn";
+}
+
+/** The next token; ``free`` is present, and empty, in the free part of a reasoning model. */
 export interface Turn {
   m: number | null;
   kept: number;
@@ -162,6 +194,7 @@ export interface Turn {
   wanted: Candidate[];
   may: Candidate[];
   k: "turn";
+  free?: string;
 }
 
 /** A token of a run.
@@ -197,7 +230,10 @@ export interface UnlabelledStep {
   loop: number | null;
 }
 
-/** A token of a run, with the terminal label that reads it, if one does. */
+/** A token of a run, with the terminal label that reads it, and what a draft model proposed.
+
+    ``free`` is present in the free part of a reasoning model: what the grammar reads of the token,
+    in hexadecimal digits; nothing until the closing marker. */
 export interface Step {
   m: number | null;
   kept: number;
@@ -225,6 +261,8 @@ export interface Step {
   rankm: number;
   loop: number | null;
   label?: string;
+  free?: string;
+  draft?: Token;
 }
 
 /** The first token that the tokenizer would have written otherwise, and its own tokens. */
@@ -1058,6 +1096,7 @@ export interface Servers {
   };
   run: {
     recorded_run(sent: object): Promise<string>;
+    draft_models(sent: object): Promise<DraftModels | Refusal>;
     explain_tokens(sent: object): Promise<Reasons>;
     why(sent: object): Promise<Why | Refusal>;
     missed_lines(sent: object): Promise<Missed>;

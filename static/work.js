@@ -26,6 +26,14 @@ function settings(held) {
       typeof held?.constraint === "string" && /^[a-z_]{1,40}$/.test(held.constraint) ? held.constraint : undefined,
     lookahead: number(held?.lookahead, 0, 1000),
     small_tokens: held?.small_tokens === true || undefined,
+    draft: text(held?.draft, 500) || undefined,
+    reasoning: text(held?.reasoning?.closing, 100)
+      ? {
+          opening: text(held.reasoning.opening, 100) ?? "",
+          closing: held.reasoning.closing,
+          budget: number(held.reasoning.budget, 0, 1024) ?? 64,
+        }
+      : undefined,
   };
   return JSON.parse(JSON.stringify(kept));
 }

@@ -19,6 +19,9 @@ from hypothesis import HealthCheck, settings
 
 from tests.own_time import count_own_work
 
+# the tests of the interpreted kernels change it in processes they start
+os.environ.setdefault("WORKBENCH_KERNELS", "compiled")
+
 settings.register_profile("workbench", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("repeatable", settings.get_profile("workbench"), derandomize=True)
 settings.load_profile("workbench")

@@ -48,7 +48,7 @@ def test_importing_the_front_door_is_light() -> None:
 @pytest.mark.slow
 @needs_model
 def test_the_readmes_python_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    first, formats, tools, methods, _ = re.findall(
+    first, formats, tools, methods, together, _ = re.findall(
         r"```python\n(.*?)```", README, re.DOTALL
     )  # the last asks a page
     module = ModuleType("readme")
@@ -71,6 +71,9 @@ def test_the_readmes_python_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not names["json"].accepts("[[[]]]")
     exec(methods, names)
     assert names["tokens"]
+    exec(together, names)
+    assert len(names["texts"]) == 16
+    assert all(run.stop is not None for run in names["runs"])
 
 
 def test_the_readmes_comments_are_true() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from workbench.constraint.compile import compile as compile_grammar
-from workbench.decoding.generate import generate
+from workbench.decoding.generate import Generation, generate, generate_batch
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.transformers_model import TransformersModel, load_model
 from workbench.grammar.gallery import Example, load_gallery
@@ -38,3 +38,28 @@ def test_ends_accepted_within_its_budget(
     assert grammar.accepts(trace.text)
     assert trace.stop is not None
     assert trace.stop.value in ("accepted", "forced end"), trace.text
+
+
+@pytest.mark.exhaustive
+def test_runs_at_the_same_time_take_the_same_tokens(model: TransformersModel) -> None:
+    def begun() -> list[Generation]:
+        return [
+            generate(
+                model,
+                compile_grammar(
+                    Grammar.from_text(example.text, example.notation, example.start),
+                    model.vocabulary,
+                ),
+                example.prompt,
+                max_tokens=min(40, example.max_tokens),
+            )
+            for example in EXAMPLES
+        ]
+
+    alone, together = begun(), begun()
+    for generation in alone:
+        list(generation)
+    list(generate_batch(together, at_once=16))
+    for example, one, other in zip(EXAMPLES, alone, together, strict=True):
+        assert one.trace.token_ids == other.trace.token_ids, example.name
+        assert one.stop is other.stop, example.name

@@ -36,7 +36,7 @@ WRITTEN: dict[str, dict[str, str]] = json.loads(
 
 #: The rejected rows, and what the message names.
 REFUSED = {
-    "ic-0103": "lookahead",
+    "ic-0390": "has no text",  # anchors inside a regex, which xgrammar ignores and lark tests
     "ic-0338": "x-guidance",
 }
 #: Rows that are read differently from their label, with the reason.
@@ -59,7 +59,7 @@ def read(text: str, notation: str, start: str) -> Grammar:
 def test_the_rows_are_all_there() -> None:
     plain = [row for row in ROWS.values() if row["core"]]
     assert (len(ROWS), len(plain)) == (253, 146)
-    assert not any(row["id"] in REFUSED or row["id"] in OTHERWISE for row in plain)
+    assert {row["id"] for row in plain if row["id"] in {**REFUSED, **OTHERWISE}} == {"ic-0390"}
 
 
 @pytest.mark.parametrize("row", READ, ids=lambda row: row["id"])
@@ -93,7 +93,7 @@ def test_error_names_what_cannot_be_read(row: dict[str, Any]) -> None:
     with pytest.raises(SourceError) as caught:
         read(row["grammar"], row["format"], row["start"])
     assert REFUSED[row["id"]] in caught.value.message
-    assert caught.value.kind in ("unsupported", "bad_regex")
+    assert caught.value.kind in ("unsupported", "empty_grammar")
     assert caught.value.hint
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import pytest
 
+from tests.own_time import day_time
+from workbench.base import kernels
 from workbench.base.errors import LimitError
-from workbench.base.limits import LIMITS, Limits
+from workbench.base.limits import LIMITS, Limits, check_time_budget, time_budget
 from workbench.base.source import Source
 from workbench.syntax.kbnf.kbnf_parser import parse_kbnf
 from workbench.syntax.regex.parser import parse_regex
@@ -49,6 +52,42 @@ def test_error_of_a_clock_has_a_hint() -> None:
     LIMITS.clock().check()
 
 
+def spend(seconds: float) -> None:
+    """Check one clock after another, each of new limits, for that many seconds."""
+    clock = LIMITS.clock()
+    while clock.seconds < seconds:
+        LIMITS.clock().check()
+
+
+def test_operations_share_a_time_budget() -> None:
+    with time_budget(0.05):
+        spend(0.03)
+        with pytest.raises(LimitError, match=r"needs more than 0\.05 seconds") as caught:
+            spend(0.03)
+        with pytest.raises(LimitError):
+            check_time_budget()
+    assert caught.value.budget == "seconds"
+    spend(0.03)
+    check_time_budget()
+
+
+def test_the_earlier_of_two_deadlines_holds() -> None:
+    with time_budget(0.02), time_budget(60), pytest.raises(LimitError, match=r"than 0\.02 seconds"):
+        spend(0.1)
+    with time_budget(60):
+        with time_budget(0.02), pytest.raises(LimitError):
+            spend(0.1)
+        spend(0.03)
+
+
+def test_waiting_is_not_counted_in_a_time_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "counted_now", day_time)
+    with time_budget(0.03):
+        time.sleep(0.05)
+        check_time_budget()
+        LIMITS.clock().check()
+
+
 #   what reads                       a text                       the hint when time is over
 READING: list[tuple[Callable[..., object], str, str]] = [
     (parse_regex,                    "a|" * 300,                  "the regex is very long; shorten it"),
@@ -88,3 +127,24 @@ def test_rows_remembered_fit_into_memory(
     rows: int, megabytes: int, size: int, remembered: int
 ) -> None:
     assert Limits(rows=rows, megabytes=megabytes).rows_of(size) == remembered
+
+
+def test_cpu_time_is_counted_from_the_switch_to_compiled_kernels(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(kernels, "counted_now", day_time)
+    with time_budget(0.2):
+        work(0.15)
+        monkeypatch.setattr(kernels._state, "switched", kernels.counted_now())
+        time.sleep(0.25)
+        work(0.1)
+        check_time_budget()
+        with pytest.raises(LimitError):
+            work(0.5)
+
+
+def work(seconds: float) -> None:
+    """Use CPU time, with checks of the budget."""
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        check_time_budget()

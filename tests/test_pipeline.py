@@ -1,18 +1,19 @@
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
+import time
 
+import numpy as np
 import pytest
 
-from workbench.app.pipeline import Pipeline, compile_text
+from workbench.app.pipeline import Pipeline, _Slot, compile_text, held_bytes
 from workbench.base.errors import LimitError, SourceError, WorkbenchError
 from workbench.base.limits import Limits
 from workbench.base.problems import Problem
 from workbench.base.source import Source, Span
 from workbench.drawing.drawable import Machine
 from workbench.grammar.notations import Notation
+from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import Vocabulary
 
 KOO = Vocabulary((b"f", b"oo", b"foo", b"for", b"food", b"<end>"), end=5)
@@ -156,11 +157,140 @@ def test_advice_is_no_problem() -> None:
 def test_the_last_texts_are_remembered() -> None:
     pipeline = Pipeline(cached=2)
     first = pipeline.compile("a", Notation.REGEX)
-    pipeline.compile("b", Notation.REGEX)
+    second = pipeline.compile("b", Notation.REGEX)
     assert pipeline.compile("a", Notation.REGEX) is first
     pipeline.compile("c", Notation.REGEX)  # b is forgotten, a was asked for since
+    pipeline.weigh()
     assert pipeline.compile("a", Notation.REGEX) is first
+    assert pipeline.compile("b", Notation.REGEX) is not second
     assert pipeline.compile("a", Notation.KBNF) is not first
+
+
+#: A text of about 50 kB: the sets of its lazy automaton.
+LAZY = "(a|b)*a(a|b){%d}"
+
+
+def test_remembered_texts_are_bounded_by_their_bytes() -> None:
+    size = held_bytes(compile_text(LAZY % 40, Notation.REGEX))
+    pipeline = Pipeline(megabytes=1)
+    for count in range(40, 65):
+        pipeline.compile(LAZY % count, Notation.REGEX)
+        pipeline.weigh()
+    assert 25 * size > 1_000_000
+    assert 0.5e6 < pipeline.nbytes <= 1e6
+    latest = pipeline.compile(LAZY % 64, Notation.REGEX)
+    assert pipeline.compile(LAZY % 64, Notation.REGEX) is latest
+
+
+def test_what_is_computed_later_is_weighed_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A while after a request for a cached text, without another request."""
+    monkeypatch.setattr("workbench.app.pipeline._WEIGHING_SECONDS", 0.01)
+    pipeline = Pipeline(megabytes=1)
+    first = pipeline.compile("[a-z]{1,200}", Notation.REGEX)
+    while not pipeline.nbytes:
+        time.sleep(0.01)
+    before = pipeline.nbytes
+    _ = first.graph(Machine.CHARACTERS)
+    assert pipeline.compile("[a-z]{1,200}", Notation.REGEX) is first
+    while pipeline.nbytes == before:
+        time.sleep(0.01)
+    assert pipeline.nbytes > before + 100_000
+    pipeline.compile("a", Notation.REGEX)
+    first._slots["large"] = _Slot(result=np.zeros(200_000))
+    assert pipeline.compile("[a-z]{1,200}", Notation.REGEX) is first
+    while pipeline.nbytes:
+        time.sleep(0.01)
+    assert pipeline.compile("[a-z]{1,200}", Notation.REGEX) is not first
+
+
+def test_an_array_is_weighed_once_and_vocabularies_are_not() -> None:
+    array = np.zeros(100_000, np.uint8)
+    assert 100_000 <= held_bytes([array, array[5:], {"view": array[:7]}]) < 102_000
+
+    def closure() -> np.ndarray:
+        return array
+
+    assert held_bytes(closure) >= 100_000
+    vocabulary = Vocabulary([b"%d" % i for i in range(10_000)])
+    assert held_bytes([vocabulary, vocabulary.trie.records]) < 1_000
+
+
+def test_kernels_and_merges_are_not_weighed() -> None:
+    compiled = compile_text("f(oo)*", Notation.REGEX)
+    constraint = compiled.constraint(KOO)
+    assert len(constraint.mask(constraint.initial))
+    assert held_bytes(compiled) < 200_000
+    vocabulary = Vocabulary([b"a", b"b", b"ab"], merges=[(b"a", b"b")])
+    assert held_bytes([Bpe.of(vocabulary)]) < 1_000
+
+
+def test_a_vocabulary_is_used_while_it_is_weighed() -> None:
+    vocabulary = Vocabulary([b"a"])
+    stop = threading.Event()
+
+    def fill() -> None:
+        names = vars(vocabulary.trie)
+        while not stop.is_set():
+            for number in range(50):
+                names[f"table {number}"] = number
+            for number in range(50):
+                del names[f"table {number}"]
+
+    filling = threading.Thread(target=fill)
+    filling.start()
+    try:
+        for _ in range(2_000):
+            held_bytes([vocabulary])
+    finally:
+        stop.set()
+        filling.join()
+
+
+def test_what_a_failed_limit_leaves_behind_is_dropped() -> None:
+    text = "start ::= 'a' start? 'b' | #'[a-z]{1,300}' start?;"
+    compiled = compile_text(text, Notation.KBNF)
+    grammar = compiled.readable()
+    stored = grammar.stored()
+
+    def too_large() -> None:
+        _ = grammar.rules.calling
+        grammar.derived["large"] = np.zeros(100_000)
+        raise LimitError("needs more states", "states")
+
+    before = held_bytes(compiled)
+    for _ in range(2):
+        with pytest.raises(LimitError, match="states"):
+            compiled._once("a key", too_large)
+    assert grammar.stored() - stored <= {"derived"}
+    assert held_bytes(compiled) < before + 10_000
+
+
+def test_a_cached_error_holds_no_variables() -> None:
+    grammar = compile_text(LAZY % 30, Notation.REGEX, limits=Limits(seconds=0.05)).readable()
+    for _ in range(2):
+        with pytest.raises(LimitError) as caught:
+            _ = grammar.machine
+    assert isinstance(grammar._whole, LimitError)
+    assert grammar._whole.__traceback__ is None
+    assert caught.value is not grammar._whole
+
+
+def test_a_text_requested_by_several_is_compiled_once() -> None:
+    pipeline = Pipeline()
+    together = threading.Barrier(6)
+    found = []
+
+    def ask() -> None:
+        together.wait()
+        found.append(pipeline.compile(LAZY % 40, Notation.REGEX))
+
+    threads = [threading.Thread(target=ask) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 6
+    assert len(set(map(id, found))) == 1
 
 
 def test_many_ask_at_once() -> None:
@@ -177,29 +307,3 @@ def test_many_ask_at_once() -> None:
         thread.join()
     assert len(made) == 12
     assert set(made) == {("regular", f"{n} states") for n in (2, 3, 4)}
-
-
-@pytest.mark.slow
-def test_no_example_meets_a_kernel_that_was_not_made_ready() -> None:
-    """Or a new installation would count the compiler's seconds as the grammar's."""
-    code = """
-import sys
-from numba.core.dispatcher import Dispatcher
-from workbench.grammar.gallery import load_gallery
-from workbench.app.pipeline import Notation, compile_text
-
-def compiled():
-    modules = [m for name, m in list(sys.modules.items()) if name.startswith("workbench.")]
-    things = {id(t): t for m in modules for t in vars(m).values() if isinstance(t, Dispatcher)}
-    return {t.py_func.__qualname__: len(t.signatures) for t in things.values()}
-
-gallery = load_gallery()
-for name in ("yes_or_no", "anbn", *gallery):
-    if name == next(iter(gallery)):
-        ready = compiled()
-    example = gallery[name]
-    compile_text(example.text, Notation(example.notation), example.start)
-print(len(ready) > 50, {k for k, n in compiled().items() if n != ready.get(k)})
-"""
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout.split() == ["True", "set()"]

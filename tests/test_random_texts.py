@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from dataclasses import replace
 from itertools import product
 from random import Random
 
@@ -14,6 +15,7 @@ from tests.laws.test_mask_laws import slow, trees
 from workbench.analysis.random_texts import near_misses, samples
 from workbench.automata.draw_texts import PathCounts, character
 from workbench.base.errors import WorkbenchError
+from workbench.base.limits import LIMITS
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
@@ -85,10 +87,9 @@ HARD = {
 @pytest.mark.slow
 @pytest.mark.parametrize("why", HARD)
 def test_error_hard_grammars_are_sampled_soon(why: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "workbench.analysis.random_texts._MAX_SECONDS", 10.0
-    )  # a busy machine is no fault of theirs
-    grammar = HARD[why]
+    # a busy machine is no fault of theirs
+    monkeypatch.setattr("workbench.analysis.random_texts._MAX_SECONDS", 10.0)
+    grammar = replace(HARD[why], limits=replace(LIMITS, seconds=10.0))
     began = time.perf_counter()
     found = samples(grammar, 5, seed=7)
     seconds = time.perf_counter() - began

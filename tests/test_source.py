@@ -8,7 +8,8 @@ import time
 
 import pytest
 
-from workbench.base import limits
+from tests.own_time import day_time
+from workbench.base import kernels
 from workbench.base.errors import BuildError, LimitError, WorkbenchError
 from workbench.base.limits import Limits
 from workbench.base.problems import finite
@@ -77,7 +78,7 @@ def test_error_for_a_limit_of_zero() -> None:
 
 
 def test_error_past_the_seconds_of_a_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "time", time)  # wall-clock time; other tests use thread time
+    monkeypatch.setattr(kernels, "counted_now", day_time)
     clock = Limits(seconds=0.01).clock()
     time.sleep(0.02)
     with pytest.raises(LimitError, match="seconds"):

@@ -38,7 +38,7 @@ _HEADS, _KEY_HEADS, _LAYERS, _HIDDEN, _INNER, _LENGTH = 4, 2, 2, 32, 48, 256
 
 def write_checkpoint(folder: Path, seed: int = 0) -> Path:
     """The model as a directory: config, generation_config, safetensors, tokenizer, chat template."""
-    tokenizer = _tokenizer()
+    tokenizer = tiny_tokenizer()
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer.save(str(folder / "tokenizer.json"))
     written = {"eos_token": END, "tokenizer_class": "PreTrainedTokenizerFast"}
@@ -64,7 +64,7 @@ def write_checkpoint(folder: Path, seed: int = 0) -> Path:
     return folder
 
 
-def _tokenizer() -> Tokenizer:
+def tiny_tokenizer() -> Tokenizer:
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()

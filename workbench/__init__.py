@@ -42,14 +42,19 @@ if TYPE_CHECKING:
     from workbench.constraint.mask import TokenMask
     from workbench.constraint.protocol import Constraint, HasStateKeys, ReadsLabels, StepsByBytes
     from workbench.constraint.reasoning import Reasoning
-    from workbench.decoding.generate import Generation, generate
+    from workbench.decoding.generate import Generation, generate, generate_batch
     from workbench.decoding.kbnf_engine import Advance, Engine
     from workbench.decoding.logits_processor import LogitsProcessor
     from workbench.decoding.model import ChatModel, LanguageModel, Message, Session
     from workbench.decoding.opportunistic import OpportunisticMasking
     from workbench.decoding.retokenize import Healed, heal
     from workbench.decoding.sampling import Sampling
-    from workbench.decoding.speculative import CountProposer, DraftSpeculation, ForcedProposer
+    from workbench.decoding.speculative import (
+        CountProposer,
+        CoupledSpeculation,
+        DraftSpeculation,
+        ForcedProposer,
+    )
     from workbench.decoding.strategy import JumpForward, Proposer, Speculation, Strategy
     from workbench.decoding.template import Template
     from workbench.decoding.trace import Step, StopReason, Trace
@@ -96,6 +101,7 @@ _HOMES = {
     "Reasoning": "constraint.reasoning",
     "Generation": "decoding.generate",
     "generate": "decoding.generate",
+    "generate_batch": "decoding.generate",
     "Advance": "decoding.kbnf_engine",
     "Engine": "decoding.kbnf_engine",
     "LogitsProcessor": "decoding.logits_processor",
@@ -109,6 +115,7 @@ _HOMES = {
     "Sampling": "decoding.sampling",
     "CountProposer": "decoding.speculative",
     "ForcedProposer": "decoding.speculative",
+    "CoupledSpeculation": "decoding.speculative",
     "DraftSpeculation": "decoding.speculative",
     "Proposer": "decoding.strategy",
     "JumpForward": "decoding.strategy",
@@ -137,6 +144,7 @@ __all__ = [
     "ChatModel",
     "Constraint",
     "CountProposer",
+    "CoupledSpeculation",
     "Difference",
     "DraftSpeculation",
     "Drawn",
@@ -186,6 +194,7 @@ __all__ = [
     "explain_id",
     "export",
     "generate",
+    "generate_batch",
     "heal",
     "json_regex",
     "label_reason",

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from tests.automata.machines import machine
-from workbench.automata.build import smallest
 from workbench.automata.nfa import BYTES
 from workbench.automata.operations import equivalent
 from workbench.automata.program_nfa import program_nfa, rule_nfa
@@ -20,6 +19,7 @@ from workbench.automata.regex_program import (
     SEQUENCE,
     Program,
 )
+from workbench.automata.small_dfa import smallest
 
 
 def program(*instructions: int | str | bytes) -> Program:

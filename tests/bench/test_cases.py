@@ -9,7 +9,8 @@ from lark import Lark
 from lark.exceptions import LarkError
 
 from workbench.constraint.compile import compile
-from workbench.lab.bench.cases import CASES, Case
+from workbench.grammar.notations import Notation
+from workbench.lab.bench.cases import CASES, REAL, Case, real_texts
 from workbench.lab.bench.peers.others import lark_of
 from workbench.lab.bench.peers.ours import grammar_of
 from workbench.lab.bench.peers.peer import greedy_tokens
@@ -29,6 +30,37 @@ def test_case_compiles_and_its_walk_is_in_its_language(case: Case) -> None:
         state = constraint.advance(state, token)
     assert constraint.is_final(state)
     assert not grammar.accepts(case.walk + "\0")
+
+
+@pytest.mark.parametrize("case", [*REAL.values()], ids=lambda case: case.name)
+def test_real_grammar_accepts_and_refuses_its_texts(case: Case) -> None:
+    grammar, texts = grammar_of(case), real_texts()[case.name]
+    assert [text for text in texts["accepted"] if not grammar.accepts(text)] == []
+    assert [text for text in texts["refused"] if grammar.accepts(text)] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [*REAL.values()], ids=lambda case: case.name)
+def test_mask_along_a_real_text_allows_every_token_of_it(case: Case) -> None:
+    constraint = compile(grammar_of(case), BYTES)
+    state = constraint.initial
+    for token in greedy_tokens(case.walk, BYTES):
+        assert token in constraint.mask(state)
+        state = constraint.advance(state, token)
+    assert constraint.is_final(state)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(
+    "case", [c for c in REAL.values() if c.written and c.written[0] is Notation.LARK],
+    ids=lambda case: case.name,
+)  # fmt: skip
+def test_lark_reads_short_texts_of_real_grammars_alike(case: Case) -> None:
+    assert case.written is not None
+    reader, grammar = Lark(case.written[1], parser="earley", lexer="dynamic"), grammar_of(case)
+    texts = real_texts()[case.name]
+    for text in [*texts["accepted"][1:], *texts["refused"]]:
+        assert _reads(reader, text) == grammar.accepts(text), text
 
 
 @pytest.mark.parametrize("case", [c for c in ALL if c.regex], ids=lambda case: case.name)

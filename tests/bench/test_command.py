@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from workbench.app.cli.main import app
+from workbench.lab import commands
 from workbench.lab.bench.measurements import CaseRecord, EngineRecord
 
 
@@ -30,6 +32,15 @@ def test_json_lines_hold_the_documented_fields() -> None:
 
 
 @pytest.mark.slow
+def test_real_grammars_are_measured() -> None:
+    result = run("--real", "--cases", "json,regex", "--markdown")
+    assert result.exit_code == 0, result.stderr
+    head, *rows = [line for line in result.stdout.splitlines() if line.startswith("|")]
+    assert "cold mask p99, µs" in head
+    assert [row.split("|")[1].strip() for row in rows[1:]] == ["json", "regex"]
+
+
+@pytest.mark.slow
 def test_table_names_every_case() -> None:
     result = run("--cases", "choice,anbn")
     assert result.exit_code == 0, result.stderr
@@ -40,8 +51,11 @@ def test_table_names_every_case() -> None:
 #   arguments                        reported on stderr
 WRONG = [
     (("--cases", "nothing"),         "there is no case 'nothing'"),
+    (("--real", "--cases", "anbn"),  "there is no case 'anbn'"),
     (("--peers", "nobody"),          "there is no peer 'nobody'"),
     (("--vocab", "/no/such/dir"),    "error: "),
+    (("--proper", "--real"),         "--proper and --real do not go together"),
+    (("--cold-start", "--check"),    "--cold-start and --check do not go together"),
 ]  # fmt: skip
 
 
@@ -51,3 +65,15 @@ def test_error_exits_with_2(arguments: tuple[str, ...], reported: str) -> None:
     assert result.exit_code == 2
     assert reported in result.stderr
     assert result.stdout == ""
+
+
+@pytest.mark.parametrize("command", ["bench", "evaluate"])
+def test_nothing_is_measured_without_compiled_kernels(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str
+) -> None:
+    monkeypatch.setattr(commands, "wait_until_compiled", lambda: False)
+    monkeypatch.setattr(commands, "loaded_model", lambda *_: None)
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, [command])
+    assert result.exit_code == 2
+    assert "the kernels are not compiled, so nothing is measured" in result.stderr

@@ -62,7 +62,7 @@ def browser() -> Iterator[Browser]:
 
 
 @contextmanager
-def _served(*arguments: str) -> Iterator[str]:
+def served(*arguments: str) -> Iterator[str]:
     """The address of a page in a separate process.
 
     Gradio's threads raise warnings, which are errors in this process.
@@ -79,14 +79,14 @@ def _served(*arguments: str) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def address() -> Iterator[str]:
     """The page, served with a small model that answers immediately."""
-    with _served() as url:
+    with served() as url:
         yield url
 
 
 @pytest.fixture(scope="module")
 def builtin_page() -> Iterator[str]:
     """The page with the embedded model."""
-    with _served("builtin") as url:
+    with served("builtin") as url:
         yield url
 
 

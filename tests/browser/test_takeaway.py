@@ -162,7 +162,7 @@ def test_the_page_works_where_storage_is_blocked(visit: Visitor) -> None:
 def test_a_link_holds_all_that_was_set(visit: Visitor) -> None:
     work = {
         "text": NASTY, "notation": "kbnf", "style": "",
-        "start": "start", "prompt": PROMPT, "tab": "rules",
+        "start": "start", "prompt": PROMPT, "system": "Be brief.", "tab": "rules",
         "tests": [{"text": "a\n${x}", "expect": "reject"}, {"text": "λ", "expect": None}],
         "settings": {"temperature": 0, "seed": 41, "max_tokens": 7, "constraint": "unconstrained"},
     }  # fmt: skip

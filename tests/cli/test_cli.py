@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -154,18 +155,30 @@ def test_a_prompt_as_a_message_of_a_chat(tmp_path: Path) -> None:
     (folder / "chat_template.jinja").write_text(template)
     asked = ("generate", "--regex", "[a-c]{9}", "--model", str(folder), "--prompt", "Hi", "--json")
     plain = records(run(*asked, "--prompt", "<system>Be brief.<user>Hi"))
-    assert records(run(*asked, "--system", "Be brief."))[0]["logprob"] == plain[0]["logprob"]
+    (step, *_) = records(run(*asked, "--system", "Be brief."))
+    assert step["logprob"] == pytest.approx(plain[0]["logprob"], abs=1e-4)
     plain = records(run(*asked, "--prompt", "<user>Hi"))
-    assert records(run(*asked, "--chat"))[0]["logprob"] == plain[0]["logprob"]
+    assert records(run(*asked, "--chat"))[0]["logprob"] == pytest.approx(
+        plain[0]["logprob"], abs=1e-4
+    )
 
 
 def test_a_draft_model_proposes(tmp_path: Path) -> None:
     folder, other = write_checkpoint(tmp_path / "a"), write_checkpoint(tmp_path / "b", seed=1)
     asked = ("generate", "--regex", "[a-c]{9}", "--model", str(folder), "--device", "cpu", "--json")
-    whole = records(run(*asked, "--draft", str(other)))[-1]
-    assert whole["accepted"]
-    # at temperature 0 a draft changes the calls, not the text
-    assert whole["text"] == records(run(*asked))[-1]["text"]
+    for more in ((), ("--temperature", "1", "--seed", "4")):
+        drafted, plain = (
+            records(run(*asked, *more, "--draft", str(other))),
+            records(run(*asked, *more)),
+        )
+        assert [each.get("token_id") for each in drafted] == [e.get("token_id") for e in plain]
+        whole = drafted[-1]
+        assert whole["accepted"]
+        assert 0 < whole["drafted"] >= whole["drafts_taken"]
+        assert plain[-1]["drafted"] == 0
+    summed = run(*asked[:-1], "--draft", str(folder)).stderr
+    ((taken, among),) = re.findall(r"(\d+) of (\d+) drafted tokens taken", summed)
+    assert taken == among != "0", "a model agrees with itself"
     refused = run(*asked, "--draft", str(write_model(tmp_path / "c")))
     assert (refused.exit_code, "their tokens differ" in refused.stderr) == (2, True)
     refused = run(*asked, "--draft", str(other), "--strategy", "skipping")
@@ -185,6 +198,19 @@ def test_error_options_of_models(option: tuple[str, str], message: str) -> None:
     for command in ("generate", "compare"):
         refused = run(command, "--regex", "a", *option)
         assert (refused.exit_code, message in refused.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--device", "abacus"), "there is no device 'abacus'"),
+        (("--dtype", "float7"), "there is no dtype 'float7'"),
+        (("--model", "a/b", "--model", "c/d", "--revision", "v2"), "one --model with --revision"),
+    ],
+)
+def test_error_options_of_served_models(options: tuple[str, ...], message: str) -> None:
+    refused = run("serve", "--no-open", *options)
+    assert (refused.exit_code, message in refused.stderr) == (2, True)
 
 
 @needs_model

@@ -28,6 +28,8 @@ PIECES = (
     *(t.encode() for t in ("int", "int ", "in", "if(", "return", "_x1", "a=", "x*/", "*/", "**/", "//")),
     *(b"\xe6\x9d", b"\x9d\xb1", b"a\xe6", b"\xb1a", b"\xb1\"", b"ab\xff", b"ab", b"aab\xc3", b"\xa9b"),
     *(bytes([a, b]) for a in b'ab"\\ 1(' for b in b'ab"\\ 1('),
+    *(t.encode() for t in ("abab", "ababa", "ababab", 'abababab"', "ab東京é", "京ab  ab", "  ab ab ab ab")),
+    *(b"abcd\xe6", b"\xb1abcd", b"abababab\xe6\x9d", "東京東京東".encode(), b"aaaaaaaaaaaaaaaa"),
 )  # fmt: skip
 VOCABULARY = Vocabulary((*PIECES, b"<end>"), end=len(PIECES))
 #: Half of it begins with a space, so the trie is walked in two parts.
@@ -56,6 +58,13 @@ WIDE = [
     (r"[\x20-\x7e]*\xe9?",                           (b"", b"a"),                "one character past the loop"),
     (JSON,                                           (b'"', b'["a', b'{"', b'{"k":"\xc3'), "strings in a stack"),
     (C,                                              (b"", b"in", b"int a=(b*", b"/*a", b"ret"), "names in a stack"),
+    (r'"[a-z ]{0,7}"[a-z]{6}',                       (b'"', b'"abc', b'"abcdefg', b'""a'), "at most so many characters"),
+    (r'"[^"]{3,8}"',                                 (b'"', b'"ab', b'"abc\xe6', b'"abcdefg', b'"abcdefgh'), "at least some"),
+    (r"[a-z]{5,6}[a-c]*!",                           (b"", b"a", b"ab", b"abcde", b"abcdef"), "the last one reads more"),
+    (r"([a-z][a-z])*!",                              (b"", b"a", b"ab"),         "an even number"),
+    (r"([a-z]{4}[0-9a-z ]{4})*!",                    (b"", b"a", b"abcd", b"abcde"), "two kinds of links"),
+    (r"start ::= '(' start ')' | #'[^()]{0,6}' '!' start?;", (b"", b"((a", b"(ab\xe6", b"(abcdef", b"(!("), "counted in a stack"),
+    (r"start ::= name '=' start ';' | name; name ::= #'[a-z][a-z0-9]{0,5}';", (b"", b"a", b"a=bcd", b"abcdef"), "counted names"),
 ]  # fmt: skip
 
 
@@ -100,7 +109,9 @@ PARTS = st.sampled_from(
         "([a-z]{0,9})",
     ]
 )
-PIECE = st.tuples(PARTS, st.sampled_from(["", "*", "+", "?", "{1,3}"])).map("".join)
+PIECE = st.tuples(
+    PARTS, st.sampled_from(["", "*", "+", "?", "{1,3}", "{0,6}", "{5}", "{4,7}"])
+).map("".join)
 REGEX = st.lists(PIECE, min_size=1, max_size=5).map("".join)
 
 

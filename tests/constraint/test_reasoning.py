@@ -97,6 +97,37 @@ def test_markers_that_are_special_tokens_are_read_as_tokens() -> None:
     assert constraint.answer_in(written[:2]) == b""
 
 
+@pytest.mark.parametrize("marker", ["```", "**\n", "</t>"])
+def test_both_markers_may_be_equal(marker: str) -> None:
+    tokens = wb.Vocabulary([bytes([byte]) for byte in range(256)])
+    constraint = Reasoning(answer_of_one(tokens), marker, marker)
+    state = constraint.initial
+    for byte in f"{marker}a{marker}1".encode():
+        state = constraint.advance(state, byte)
+    assert constraint.is_final(state)
+    assert constraint.answer_in(f"{marker}a{marker}1".encode()) == b"1"
+    assert constraint.answer_in(f"{marker}a".encode()) == b""
+
+
+def test_both_markers_may_be_one_special_token() -> None:
+    tokens = vocabulary(both="<t>")
+    constraint = Reasoning(answer(tokens), "<t>", "<t>")
+    written = [END + 1, TOKENS.index(b"a"), END + 1, TOKENS.index(b"1")]
+    state = constraint.initial
+    for token_id in written:
+        assert not constraint.is_final(state)
+        state = constraint.advance(state, token_id)
+    assert constraint.is_final(state)
+    assert constraint.answer_in(written) == b"1"
+    assert constraint.answer_in(written[:2]) == b""
+
+
+def test_a_token_may_contain_the_whole_answer_without_an_end_token() -> None:
+    tokens = wb.Vocabulary([b"a", b"</t>", b"</t>1", b"1"])
+    constraint = Reasoning(answer_of_one(tokens), "", "</t>")
+    assert list(constraint.mask(constraint.initial)) == [0, 1, 2, 3]
+
+
 def test_half_a_character_is_completed_before_the_marker() -> None:
     rest = "é</t>1".encode()
     tokens = vocabulary([bytes([byte]) for byte in sorted({*rest, 0xE2, 0x82, 0xAC})])

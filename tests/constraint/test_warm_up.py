@@ -31,7 +31,7 @@ for g in (
 @pytest.mark.exhaustive
 def test_a_new_installation_stays_within_its_limits(tmp_path: Path) -> None:
     """A fresh kernel cache takes seconds to fill; the grammars are allowed less than one."""
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    environment = {**os.environ, "WORKBENCH_KERNEL_FOLDER": str(tmp_path)}
     ran = subprocess.run(
         [sys.executable, "-c", CODE],
         env=environment,

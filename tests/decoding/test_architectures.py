@@ -10,9 +10,10 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, GemmaConfig, GPT2Config, MambaConfig, MistralConfig
 
-from transformers import Gemma2Config, PretrainedConfig, Qwen2Config  # isort: skip
+from transformers import Gemma2Config, Phi3Config, PretrainedConfig, Qwen2Config  # isort: skip
 
 from tests.decoding.tiny import write_tokenizer
+from workbench.decoding import transformers_session
 from workbench.decoding.transformers_model import TransformersModel
 
 SMALL: dict[str, Any] = {
@@ -37,6 +38,21 @@ CONFIGS: list[tuple[PretrainedConfig, str]] = [
         "learnt positions",
     ),
     (MistralConfig(**HEADS, sliding_window=4), "every layer looks at a window"),
+    (
+        Phi3Config(
+            **HEADS,
+            max_position_embeddings=64,
+            original_max_position_embeddings=8,
+            rope_parameters={
+                "rope_type": "longrope",
+                "rope_theta": 10_000.0,
+                "short_factor": [1.0] * 4,
+                "long_factor": [4.0] * 4,
+                "original_max_position_embeddings": 8,
+            },
+        ),
+        "past eight tokens all keys are rotated in another way",
+    ),
     (Gemma2Config(**HEADS, sliding_window=4, query_pre_attn_scalar=8), "every other layer does"),
     (GemmaConfig(**HEADS), "tied, scaled embeddings"),
     (Qwen2Config(**HEADS), "biases"),
@@ -47,8 +63,10 @@ CONFIGS: list[tuple[PretrainedConfig, str]] = [
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("config", "because"), CONFIGS, ids=[c.model_type for c, _ in CONFIGS])
 def test_cache_equals_a_plain_forward_pass(
-    config: PretrainedConfig, because: str, tmp_path: Path
+    config: PretrainedConfig, because: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Of one session whose text changes, and of new ones that begin with what was read."""
+    monkeypatch.setattr(transformers_session, "_MIN_COPIED", 1)
     write_tokenizer(tmp_path)
     torch.manual_seed(0)
     auto: Any = AutoModelForCausalLM  # not typed
@@ -61,4 +79,5 @@ def test_cache_equals_a_plain_forward_pass(
         ids = [*ids[: int(rng.integers(0, len(ids) + 1))], *rng.integers(1, 300, 5).tolist()]
         with torch.no_grad():
             plain = model.module(torch.tensor([ids]), use_cache=False).logits[0, -1]
-        np.testing.assert_allclose(session.logits(ids), plain.numpy(), atol=2e-4, err_msg=because)
+        for one in (session, model.session()):
+            np.testing.assert_allclose(one.logits(ids), plain.numpy(), atol=2e-4, err_msg=because)

@@ -35,7 +35,7 @@ from workbench.decoding.measures import is_proper
 from workbench.decoding.model import LanguageModel, Logits, StatelessSession, ToyModel
 from workbench.decoding.opportunistic import OpportunisticMasking, Picard
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.speculative import CountProposer, DraftSpeculation
+from workbench.decoding.speculative import CountProposer, CoupledSpeculation, DraftSpeculation
 from workbench.decoding.strategy import PLAIN, JumpForward, Speculation, Strategy
 from workbench.decoding.trace import Step, StopReason
 from workbench.decoding.transformers_model import TransformersModel
@@ -90,7 +90,7 @@ def strategies_of(model: LanguageModel, constraint: wb.Constraint) -> list[Strat
     return [
         PLAIN, OpportunisticMasking(), JumpForward(), Picard(3), Picard(20),
         Speculation(Guessing(1)), Speculation(CountProposer.learnt(constraint, [warm.trace])),
-        DraftSpeculation(model),
+        DraftSpeculation(model), CoupledSpeculation(model),
     ]  # fmt: skip
 
 

@@ -51,7 +51,8 @@ def test_generation(pattern: str, sampling: wb.Sampling, budget: int) -> None:
         # the reported likelihoods are consistent
         assert step.logprob <= step.masked_logprob <= 0
         assert math.exp(step.logprob) == pytest.approx(math.exp(step.masked_logprob) * step.kept)
-        assert math.fsum(c.masked_probability for c in step.allowed) <= 1 + 1e-9
+        # the sum of all is computed with an error below 1e-6
+        assert math.fsum(c.masked_probability for c in step.allowed) <= 1 + 1e-6
         assert step.intervened is (step.favourite_id not in step.mask)
         assert (step.rank == 1) is (step.token_id == step.favourite_id)
         assert [c.allowed for c in step.wanted] == [c.token_id in step.mask for c in step.wanted]

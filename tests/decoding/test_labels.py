@@ -18,7 +18,7 @@ from workbench.decoding.model import ToyModel
 from workbench.decoding.opportunistic import OpportunisticMasking
 from workbench.decoding.retokenize import heal
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.speculative import ForcedProposer
+from workbench.decoding.speculative import CoupledSpeculation, ForcedProposer
 from workbench.decoding.strategy import PLAIN, JumpForward, Speculation, Strategy
 from workbench.decoding.transformers_model import TransformersModel
 from workbench.grammar.label_encoding import encode_labels
@@ -38,6 +38,7 @@ STRATEGIES: list[Strategy] = [
     OpportunisticMasking(),
     JumpForward(),
     Speculation(ForcedProposer(), 3, 0.0),
+    CoupledSpeculation(ToyModel(VOCABULARY, seed=7)),
 ]
 
 

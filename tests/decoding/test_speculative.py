@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -20,9 +20,11 @@ from workbench.decoding.sampling import Sampling
 from workbench.decoding.speculative import (
     Acceptance,
     CountProposer,
+    CoupledSpeculation,
     DraftSpeculation,
     Probabilities,
 )
+from workbench.decoding.strategy import PLAIN
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import TokenId
 
@@ -74,7 +76,10 @@ class Scripted:
 
 
 def every_outcome(
-    sampling: Sampling, tokens: int, counts: CountProposer | None = None
+    sampling: Sampling,
+    tokens: int,
+    counts: CountProposer | None = None,
+    draft: LanguageModel = DRAFT,
 ) -> Iterator[tuple[tuple[TokenId, ...], float]]:
     """The tokens taken for every sequence of random decisions, with its probability."""
     waiting: list[list[int]] = [[]]
@@ -82,7 +87,7 @@ def every_outcome(
         script = waiting.pop()
         source = Scripted(script)
         drafting = DraftSpeculation(
-            DRAFT,
+            draft,
             tokens,
             counts,
             random=lambda _, source=source: source,  # type: ignore[misc]
@@ -113,6 +118,15 @@ def test_the_distribution_is_the_targets_exactly(sampling: Sampling, tokens: int
     if tokens and sampling.temperature:
         other = chances(DRAFT, sampling)
         assert any(abs(other.get(t, 0) - p) > 0.05 for t, p in expected.items())
+
+
+def test_the_draft_may_have_other_end_tokens() -> None:
+    """The target's end token is text to the draft, and its "c" ends the draft's texts."""
+    tokens = [token or b"<end>" for token in WORDS.tokens]
+    own = wb.Vocabulary(tokens, end=WORDS.ids("c")[0])
+    for sampling in SETTINGS:
+        outcomes = every_outcome(sampling, 3, draft=ToyModel(own, seed=8))
+        assert sorted(outcomes) == sorted(every_outcome(sampling, 3))
 
 
 @pytest.mark.exhaustive
@@ -223,8 +237,76 @@ def test_the_budget_and_a_draft_that_cannot_read_on() -> None:
         assert acceptance.proposed <= max(0, min(budget - 1, 3))
 
 
+# -- the same random numbers -----------------------------------------------------------------------
+
+#: A language with forced tokens, a nested one, and one that is never ended by force.
+COUPLED = {
+    name: wb.compile(grammar, WORDS)
+    for name, grammar in {
+        "forced": wb.Grammar.from_regex("(abc)?(a|b)c(b|abab)"),
+        "nested": wb.Grammar.from_kbnf("start ::= 'a' start 'b' | 'c';"),
+        "free": wb.Grammar.from_regex("[abc]*"),
+    }.items()
+}
+
+
+@pytest.mark.parametrize("name", COUPLED)
+@pytest.mark.parametrize("tokens", [0, 1, 4])
+@pytest.mark.parametrize("sampling", SETTINGS)
+def test_coupled_steps_are_the_plain_loops(sampling: Sampling, tokens: int, name: str) -> None:
+    taken = differing = 0
+    for seed in range(12):
+        sampling = replace(sampling, seed=seed)
+        for budget in (0, 1, 2, 7):
+            runs = [
+                generate(TARGET, COUPLED[name], [0], sampling, max_tokens=budget, strategy=strategy)
+                for strategy in (PLAIN, CoupledSpeculation(DRAFT, tokens))
+            ]
+            plain, coupled = map(list, runs)
+            assert [s.token_id for s in coupled] == [s.token_id for s in plain]
+            assert [s.logprob for s in coupled] == [s.logprob for s in plain], "all are scored"
+            assert [s.allowed for s in coupled] == [s.allowed for s in plain]
+            assert runs[1].stop is runs[0].stop
+            assert runs[1].trace.forward_passes <= runs[0].trace.forward_passes
+            taken += runs[1].trace.drafts_taken
+            differing += runs[1].trace.drafted - runs[1].trace.drafts_taken
+    if tokens and sampling.temperature:  # the greedy draws of the two never agree
+        assert taken
+        assert differing
+
+
+def test_coupled_draws_of_equal_models_are_equal() -> None:
+    for seed in range(20):
+        strategy = CoupledSpeculation(TARGET, tokens=3)
+        run = generate(TARGET, LANGUAGE, [0], Sampling(1.0, seed=seed), strategy=strategy)
+        steps = list(run)
+        assert all(step.draft_id in (step.token_id, None) for step in steps)
+        assert run.trace.drafts_taken == run.trace.drafted
+        assert len(steps) == 1 or run.trace.forward_passes < len(steps)
+
+
+def test_coupled_draws_are_equal_as_often_as_the_source_says() -> None:
+    """At least (1 − d) / (1 + d), at most 1 − d, with 4,000 draws of fixed seeds."""
+    rng, sampling = np.random.default_rng(5), Sampling(1.0, seed=3)
+    everything = TokenMask.of(range(6), 6)
+    for _ in range(4):
+        p, q = (np.log(rng.dirichlet(np.ones(6))) for _ in range(2))
+        distance = float(np.abs(np.exp(p) - np.exp(q)).sum() / 2)
+        equal = [
+            sampling.choose(p, everything, sampling.rng(index))
+            == sampling.choose(q, everything, sampling.rng(index))
+            for index in range(4_000)
+        ]
+        slack = 4 * math.sqrt(0.25 / 4_000)  # four standard deviations
+        assert (1 - distance) / (1 + distance) - slack < np.mean(equal) < 1 - distance + slack
+
+
 def test_errors() -> None:
-    with pytest.raises(VocabularyError):
-        list(drafted(TARGET, ToyModel(toy("ab")), LANGUAGE, [0])[0])
-    with pytest.raises(WorkbenchError, match="0 tokens or more, not -1"):
-        DraftSpeculation(DRAFT, tokens=-1)
+    for other in (toy("ab"), toy(["a", "b", "ab", "d"])):
+        with pytest.raises(VocabularyError, match="their tokens differ"):
+            list(drafted(TARGET, ToyModel(other), LANGUAGE, [0])[0])
+        with pytest.raises(VocabularyError, match="their tokens differ"):
+            list(generate(TARGET, LANGUAGE, [0], strategy=CoupledSpeculation(ToyModel(other))))
+    for strategy in (DraftSpeculation, CoupledSpeculation):
+        with pytest.raises(WorkbenchError, match="0 tokens or more, not -1"):
+            strategy(DRAFT, tokens=-1)

@@ -137,7 +137,14 @@ def test_only_new_tokens_are_computed(
 
     session = tiny_model.session()
     monkeypatch.setattr(tiny_model.module, "forward", counted)
-    for ids in ([1, 2, 3, 4], [1, 2, 3, 4, 5], [1, 2, 3, 4, 5], [1, 2], [1, 2, 8, 9], [7]):
+    for ids in (
+        [292, 2, 3, 4],
+        [292, 2, 3, 4, 5],
+        [292, 2, 3, 4, 5],
+        [292, 2],
+        [292, 2, 8, 9],
+        [7],
+    ):
         session.logits(ids)
     assert lengths == [4, 1, 1, 2, 1]
 

@@ -76,6 +76,14 @@ def test_a_picture_has_no_active_content() -> None:
     assert "\u202e" not in "".join(svg.itertext())
 
 
+def test_assertions_are_drawn_with_their_parts() -> None:
+    regex = Grammar.from_regex(r"(?=.*x)\b[a-z]+(?<!y)(?m:$)").regex
+    assert regex is not None
+    svg = draw_railroad(regex).svg
+    for text in ("what follows matches", "\\b", "what precedes does not match", "y", "(?m)$"):
+        assert f">{text}<" in svg, text
+
+
 def test_a_regex_has_one_diagram() -> None:
     regex = Grammar.from_regex("(?P<year>[0-9]{4})|never").regex
     assert regex is not None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -88,6 +90,38 @@ def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path: Path) -> None:
     }
     days = {s.date for s in resumed.stored.values()}
     assert all(day in page([counting([])], resumed) for day in days)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("error", [KeyboardInterrupt, WorkbenchError])
+def test_an_interruption_keeps_the_units_that_ended(
+    tmp_path: Path, error: type[BaseException]
+) -> None:
+    """Units without times run at the same time; the first one fails once all have begun."""
+    begun, stopped = threading.Barrier(4), threading.Event()
+
+    def fails(_: Setting) -> Record:
+        begun.wait(timeout=30)
+        raise error("stop")
+
+    def ends(_: Setting) -> Record:
+        begun.wait(timeout=30)
+        return {"value": 1}
+
+    def is_stopped(running: Setting) -> Record:
+        begun.wait(timeout=30)
+        while not running.stop():
+            time.sleep(0.01)
+        stopped.set()
+        raise Stopped
+
+    works = {"fails": fails, "one": ends, "two": ends, "long": is_stopped}
+    units = [Unit(key, work, timed=False) for key, work in works.items()]
+    experiment = Experiment("e", "E", "unknown", lambda _: units, lambda _: "")
+    with pytest.raises(error):
+        list(worked([experiment], setting(), Results.at(tmp_path)))
+    assert stopped.is_set()
+    assert {key for _, key in Results.at(tmp_path).stored} == {"one", "two"}
 
 
 def test_units_two_experiments_share_are_done_once(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ WRITTEN = [
      'start: true regex true_2\ntrue: "x"\nregex: "y"\ntrue_2: "z"\n', "what xgrammar takes for values and macros"),
     ("start ::= #'[a-z]{2,3}[^\\\\]^-]?';",
      "root ::= [a-z]{2,3} [^\\u002D\\]\\u005E]?\n",
-     "start: /[a-z]/~2..3 /[^\\-\\]\\^]/?\n",          "regexes in strings and sets"),
+     "start: /[a-z]/~2 .. 3 /[^\\-\\]\\^]/?\n",          "regexes in strings and sets"),
     ("start ::= ('x' | '') 'y';",
      'root ::= ("x" | "") "y"\n',
      'start: "x"? "y"\n',                             "Lark has no empty string"),

@@ -18,6 +18,7 @@ CALLS = [
     ("vllm", "StructuredOutputsParams(grammar=GRAMMAR)", "StructuredOutputsParams(grammar=GRAMMAR)", "StructuredOutputsParams(json=json.loads(SCHEMA))"),
     ("llguidance", "grammar_from_regex(REGEX)", "grammar_from_lark(GRAMMAR)", "grammar_from_json_schema(SCHEMA)"),
     ("xgrammar", "compile_grammar(GRAMMAR)", "compile_grammar(GRAMMAR)", "compile_json_schema(SCHEMA)"),
+    ("guidance", "guidance.regex(REGEX,", "guidance.lark(GRAMMAR,", "guidance.json(schema=SCHEMA,"),
     ("outlines", "Regex(REGEX)", "CFG(GRAMMAR)", "JsonSchema(SCHEMA)"),
 ]  # fmt: skip
 

@@ -28,12 +28,13 @@ from workbench.app.ui import author as changes
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import TOY, ModelRoom
 from workbench.app.ui.runs import run_records
-from workbench.base import limits as limits_module
+from workbench.base import kernels, limits
 from workbench.base.dfa import Dfa
 from workbench.base.errors import SourceError
 from workbench.constraint.compile import METHODS
 from workbench.constraint.engine.compose import compose
 from workbench.constraint.engine.compose_pda import compose_pda
+from workbench.constraint.kernel_examples import call_all_kernels
 from workbench.constraint.labels import label_vocabulary
 from workbench.drawing.dot import dot
 from workbench.drawing.graph import Graph
@@ -61,14 +62,25 @@ def fixed_clock(tick: float = TICK) -> Iterator[None]:
 
     What a limit of seconds stops is then stopped at the same place on every machine.
     """
+    _kernels_loaded()
 
     def reading() -> float:
         global _now
         _now += tick
         return _now
 
-    with mock.patch.object(limits_module, "time", SimpleNamespace(perf_counter=reading)):
+    clocks = SimpleNamespace(thread_time=reading)
+    with (
+        mock.patch.object(kernels, "counted_now", reading),
+        mock.patch.object(limits, "time", clocks),
+    ):
         yield
+
+
+@cache
+def _kernels_loaded() -> None:
+    """Loading a kernel reads the clock too."""
+    call_all_kernels()
 
 
 def advice_of(grammar: wb.Grammar) -> tuple[Any, ...]:

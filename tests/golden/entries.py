@@ -25,8 +25,8 @@ Entry = dict[str, Any]
 #: Hexadecimal digits of a digest.
 _DIGITS = 16
 
-#: Significant digits of a floating-point number.
-_PRECISION = 4
+#: Significant digits of a floating-point number; with more, other processors' sums may differ.
+_PRECISION = 2
 
 #: Differing entries and differing values that one comparison reports.
 _MAX_ENTRIES, _MAX_VALUES = 4, 6
@@ -52,7 +52,7 @@ class Bulk:
 
 
 def text_of(value: object, *, indent: int | None = None) -> str:
-    """A value as JSON; lone surrogates are escaped, floats have four significant digits."""
+    """A value as JSON; lone surrogates are escaped, floats have two significant digits."""
     written = json.dumps(_plain(value), ensure_ascii=False, indent=indent, sort_keys=False)
     return written.encode("utf-8", "backslashreplace").decode("utf-8")
 

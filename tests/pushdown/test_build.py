@@ -9,12 +9,15 @@ from workbench.base.dfa import Dfa
 from workbench.base.errors import BuildError, LimitError
 from workbench.base.limits import Limits
 from workbench.base.source import Source
+from workbench.constraint.compile import compile
+from workbench.grammar.export.registry import export
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 from workbench.pushdown.build import build
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
 from workbench.syntax.kbnf.kbnf_parser import parse_kbnf
+from workbench.vocabulary.toy import all_bytes
 
 
 def machine(text: str, limits: Limits | None = None) -> Dfa | Network:
@@ -89,12 +92,13 @@ REFUSED = [
         "hint: name the first rule 'start', or choose another start symbol",
     ),
     (
-        "start ::= '' start?;",
+        "start ::= '' start;",
         "empty_grammar",
-        "g, line 1, column 1: nothing is left of the grammar but the empty text\n"
-        "1 | start ::= '' start?;\n"
+        "g, line 1, column 1: 'start' has no text\n"
+        "1 | start ::= '' start;\n"
         "    ^^^^^\n"
-        "hint: let the start symbol read at least one character",
+        "hint: give it an alternative that calls no rule without a text, or write '' for the empty"
+        " text",
     ),
     (
         "start ::= 'a' start;",
@@ -122,6 +126,33 @@ def test_error_when_it_cannot_be_built(text: str, kind: str, message: str) -> No
         machine(text)
     assert caught.value.kind == kind
     assert str(caught.value) == message
+
+
+#   notation        grammar
+EMPTY = [
+    (Notation.KBNF, "start ::= '';"),
+    (Notation.KBNF, "start ::= '' start? x*; x ::= '';"),
+    (Notation.GBNF, 'start ::= ""'),
+    (Notation.LARK, "start: x~2\nx:\n"),
+    (Notation.REGEX, ""),
+]
+
+
+@pytest.mark.parametrize(("notation", "text"), EMPTY)
+def test_empty_text_may_be_the_only_one(notation: Notation, text: str) -> None:
+    grammar = Grammar.from_text(text, notation, "start")
+    assert grammar.accepts("")
+    assert not grammar.accepts("a")
+    assert grammar.is_regular
+    constraint = compile(grammar, all_bytes())
+    assert constraint.mask(constraint.initial).ids.tolist() == list(constraint.vocabulary.ends)
+    for to in ("kbnf", "gbnf", "lark"):
+        again = Grammar.from_text(export(grammar, to, **{ROOT[to]: "start"}), to, "start")
+        assert again.accepts("")
+        assert not again.accepts("a")
+
+
+ROOT = {"kbnf": "start", "gbnf": "root", "lark": "start"}
 
 
 #   grammar                                                     accepts             rejects        states, 0 with a stack

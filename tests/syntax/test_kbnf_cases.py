@@ -22,14 +22,16 @@ GRAMMARS: dict[str, dict[str, Any]] = json.loads(
 )
 #: The categories that the parser reports; the others are reported by ``pushdown.checks``.
 IN_THE_TEXT = {"syntax", "bad_escape", "bad_regex", "unsupported_regex"}
-MISTAKEN = [case for case in CASES if case["error"] in IN_THE_TEXT]
+#: The engine refuses assertions; they are compiled here.
+ASSERTIONS = {"err_regex_unicode_non_boundary", "err_regex_lookahead"}
+MISTAKEN = [c for c in CASES if c["error"] in IN_THE_TEXT and c["name"] not in ASSERTIONS]
 READABLE = [
-    case for case in CASES if case["error"] not in IN_THE_TEXT and case["grammar"]
+    case for case in CASES if case not in MISTAKEN and case["grammar"]
 ]  # the empty text is an undefined start in the engine, and a ParseError of that kind here
 
 
 def test_the_cases_are_all_there() -> None:
-    assert (len(CASES), len(MISTAKEN), len(GRAMMARS)) == (76, 9, 22)
+    assert (len(CASES), len(MISTAKEN), len(GRAMMARS)) == (76, 7, 22)
 
 
 @pytest.mark.parametrize("case", MISTAKEN, ids=lambda case: case["name"])

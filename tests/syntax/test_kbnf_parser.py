@@ -190,7 +190,7 @@ def test_error_in_a_regex_is_shown_where_it_was_written() -> None:
 
 @pytest.mark.parametrize(
     ("regex", "kind"),
-    [("a(?=b)", "bad_regex"), ("a(", "bad_regex"), (r"a\\bc", "unsupported_regex")],
+    [(r"(a)\\1", "bad_regex"), ("a(", "bad_regex"), ("(?-u)[^a]", "unsupported_regex")],
 )
 def test_error_kinds_in_a_regex(regex: str, kind: str) -> None:
     with pytest.raises(ParseError) as caught:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import lark
 import pytest
 from lark.exceptions import UnexpectedToken
@@ -13,11 +15,14 @@ SUMS = lark.Lark(
     """
     start: sum
     ?sum: term | sum PLUS term -> add
-    ?term: N | LPAR sum RPAR -> group
+    ?term: N | LPAR sum RPAR -> group | FROM sum (COMMA sum)* TO -> row
     N: /[0-9]+/
     PLUS: "+"
     LPAR: "("
     RPAR: ")"
+    FROM: "["
+    COMMA: ","
+    TO: "]"
     """,
     parser="lalr",
     lexer="basic",
@@ -26,9 +31,16 @@ SUMS = lark.Lark(
 
 
 def parts(text: str) -> list[Part]:
-    kinds = {"+": "PLUS", "(": "LPAR", ")": "RPAR"}
+    kinds = {"+": "PLUS", "(": "LPAR", ")": "RPAR", "[": "FROM", ",": "COMMA", "]": "TO"}
     found = [Part(kinds.get(sign, "N"), sign, at, at + 1) for at, sign in enumerate(text)]
     return [*found, Part(END, "", len(text), len(text))]
+
+
+class Trees:
+    """Combines the parts of every rule to a tree."""
+
+    def __getattr__(self, name: str) -> Callable[[list[object]], lark.Tree[object]]:
+        return lambda parts: lark.Tree(name, parts)
 
 
 def shape(tree: object) -> object:
@@ -37,17 +49,19 @@ def shape(tree: object) -> object:
     return tree.node if isinstance(tree, Part) else str(tree)
 
 
-@pytest.mark.parametrize("text", ["1", "1+2", "1+2+3", "(1)", "((1+2)+3)+(4)"])
+@pytest.mark.parametrize(
+    "text", ["1", "1+2", "1+2+3", "(1)", "((1+2)+3)+(4)", "[1]", "[1,2+3,[4,5]]"]
+)
 def test_the_same_trees(text: str) -> None:
-    assert shape(Tables.of(SUMS).parse(parts(text))) == shape(SUMS.parse(text))
+    assert shape(Tables.of(SUMS, Trees()).parse(parts(text))) == shape(SUMS.parse(text))
 
 
-@pytest.mark.parametrize("text", ["", "+", "1+", "(1", "1)", "(+1)"])
+@pytest.mark.parametrize("text", ["", "+", "1+", "(1", "1)", "(+1)", "[]", "[1,]"])
 def test_the_same_mistakes(text: str) -> None:
     with pytest.raises(UnexpectedToken) as theirs:
         SUMS.parse(text)
     with pytest.raises(UnexpectedError) as ours:
-        Tables.of(SUMS).parse(parts(text))
+        Tables.of(SUMS, Trees()).parse(parts(text))
     place = theirs.value.token.start_pos
     at_end = theirs.value.token.type == "$END"
     assert ours.value.part.start == (len(text) if at_end else place)

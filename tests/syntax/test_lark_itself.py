@@ -79,6 +79,36 @@ def test_lark_accepts_the_same_texts(seed: int) -> None:
     assert accepted_here(text, small) == wanted, text
 
 
+#   grammar                                                       because
+STATEMENTS = [
+    ('%import common.INT\nstart: INT "a"',                         "an import"),
+    ('%import common.INT -> B\nstart: B "a" B?',                   "an import under another name"),
+    ('%import common (DIGIT, WS)\nstart: DIGIT WS DIGIT',          "several imports"),
+    ('%import common.INT\nDIGIT: "a"\nstart: INT DIGIT',           "an import uses its own terminals"),
+    ('%import common.DIGIT\n%override DIGIT: "a"\nstart: DIGIT+',  "an import is overridden"),
+    ('%import common.INT\n%import common.DIGIT\n%override DIGIT: "a"\nstart: INT', "what another import uses is overridden"),
+    ('%import common.DIGIT\n%extend DIGIT: "a"\nstart: DIGIT~2',   "an import is extended"),
+    ('start: x\nx: "a"\n%extend x: "b" x | "1"',                   "a rule is extended"),
+    ('start: x\nx: "a"\n%override x: "b" x | "1"',                 "a rule is overridden"),
+    ('start: list{"a", "b"}\nlist{x, s}: x (s x)*',               "a template"),
+    ('start: t{t{"a"}} | t{B}\nt{x}: x "1" | x\nB: "b"',          "a template of a template"),
+    ('start: p{"a", "b"}\np{x, y}: x q{y} | y\nq{z}: z z | "1" q{z}', "a template that uses another"),
+    ('start: t{"a"}\nt{x}: x | "b" t{x} "1"',                     "a template that uses itself"),
+    ('%ignore " "\n%ignore /1+/\nstart: "a" B\nB: "b" "b"',       "two kinds of ignored text"),
+    ('W: " " | "1"\n%ignore W\nstart: list{"a", "b"}\nlist{x, s}: x (s x)*', "ignored between the parts of a template"),
+    ('%import common.DIGIT\n%ignore DIGIT\nstart: "a"~2..3',      "an import is ignored"),
+    ('start: A | B\nA.2: "a"\nB: /[ab]/',                         "a priority of a terminal"),
+    ('start: x | y\nx.-1: "a" "b"\ny.3: "ab"',                    "priorities of rules"),
+]  # fmt: skip
+SMALL = ["".join(letters) for size in range(5) for letters in product("ab1 ", repeat=size)]
+
+
+@pytest.mark.parametrize("text", [row[0] for row in STATEMENTS], ids=[row[1] for row in STATEMENTS])
+def test_statements_mean_the_same(text: str) -> None:
+    theirs = Lark(text, parser="earley", lexer="dynamic_complete")
+    assert accepted_here(text, SMALL) == {one for one in SMALL if accepts(theirs, one)}
+
+
 def accepted_here(text: str, small: list[str]) -> set[str]:
     """The accepted texts; none for a grammar that is empty or has only the empty text."""
     try:

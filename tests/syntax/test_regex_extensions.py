@@ -288,14 +288,6 @@ ERRORS = [
         "an empty item",
     ),
     (
-        "(?P<DELIMITED_LIST>(?P<DELIMITER>,)a$)",
-        "regex, line 1, column 37: expected no '$' inside '(?P<DELIMITED_LIST>…)'\n"
-        "1 | (?P<DELIMITED_LIST>(?P<DELIMITER>,)a$)\n"
-        "                                        ^\n"
-        "hint: leave it out",
-        "an item is not the end",
-    ),
-    (
         "a(?P<QUOTED_TEXT>",
         "regex, line 1, column 2: expected ')' to close the group\n"
         "1 | a(?P<QUOTED_TEXT>\n"

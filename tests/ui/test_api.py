@@ -11,6 +11,10 @@ from typing import Any
 
 import pytest
 
+from tests.ui.toy import toy_room
+from workbench.app.ui.api import event_texts
+from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.runs import run_records
 from workbench.grammar.notations import Notation
 
 pytestmark = pytest.mark.slow
@@ -25,6 +29,12 @@ from workbench.app.ui.serve import ServeSettings, start
 page = start(ServeSettings(port=0, quiet=True), toy_room())
 client = Client(page.local_url, verbose=False)
 NEST = 'start ::= "(" start? ")";'
+
+
+def generated(*given, **named):
+    events = client.submit(*given, **named, api_name="/generate")
+    return [json.loads(each) for event in events for each in event.splitlines()]
+
 reported = {
     "compiled": client.predict("[0-9]{2}", api_name="/compile"),
     "wrong": client.predict("start ::= 'a", "kbnf", api_name="/compile"),
@@ -38,12 +48,13 @@ reported = {
     "no_such": client.predict(NEST, notation="kbnf", machine="characters", api_name="/draw"),
     "samples": client.predict(NEST, notation="kbnf", count=3, seed=4, api_name="/samples"),
     "no_samples": client.predict("(", api_name="/samples"),
-    "run": list(client.submit("[0-9]{2}:", "regex", "at ", api_name="/generate")),
-    "instance": list(client.submit("@dataclass\\nclass P:\\n    x: int", "dataclass", max_tokens=9, api_name="/generate")),
+    "run": generated("[0-9]{2}:", "regex", "at "),
+    "drafted": generated("[0-9]{2}:", "regex", "at ", draft="toy"),
+    "instance": generated("@dataclass\\nclass P:\\n    x: int", "dataclass", max_tokens=9),
     "laid_out": client.predict('{"type": "object"}', "json_schema", "{ }", style="compact", api_name="/check"),
-    "free": list(client.submit("a", max_tokens=3, constraint="unconstrained", api_name="/generate")),
+    "free": generated("a", max_tokens=3, constraint="unconstrained"),
     "compared": list(client.submit("[0-9]{2}:", "unconstrained,automaton", seeds=1, max_tokens=5, api_name="/compare")),
-    "bad": list(client.submit("a", temperature="hot", api_name="/generate")),
+    "bad": generated("a", temperature="hot"),
     "api": client.view_api(print_info=False, return_format="dict"),
 }
 print(json.dumps(reported))
@@ -57,7 +68,12 @@ ROOT = Path(__file__).resolve().parents[2]
 def aside(code: str) -> list[str]:
     """The lines some code prints, in a separate process."""
     asked = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+        timeout=300,
     )
     assert asked.returncode == 0, asked.stderr[-2000:]
     return asked.stdout.splitlines()
@@ -66,6 +82,32 @@ def aside(code: str) -> list[str]:
 @pytest.fixture(scope="module")
 def reported() -> Any:
     return json.loads(aside(ASKING)[0])
+
+
+TWO_VISITORS = """
+import json, threading
+from gradio_client import Client
+from tests.ui.toy import toy_room
+from workbench.app.ui.serve import ServeSettings, start
+from workbench.decoding.model import ToyModel
+
+both = threading.Barrier(2)
+
+class Meeting(ToyModel):
+    def logits(self, token_ids):
+        both.wait(timeout=30)  # fails unless two runs are computed at the same time
+        return super().logits(token_ids)
+
+page = start(ServeSettings(port=0, quiet=True), toy_room(Meeting))
+clients = [Client(page.local_url, verbose=False) for _ in range(2)]
+runs = [client.submit("[0-9]{2}:", "regex", "at ", api_name="/generate") for client in clients]
+print(json.dumps([json.loads(list(run)[-1].splitlines()[-1])["k"] for run in runs]))
+page.close()
+"""
+
+
+def test_runs_of_two_visitors_are_computed_at_the_same_time() -> None:
+    assert json.loads(aside(TWO_VISITORS)[0]) == ["stop", "stop"]
 
 
 def test_the_readmes_client_runs() -> None:
@@ -122,6 +164,8 @@ def test_samples_are_of_the_language_and_misses_are_not(reported: Any) -> None:
 def test_run_streams_records_and_its_end(reported: Any) -> None:
     assert reported["run"][-1]["k"] == "stop"
     assert reported["run"][-1]["good"]
+    assert reported["drafted"][-1]["text"] == reported["run"][-1]["text"]
+    assert any("draft" in record for record in reported["drafted"])
     steps = [record for record in reported["run"] if record["k"] == "step"]
     assert reported["run"][-1]["text"] == "".join(step["token"].get("text", "") for step in steps)
     assert sum(record["k"] == "step" for record in reported["free"]) == 3
@@ -161,7 +205,6 @@ def test_every_endpoint_is_documented_with_types_and_defaults(reported: Any) -> 
 
 
 def test_a_program_has_every_record_of_a_run_whatever_its_places(reported: Any) -> None:
-    # a client that gets differences misreads lists of lists, and waits forever
     kinds = [record["k"] for record in reported["instance"]]
     assert kinds[-1] == "stop"
     assert not any("path" in record for record in reported["instance"])
@@ -170,3 +213,14 @@ def test_a_program_has_every_record_of_a_run_whatever_its_places(reported: Any) 
 def test_style_is_requested_by_its_name(reported: Any) -> None:
     (result,) = reported["laid_out"]["results"]
     assert not result["accepted"]
+
+
+def test_an_event_holds_the_records_of_a_while() -> None:
+    sent = {"text": "[a-z]{200}", "notation": "regex", "max_tokens": 200}
+    records = list(run_records(Handlers(toy_room()), sent))
+    events = list(event_texts(iter(records)))
+    assert len(events) < len(records) / 10
+    lines = [json.loads(each) for event in events for each in event.splitlines()]
+    assert [line["k"] for line in lines] == [record["k"] for record in records]
+    steps = [line for line in lines if line["k"] == "step"]
+    assert lines[-1]["text"] == "".join(step["token"].get("text", "") for step in steps)

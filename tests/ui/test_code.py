@@ -103,6 +103,15 @@ def test_small_tokens_are_in_every_program() -> None:
     assert "small" not in python(wanted()) + shell(wanted()) + client(wanted())
 
 
+def test_a_draft_model_is_in_every_program_of_this_project() -> None:
+    asked = wanted(model="org/large", draft="org/small")
+    assert 'draft = wb.TransformersModel("org/small")' in python(asked)
+    assert "max_tokens=12, strategy=wb.CoupledSpeculation(draft))" in python(asked)
+    assert shell(asked).endswith("--model org/large --draft org/small\n")
+    assert '    draft="org/small",\n' in client(asked)
+    assert "draft" not in python(wanted()) + shell(wanted()) + client(wanted())
+
+
 def test_an_example_in_small_tokens_is_named_where_the_run_uses_them() -> None:
     sent = {"text": GALLERY["anbn"].text, "notation": "kbnf", "example": "anbn"}
     assert "--example anbn" in shell(wanted(**sent, small_tokens=True))

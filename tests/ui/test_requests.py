@@ -74,6 +74,8 @@ def test_the_numbers_of_a_run_are_held_within_bounds() -> None:
         {"constraint": ["automaton"]},
         {"prompt": 5},
         {"small_tokens": "yes"},
+        {"draft": ["toy"]},
+        {"draft": "x" * 501},
     ],
 )
 def test_error_for_a_malformed_run_request(sent: dict[str, Any]) -> None:

@@ -59,7 +59,7 @@ def test_models_of_installed_packages_are_offered(monkeypatch: pytest.MonkeyPatc
 def test_stage_of_loading_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
-    def load(name: str, progress: Progress) -> ToyModel:
+    def load(name: str, progress: Progress, *settings: str | None) -> ToyModel:
         progress("converting", 0.4)
         seen.append(room.state().text)
         return ToyModel(toy_vocabulary())

@@ -1,11 +1,20 @@
 from __future__ import annotations
 
+import gc
 import socket
+import weakref
+from pathlib import Path
 
 import pytest
 
-from workbench.app.ui.serve import ServeSettings, _port
-from workbench.base.errors import WorkbenchError
+from tests.tiny_checkpoint import write_checkpoint
+from tests.ui.toy import toy_room
+from workbench.app.ui import serve
+from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.model_registry import ModelRoom
+from workbench.app.ui.serve import ServeSettings, _port, start
+from workbench.base.errors import ModelError, WorkbenchError
+from workbench.decoding.transformers_model import TransformersModel
 
 
 def test_port_0_is_any_free_one() -> None:
@@ -24,3 +33,59 @@ def test_error_a_port_that_is_taken() -> None:
 def test_error_an_address_that_is_not_ours() -> None:
     with pytest.raises(WorkbenchError, match="cannot serve at"):
         _port(ServeSettings(host="203.0.113.7"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (ServeSettings(device="abacus"), "there is no device 'abacus'"),
+        (ServeSettings(dtype="int1"), "there is no dtype 'int1'"),
+        (ServeSettings(revision="main"), "expected one --model with --revision, not 0"),
+        (ServeSettings(models=("a/b", "c/d"), revision="main"), "--revision, not 2"),
+    ],
+)
+def test_error_settings_no_model_can_be_loaded_with(settings: ServeSettings, message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        start(settings)
+
+
+def test_a_model_is_loaded_on_its_device_in_its_format(tmp_path: Path) -> None:
+    folder = str(write_checkpoint(tmp_path / "tiny"))
+    model = ModelRoom(folder, device="cpu", dtype="bfloat16").model()
+    assert isinstance(model, TransformersModel)
+    assert {str(each.dtype) for each in model.module.parameters()} == {"torch.bfloat16"}
+    refused = ModelRoom(folder, revision="v1")
+    with pytest.raises(ModelError, match="has no revisions"):
+        refused.model()
+
+
+class Cycle:
+    """An object that only the garbage collector frees."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def test_what_visitors_leave_during_the_start_is_collected(monkeypatch: pytest.MonkeyPatch) -> None:
+    left: list[weakref.ref[Cycle]] = []
+
+    def visited() -> None:
+        left.append(weakref.ref(Cycle()))
+
+    class Visited(ModelRoom):
+        def start(self) -> None:
+            visited()
+            super().start()
+
+    monkeypatch.setattr(serve, "wait_until_compiled", visited)
+    room = toy_room()
+    room.__class__ = Visited
+    gc.disable()
+    try:
+        serve._warm(Handlers(room))
+        gc.collect()
+    finally:
+        gc.enable()
+        gc.unfreeze()
+    assert len(left) >= 2
+    assert not any(each() for each in left)

@@ -79,7 +79,7 @@ def test_the_run_as_programs(handlers: Handlers) -> None:
     assert 'assert grammar.accepts("food")' in reported["python"]
 
 
-@pytest.mark.parametrize("engine", ["vllm", "llguidance", "xgrammar", "outlines"])
+@pytest.mark.parametrize("engine", ["vllm", "llguidance", "xgrammar", "guidance", "outlines"])
 def test_program_for_another_engine(handlers: Handlers, engine: str) -> None:
     asked = {
         "text": "start ::= 'yes' | 'no';",

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from workbench.base.resources import cache_folder
 from workbench.vocabulary import disk_cache
 from workbench.vocabulary.trie import Trie
 
@@ -137,7 +138,7 @@ def test_folder(
     monkeypatch.setattr("sys.platform", system)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    assert disk_cache.folder() == Path(expected)
+    assert cache_folder() == Path(expected)
 
 
 def test_arrays_are_mapped_aligned_and_read_only(home: Path) -> None:
@@ -179,7 +180,7 @@ def test_directory_is_whole_or_absent(tmp_path: Path, monkeypatch: pytest.Monkey
 
     with pytest.raises(KeyboardInterrupt):
         disk_cache.cached_directory("key", fail)
-    assert list(disk_cache.folder().iterdir()) == []
+    assert list(cache_folder().iterdir()) == []
     whole = disk_cache.cached_directory("key", make)
     assert disk_cache.cached_directory("key", make) == whole
     assert len(made) == 2
@@ -188,7 +189,7 @@ def test_directory_is_whole_or_absent(tmp_path: Path, monkeypatch: pytest.Monkey
         assert disk_cache.cached_directory("key", make) == whole
         assert [(whole / name).read_text() for name in "ab"] == ["one", "two"]
     assert len(made) == 4
-    assert list(disk_cache.folder().iterdir()) == [whole]
+    assert list(cache_folder().iterdir()) == [whole]
 
 
 def test_directory_of_the_process_that_ends_first_is_kept(
@@ -200,10 +201,10 @@ def test_directory_of_the_process_that_ends_first_is_kept(
     def make(directory: Path) -> None:
         (directory / "a").write_text("late")
         if first.exists():  # another process ends meanwhile
-            first.rename(disk_cache.folder() / "key")
+            first.rename(cache_folder() / "key")
 
     disk_cache.cached_directory("key", lambda directory: make(directory)).rename(first)
     (first / "a").write_text("late")
     assert (disk_cache.cached_directory("key", make) / "a").read_text() == "late"
     assert not first.exists()
-    assert [path.name for path in disk_cache.folder().iterdir()] == ["key"]
+    assert [path.name for path in cache_folder().iterdir()] == ["key"]

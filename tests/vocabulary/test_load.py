@@ -37,6 +37,9 @@ ENDS = [
                                                              ["<tool>", "<end>"],   "then the generation's"),
     ({GENERATION: {"eos_token_id": [0, 302]}},               ["<end>", "<think>"],  "an added token that was text"),
     ({TOKENIZER: {"eos_token": "<end>"}, MODEL: {"eos_token_id": 2}}, ["<end>"],    "a default id, of ordinary text"),
+    ({MODEL: {"eos_token_id": 0, "text_config": {"eos_token_id": [0, 300]}}},
+                                                             ["<end>", "<tool>"],   "of a model of images and texts"),
+    ({MODEL: {"text_config": 7}},                            [],                    "no nested configuration"),
     ({MODEL: {"eos_token_id": 99_999}},                      [],                    "beyond the tokens"),
     ({MODEL: {"eos_token_id": [None, "0", [0], -1]}},        [],                    "no ids"),
     ({MODEL: {"eos_token_id": None}},                        [],                    "named as none"),
@@ -57,21 +60,22 @@ def test_end_tokens(
     assert all(vocabulary.tokens[end] is None for end in vocabulary.ends)
 
 
+@pytest.mark.parametrize("revision", [None, "other"])
 def test_end_tokens_of_a_model_in_the_hubs_cache(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, revision: str | None
 ) -> None:
     cached = tmp_path / "models--some--model"
     snapshot = cached / "snapshots" / ("0" * 40)
     snapshot.mkdir(parents=True)
     (cached / "refs").mkdir()
-    (cached / "refs" / "main").write_text("0" * 40)
+    (cached / "refs" / (revision or "main")).write_text("0" * 40)
     own = {"eos_token": "<tool>", "tokenizer_class": "PreTrainedTokenizerFast"}
     model = {"model_type": "llama", "eos_token_id": 2}
     folder_with(snapshot, **{TOKENIZER: own, GENERATION: {"eos_token_id": [300, 0]}, MODEL: model})
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr(hub, "_is_hub_reachable", lambda: False)
     tool, end = map(made.with_added_tokens().token_to_id, ("<tool>", "<end>"))
-    assert load_vocabulary("some/model").ends == (tool, end)
+    assert load_vocabulary("some/model", revision).ends == (tool, end)
 
 
 def test_loaded_once_in_a_process(tmp_path: Path) -> None:

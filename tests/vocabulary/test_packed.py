@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.base.errors import VocabularyError
 from workbench.vocabulary.disk_cache import Packed
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -78,6 +77,7 @@ def test_a_vocabulary_of_packed_tokens_is_the_same() -> None:
     assert special.tokens == (None, None, None, b"a", b"\xff")
 
 
-def test_error_a_packed_token_is_empty() -> None:
-    with pytest.raises(VocabularyError, match="token 1 is empty"):
-        Vocabulary(Packed.of((b"a", b"")))
+def test_empty_packed_token_is_special() -> None:
+    vocabulary = Vocabulary(Packed.of((b"a", b"", b"b")))
+    assert [*vocabulary.tokens] == [b"a", None, b"b"]
+    assert vocabulary.special == {1}

@@ -38,12 +38,6 @@ def with_added(*tokens: AddedToken, prefix: bool = False) -> dict[str, Any]:
     return spec(tokenizer)
 
 
-def without_a_byte() -> dict[str, Any]:
-    made = spec(fallback_bpe())
-    made["model"]["vocab"]["other"] = made["model"]["vocab"].pop("<0x0A>")
-    return made
-
-
 def cut_after_bytes() -> dict[str, Any]:
     digits = pre_tokenizers.Split(Regex(r"\d"), "isolated")
     return spec(byte_level(pre_tokenizers.Sequence([pre_tokenizers.ByteLevel(), digits])))
@@ -62,7 +56,6 @@ def cut_after_bytes() -> dict[str, Any]:
             with_normaliser(normalizers.Sequence([normalizers.Replace(" ", "_x"), normalizers.Lowercase()])),
             r"normalises texts before splitting them \(Lowercase\)",
         ),
-        (without_a_byte(), "has no token for the byte 0x0A"),
         (cut_after_bytes(), "its pre-tokenizer is not a sequence of patterns"),
         (with_added(AddedToken("<x>", single_word=True)), "depends on the letters around it"),
     ],

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from workbench.base.errors import VocabularyError
+from workbench.base.errors import TokenNotAllowed, VocabularyError
+from workbench.constraint.compile import compile
+from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -62,7 +64,6 @@ def made(tokens: Any, **rest: Any) -> Callable[[], Vocabulary]:
     [
         (made([]), "at least one token"),
         (made(["a"]), "expected tokens as byte strings, not 'a'"),
-        (made([b"a", b""]), "token 1 is empty"),
         (made([b"a"], end=1), "special token id 1 is not below 1"),
         (made([b"a"], end="a"), "special token id 'a' is not below 1"),
         (made([b"a"], end=(0, 1)), "special token id 1 is not below 1"),
@@ -74,6 +75,16 @@ def made(tokens: Any, **rest: Any) -> Callable[[], Vocabulary]:
 def test_errors(make: Callable[[], Vocabulary], message: str) -> None:
     with pytest.raises(VocabularyError, match=message):
         make()
+
+
+@pytest.mark.parametrize("method", ["automaton", "composed", "online", "domino"])
+def test_empty_token_is_never_allowed(method: str) -> None:
+    vocabulary = Vocabulary([b"a", b"", b"aa", b"b"], end=3)
+    constraint = compile(Grammar.from_regex("a*"), vocabulary, method)
+    assert constraint.mask(constraint.initial).ids.tolist() == [0, 2, 3]
+    assert vocabulary.decode([0, 1, 2]) == b"aaa"
+    with pytest.raises(TokenNotAllowed):
+        constraint.advance(constraint.initial, 1)
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,12 @@ from workbench.analysis.ambiguity import Ambiguity, ambiguity
 from workbench.analysis.cheap_loops import CheapLoop, cheap_loops, cheap_regex_loops
 from workbench.analysis.conflicts import conflicts
 from workbench.analysis.redundant import redundant_advice, redundant_regex_advice
+from workbench.analysis.terminal_collisions import collision_advice
 from workbench.analysis.unspellable import literals_and_sets, unspellable_advice
+from workbench.automata.build import regex_machine
 from workbench.automata.graphs import reachable
 from workbench.base.errors import LimitError
-from workbench.base.limits import LIMITS, Limits
+from workbench.base.limits import LIMITS, Limits, time_budget
 from workbench.base.problems import Advice
 from workbench.base.source import Source, Span
 from workbench.grammar.grammar import Grammar
@@ -39,7 +41,7 @@ from workbench.syntax.grammar_tree import (
     referenced,
 )
 from workbench.syntax.ranges import difference
-from workbench.syntax.regex.tree import Characters, Extension, Kind, Regex
+from workbench.syntax.regex.tree import Bytes, Characters, Extension, Kind, Regex, asserted
 from workbench.syntax.regex.unicode_sets import python_class, rust_class
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -180,8 +182,17 @@ def _matches_something(terminal: Terminal) -> bool:
 
 def _matches(regex: Regex) -> bool:
     """Whether a regex matches any text."""
-    # an extension is taken to match: items that match nothing do not occur in practice
-    return holds(regex, lambda leaf: isinstance(leaf, Extension) or bool(leaf.ranges))
+    return holds(regex, _matches_leaf)
+
+
+def _matches_leaf(leaf: Regex) -> bool:
+    if asserted(leaf) is not None:
+        try:
+            return not regex_machine(leaf).is_empty
+        except LimitError:
+            return True
+    # another extension is taken to match: items that match nothing do not occur in practice
+    return not isinstance(leaf, Characters | Bytes) or bool(leaf.ranges)
 
 
 def _unmatched(regex: Regex) -> Iterator[Regex]:
@@ -317,7 +328,7 @@ def tree_advice(grammar: Grammar) -> tuple[Advice, ...]:
     """The advice found in the tree of a grammar without a machine, in milliseconds."""
     if grammar.tree is None:
         return regex_advice(grammar.regex, grammar.source) if grammar.regex else ()
-    of_rules = () if grammar.notation.is_translated else advice(grammar.tree, grammar.start)
+    of_rules = () if grammar.is_generated else advice(grammar.tree, grammar.start)
     return (*grammar.notes, *of_rules)
 
 
@@ -330,11 +341,18 @@ def lint(grammar: Grammar, vocabulary: Vocabulary | None = None, *, seconds: flo
 
     Cost: at most ``seconds``, and about a second for the other advice.
     """
+    with time_budget(grammar.limits.seconds + seconds):
+        return _linted(grammar, vocabulary, seconds)
+
+
+def _linted(grammar: Grammar, vocabulary: Vocabulary | None, seconds: float) -> Lint:
     limits = replace(grammar.limits, seconds=min(_MAX_SECONDS, grammar.limits.seconds), began=None)
     found = [*tree_advice(grammar)]
     if vocabulary is not None:
         found += unspellable_advice(grammar, vocabulary)
-    if grammar.notation.is_translated:
+    if grammar.notation is Notation.LARK and grammar.tree is not None:
+        found += collision_advice(grammar.tree, grammar.start, limits)
+    if grammar.is_generated:
         return Lint(tuple(sorted(found, key=_order)))  # its rules are generated
     sets = (piece for piece in literals_and_sets(grammar) if isinstance(piece, Characters))
     in_quotes = grammar.notation is Notation.KBNF

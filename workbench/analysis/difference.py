@@ -7,7 +7,7 @@ up to a length that the result reports.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from workbench.analysis.random_texts import samples
@@ -15,7 +15,7 @@ from workbench.automata.determinize import nothing
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.automata.nfa import BYTES
 from workbench.automata.to_regex import plain
-from workbench.base.dfa import DEAD, Dfa, State
+from workbench.base.dfa import DEAD, Dfa, State, table_rows
 from workbench.base.errors import BuildError, LimitError
 from workbench.base.limits import LIMITS, Clock, Limits
 from workbench.grammar.grammar import Grammar
@@ -153,11 +153,21 @@ def _proof(first: Grammar, second: Grammar, limits: Limits) -> str:
         )
     if isinstance(first.reader, Network) and isinstance(second.reader, Network):
         try:
-            if bisimilar(first.reader, second.reader, limits):
+            if bisimilar(first.reader, second.reader, limits) or _same_inlined(
+                first, second, limits
+            ):
                 return "their rules are the same automata up to names"
         except LimitError:
             pass  # the search that follows reports its bound
     return ""
+
+
+def _same_inlined(first: Grammar, second: Grammar, limits: Limits) -> bool:
+    """Whether two networks are equal with all rules inlined that need no stack."""
+    left, right = first.machine, second.machine
+    if isinstance(left, Dfa) or isinstance(right, Dfa):
+        return False
+    return bisimilar(left, right, limits)
 
 
 def _same_regex(first: Regex, second: Regex) -> bool:
@@ -169,6 +179,8 @@ def _same_regex(first: Regex, second: Regex) -> bool:
 def _machine(grammar: Grammar, limits: Limits) -> _Machine:
     reader = grammar.reader
     if isinstance(reader, Network):
+        if (dfa := grammar.dfa) is not None:
+            return dfa
         return Runner(reader, limits)  # a separate runner: the grammar's would keep the situations
     return nothing(BYTES) if reader.is_empty else reader
 
@@ -255,11 +267,11 @@ class _PairSearch:
         return bytes(reversed(read))
 
 
-def _row(machine: _Machine, wanted: list[int]) -> Callable[[State], list[State]]:
+def _row(machine: _Machine, wanted: list[int]) -> Callable[[State], Sequence[State]]:
     """The successors of a state by some bytes; those of ``DEAD`` are ``DEAD``."""
     dead = [DEAD] * len(wanted)
     if isinstance(machine, Dfa):
-        rows = machine.table[:, machine.classes[wanted]].tolist()
+        rows = table_rows(machine.table[:, machine.classes[wanted]])
         return lambda state: dead if state == DEAD else rows[state]
     step = machine.step
     return lambda state: dead if state == DEAD else [step(state, byte) for byte in wanted]

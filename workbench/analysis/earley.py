@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import heappop, heappush
 from typing import TypeVar
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -319,6 +318,10 @@ class _PieceReads:
     byte_items: list[tuple[Position, Invocation]] = field(default_factory=list)
 
 
+#: The name of the recogniser among what is stored with a grammar.
+_SHARED = "source recogniser"
+
+
 class SourceRecognizer:
     """Finds the pieces of one grammar that could read after a text. Safe to share across threads.
 
@@ -341,13 +344,8 @@ class SourceRecognizer:
 
         Raises: LimitError
         """
-        with _sharing:
-            found = _shared.get(grammar)
-        if found is None:
-            made = SourceRecognizer.of(grammar)
-            with _sharing:
-                found = _shared.setdefault(grammar, made)
-        return found
+        found: SourceRecognizer | None = grammar.derived.get(_SHARED)
+        return found or grammar.derived.setdefault(_SHARED, SourceRecognizer.of(grammar))
 
     @staticmethod
     def of(grammar: Grammar) -> SourceRecognizer:
@@ -413,6 +411,7 @@ class SourceRecognizer:
         """One for each span, in the order of the grammar's text."""
         found: dict[Span, _PieceReads] = {}
         for position, invocation in here.items:
+            clock.check()
             for leaf, state, rest in self._positions.first(position).reads:
                 item = (self._positions.begun(leaf, state, rest), invocation)
                 for piece, ranges in self._leaf_pieces(leaf, state):
@@ -422,6 +421,7 @@ class SourceRecognizer:
                     if _characters(leaf, state) is None:
                         reads.byte_items.append(item)
         for span in sorted(found, key=lambda span: (span.start, span.end)):
+            clock.check()
             reads = found[span]
             ranges = self._read(reads, here.bytes_read, clock)
             yield ExpectedPiece(span, reads.leaf.whole, ranges, self._stacks(reads))
@@ -517,7 +517,3 @@ def _characters(leaf: Leaf, state: MatcherState) -> Ranges | None:
     if isinstance(matcher, SetMatcher) and state == matcher.initial:
         return matcher.characters
     return None
-
-
-_shared: WeakKeyDictionary[Grammar, SourceRecognizer] = WeakKeyDictionary()
-_sharing = threading.Lock()

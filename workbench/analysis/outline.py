@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from workbench.automata.graphs import cyclic_components, reachable
 from workbench.automata.regex_program import HAS_EMPTY, HAS_NONEMPTY
@@ -53,11 +53,12 @@ class RuleFacts:
 
 
 def outline(tree: GrammarTree, start: str = "start") -> tuple[RuleFacts, ...]:
-    """The rules in the order of the text.
+    """The rules in the order of the text, as they are in it.
 
     Raises: BuildError where the grammar cannot be built.
     Source: for regularity, the strongly regular grammars of Mohri & Nederhof 2001, §2.
     """
+    tree = replace(tree, rules=tree.written or tree.rules)
     cfg = context_free(tree, start)
     called_at = {name: list(referenced(body)) for name, body in cfg.written.items()}
     called = {

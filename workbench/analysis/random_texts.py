@@ -14,13 +14,14 @@ from heapq import heappop, heappush
 from random import Random
 
 import numpy as np
+import numpy.typing as npt
 
 from workbench.automata.code_points import character_edges
 from workbench.automata.draw_texts import PathCounts, character, is_readable
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import LimitError
-from workbench.base.limits import LIMITS, Limits
+from workbench.base.limits import LIMITS, Clock, Limits
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.build import network_of
 from workbench.pushdown.network import CALLS, Network
@@ -63,7 +64,7 @@ class RandomWalk:
         self._clock = limits.clock()
         self._graph: _NetworkGraph | _LazyDfaGraph
         if isinstance(machine, LazyDfa):
-            self._graph = _LazyDfaGraph(machine)
+            self._graph = _LazyDfaGraph(machine, self._clock)
         else:
             network = machine if isinstance(machine, Network) else network_of(machine)
             self._graph = _NetworkGraph(network, limits)
@@ -211,11 +212,11 @@ def distances_to_end(network: Network, limits: Limits) -> list[int]:
 class _LazyDfaGraph:
     """A lazy DFA; a subset is as near to an end as its nearest NFA state."""
 
-    def __init__(self, machine: LazyDfa) -> None:
+    def __init__(self, machine: LazyDfa, clock: Clock) -> None:
         self._machine = machine
         self.initial = machine.initial
         self.classes = machine.classes
-        self._nearest = _distances(machine)
+        self._nearest = _distances(machine, clock)
         self._rest: dict[State, int] = {}
 
     def step(self, state: State, byte: int) -> State:
@@ -237,28 +238,33 @@ class _LazyDfaGraph:
         return []
 
 
-def _distances(machine: LazyDfa) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _distances(machine: LazyDfa, clock: Clock) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """For each state of the NFA the fewest bytes to a final one, by one backward search."""
     flat, size = machine.nfa.flat, len(machine.nfa)
-    before: list[list[tuple[State, int]]] = [[] for _ in range(size)]
-    for first, targets, length in (
-        (flat.first, flat.edges[:, 2], 1),
-        (flat.first_epsilon, flat.epsilons, 0),
-    ):
-        owners = np.repeat(np.arange(size), np.diff(first))
-        for owner, target in zip(owners.tolist(), targets.tolist(), strict=True):
-            before[target].append((owner, length))
+    readers = _sources(flat.first, flat.edges[:, 2])
+    jumpers = _sources(flat.first_epsilon, flat.epsilons)
     found = np.full(size, _INFINITE, np.int64)
     waiting = deque((state, 0) for state in np.flatnonzero(flat.finals).tolist())
     while waiting:
+        clock.check()
         state, rest = waiting.popleft()
         if rest >= found[state]:
             continue
         found[state] = rest
-        for owner, length in before[state]:
-            # 0-1 breadth-first search: epsilon edges go to the front
-            (waiting.append if length else waiting.appendleft)((owner, rest + length))
+        # 0-1 breadth-first search: epsilon edges go to the front
+        waiting.extendleft((owner, rest) for owner in jumpers(state))
+        waiting.extend((owner, rest + 1) for owner in readers(state))
     return found
+
+
+def _sources(
+    first: npt.NDArray[np.int32], targets: npt.NDArray[np.int32]
+) -> Callable[[State], list[State]]:
+    """The sources of the edges into a state; those of state q are ``first[q]:first[q + 1]``."""
+    owners = np.repeat(np.arange(len(first) - 1), np.diff(first))
+    order = np.argsort(targets, kind="stable")
+    owners, begins = owners[order], np.searchsorted(targets[order], np.arange(len(first)))
+    return lambda state: owners[begins[state] : begins[state + 1]].tolist()
 
 
 #: The most states of an automaton whose paths are counted; larger ones are sampled by walks.

@@ -13,7 +13,7 @@ from workbench.automata.operations import joint_classes, literals
 from workbench.automata.regex_program import HAS_EMPTY, HAS_TEXT
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import LimitError
-from workbench.base.limits import Limits
+from workbench.base.limits import Limits, check_time_budget
 from workbench.base.problems import Advice
 from workbench.base.source import Source, Span
 from workbench.pushdown.cfg import Cfg
@@ -164,6 +164,7 @@ def is_included(smaller: Dfa, larger: Dfa) -> bool:
             return False
         if len(waiting) > _MAX_PAIRS:
             return False
+        check_time_budget()
         for here, there in pairs:
             step = int(smaller.table[one, here])
             if step == DEAD:

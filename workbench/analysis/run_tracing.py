@@ -24,7 +24,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -384,7 +384,7 @@ class TextTracer:
     def __init__(self, grammar: Grammar) -> None:
         self._grammar = grammar
         self._taken = b""
-        self._lost = grammar.tree is not None and not grammar.notation.is_translated
+        self._lost = grammar.tree is not None and not grammar.is_generated
 
     @cached_property
     def _recognizer(self) -> SourceRecognizer:
@@ -432,7 +432,9 @@ def token_cycle(grammar: Grammar, path: Mapping[str, Moments]) -> int | None:
     moments = path.get(kind, [])
     if not moments:
         return None
-    cycle_of = _cycles(grammar, kind)
+    cycle_of: dict[str, int] | None = grammar.derived.get(f"cycles of {kind}")
+    if cycle_of is None:
+        cycle_of = grammar.derived.setdefault(f"cycles of {kind}", _cycles(grammar, kind))
     # the two ends are enough: a path that leaves a component and returns would be part of it
     ends = (moments[0], moments[-1])
     shared = [{cycle_of.get(state) for state in moment} for moment in ends]
@@ -440,7 +442,6 @@ def token_cycle(grammar: Grammar, path: Mapping[str, Moments]) -> int | None:
     return min((name for name in found if name is not None), default=None)
 
 
-@lru_cache(maxsize=64)
 def _cycles(grammar: Grammar, kind: str) -> dict[str, int]:
     """For every state on a cycle the first state of its strongly connected component."""
     try:

@@ -34,6 +34,7 @@ from workbench.syntax.regex.tree import (
     Concat,
     Extension,
     Group,
+    Look,
     Regex,
     Repeat,
 )
@@ -198,6 +199,7 @@ class NfaMatcher:
 
     def __init__(self, nfa: Nfa) -> None:
         self._nfa = nfa
+        self._edges, self._epsilons = nfa.edge_rows(), nfa.epsilon_rows()
         flat = nfa.flat
         self._alive = coaccessible(
             flat.edges, flat.first, flat.epsilons, flat.first_epsilon, flat.finals
@@ -210,7 +212,7 @@ class NfaMatcher:
         found = {state for state in states if self._alive[state]}
         waiting = list(found)
         while waiting:
-            for target in self._nfa.epsilons[waiting.pop()]:
+            for target in self._epsilons[waiting.pop()]:
                 if target not in found and self._alive[target]:
                     found.add(target)
                     waiting.append(target)
@@ -218,9 +220,11 @@ class NfaMatcher:
 
     def step(self, state: MatcherState, byte: int) -> MatcherState | None:
         assert isinstance(state, frozenset)
-        edges = self._nfa.edges
         reached = [
-            target for origin in state for low, high, target in edges[origin] if low <= byte <= high
+            target
+            for origin in state
+            for low, high, target in self._edges[origin]
+            if low <= byte <= high
         ]
         return self._closure(reached) or None
 
@@ -230,8 +234,7 @@ class NfaMatcher:
 
     def is_exhausted(self, state: MatcherState) -> bool:
         assert isinstance(state, frozenset)
-        edges = self._nfa.edges
-        return not any(self._alive[target] for s in state for _, _, target in edges[s])
+        return not any(self._alive[target] for s in state for _, _, target in self._edges[s])
 
     def boundaries(self) -> Iterable[int]:
         lows, highs = self._nfa.flat.edges[:, 0], self._nfa.flat.edges[:, 1]
@@ -349,6 +352,8 @@ def regex_piece(regex: Regex, whole: Span, groups: tuple[Group, ...] = ()) -> Pi
             matcher = NfaMatcher(thompson(regex))
             empty = matcher.is_final(matcher.initial)
             return Leaf(matcher, span, whole, groups, empty) if matcher.initial else None
+        case Look():
+            raise AssertionError("an assertion is inside an extension")
 
 
 def literal_piece(literal: Literal, source: Source) -> Piece | None:

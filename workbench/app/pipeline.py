@@ -2,28 +2,36 @@
 
 ``Grammar.from_…`` and ``compile`` of the library compute their result at every call. The page and
 the command line use ``Compiled``, which computes each result once, on demand, and ``Pipeline``,
-which caches ``Compiled`` objects by text.
+which caches ``Compiled`` objects by text, up to a number of bytes.
 """
 
 from __future__ import annotations
 
+import ctypes
+import gc
+import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any, TypeVar
+
+import numpy as np
 
 from workbench.analysis.advice import Lint, lint, tree_advice
 from workbench.analysis.run_tracing import RunTracer
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.base.dfa import Dfa
 from workbench.base.errors import LimitError, WorkbenchError
+from workbench.base.kernels import Kernel
 from workbench.base.limits import LIMITS, Limits, Phase, timed
 from workbench.base.problems import Problem
 from workbench.constraint.compile import compile as compile_constraint
-from workbench.constraint.engine.automaton import ready as ready_for_masks
 from workbench.constraint.protocol import Constraint
+from workbench.constraint.reasoning import Reasoning
 from workbench.drawing.drawable import (
     OVER_TOKENS,
     Drawn,
@@ -37,9 +45,23 @@ from workbench.drawing.drawable import (
 from workbench.drawing.graph import Graph
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
+from workbench.vocabulary.tokenization.bpe import Bpe
+from workbench.vocabulary.trie import Trie
 from workbench.vocabulary.vocabulary import Vocabulary
 
 T = TypeVar("T")
+
+#: The result of a ``_Slot`` before it is computed.
+_MISSING = object()
+
+
+@dataclass(slots=True, eq=False)
+class _Slot:
+    """A result that is computed once, under its lock."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    result: Any = _MISSING
+
 
 #: Seconds of the search for an ambiguous text, after an author has stopped typing.
 _LINT_SECONDS = 0.5
@@ -58,8 +80,7 @@ class Compiled:
     grammar: Grammar | None
     problems: tuple[Problem, ...]
     phases: list[Phase]
-    _results: dict[object, object] = field(default_factory=dict)
-    _locks: dict[object, threading.Lock] = field(default_factory=dict)
+    _slots: dict[object, _Slot] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -75,7 +96,7 @@ class Compiled:
     def _facts(self, grammar: Grammar) -> tuple[str, ...]:
         facts = []
         if grammar.tree is not None:
-            rules = len({rule.name for rule in grammar.tree.rules})
+            rules = len({rule.name for rule in grammar.tree.written or grammar.tree.rules})
             facts.append(f"{rules:,} rule{'s' * (rules != 1)}")
         facts.append("regular" if grammar.is_regular else "context-free")
         try:
@@ -159,6 +180,18 @@ class Compiled:
             ),
         )
 
+    def after_free_text(
+        self, answer: Constraint, opening: str, closing: str, budget: int
+    ) -> Reasoning:
+        """A constraint of ``constraint`` after a free part, made once: it caches its masks.
+
+        Raises: as ``Reasoning``.
+        """
+        return self._once(
+            ("reasoning", answer, opening, closing, budget),
+            lambda: Reasoning(answer, opening, closing, budget),
+        )
+
     def first_mask(self, vocabulary: Vocabulary) -> tuple[Phase, ...]:
         """The times of compiling a constraint over a vocabulary and of its first mask.
 
@@ -170,7 +203,6 @@ class Compiled:
 
         def measured() -> tuple[Phase, ...]:
             phases: list[Phase] = []
-            ready_for_masks()
             _ = vocabulary.trie.records
             with timed("tokens", phases):
                 constraint = compile_constraint(grammar, vocabulary, limits=limits)
@@ -214,22 +246,30 @@ class Compiled:
         return self.grammar
 
     def _once(self, key: object, make: Callable[[], T]) -> T:
-        """The result of ``make``, computed once; a LimitError not of time is cached too."""
+        """The result of ``make``, computed once; a LimitError not of time is cached too.
+
+        What the grammar has cached during a ``make`` that fails is dropped: it may be as large as
+        the limits allow.
+        """
         # one lock for each key: a quick picture does not wait for a slow one
         with self._lock:
-            lock = self._locks.setdefault(key, threading.Lock())
-        with lock:
-            if key not in self._results:
+            slot = self._slots.setdefault(key, _Slot())
+        with slot.lock:
+            if slot.result is _MISSING:
+                stored = frozenset() if self.grammar is None else self.grammar.stored()
                 try:
-                    self._results[key] = make()
+                    slot.result = make()
                 except LimitError as error:
+                    if self.grammar is not None:
+                        self.grammar.forget(stored)
                     if error.budget == "seconds":
                         raise
-                    self._results[key] = error
-            result = self._results[key]
-        if isinstance(result, LimitError):
-            raise LimitError(result.message, result.budget, result.hint)
-        return result  # type: ignore[return-value]  # the key names the type
+                    # not the error itself, whose traceback holds the variables of all its frames
+                    slot.result = error.copy()
+        if isinstance(slot.result, LimitError):
+            raise slot.result.copy()
+        result: T = slot.result
+        return result
 
 
 def compile_text(
@@ -252,7 +292,6 @@ def compile_text(
         grammar, problems = None, (Problem.of(error),)
     compiled = Compiled(text, notation, limits, grammar, problems, phases)
     if grammar is not None and vocabulary is not None:
-        ready_for_masks()
         try:
             with timed("tokens", phases):
                 compiled.constraint(vocabulary)
@@ -264,13 +303,27 @@ def compile_text(
 class Pipeline:
     """``compile_text`` with a cache of the latest texts and everything computed from them.
 
-    At most two texts are compiled at a time, the number of cores of a small machine.
+    The least recently used texts are dropped until all together have at most ``megabytes``. A
+    thread weighs the requested texts a second later, with what was computed from them. At most two
+    texts are compiled at a time, the number of cores of a small machine.
     """
 
-    def __init__(self, limits: Limits = LIMITS, cached: int = 64, parallel: int = 2) -> None:
+    def __init__(
+        self,
+        limits: Limits = LIMITS,
+        cached: int = 64,
+        parallel: int = 2,
+        megabytes: int = 1_000,
+    ) -> None:
         self.limits = limits
         self._max_cached = cached
-        self._cache: OrderedDict[tuple[str, Notation, str, str], Compiled] = OrderedDict()
+        self._max_bytes = megabytes * 1_000_000
+        self._cache: OrderedDict[_Key, _Slot] = OrderedDict()
+        self._bytes: dict[_Key, int] = {}
+        #: The texts requested since they were last weighed.
+        self._used: set[_Key] = set()
+        #: The bytes of dropped texts since free memory was last returned to the system.
+        self._freed = 0
         self._lock = threading.Lock()
         self._gate = threading.BoundedSemaphore(parallel)
 
@@ -280,13 +333,109 @@ class Pipeline:
         """The ``Compiled`` of a text, from the cache if it is there."""
         key = (text, notation, start, style)
         with self._lock:
-            if (cached := self._cache.get(key)) is not None:
-                self._cache.move_to_end(key)
-                return cached
-        with self._gate:
-            compiled = compile_text(text, notation, start, limits=self.limits, style=style)
+            slot = self._cache.setdefault(key, _Slot())
+            self._cache.move_to_end(key)
+        with slot.lock:
+            if slot.result is _MISSING:
+                with self._gate:
+                    slot.result = compile_text(
+                        text, notation, start, limits=self.limits, style=style
+                    )
         with self._lock:
-            self._cache[key] = compiled
-            while len(self._cache) > self._max_cached:
-                self._cache.popitem(last=False)
+            if not self._used:
+                timer = threading.Timer(_WEIGHING_SECONDS, self.weigh)
+                timer.daemon = True
+                timer.start()
+            self._used.add(key)
+        compiled: Compiled = slot.result
         return compiled
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all cached texts when they were last weighed."""
+        return sum(list(self._bytes.values()))
+
+    def weigh(self) -> None:
+        """Weigh the texts requested since the last time, and drop the least recently used ones."""
+        with self._lock:
+            used = {key: self._cache[key] for key in self._used if key in self._cache}
+            self._used.clear()
+        weighed = {key: held_bytes(each) for key, each in used.items()}
+        dropped = []
+        with self._lock:
+            self._bytes |= {key: size for key, size in weighed.items() if key in self._cache}
+            before = self.nbytes
+            while len(self._cache) > self._max_cached or self.nbytes > self._max_bytes:
+                key, slot = self._cache.popitem(last=False)
+                self._bytes.pop(key, None)
+                dropped.append(slot)
+            self._freed += before - self.nbytes
+            trims = self._freed > _MIN_TRIMMED_BYTES
+            if trims:
+                self._freed = 0
+        used.clear()
+        dropped.clear()  # without the lock: freeing many objects takes a while
+        if trims and sys.platform == "linux":
+            with suppress(AttributeError):  # only the C library of GNU has it
+                ctypes.CDLL(None).malloc_trim(0)
+
+
+#: The text, the notation, the start symbol, the style.
+_Key = tuple[str, Notation, str, str]
+
+#: Seconds from a request until its text is weighed, with what was computed from it.
+_WEIGHING_SECONDS = 1.0
+
+#: After texts of that many bytes were dropped, free memory is returned to the operating system.
+_MIN_TRIMMED_BYTES = 32_000_000
+
+#: Objects visited in one call of the collector.
+_VISITED_AT_ONCE = 1_024
+
+#: What objects refer to that does not belong to them alone, and is not weighed.
+_SHARED = (type, ModuleType, BuiltinFunctionType, Kernel, Vocabulary, Trie, Bpe)
+
+
+def held_bytes(root: object) -> int:
+    """The bytes of an object and of all objects it refers to, without vocabularies and code.
+
+    Cost: 0.3 µs for each object.
+    """
+    seen = {id(root)}
+    arrays: dict[int, int] = {}
+    shared: set[int] = set()
+    total, waiting = 0, [root]
+    while waiting:
+        some = waiting[-_VISITED_AT_ONCE:]
+        del waiting[-_VISITED_AT_ONCE:]
+        total += sum(map(sys.getsizeof, some))
+        for found in _referred(some):
+            if id(found) in seen:
+                continue
+            seen.add(id(found))
+            if isinstance(found, np.ndarray):
+                whole = _owner(found)
+                arrays[id(whole)] = whole.nbytes
+            elif isinstance(found, Vocabulary | Trie):
+                trie = vars(found).get("trie", found)
+                values = list(vars(trie).values())  # another thread may add some
+                arrays_of = (one for one in values if isinstance(one, np.ndarray))
+                shared.update(id(_owner(one)) for one in arrays_of)
+            elif not isinstance(found, _SHARED):
+                waiting.append(found)
+    return total + sum(size for array, size in arrays.items() if array not in shared)
+
+
+def _referred(some: Iterable[object]) -> list[object]:
+    """What objects refer to; a function to its variables, not to its module."""
+    functions = [one for one in some if isinstance(one, FunctionType)]
+    cells = [cell for function in functions for cell in function.__closure__ or ()]
+    others = [one for one in some if not isinstance(one, FunctionType)]
+    return gc.get_referents(*others, *cells)
+
+
+def _owner(array: np.ndarray) -> np.ndarray:
+    """The array that owns the memory of a view."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array

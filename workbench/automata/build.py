@@ -6,15 +6,13 @@ A small machine is determinized and minimized immediately; one that could explod
 
 from __future__ import annotations
 
-from workbench.automata.determinize import determinize
 from workbench.automata.lazy_dfa import LazyDfa
-from workbench.automata.minimize import minimize
 from workbench.automata.nfa import Nfa
 from workbench.automata.operations import first_match, without_match
-from workbench.automata.small_dfa import SMALL, direct_dfa, small_dfa
+from workbench.automata.small_dfa import SMALL, direct_dfa, small_dfa, smallest
 from workbench.automata.thompson import thompson
 from workbench.base.dfa import Dfa
-from workbench.base.limits import LIMITS, Clock, Limits
+from workbench.base.limits import LIMITS, Limits
 from workbench.syntax.grammar_tree import Pattern, Stop
 from workbench.syntax.regex.tree import Regex
 
@@ -50,19 +48,6 @@ def nfa_machine(nfa: Nfa, limits: Limits = LIMITS) -> Dfa | LazyDfa:
     if dfa is None and len(nfa) > _LITERAL_NFA_STATES:
         dfa = direct_dfa(nfa, limits)
     return dfa or LazyDfa(nfa, limits)
-
-
-def smallest(nfa: Nfa, limits: Limits = LIMITS, clock: Clock | None = None) -> Dfa:
-    """The smallest DFA of an Nfa.
-
-    Raises: LimitError where subsets or the time exceed a limit.
-    """
-    dfa = small_dfa(nfa, min(limits.states, SMALL))
-    if dfa is None:
-        dfa = direct_dfa(nfa, limits)
-    if dfa is not None:
-        return dfa
-    return minimize(determinize(nfa, limits, clock), limits, clock)
 
 
 def pattern_dfa(pattern: Pattern, limits: Limits = LIMITS) -> Dfa:

@@ -3,22 +3,27 @@
 Automata read bytes, regexes and pictures use characters. ``utf8_sequences`` and
 ``character_machine`` translate a set of code points to bytes; ``character_edges`` and ``fold``
 translate the byte edges of an automaton back to sets of code points.
+
+Automata over the atoms of an ``Alphabet``, sets of code points that need not be distinguished, have
+the smallest tables; two of them are combined over the common refinement of their alphabets.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from operator import xor
 from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.nfa import BYTES
-from workbench.base.dfa import DEAD, Dfa, State
+from workbench.base.dfa import DEAD, Dfa, State, table_rows
 from workbench.syntax.ranges import Ranges, intersection, normalized
 
 #: One byte range for each byte of a character, in reading order.
@@ -269,7 +274,7 @@ class Steps:
 
     def __init__(self, dfa: Dfa) -> None:
         self._classes: list[int] = dfa.classes.tolist()
-        self._rows: list[list[State]] = dfa.table.tolist()
+        self._rows = table_rows(dfa.table)
         self._finals: list[bool] = dfa.finals.tolist()
         self._leaves: dict[tuple[State, int, int, int], bool] = {}
         #: Runs of bytes of one class: first, last, class. Testing every byte took ten times as
@@ -318,3 +323,106 @@ class Steps:
                 if row[its_class] != DEAD
             )
         return known
+
+
+#: A set of code points that no automaton over an alphabet distinguishes.
+Atom = int
+
+
+@dataclass(frozen=True, slots=True)
+class Alphabet:
+    """The code points divided into ranges, each of which belongs to one atom.
+
+    Surrogates are not characters: they belong to the range before them and are never accepted.
+    """
+
+    #: The first code point of each range; the first range starts at 0.
+    starts: tuple[int, ...] = (0,)
+    #: The atom of each range; atoms are numbered in order of first occurrence.
+    atoms: tuple[Atom, ...] = (0,)
+
+    @property
+    def size(self) -> int:
+        """The number of atoms."""
+        return max(self.atoms) + 1
+
+    def atom(self, code: int) -> Atom:
+        """The atom of a code point."""
+        return self.atoms[bisect_right(self.starts, code) - 1]
+
+    def uniform(self, low: int, high: int) -> Atom | None:
+        """The atom of all code points from ``low`` to ``high``; None if they differ."""
+        first, last = bisect_right(self.starts, low) - 1, bisect_right(self.starts, high) - 1
+        atom = self.atoms[first]
+        return atom if all(other == atom for other in self.atoms[first + 1 : last + 1]) else None
+
+    def pieces(self) -> Iterable[tuple[int, int, Atom]]:
+        """The first and last code point and the atom of each range."""
+        ends = (*(start - 1 for start in self.starts[1:]), MAX_CODE_POINT)
+        return zip(self.starts, ends, self.atoms, strict=True)
+
+    def atoms_of(self, ranges: Ranges) -> Ranges:
+        """The atoms of a set as ranges of consecutive atoms; it must be a union of atoms."""
+        found: set[Atom] = set()
+        for low, high in ranges:
+            first, last = bisect_right(self.starts, low) - 1, bisect_right(self.starts, high)
+            found.update(self.atoms[first:last])
+        atoms = sorted(found)
+        cuts = [at for at in range(1, len(atoms)) if atoms[at] != atoms[at - 1] + 1]
+        bounds = pairwise([0, *cuts, len(atoms)])
+        return tuple((atoms[first], atoms[end - 1]) for first, end in bounds) if atoms else ()
+
+
+#: The alphabet with a single atom.
+ONE_ATOM = Alphabet()
+
+
+def alphabet_of(sets: Iterable[Ranges]) -> Alphabet:
+    """The coarsest alphabet in which each of the sets is a union of atoms."""
+    return _alphabet_of(tuple(dict.fromkeys(sets)))
+
+
+@lru_cache(maxsize=512)
+def _alphabet_of(sets: tuple[Ranges, ...]) -> Alphabet:
+    cuts = {0}
+    for ranges in sets:
+        for low, high in ranges:
+            cuts.update((_before_surrogates(low), _before_surrogates(high + 1)))
+    starts = sorted(cut for cut in cuts if cut <= MAX_CODE_POINT)
+    place = {start: at for at, start in enumerate(starts)}
+    changes = [0] * (len(starts) + 1)  # bit n: set n begins or ends
+    for number, ranges in enumerate(sets):
+        for low, high in ranges:
+            changes[place[_before_surrogates(low)]] ^= 1 << number
+            changes[place.get(_before_surrogates(high + 1), len(starts))] ^= 1 << number
+    return _numbered(starts, list(accumulate(changes[:-1], xor)))
+
+
+def _before_surrogates(code: int) -> int:
+    """Moves a boundary inside the surrogates to their end, so that they do not form a range."""
+    first, last = SURROGATES
+    return last + 1 if first <= code <= last else code
+
+
+def _numbered(starts: list[int], marks: list[int] | list[tuple[int, int]]) -> Alphabet:
+    """Ranges with equal marks are one atom; adjacent ranges of one atom are merged."""
+    numbers: dict[object, Atom] = {}
+    atoms = [numbers.setdefault(mark, len(numbers)) for mark in marks]
+    kept = [at for at in range(len(atoms)) if at == 0 or atoms[at] != atoms[at - 1]]
+    return Alphabet(tuple(starts[at] for at in kept), tuple(atoms[at] for at in kept))
+
+
+@lru_cache(maxsize=512)
+def common_refinement(
+    left: Alphabet, right: Alphabet
+) -> tuple[Alphabet, npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """The coarsest alphabet finer than both; for each of its atoms, the atoms in both."""
+    starts = sorted({*left.starts, *right.starts})
+    pairs = [(left.atom(start), right.atom(start)) for start in starts]
+    found = _numbered(starts, pairs)
+    ordered = list(dict.fromkeys(pairs))
+    return (
+        found,
+        np.array([a for a, _ in ordered], np.intp),
+        np.array([b for _, b in ordered], np.intp),
+    )

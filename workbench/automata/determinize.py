@@ -13,17 +13,18 @@ count. The subset construction has two implementations:
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.graphs import reachable
-from workbench.automata.nfa import Bits, Classes, Edge, Flags, Ints, Nfa, coaccessible
+from workbench.automata.nfa import Bits, Classes, Flags, Ints, Nfa, coaccessible
 from workbench.base.dfa import DEAD, Dfa, State
-from workbench.base.kernels import inner, int64, njit
+from workbench.base.kernels import inner, int64, njit, wrapping
 from workbench.base.limits import LIMITS, Clock, Limits
 
 Node = TypeVar("Node", bound=Hashable)
@@ -47,7 +48,7 @@ def explore(
     clock = limits.clock()
     numbers: dict[Node | None, State] = {None: DEAD, initial: 0}
     nodes = [initial]
-    rows: list[list[State]] = []
+    rows: list[npt.NDArray[np.int32]] = []
     for node in nodes:  # the list grows during the loop
         row = []
         for target in step(node):
@@ -56,13 +57,13 @@ def explore(
                 assert target is not None
                 nodes.append(target)
             row.append(number)
-        rows.append(row)
+        rows.append(np.array(row, np.int32))
         if not len(rows) & 31:
             limits.check("states", len(nodes))
             clock.check()
     limits.check("states", len(nodes))
     finals = np.array([is_final(node) for node in nodes], np.bool_)
-    return trimmed(classes, np.array(rows, np.int32), finals, 0)
+    return trimmed(classes, np.concatenate(rows).reshape(len(rows), -1), finals, 0, clock)
 
 
 def trimmed(
@@ -70,15 +71,27 @@ def trimmed(
     table: npt.NDArray[np.int32],
     finals: npt.NDArray[np.bool_],
     initial: State,
+    clock: Clock | None = None,
 ) -> Dfa:
-    """The machine without the states that are not accessible or not co-accessible."""
-    targets = [set(row) - {DEAD} for row in table.tolist()]
-    sources: list[list[State]] = [[] for _ in targets]
-    for state, its_targets in enumerate(targets):
-        for target in its_targets:
+    """The machine without the states that are not accessible or not co-accessible.
+
+    Raises: LimitError after the time limit, if there is a clock.
+    """
+    sources: defaultdict[State, list[State]] = defaultdict(list)
+
+    def targets(state: State) -> set[State]:
+        if clock is not None:
+            clock.check()
+        found = set(table[state].tolist()) - {DEAD}
+        for target in found:
             sources[target].append(state)
-    accessible = reachable([initial], targets.__getitem__)
-    coaccessible = reachable(np.flatnonzero(finals).tolist(), sources.__getitem__)
+        return found
+
+    accessible = reachable([initial], targets)
+    coaccessible = reachable(
+        [state for state in np.flatnonzero(finals).tolist() if state in accessible],
+        lambda state: sources.get(state, ()),
+    )
     kept = np.zeros(len(table), np.bool_)
     kept[[state for state in accessible if state in coaccessible]] = True
     if not kept[initial]:
@@ -261,7 +274,8 @@ def _target(
     return number
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wrapping
+@njit(_nrt=False)
 def number_of(members: Bits, sets: Bits, slots: Ints, made: int) -> int:
     """The number of a set, a new one if it is not in the hash table; −1 where ``sets`` is full."""
     marks = np.uint64(14695981039346656037)
@@ -287,6 +301,8 @@ def number_of(members: Bits, sets: Bits, slots: Ints, made: int) -> int:
 
 #: A set of symbols, as the sorted ``(low, high)`` ranges an Nfa's edges name it by.
 _Label = tuple[tuple[int, int], ...]
+#: The targets of a state, each with its label: tuples, which the garbage collector does not visit.
+_Labelled = tuple[tuple[int, _Label], ...]
 
 _HINT = "a repetition or a choice makes too many cases; bound it"
 
@@ -307,10 +323,10 @@ def determinize(nfa: Nfa, limits: Limits = LIMITS, clock: Clock | None = None) -
     alive = coaccessible(flat.edges, flat.first, flat.epsilons, flat.first_epsilon, flat.finals)
     if not alive[nfa.initial]:
         return nothing(nfa.symbols)
-    living = set(np.flatnonzero(alive).tolist())
-    labels = [_labels(edges, living) for edges in nfa.edges]
-    classes, columns = symbol_classes({s for of in labels for _, s in of}, nfa.symbols)
-    sets = _Sets(nfa, living, clock)
+    known: dict[_Label, _Label] = {}
+    labels = [_labels(edges, known) for edges in _edges_by_state(nfa, alive, clock)]
+    classes, columns = symbol_classes(known, nfa.symbols, clock)
+    sets = _Sets(nfa, labels, clock)
     sets.number_of_target(nfa.initial)
     table = np.full((64, int(classes.max()) + 1), DEAD, np.int32)
     for row, here in enumerate(sets.members):  # the list grows during the loop
@@ -376,8 +392,26 @@ class _Columns:
         return _Columns(columns, sum(1 << column for column in columns), index)
 
 
+#: States whose edges one call converts; the clock is checked between the calls.
+_CONVERTED_AT_ONCE = 256
+
+
+def _edges_by_state(nfa: Nfa, alive: Flags, clock: Clock) -> Iterator[list[list[int]]]:
+    """The edges of each state, in order, that lead to co-accessible states."""
+    flat = nfa.flat
+    kept = alive[flat.edges[:, 2]]
+    before = np.concatenate([np.zeros(1, np.int64), np.cumsum(kept)])[flat.first]
+    edges = flat.edges[kept]
+    for begin in range(0, len(nfa), _CONVERTED_AT_ONCE):
+        clock.check()
+        first, *ends = before[begin : begin + _CONVERTED_AT_ONCE + 1].tolist()
+        some = edges[first : ends[-1]].tolist()
+        for low, high in pairwise((first, *ends)):
+            yield some[low - first : high - first]
+
+
 def symbol_classes(
-    labels: set[_Label], symbols: int
+    labels: Iterable[_Label], symbols: int, clock: Clock
 ) -> tuple[npt.NDArray[np.uint16], dict[_Label, _Columns]]:
     """The coarsest partition in which every label is a union of classes.
 
@@ -387,6 +421,7 @@ def symbol_classes(
     known = list(labels)
     member = np.zeros((len(known) + 1, symbols), np.bool_)
     for row, label in enumerate(known):
+        clock.check()
         for low, high in label:
             member[row, low : high + 1] = True
     columns = np.ascontiguousarray(np.packbits(member, axis=0).T)  # (S, bytes)
@@ -402,16 +437,20 @@ def symbol_classes(
     return classes, columns_of
 
 
-def _labels(edges: tuple[Edge, ...], alive: set[int]) -> list[tuple[int, _Label]]:
-    """The edges of a state by target, each with the set of symbols that leads there."""
+def _labels(edges: list[list[int]], known: dict[_Label, _Label]) -> _Labelled:
+    """The edges of a state by target, each with the set of symbols that leads there.
+
+    ``known`` receives the labels, so that equal ones are one object.
+    """
     if len(edges) == 1:
         low, high, target = edges[0]
-        return [(target, ((low, high),))] if target in alive else []
+        label: _Label = ((low, high),)
+        return ((target, known.setdefault(label, label)),)
     by_target: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for low, high, target in edges:
-        if target in alive:
-            by_target[target].append((low, high))
-    return [(target, tuple(sorted(ranges))) for target, ranges in by_target.items()]
+        by_target[target].append((low, high))
+    labels = [(target, tuple(sorted(ranges))) for target, ranges in by_target.items()]
+    return tuple((target, known.setdefault(label, label)) for target, label in labels)
 
 
 class _Sets:
@@ -421,11 +460,12 @@ class _Sets:
     same state of the Dfa.
     """
 
-    def __init__(self, nfa: Nfa, alive: set[int], clock: Clock) -> None:
+    def __init__(self, nfa: Nfa, labels: list[_Labelled], clock: Clock) -> None:
         #: The sets in the order they were found.
         self.members: list[frozenset[int]] = []
-        self._nfa = nfa
-        self._alive = alive
+        self._finals = nfa.finals
+        self._labels = labels
+        self._epsilons = nfa.epsilon_rows()
         self._clock = clock
         self._numbers: dict[frozenset[int], int] = {}
         self._closures: dict[int, frozenset[int]] = {}
@@ -459,9 +499,8 @@ class _Sets:
         return cached
 
     def _find_closure(self, state: int) -> frozenset[int]:
-        nfa = self._nfa
-        if not nfa.epsilons[state]:
+        if not self._epsilons[state]:
             return frozenset((state,))
         self._clock.check()
-        found = reachable([state], lambda s: [t for t in nfa.epsilons[s] if t in self._alive])
-        return frozenset(s for s in found if nfa.edges[s] or s in nfa.finals)
+        found = reachable([state], self._epsilons.__getitem__)
+        return frozenset(s for s in found if self._labels[s] or s in self._finals)

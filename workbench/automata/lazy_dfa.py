@@ -19,7 +19,7 @@ from workbench.automata.determinize import find_closures, number_of
 from workbench.automata.nfa import Bits, Flags, Ints, Nfa, classes_of, coaccessible
 from workbench.base.dfa import DEAD, State
 from workbench.base.kernels import inner, int64, njit
-from workbench.base.limits import LIMITS, Limits
+from workbench.base.limits import LIMITS, Limits, check_time_budget
 
 #: A step not computed yet.
 UNKNOWN = -2
@@ -139,8 +139,10 @@ class LazyDfa:
     def used_bytes(self) -> set[int]:
         """The bytes that occur in accepted texts."""
         edges = self.nfa.flat.edges
-        runs = np.unique(edges[self._alive[edges[:, 2]], :2], axis=0).tolist()
-        return {byte for low, high in runs for byte in range(low, high + 1)}
+        kept = edges[self._alive[edges[:, 2]]]
+        begins = np.bincount(kept[:, 0], minlength=self.nfa.symbols + 1)
+        ends = np.bincount(kept[:, 1] + 1, minlength=self.nfa.symbols + 1)
+        return set(np.flatnonzero(np.cumsum(begins - ends)).tolist())
 
     def is_final(self, state: State) -> bool:
         """Whether a text that leads to the state is accepted."""
@@ -161,6 +163,7 @@ class LazyDfa:
 
     def successor(self, state: State, byte_class: int) -> State:
         """The state after a byte class, or ``DEAD``; computes the row of ``state``."""
+        check_time_budget()
         with self._growing:
             while fill_row(self.subsets, self.table.reshape(-1), state) == FULL_SETS:
                 self.grow()
@@ -205,7 +208,7 @@ def _kept(edges: Ints, first: Ints, keep: Flags) -> tuple[Ints, Ints]:
     return edges[keep], before[first]
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _closures(
     first: Ints, epsilons: Ints, first_epsilon: Ints, alive: Flags, finals: Flags
 ) -> Bits:
@@ -216,14 +219,14 @@ def _closures(
     return closures
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def _fill_slots(sets: Bits, slots: Ints, made: int) -> None:
     """Enter the first ``made`` sets into an empty hash table."""
     for number in range(made):
         number_of(sets[number], sets, slots, number)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def _add_initial(subsets: Subsets, initial: int) -> None:
     """Add the initial set, the closure of the initial state."""
     subsets.reached[0, :] = 0
@@ -231,7 +234,7 @@ def _add_initial(subsets: Subsets, initial: int) -> None:
     _number(subsets, 0)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def fill_row(subsets: Subsets, table: Ints, state: int) -> int:
     """Compute the targets of a set for all byte classes; return 0, or ``FULL_SETS``."""
     reached, members = subsets.reached, subsets.sets[state]

@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from workbench.automata.graphs import reachable
 from workbench.automata.nfa import Flags, Ints
-from workbench.base.dfa import DEAD, Dfa, State
+from workbench.base.dfa import DEAD, Dfa, State, table_rows
 from workbench.base.kernels import inner, int64
 from workbench.base.limits import LIMITS, Clock, Limits
 
@@ -188,7 +188,7 @@ def normalized(
     States that are not accessible are left out.
     """
     classes, table = _merged_columns(classes, table)
-    rows = table.tolist()
+    rows = table_rows(table)
     accessible = reachable([initial], lambda state: dict.fromkeys(t for t in rows[state] if t >= 0))
     order = list(accessible)
     numbers = np.full(len(table), DEAD, np.int64)
@@ -258,7 +258,7 @@ def _propagated(
     """
     if not changed:
         return blocks
-    rows = dfa.table.tolist()
+    rows = table_rows(dfa.table)
     numbers = [*blocks.tolist(), DEAD]  # DEAD is -1
     sizes = Counter(numbers)
     fresh = max(numbers) + 1

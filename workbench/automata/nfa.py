@@ -10,6 +10,7 @@ state begin (compressed sparse rows)::
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -17,7 +18,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from workbench.base.dfa import DEAD, Dfa
+from workbench.base.dfa import DEAD, Dfa, LazyRows
 from workbench.base.kernels import inner, njit
 
 Ints = npt.NDArray[np.int32]
@@ -44,12 +45,25 @@ class Flat:
     @staticmethod
     def of(edges: list[int], epsilons: list[int], finals: Flags) -> Flat:
         """From edges in any order, flat: ``source, low, high, target`` and ``source, target``."""
-        quadruples = np.array(edges, np.int32).reshape(-1, 4)
-        pairs = np.array(epsilons, np.int32).reshape(-1, 2)
+        quadruples = int_array(edges).reshape(-1, 4)
+        pairs = int_array(epsilons).reshape(-1, 2)
         return Flat(*grouped(quadruples, pairs, len(finals)), finals)
 
 
-@njit(cache=True, nogil=True)
+#: Numbers converted by one call, about a millisecond; a call holds the interpreter's lock.
+_CONVERTED_AT_ONCE = 1 << 16
+
+
+def int_array(numbers: Sequence[int]) -> Ints:
+    """The numbers as an array, converted in parts: other threads run between them."""
+    made = np.empty(len(numbers), np.int32)
+    for begin in range(0, len(numbers), _CONVERTED_AT_ONCE):
+        part = numbers[begin : begin + _CONVERTED_AT_ONCE]
+        made[begin : begin + len(part)] = part
+    return made
+
+
+@njit()
 def grouped(edges: Ints, epsilons: Ints, states: int) -> tuple[Ints, Ints, Ints, Ints]:
     """The first four arrays of a ``Flat``; edges of one source keep their order."""
     first, first_epsilon = np.empty(states + 1, np.int32), np.empty(states + 1, np.int32)
@@ -82,7 +96,7 @@ def group(rows: Ints, count: int, first: Ints, by_source: Ints) -> None:
             by_source[at, column] = rows[k, column + 1]
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def coaccessible(
     edges: Ints, first: Ints, epsilons: Ints, first_epsilon: Ints, finals: Flags
 ) -> Flags:
@@ -127,7 +141,7 @@ def find_coaccessible(
             k = before[k]
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def classes_of(edges: Ints, alive: Flags, symbols: int) -> tuple[Classes, int]:
     """The class of each symbol and their number: symbols that no edge separates have one class."""
     classes = np.empty(symbols + 1, np.uint16)
@@ -162,7 +176,8 @@ class Nfa:
     """A nondeterministic automaton ``(Σ, Q, I, F, E)`` with ε-edges; symbols are integers.
 
     Symbols below 256 are bytes; networks of a grammar use larger ones as calls of rules. Kernels
-    read the arrays of ``flat``; the properties give Python code the same as cached tuples.
+    read the arrays of ``flat``, Python code the rows of ``edge_rows`` and ``epsilon_rows``, or of
+    small machines the tuples ``edges`` and ``epsilons``.
     """
 
     flat: Flat
@@ -176,14 +191,24 @@ class Nfa:
     @cached_property
     def edges(self) -> tuple[tuple[Edge, ...], ...]:
         """The edges of each state."""
-        every = [(low, high, target) for low, high, target in self.flat.edges.tolist()]
-        return tuple(tuple(every[a:b]) for a, b in pairwise(self.flat.first.tolist()))
+        rows = self.edge_rows()
+        return tuple(rows[state] for state in range(len(self)))
 
     @cached_property
     def epsilons(self) -> tuple[tuple[int, ...], ...]:
         """The targets of the ε-edges of each state."""
-        every = self.flat.epsilons.tolist()
-        return tuple(tuple(every[a:b]) for a, b in pairwise(self.flat.first_epsilon.tolist()))
+        rows = self.epsilon_rows()
+        return tuple(rows[state] for state in range(len(self)))
+
+    def edge_rows(self) -> LazyRows[Edge]:
+        """The edges of each state, converted when they are read."""
+        edges, first = self.flat.edges, self.flat.first
+        return LazyRows(lambda state: map(tuple, edges[first[state] : first[state + 1]].tolist()))
+
+    def epsilon_rows(self) -> LazyRows[int]:
+        """The targets of the ε-edges of each state, converted when they are read."""
+        targets, first = self.flat.epsilons, self.flat.first_epsilon
+        return LazyRows(lambda state: targets[first[state] : first[state + 1]].tolist())
 
     @cached_property
     def finals(self) -> frozenset[int]:
@@ -252,10 +277,12 @@ class NfaBuilder:
         offset = self._states
         self._states += len(machine)
         runs = class_runs(machine)
-        for state, its_class in np.argwhere(machine.table != DEAD).tolist():
-            target = int(machine.table[state, its_class])
-            for low, high in runs[its_class]:
-                self._edges += (state + offset, low, high, target + offset)
+        for state, row in enumerate(machine.table, offset):
+            classes = np.flatnonzero(row != DEAD)
+            targets = (row[classes] + offset).tolist()
+            for its_class, target in zip(classes.tolist(), targets, strict=True):
+                for low, high in runs[its_class]:
+                    self._edges += (state, low, high, target)
         return offset
 
     def build(self, initial: int, finals: frozenset[int] | set[int]) -> Nfa:

@@ -15,12 +15,13 @@ from workbench.automata.minimize import minimize
 from workbench.automata.nfa import BYTES, Nfa, NfaBuilder
 from workbench.automata.program_nfa import program_nfa
 from workbench.automata.regex_program import SEQUENCE, Program, check_size
-from workbench.automata.small_dfa import smallest
+from workbench.automata.small_dfa import smallest_of
 from workbench.automata.suffix_automaton import suffix_automaton
-from workbench.automata.thompson import add
-from workbench.base.dfa import DEAD, Dfa, State
+from workbench.automata.thompson import add, thompson
+from workbench.base.dfa import DEAD, Dfa, LazyRows, State, table_rows
 from workbench.base.limits import LIMITS, Limits
-from workbench.syntax.regex.tree import Regex
+from workbench.syntax.ranges import ANY_BYTE
+from workbench.syntax.regex.tree import Bytes, Concat, Extension, Kind, Regex, Repeat, asserted
 
 #: A pair of states, one in each machine, each possibly ``DEAD``; or a state and a count.
 _Pair = tuple[State, State]
@@ -76,6 +77,12 @@ def without_match(regex: Regex, limits: Limits = LIMITS) -> Dfa:
 
     Source: ``#ex'…'`` of KBNF: the complement of ``Σ* R Σ*``, byte by byte.
     """
+    if (inner := asserted(regex)) is not None:
+        anything = Repeat(Bytes(ANY_BYTE, regex.span), 0, None, regex.span)
+        whole = Concat((anything, inner, anything), regex.span)
+        found = thompson(Extension(Kind.ASSERTED, (whole,), regex.span), limits)
+        machine = minimize(determinize(found, limits), limits)
+        return difference(some_bytes(), machine, limits)
     program = Program([SEQUENCE, 2, 0])
     program.anything()
     add(program, regex)
@@ -126,7 +133,7 @@ def substrings(data: bytes, limits: Limits = LIMITS) -> Dfa:
     classes[used] = np.arange(1, len(used) + 1)
     table = np.full((size, len(used) + 1), DEAD, np.int32)
     table[edges[:, 0], edges[:, 1] + 1] = edges[:, 2]
-    return smallest(classes, table, np.ones(size, np.bool_))
+    return smallest_of(classes, table, np.ones(size, np.bool_))
 
 
 def excluding(strings: Sequence[bytes], limit: int | None = None, limits: Limits = LIMITS) -> Dfa:
@@ -145,7 +152,7 @@ def excluding(strings: Sequence[bytes], limit: int | None = None, limits: Limits
 
 def _shortened(dfa: Dfa, limit: int, limits: Limits) -> Dfa:
     """The texts of a machine that have at most ``limit`` bytes."""
-    rows = dfa.table.tolist()
+    rows = table_rows(dfa.table)
 
     def step(pair: _Pair) -> list[_Pair | None]:
         state, left = pair
@@ -191,10 +198,10 @@ def joint_classes(left: Dfa, right: Dfa) -> tuple[npt.NDArray[np.uint16], list[t
     return np.array(classes, np.uint16), list(pairs)
 
 
-def _columns(dfa: Dfa, columns: list[int]) -> list[list[int]]:
+def _columns(dfa: Dfa, columns: list[int]) -> LazyRows[int]:
     """The rows of a table by joint class; the last row (index ``DEAD``) is that of ``DEAD``."""
     table = dfa.table[:, columns]
-    return np.vstack([table, np.full((1, table.shape[1]), DEAD, np.int32)]).tolist()  # type: ignore[no-any-return]
+    return table_rows(np.vstack([table, np.full((1, table.shape[1]), DEAD, np.int32)]))
 
 
 def witness(left: Dfa, right: Dfa) -> bytes | None:

@@ -151,7 +151,7 @@ def rule_nfa(
     return Nfa(Flat(edges, first, epsilons[:, 0], first_epsilon, finals), _START, symbols)
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _build(
     code: Ints, data: Ints, texts: Ints, rules: Ints, root: int, most: int
 ) -> tuple[bool, Ints, Ints, Ints, Ints, Flags]:

@@ -190,14 +190,14 @@ def _of_machine(machine: Dfa) -> list[int]:
     for final in machine.finals.nonzero()[0].tolist():
         edges += (final + 2, -1, -1, 0)
     runs = class_runs(machine)
-    for state, row in enumerate(machine.table.tolist(), 2):
-        for target, runs_of_class in zip(row, runs, strict=True):
+    for state, row in enumerate(machine.table, 2):
+        for target, runs_of_class in zip(row.tolist(), runs, strict=True):
             for low, high in runs_of_class if target != DEAD else ():
                 edges += (state, low, high, target + 2)
     return [len(machine) + 2, len(edges) // 4, 0, -1, *edges]
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def subtree_ends(code: Ints) -> Ints:
     """For each instruction the index after its last part, (instructions,)."""
     after = np.empty(len(code), np.int32)
@@ -270,7 +270,7 @@ def measures(code: Ints, data: Ints) -> _Measures:
     return found
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def _measure(code: Ints, data: Ints, found: _Measures, stack: Ints) -> None:
     """Write the measures, from the last instruction to the first; ``stack`` is scratch space."""
     top = 0

@@ -1,4 +1,4 @@
-"""Fast paths to the smallest DFA, for two kinds of NFAs.
+"""The smallest DFA of an NFA (``smallest``), with fast paths for two kinds of NFAs.
 
 ``small_dfa``: few states. Subset construction, minimization and normal form run in one kernel. Most
 patterns have some dozens of states; in Python and numpy each single step took longer than all of
@@ -15,12 +15,10 @@ A table becomes its normal form in three steps: ``find_blocks`` numbers equivale
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 
-from workbench.automata.determinize import find_closures, find_subsets, nothing
-from workbench.automata.minimize import ROWS, SET, find_blocks
+from workbench.automata.determinize import determinize, find_closures, find_subsets, nothing
+from workbench.automata.minimize import ROWS, SET, find_blocks, minimize
 from workbench.automata.nfa import (
     Bits,
     Classes,
@@ -32,11 +30,9 @@ from workbench.automata.nfa import (
     find_classes,
     find_coaccessible,
 )
-from workbench.automata.program_nfa import program_nfa
-from workbench.automata.regex_program import Program, check_size
 from workbench.base.dfa import DEAD, Dfa
-from workbench.base.kernels import inner, int64, njit
-from workbench.base.limits import LIMITS, Limits
+from workbench.base.kernels import inner, int64, njit, wrapping
+from workbench.base.limits import LIMITS, Clock, Limits
 
 #: The most DFA states of ``small_dfa``, before minimization.
 SMALL = 4_096
@@ -45,23 +41,17 @@ _MAX_NFA_STATES, _MAX_NFA_EDGES = 8_192, 32_768
 _HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
-@cache
-def compile_kernels() -> None:
-    """Compile or load the kernels, once in a process, before a clock starts.
+def smallest(nfa: Nfa, limits: Limits = LIMITS, clock: Clock | None = None) -> Dfa:
+    """The smallest DFA of an Nfa.
 
-    In a new installation this takes seconds, which must not count against a time limit.
+    Raises: LimitError where subsets or the time exceed a limit.
     """
-    program = Program()
-    program.anything()
-    code, data = program.arrays()
-    check_size(code, data, [0], LIMITS)
-    # imported here because it imports this package's kernels
-    from workbench.automata.suffix_automaton import suffix_automaton
-
-    nfa = program_nfa(code, data)
-    small_dfa(nfa)
-    direct_dfa(nfa)
-    suffix_automaton(np.zeros(1, np.int32))
+    dfa = small_dfa(nfa, min(limits.states, SMALL))
+    if dfa is None:
+        dfa = direct_dfa(nfa, limits)
+    if dfa is not None:
+        return dfa
+    return minimize(determinize(nfa, limits, clock), limits, clock)
 
 
 def small_dfa(nfa: Nfa, most: int = SMALL) -> Dfa | None:
@@ -83,7 +73,7 @@ def small_dfa(nfa: Nfa, most: int = SMALL) -> Dfa | None:
     return None
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _smallest_subsets(
     edges: Ints, first: Ints, epsilons: Ints, first_epsilon: Ints, initial: int, finals: Flags,
     symbols: int, most: int,
@@ -146,6 +136,7 @@ def write_normal(
             small[row, k] = numbers[blocks[target]]
 
 
+@wrapping
 @inner
 def find_columns(
     table: Ints, rows: int, blocks: Ints, marks: Bits, columns: Ints, renamed: Classes
@@ -216,10 +207,10 @@ def direct_dfa(nfa: Nfa, limits: Limits = LIMITS) -> Dfa | None:
     )  # fmt: skip
     if made == _AMBIGUOUS or made > limits.states:
         return None
-    return smallest(classes.astype(np.uint16), table[:made], ends[:made])
+    return smallest_of(classes.astype(np.uint16), table[:made], ends[:made])
 
 
-def smallest(classes: Classes, table: Ints, ends: Flags) -> Dfa:
+def smallest_of(classes: Classes, table: Ints, ends: Flags) -> Dfa:
     """The smallest Dfa of a trimmed machine with the initial state 0.
 
     All its states must be accessible and co-accessible; ``minimize`` accepts any machine.
@@ -232,7 +223,7 @@ def smallest(classes: Classes, table: Ints, ends: Flags) -> Dfa:
     return Dfa(made_classes, made_table, made_ends)
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _smallest_direct(
     table: Ints, ends: Flags, classes: Classes, edges: int
 ) -> tuple[Ints, Flags, Classes]:
@@ -253,7 +244,7 @@ def _smallest_direct(
     return small, small_ends, numbers
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def _walk(
     edges: Ints, first: Ints, epsilons: Ints, first_epsilon: Ints, alive: Flags, finals: Flags,
     initial: int, table: Ints, ends: Flags, numbers: Ints, space: Ints,

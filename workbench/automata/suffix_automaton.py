@@ -17,7 +17,7 @@ _LINK, _LONGEST, _LATEST = range(3)
 _NONE = -1
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def suffix_automaton(letters: Ints) -> tuple[Ints, int]:
     """The edges (source, letter, target) of the automaton, and its number of states.
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from workbench.automata.code_points import character_machine
+from workbench.automata.lookaround import asserted_nfa
 from workbench.automata.nfa import Ints, Nfa, NfaBuilder
 from workbench.automata.program_nfa import program_nfa
 from workbench.automata.regex_program import (
@@ -68,6 +69,8 @@ def extension_nfa(
         case Kind.DELIMITED_SUBSEQUENCE_OF:
             _write_subsequence(builder, [nfa_of(part, limits) for part in node.parts])
             limits.check("states", len(builder), "leave out some of the items")
+        case Kind.ASSERTED:
+            return asserted_nfa(node.parts[0], nfa_of, limits)
     return builder.build(BEGIN, {END})
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
+
+T = TypeVar("T")
 
 #: A state of a machine: its row in the table.
 State = int
@@ -66,6 +70,36 @@ class Dfa:
     def is_empty(self) -> bool:
         """Whether no text is accepted."""
         return not self.finals.any()
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of the three arrays: machines with equal ones and initials are equal."""
+        return b"".join(part.tobytes() for part in (self.classes, self.table, self.finals))
+
+
+class LazyRows(dict[int, tuple[T, ...]]):
+    """Rows of an array as tuples, each converted when it is first read.
+
+    Reading a number of an array takes several times as long as one of a tuple. But one call that
+    converts a table of the largest permitted size holds the interpreter's lock for seconds. The
+    garbage collector does not visit tuples of numbers, as it does lists.
+    """
+
+    def __init__(self, read: Callable[[int], Iterable[T]]) -> None:
+        super().__init__()
+        self._read = read
+
+    def __missing__(self, number: int) -> tuple[T, ...]:
+        row = self[number] = tuple(self._read(number))
+        return row
+
+
+def table_rows(table: npt.NDArray[np.int32]) -> LazyRows[State]:
+    """The rows of a table (Q, C) as tuples.
+
+    Index −1 (``DEAD``) is the last row, which the caller may add.
+    """
+    return LazyRows(lambda state: table[state].tolist())
 
 
 def used_bytes(table: npt.NDArray[np.int32], classes: npt.NDArray[np.uint16]) -> set[int]:

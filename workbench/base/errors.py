@@ -80,6 +80,10 @@ class LimitError(WorkbenchError):
         #: The name of its field in ``Limits``.
         self.budget = budget
 
+    def copy(self) -> LimitError:
+        """The same error without its traceback, which keeps the variables of all its frames."""
+        return LimitError(self.message, self.budget, self.hint)
+
 
 class VocabularyError(WorkbenchError):
     """A vocabulary cannot be mapped to bytes exactly, or cannot encode the language."""

@@ -1,156 +1,754 @@
-"""Decorators for numba kernels, typed for mypy, with a disk cache that follows called kernels.
+"""Kernels: functions that numba compiles, and that run as ordinary Python until that is done.
 
-A kernel is compiled at its first call and cached on disk. Each module with kernels has a function
-``ready`` that calls them, so that no time limit includes compilation. numba decides by the
-kernel's own source file whether the cached code is up to date; here the source files of all
-kernels it calls count as well.
+A new installation has no compiled kernels, and compiling all of them takes many seconds. The first
+call of a kernel therefore starts another process that compiles them into the user's cache folder.
+Meanwhile this process runs the same functions as ordinary Python: the results are the same, but
+a mask takes longer. When the other process has ended, all kernels are replaced at
+once by their compiled forms. A call that is running ends as it began.
+
+::
+
+    undecided ──first call──▶ all kernels are in the cache ──────────────▶ compiled
+                              some are missing ──▶ interpreted ──switch──▶ compiled
+
+The cache has one file for each kernel and types of arguments. Its name is a digest of everything
+the machine code depends on (sources of the kernel and of all kernels it calls, the constants they
+refer to, types, versions, processor), and its content is checked against a digest: a file that is
+damaged is compiled again.
+
+``WORKBENCH_KERNELS=compiled`` compiles each kernel in this process at its first call, for tests;
+``python`` never compiles. ``python -m workbench.constraint.kernel_examples`` fills the cache.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import logging
 import math
-import time
-from collections.abc import Callable
-from functools import cache
+import os
+import pickle
+import platform
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache, cached_property
+from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from time import perf_counter
+from time import time as wall_time
+from types import CodeType, FunctionType
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
-Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+import numpy as np
+
+from workbench.base.resources import cache_folder
+
+KernelFunction = TypeVar("KernelFunction", bound=Callable[..., Any])
+
+#: Which form of the kernels is called.
+Form = Literal["undecided", "interpreted", "compiled"]
+
+#: The module whose ``main`` calls every kernel with the types of arguments that occur.
+_EXAMPLES = "workbench.constraint.kernel_examples"
+
+#: The seconds after which a process that compiles is ended.
+_MAX_SECONDS = 300.0
+
+#: Cached code that no process has read for this many seconds is removed.
+_UNUSED = 90 * 86_400
+
+
+class Kernel:
+    """A function of the subset of Python that numba compiles; called like the function.
+
+    Both forms have copies of the module's names, in which each kernel is replaced by the same form
+    of it. So a call that began as ordinary Python does not change to compiled code inside.
+    """
+
+    def __init__(self, function: FunctionType, options: dict[str, object]) -> None:
+        self.py_func, self._options = function, options
+        #: Whether integers may wrap around, see ``wrapping``.
+        self.wraps = False
+        self._call: Callable[..., Any] = self._first_call
+        with _lock:
+            _kernels.append(self)
+
+    def __call__(self, *arguments: object) -> Any:  # noqa: ANN401  # the function's result
+        return self._call(*arguments)
+
+    def _first_call(self, *arguments: object) -> object:
+        with _not_counted():
+            _decide()
+            self.choose_form()
+        return self._call(*arguments)
+
+    def choose_form(self) -> None:
+        """From now on, calls run the present form."""
+        with _lock:
+            self._call = self.compiled if _state.form == "compiled" else self._interpreted
+
+    def _interpreted(self, *arguments: object) -> object:
+        # numpy's numbers are narrower than those of compiled code: no result may depend on that
+        with np.errstate(over="raise"):
+            return _plain(self.interpreted(*arguments))
+
+    @cached_property
+    def interpreted(self) -> Callable[..., Any]:
+        """The function as ordinary Python."""
+        function = _copied(self.py_func, "interpreted")
+        return np.errstate(over="ignore")(function) if self.wraps else function
+
+    @cached_property
+    def compiled(self) -> Callable[..., Any]:
+        """numba's dispatcher, which reads compiled code from the cache or compiles it."""
+        import numba
+
+        _count_compile_seconds()
+        options: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True, **self._options}
+        dispatcher: Any = numba.njit(**options)(_copied(self.py_func, "compiled"))
+        dispatcher._cache = _code_cache()(self)
+        return cast("Callable[..., Any]", dispatcher)
+
+    @cached_property
+    def sources(self) -> str:
+        """A digest of what the code depends on besides types: of all kernels it calls too."""
+        parts = sorted(kernel._parts for kernel in _reached(self, {}))
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+    @cached_property
+    def _parts(self) -> str:
+        """The source of this kernel, and the values of names that are constants to numba."""
+        function = self.py_func
+        names = [
+            (name, _constant(name, value))
+            for name, value in _global_names(function)
+            if not isinstance(value, Kernel)
+        ]
+        file = _digest(function.__code__.co_filename)
+        return repr((function.__module__, function.__qualname__, file, self._options, names))
+
+
+class _Overload(Kernel):
+    """The compiled code of a kernel for certain types, called without a check of the types."""
+
+    def __init__(self, kernel: Kernel, example: tuple[object, ...]) -> None:
+        self._kernel, self._example = kernel, example
+        super().__init__(kernel.py_func, {})
+
+    @cached_property
+    def interpreted(self) -> Callable[..., Any]:
+        return self._kernel.interpreted
+
+    @cached_property
+    def compiled(self) -> Callable[..., Any]:
+        import numba
+
+        signature, dispatcher = (
+            tuple(map(numba.typeof, self._example)),
+            cast("Any", self._kernel.compiled),
+        )
+        dispatcher.compile(signature)
+        return cast("Callable[..., Any]", dispatcher.get_overload(signature))
+
+
+class _State:
+    """Which form of the kernels this process calls."""
+
+    form: Form = "undecided"
+    #: When the compiled forms replaced the others, by ``time.perf_counter``.
+    switched = -float("inf")
+    #: Set when no other process is compiling for this one, or not any more.
+    settled = threading.Event()
+    #: Called once when something has to wait for the compiled kernels.
+    announce: Callable[[], None] | None = None
+
+
+_log = logging.getLogger(__name__)
+_state = _State()
+_lock = threading.RLock()
+_kernels: list[Kernel] = []
+#: The names of a module as its kernels see them, by the module and the form.
+_scopes: dict[tuple[str, Form], dict[str, Any]] = {}
+
 
 if TYPE_CHECKING:
 
     def njit(
-        *, cache: bool, nogil: bool, inline: str = "never", _nrt: bool = True
-    ) -> Callable[[Kernel], Kernel]:
-        """Compile a function with numba; for the type checker its type does not change.
+        *, inline: str = "never", _nrt: bool = True, no_cpython_wrapper: bool = False
+    ) -> Callable[[KernelFunction], KernelFunction]:
+        """Make a function a kernel; for the type checker its type does not change.
 
         A kernel that allocates no arrays compiles in half the time without numba's runtime
         (``_nrt=False``): then references to its arguments are not counted.
         """
 
-    def inner(function: Kernel) -> Kernel:
+    def inner(function: KernelFunction) -> KernelFunction:
         """A kernel that allocates no arrays and is called only by kernels: no Python wrapper."""
 
-    def inlined(function: Kernel) -> Kernel:
+    def inlined(function: KernelFunction) -> KernelFunction:
         """The same, inlined into the kernels that call it.
 
         For a function with thirty array arguments the call takes longer to compile than the body.
         """
 
-    def int64(number: object) -> int:
-        """A 64-bit integer: numba compiles a kernel again for each integer width."""
-
 else:
-    import numba
-    from numba import int64
-    from numba.core.registry import CPUDispatcher
 
-    def njit(**options: object) -> Callable[[Kernel], Kernel]:
-        """numba's decorator, for kernels that only Python and other kernels call."""
-        return lambda function: _stamped(numba.njit(no_cfunc_wrapper=True, **options)(function))
+    def njit(**options: object) -> Callable[[FunctionType], Kernel]:
+        """Make a function a kernel with options of numba."""
+        return lambda function: Kernel(function, options)
 
-    def inner(function: Kernel) -> Kernel:
-        """``njit`` for kernels that only other kernels call."""
-        return _inner(inline="never")(function)
+    def inner(function: FunctionType) -> Kernel:
+        """A kernel that only kernels call."""
+        return Kernel(function, {"_nrt": False, "no_cpython_wrapper": True})
 
-    def _inner(inline: str) -> Callable[[Kernel], Kernel]:
-        options = {"cache": True, "nogil": True, "_nrt": False, "no_cpython_wrapper": True}
-        return njit(inline=inline, **options)
-
-    def inlined(function: Kernel) -> Kernel:
-        """``inner`` for kernels that are inlined into their callers."""
-        return _inner(inline="always")(function)
-
-    def _stamped(kernel: Kernel) -> Kernel:
-        """The kernel; its cached code is used only if no file of a kernel it calls changed."""
-        cache_file = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
-        if (
-            cache_file is None
-        ):  # a private attribute of numba; without it, numba's own stamp is used
-            return kernel
-        load = cache_file._load_index
-
-        def loaded() -> object:
-            # computed here because a kernel may call others that are defined below it
-            cache_file._source_stamp = [_stamp(file) for file in sorted(_files(kernel, set()))]
-            try:
-                return load()
-            except (AttributeError, ImportError):  # written by another version of numba
-                return {}
-
-        cache_file._load_index = loaded
-        return kernel
-
-    @cache
-    def _stamp(file: str) -> tuple[float, int]:
-        stat = Path(file).stat()
-        return stat.st_mtime, stat.st_size
-
-    def _files(kernel: Kernel, seen: set[object]) -> set[str]:
-        """The source files of a kernel and of all kernels it calls."""
-        seen.add(kernel)
-        function = kernel.py_func
-        files = {function.__code__.co_filename}
-        for called in map(function.__globals__.get, function.__code__.co_names):
-            if isinstance(called, CPUDispatcher) and called not in seen:
-                files |= _files(called, seen)
-        return files
+    def inlined(function: FunctionType) -> Kernel:
+        """A kernel that is inlined into those that call it."""
+        return Kernel(function, {"_nrt": False, "no_cpython_wrapper": True, "inline": "always"})
 
 
-def direct(kernel: Kernel, *example: object) -> Kernel:
-    """The compiled kernel for arguments of exactly these types, without checking them.
+def wrapping(kernel: KernelFunction) -> KernelFunction:
+    """A kernel whose integers wrap around on purpose, as hashes do: no warning in ordinary Python.
+
+    Only above ``njit`` or ``inner``.
+    """
+    cast("Kernel", kernel).wraps = True
+    return kernel
+
+
+def int64(number: Any) -> int:  # noqa: ANN401
+    """A 64-bit integer that wraps around; numba compiles a kernel again for each integer width."""
+    return cast("int", np.int64(number))
+
+
+def direct(kernel: KernelFunction, *example: object) -> KernelFunction:
+    """The kernel for arguments of exactly these types; the compiled form does not check them.
 
     For kernels that take less time than the type check of thirty arrays, 2 µs. An array may be
     read-only where the example's is not, if the kernel does not write to it.
     """
-    import numba
-
-    signature, dispatcher = tuple(map(numba.typeof, example)), cast("Any", kernel)
-    dispatcher.compile(signature)
-    return cast("Kernel", dispatcher.get_overload(signature))
+    return cast("KernelFunction", _Overload(cast("Kernel", kernel), example))
 
 
-def when_compiling(callback: Callable[[], None]) -> None:
-    """Call ``callback`` once if this process compiles a kernel rather than loading it from disk."""
-    from numba.core import event
-
-    class Once(event.Listener):
-        called = False
-
-        def on_start(self, _: object) -> None:
-            if not self.called:
-                self.called = True
-                callback()
-
-        def on_end(self, _: object) -> None:
-            """Required by the listener interface."""
-
-    event.register("numba:compile", Once())  # type: ignore[no-untyped-call]
+def interpreting() -> bool:
+    """Whether kernels run as ordinary Python because another process is still compiling them."""
+    return _state.form != "undecided" and not _state.settled.is_set()
 
 
-#: Seconds after the end of a compilation within which the next one is expected to begin.
-_BETWEEN_KERNELS = 2.0
+def wait_until_compiled() -> bool:
+    """Wait if another process is compiling the kernels; whether the compiled forms are used."""
+    _decide()
+    if not _state.settled.is_set():
+        _announce()
+        _state.settled.wait()
+    return _state.form == "compiled"
+
+
+def counted_from(began: float) -> float:
+    """The moment from which work that began at ``began`` counts against a time limit.
+
+    Work that used up its seconds as ordinary Python waits for the compiled kernels; it is then
+    counted from the switch.
+    """
+    return max(began, _state.switched)
+
+
+def counted_now() -> float:
+    """``time.perf_counter`` without the seconds that loading and compiling kernels took."""
+    return perf_counter() - uncounted_seconds()
+
+
+def uncounted_seconds() -> float:
+    """The seconds that loading and compiling kernels took in this process."""
+    return _uncounted.seconds
+
+
+def when_waiting(callback: Callable[[], None]) -> None:
+    """Call ``callback`` once if something has to wait until kernels are compiled."""
+    _state.announce = callback
+
+
+def _announce() -> None:
+    callback, _state.announce = _state.announce, None
+    if callback is not None:
+        callback()
+
+
+def compile_all(examples: Callable[[], object]) -> None:
+    """Call kernels in their compiled form, so that all are in the cache, and note that they are.
+
+    While another process does the same, this one waits for it.
+
+    Raises: OSError if the cache cannot be written.
+    """
+    from filelock import FileLock
+
+    with _lock:
+        assert _state.form != "interpreted", "a process that compiles has called no kernel before"
+        _state.form = "compiled"
+        _state.settled.set()
+    folder = _code_folder()
+    complete = _complete_list(folder)
+    with FileLock(complete.with_suffix(".lock"), timeout=_MAX_SECONDS):
+        if _is_complete(folder):
+            return
+        examples()
+        if _Code.all_written:
+            _remove_unused(folder)
+            files = {file: _stamp(file) for file in _loaded_files()}
+            _replace(complete, json.dumps(files).encode())
+
+
+def _loaded_files() -> Iterator[str]:
+    """The files of all modules that this process has imported from the packages with kernels."""
+    packages = {kernel.py_func.__module__.partition(".")[0] for kernel in _kernels}
+    for name, module in sys.modules.copy().items():
+        if name.partition(".")[0] in packages and (file := getattr(module, "__file__", None)):
+            yield file
+
+
+def _decide() -> None:
+    """Choose the form at the first call of any kernel."""
+    with _lock:
+        if _state.form != "undecided":
+            return
+        chosen = os.environ.get("WORKBENCH_KERNELS", "auto")
+        if chosen == "compiled" or (chosen == "auto" and _has_all()):
+            _state.form = "compiled"
+        else:
+            _state.form = "interpreted"
+        if _state.form == "compiled" or chosen == "python":
+            _state.settled.set()
+            return
+    threading.Thread(target=_switch_when_compiled, name="kernels", daemon=True).start()
+
+
+def _switch_when_compiled() -> None:
+    """Let another process compile all kernels, then replace the interpreted forms."""
+    try:
+        _compile_in_another_process()
+        import numba  # noqa: F401  # before the switch, because it takes half a second
+
+        with _lock:
+            _state.form = "compiled"
+            for kernel in _kernels:
+                if kernel._call != kernel._first_call:
+                    kernel.choose_form()
+            _state.switched = counted_now()
+    except (OSError, subprocess.SubprocessError) as error:
+        _log.warning("kernels remain ordinary Python, which is slower: %s", error)
+    finally:
+        _state.settled.set()
+
+
+def _after_fork() -> None:
+    """A child process has no thread that switches: it decides again at its next call.
+
+    The forking thread holds ``_lock``, so no other thread was in the middle of a change.
+    """
+    global _lock
+    _lock = threading.RLock()
+    _uncounted.reset()
+    if not _state.settled.is_set():
+        _state.form, _state.settled = "undecided", threading.Event()
+        for kernel in _kernels:
+            kernel._call = kernel._first_call
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=lambda: _lock.acquire(),
+        after_in_parent=lambda: _lock.release(),
+        after_in_child=_after_fork,
+    )
+
+
+def _compile_in_another_process() -> None:
+    """Have all kernels compiled into the cache.
+
+    Raises: OSError if no process can be started; SubprocessError if it fails or does not end,
+            with the last line of its errors.
+    """
+    code = (
+        # it ends by itself too, because this process may end earlier
+        f"import faulthandler; faulthandler.dump_traceback_later({_MAX_SECONDS}, exit=True)\n"
+        f"import sys; sys.path[:] = {sys.path!r}; import {_EXAMPLES} as m; m.main()"
+    )
+    with tempfile.TemporaryFile(dir=_code_folder()) as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-c", code],
+            env={**os.environ, _FOLDER: str(_code_folder())},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+            start_new_session=True,  # it continues if this process ends
+        )
+        try:
+            status = process.wait(_MAX_SECONDS)
+        except subprocess.TimeoutExpired:
+            _kill(process)
+            raise subprocess.SubprocessError(f"not compiled in {_MAX_SECONDS:g} s") from None
+        if status:
+            errors.seek(0)
+            lines = errors.read().decode("utf-8", "replace").split("\n")
+            said = next(filter(str.strip, reversed(lines)), f"exit status {status}")
+            raise subprocess.SubprocessError(said)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End a process and those that it started."""
+    if sys.platform == "win32":
+        process.kill()
+    else:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _copied(function: FunctionType, form: Form) -> FunctionType:
+    """The function with other kernels in the same form as its global names."""
+    scope = _scope(function.__globals__, form)
+    copied = FunctionType(
+        function.__code__, scope, function.__name__, function.__defaults__, function.__closure__
+    )
+    copied.__qualname__ = function.__qualname__
+    return copied
+
+
+def _plain(result: object) -> object:
+    """The result with Python's numbers, as compiled kernels return them."""
+    if isinstance(result, np.generic):
+        return result.item()
+    if type(result) is tuple:
+        return tuple(map(_plain, result))
+    return result
+
+
+def _scope(names: dict[str, Any], form: Form) -> dict[str, Any]:
+    key = names["__name__"], form
+    with _lock:
+        if key in _scopes:
+            return _scopes[key]
+        # stored before it is filled, because kernels call each other
+        scope = _scopes[key] = dict(names)
+        for name, value in names.items():
+            if isinstance(value, Kernel):
+                scope[name] = value.interpreted if form == "interpreted" else value.compiled
+            elif value is int64 and form == "compiled":
+                import numba
+
+                scope[name] = numba.int64
+    return scope
+
+
+def _reached(kernel: Kernel, found: dict[Kernel, None]) -> dict[Kernel, None]:
+    """A kernel and all kernels it calls, added to ``found``."""
+    found[kernel] = None
+    for _, called in _global_names(kernel.py_func):
+        if isinstance(called, Kernel) and called not in found:
+            _reached(called, found)
+    return found
+
+
+def _global_names(function: FunctionType) -> Iterator[tuple[str, object]]:
+    """The module's names that a function refers to, with their values."""
+    codes = [function.__code__]
+    for code in codes:
+        codes += (inner for inner in code.co_consts if isinstance(inner, CodeType))
+        for name in code.co_names:
+            if name in function.__globals__:
+                yield name, function.__globals__[name]
+
+
+def _constant(name: str, value: object) -> object:
+    """What determines the machine code of a name's value, of the types that kernels may refer to.
+
+    Raises: TypeError for a value of another type.
+    """
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tobytes()
+    if isinstance(value, tuple):
+        return _qualified(type(value)), [_constant(name, item) for item in value]
+    if isinstance(value, type):
+        return _qualified(value), getattr(value, "_field_defaults", None)
+    if value is np or value is math or value is int64:
+        return None  # their versions are part of ``_installation``
+    if isinstance(value, bool | int | float | complex | str | bytes | np.generic | None):
+        return type(value).__name__, value
+    raise TypeError(f"a kernel refers to {name!r}, which is a {type(value).__name__}")
+
+
+def _qualified(kind: type) -> tuple[object, ...]:
+    """A class by name, with the names of its fields if it is a named tuple."""
+    return kind.__module__, kind.__qualname__, getattr(kind, "_fields", None)
+
+
+def _named_tuples(types: Iterable[Any]) -> Iterator[tuple[object, ...]]:
+    """The classes of named tuples in types of numba, whose names do not have those of fields."""
+    for one in types:
+        if hasattr(one, "instance_class"):
+            yield _qualified(one.instance_class)
+        yield from _named_tuples(getattr(one, "types", ()))
 
 
 @cache
-def compile_watch() -> Callable[[], bool]:
-    """A function that returns whether this process is compiling kernels now."""
+def _digest(file: str) -> str:
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+
+
+def _stamp(file: str) -> list[float]:
+    found = Path(file).stat()
+    return [found.st_mtime, found.st_size]
+
+
+class _Uncounted:
+    """Adds up the seconds of the day in which any thread loads or compiles kernels."""
+
+    seconds = 0.0
+    _began = 0.0
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """No thread loads or compiles."""
+        # a separate lock: numba calls these while it holds the lock of its compiler
+        self._lock, self._depth = threading.Lock(), 0
+
+    def begin(self) -> None:
+        with self._lock:
+            if not self._depth:
+                self._began = perf_counter()
+            self._depth += 1
+
+    def end(self) -> None:
+        with self._lock:
+            self._depth -= 1
+            if not self._depth:
+                self.seconds += perf_counter() - self._began
+
+
+_uncounted = _Uncounted()
+
+
+@contextmanager
+def _not_counted() -> Iterator[None]:
+    """The seconds of the block do not count against limits."""
+    _uncounted.begin()
+    try:
+        yield
+    finally:
+        _uncounted.end()
+
+
+@cache
+def _count_compile_seconds() -> None:
+    """Count the seconds of compilations in this process (``counted_now``)."""
     from numba.core import event
 
-    class Watch(event.Listener):
-        under_way = 0
-        last = -math.inf
-
+    class Compilations(event.Listener):
         def on_start(self, _: object) -> None:
-            self.under_way += 1
+            _announce()
+            _uncounted.begin()
 
         def on_end(self, _: object) -> None:
-            self.under_way -= 1
-            self.last = time.monotonic()
+            _uncounted.end()
 
-    watch = Watch()
-    event.register("numba:compile", watch)  # type: ignore[no-untyped-call]
-    return lambda: watch.under_way > 0 or time.monotonic() - watch.last < _BETWEEN_KERNELS
+    event.register("numba:compile", Compilations())
 
 
-__all__ = ["compile_watch", "direct", "inlined", "inner", "int64", "njit", "when_compiling"]
+# The cache of compiled code.
+
+#: The variable that names the folder to a process that compiles.
+_FOLDER = "WORKBENCH_KERNEL_FOLDER"
+
+
+@cache
+def _code_folder() -> Path:
+    """The folder of compiled code for this processor: the user's, else a temporary one.
+
+    Raises: OSError if neither can be written.
+    """
+    if named := os.environ.get(_FOLDER):
+        folder = Path(named)
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+    try:
+        return _usable(cache_folder())
+    except (OSError, RuntimeError):  # it cannot be written, or there is no home folder
+        return _usable(_temporary_folder())
+
+
+def _usable(folder: Path) -> Path:
+    """The folder of compiled code in a cache folder; it is complete, or it can be written.
+
+    Raises: OSError
+    """
+    found = folder / "kernels" / _installation()
+    if not _is_complete(found):
+        found.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=found).close()
+    return found
+
+
+def _temporary_folder() -> Path:
+    """A folder of the user in the system's temporary folder; it is the same in all processes.
+
+    Raises: OSError if others may have written to it: code that is read from it is run.
+    """
+    owner = "" if sys.platform == "win32" else os.getuid()
+    folder = Path(tempfile.gettempdir()) / f"grammar-workbench-{owner}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    found = folder.lstat()
+    if owner != "" and (found.st_uid, found.st_mode) != (owner, stat.S_IFDIR | 0o700):
+        raise PermissionError(f"{folder} must be a folder that only this user can use")
+    return folder
+
+
+@cache
+def _installation() -> str:
+    """A digest of what compiled code depends on besides sources: versions and the processor."""
+    processor = platform.machine() + platform.processor()
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith(("flags", "Features", "model name")):
+                processor += line
+            elif not line:
+                break
+    parts = [sys.version, np.__version__, processor]
+    parts += [version(name) for name in ("numba", "llvmlite")]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def _has_all() -> bool:
+    try:
+        return _is_complete(_code_folder())
+    except OSError:
+        return False
+
+
+def _is_complete(folder: Path) -> bool:
+    """Whether all kernels of the present sources are in a folder of compiled code."""
+    try:
+        files = json.loads(_complete_list(folder).read_bytes())
+        return bool(files) and all(_stamp(file) == stamp for file, stamp in files.items())
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def _complete_list(folder: Path) -> Path:
+    """The file that lists the sources all of whose kernels are in the folder."""
+    package = hashlib.sha256(__file__.encode()).hexdigest()[:16]
+    return folder / f"complete-{package}.json"
+
+
+def _remove_unused(folder: Path) -> None:
+    """Remove what was not read for long, of other versions of Python and numba too."""
+    if folder.name != _installation():
+        return  # a folder that the environment names
+    for path in (*folder.parent.glob("*/*"), *folder.parent.glob("*")):
+        with suppress(OSError):  # a folder that is not empty
+            if wall_time() - path.stat().st_mtime > _UNUSED:
+                path.rmdir() if path.is_dir() else path.unlink()
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Write a file as a whole.
+
+    Raises: OSError
+    """
+    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
+        try:
+            file.write(data)
+            file.close()
+            os.replace(file.name, path)
+        except OSError:
+            Path(file.name).unlink(missing_ok=True)
+            raise
+
+
+class _Code:
+    """Compiled code of one kernel on disk."""
+
+    #: False after code could not be written.
+    all_written = True
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+
+    def read(self, key: object) -> Any:  # noqa: ANN401  # numba's own data
+        """What was stored under a key; None if there is nothing or it is damaged."""
+        try:
+            path = self._path(key)
+            data = path.read_bytes()
+            if hashlib.sha256(data[32:]).digest() != data[:32]:
+                return None
+            if wall_time() - path.stat().st_mtime > _UNUSED / 3:
+                with suppress(OSError):  # the folder may be read-only
+                    path.touch()
+        except OSError:
+            return None
+        return pickle.loads(data[32:])  # the user's own file
+
+    def write(self, key: object, data: bytes) -> None:
+        try:
+            _replace(self._path(key), hashlib.sha256(data).digest() + data)
+        except OSError:  # a full disk, or no folder: it is compiled in each process
+            _Code.all_written = False
+
+    def _path(self, key: object) -> Path:
+        function = self.kernel.py_func
+        whole = (function.__module__, function.__qualname__, self.kernel.sources, key)
+        digest = hashlib.sha256(repr(whole).encode()).hexdigest()[:24]
+        return _code_folder() / f"{function.__qualname__}-{digest}.code"
+
+
+@cache
+def _code_cache() -> type:
+    """The class of numba's caches that store code with ``_Code``."""
+    from numba.core.caching import NullCache
+    from numba.core.compiler import CompileResult
+    from numba.core.serialize import dumps
+
+    rebuild: Any = CompileResult._rebuild
+    dump: Any = dumps
+
+    class Cache(NullCache):
+        def __init__(self, kernel: Kernel) -> None:
+            self._code = _Code(kernel)
+
+        def load_overload(self, signature: object, target: Any) -> object:  # noqa: ANN401
+            with _not_counted():
+                target.refresh()
+                stored = self._code.read(self._key(signature, target.codegen()))
+                return None if stored is None else rebuild(target, *stored)
+
+        def save_overload(self, signature: object, result: Any) -> None:  # noqa: ANN401
+            if not result.lifted and not result.library.has_dynamic_globals:
+                self._code.write(self._key(signature, result.codegen), dump(result._reduce()))
+
+        def _key(self, signature: Any, codegen: Any) -> tuple[object, ...]:  # noqa: ANN401
+            fields = list(_named_tuples(signature))
+            return str(signature), fields, codegen.magic_tuple(), _installation()
+
+    return Cache
+
+
+__all__ = [
+    "compile_all",
+    "counted_from",
+    "counted_now",
+    "direct",
+    "inlined",
+    "inner",
+    "int64",
+    "interpreting",
+    "njit",
+    "wait_until_compiled",
+    "when_waiting",
+    "wrapping",
+]  # fmt: skip

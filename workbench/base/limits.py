@@ -8,9 +8,90 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 
+from workbench.base import kernels
 from workbench.base.errors import LimitError
+
+
+@dataclass(slots=True)
+class _Deadline:
+    """A ``time_budget``: when it began, and the reading of ``_cpu_seconds`` at its end.
+
+    Both are set again after compiled kernels replaced ordinary Python.
+    """
+
+    seconds: float
+    began: float
+    cpu: float
+
+
+#: The deadline of the current request; None outside a ``time_budget``.
+_DEADLINE: ContextVar[_Deadline | None] = ContextVar("deadline", default=None)
+
+#: The CPU seconds of all ``not_budgeted`` blocks.
+_NOT_BUDGETED: ContextVar[float] = ContextVar("not_budgeted", default=0.0)
+
+
+def _cpu_seconds() -> float:
+    """The CPU time of this thread without that of ``not_budgeted`` blocks."""
+    return time.thread_time() - _NOT_BUDGETED.get()
+
+
+@contextmanager
+def not_budgeted() -> Iterator[None]:
+    """Within the block, CPU time does not count for a ``time_budget``.
+
+    For the forward passes of a model: their number is bounded, and the thread that runs one may
+    compute rows for other requests.
+    """
+    began = _cpu_seconds()
+    try:
+        yield
+    finally:
+        _NOT_BUDGETED.set(_NOT_BUDGETED.get() + _cpu_seconds() - began)
+
+
+@contextmanager
+def time_budget(seconds: float) -> Iterator[None]:
+    """Within the block, no clock allows more than ``seconds`` of this thread's CPU time in all.
+
+    A request consists of operations, each with separate limits; together they have this budget.
+    CPU time is counted, because a request also waits for other requests. Inside another
+    ``time_budget`` the earlier deadline holds.
+    """
+    outer = _DEADLINE.get()
+    own = _Deadline(seconds, kernels.counted_now(), _cpu_seconds() + seconds)
+    token = _DEADLINE.set(own if outer is None or own.cpu < outer.cpu else outer)
+    try:
+        yield
+    finally:
+        _DEADLINE.reset(token)
+
+
+def check_time_budget(hint: str = "simplify the grammar, or bound a repetition") -> None:
+    """Raise LimitError after the deadline of a ``time_budget``; costs about 0.1 µs."""
+    if _DEADLINE.get() is not None:
+        _check_deadline(kernels.counted_now(), hint)
+
+
+def _check_deadline(now: float, hint: str) -> None:
+    deadline = _DEADLINE.get()
+    # reading the CPU time takes longer; it is never more than the time that has passed
+    if (
+        deadline is None
+        or now - kernels.counted_from(deadline.began) <= deadline.seconds
+        or _cpu_seconds() <= deadline.cpu
+    ):
+        return
+    if kernels.interpreting():
+        kernels.wait_until_compiled()
+    began = kernels.counted_from(deadline.began)
+    if began == deadline.began:
+        raise LimitError(f"needs more than {deadline.seconds:,} seconds", "seconds", hint)
+    # the CPU time at the switch is known only if this thread waited for it: counted from here
+    deadline.began, deadline.cpu = began, _cpu_seconds() + deadline.seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +119,8 @@ class Limits:
     megabytes: int = 256
     #: States that a counted repetition such as ``x{1000}`` may unroll to.
     unrolled: int = 200_000
+    #: The widest indentation of a line in a Lark grammar with an ``Indenter``.
+    columns: int = 24
     #: When the work began whose stages share the seconds; None if each stage is timed separately.
     began: float | None = None
 
@@ -70,29 +153,42 @@ class Limits:
 
     def begun(self) -> Limits:
         """The same budgets for work that begins now: all its stages share the seconds."""
-        return replace(self, began=time.perf_counter())
+        return replace(self, began=kernels.counted_now())
 
     def clock(self) -> Clock:
         """A clock that checks ``seconds``, counted from ``began`` or else from now."""
-        return Clock(self, time.perf_counter() if self.began is None else self.began)
+        return Clock(self, kernels.counted_now() if self.began is None else self.began)
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Measures the time since the work began and compares it with the limit."""
+    """Measures the time since the work began and compares it with the limit.
+
+    Loading and compiling kernels does not count, and work that takes too long because its kernels
+    are not compiled yet waits for them; its seconds are then counted from there.
+    """
 
     limits: Limits
     started: float
 
     @property
     def seconds(self) -> float:
-        return time.perf_counter() - self.started
+        return kernels.counted_now() - kernels.counted_from(self.started)
 
     def check(
         self, hint: str = "the grammar grows too large; simplify it or bound a repetition"
     ) -> None:
-        """Raise LimitError above the time limit; costs about 0.1 µs."""
-        self.limits.check("seconds", self.seconds, hint)
+        """Raise LimitError above the time limit, and after the deadline of a ``time_budget``.
+
+        Costs about 0.2 µs.
+        """
+        now = kernels.counted_now()
+        seconds = now - kernels.counted_from(self.started)
+        if seconds > self.limits.seconds and kernels.interpreting():
+            kernels.wait_until_compiled()
+            now, seconds = kernels.counted_now(), self.seconds
+        self.limits.check("seconds", seconds, hint)
+        _check_deadline(now, hint)
 
 
 #: The default limits.
@@ -113,8 +209,8 @@ def timed(name: str, phases: list[Phase] | None) -> Iterator[None]:
     if phases is None:
         yield
         return
-    started = time.perf_counter()
+    started = kernels.counted_now()
     try:
         yield
     finally:
-        phases.append(Phase(name, 1000 * (time.perf_counter() - started)))
+        phases.append(Phase(name, 1000 * (kernels.counted_now() - started)))

@@ -1,7 +1,9 @@
-"""Paths of the files that are installed with the package."""
+"""Paths of the files that are installed with the package, and of the folder for cached ones."""
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -16,3 +18,19 @@ def _shared(name: str) -> Path:
 GRAMMARS = _shared("grammars")
 STATIC = _shared("static")
 BUILTIN_MODEL = _PACKAGE / "decoding" / "builtin"
+
+
+def cache_folder() -> Path:
+    """The user's cache folder for this project, as usual on the system; it need not exist.
+
+    Raises: RuntimeError if there is no home folder.
+    """
+    if chosen := os.environ.get("XDG_CACHE_HOME"):
+        base = Path(chosen)
+    elif sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path.home() / ".cache"
+    return base / "grammar-workbench"

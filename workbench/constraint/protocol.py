@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Hashable
-from functools import cache
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from workbench.base.errors import TokenNotAllowed
-from workbench.constraint.engine.mask_rows import loop_kernel
 from workbench.constraint.mask import TokenMask, pack
 from workbench.syntax.regex.extensions import Label
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
@@ -126,9 +124,3 @@ class Unconstrained:
 
     def forced(self, state: State, most: int = sys.maxsize) -> bytes:
         return b""
-
-
-@cache
-def ready_for_loops() -> None:
-    """Load or compile the loop kernel, which most grammars need only after the first masks."""
-    loop_kernel()

@@ -14,16 +14,18 @@ from workbench.base.errors import TokenNotAllowed, WorkbenchError
 from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.compile import compile
 from workbench.constraint.engine.automaton import DfaConstraint
+from workbench.constraint.labels import read_as
 from workbench.constraint.mask import TokenMask, pack
-from workbench.constraint.protocol import Constraint, State, StepsByBytes
+from workbench.constraint.protocol import Constraint, ReadsLabels, State, StepsByBytes
 from workbench.grammar.grammar import Grammar
+from workbench.syntax.regex.extensions import Label
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 
 class ReasoningState(NamedTuple):
     """A state of ``Reasoning``."""
 
-    #: The tokens of the free part read so far; 0 in the answer, where the number has no effect.
+    #: The number of tokens of the free part; 0 in the answer, where it has no effect.
     spent: int
     #: The state of the automaton of the free part, None in the answer.
     thought: int | None
@@ -71,9 +73,12 @@ class Reasoning:
         self._closing = named.get(closing)
         #: The mask before the free part, if its opening marker is a special token.
         self._opening = TokenMask.of([named[opening]], size) if opening in named else None
-        before = "" if opening in named else re.escape(opening)
+        #: The opening marker as text.
+        self._before = "" if opening in named else opening
         until = r"[\s\S]*" if closing in named else f"(?P<TEXT_UNTIL>{re.escape(closing)})"
-        free = compile(Grammar.from_regex(before + until), self.vocabulary, limits=limits)
+        free = compile(
+            Grammar.from_regex(re.escape(self._before) + until), self.vocabulary, limits=limits
+        )
         assert isinstance(free, DfaConstraint), "a DFA of this size is not built lazily"
         self._free = free
         self._distance = _distances(free.dfa)
@@ -127,8 +132,10 @@ class Reasoning:
         last = self._marker[-1:]
         for token, ids in self.vocabulary.ids_of.items():
             there = self._after(thought, token) if last in token[:-1] else None
+            if there is None or there.thought is not None:
+                continue
             # where tokens lack single bytes, a state may have no continuation
-            if there and there.thought is None and len(self.answer.mask(there.answer)):
+            if self.is_final(there) or len(self.mask(there)):
                 yield from ids
 
     def _after(self, thought: int, token: bytes) -> ReasoningState | None:
@@ -154,7 +161,8 @@ class Reasoning:
             return state._replace(answer=self.answer.advance(state.answer, token_id))
         if token_id not in self.mask(state):
             raise TokenNotAllowed(f"token {token_id} is not allowed here")
-        if token_id == self._closing:
+        opens = self._opening is not None and state.spent == 0
+        if token_id == self._closing and not opens:
             return ReasoningState(0, None, self.answer.initial)
         token = self.vocabulary.tokens[token_id] or b""  # a special opening marker has no bytes
         there = self._after(state.thought, token)
@@ -164,6 +172,23 @@ class Reasoning:
     def is_final(self, state: ReasoningState) -> bool:
         """Whether the answer read is accepted."""
         return state.thought is None and self.answer.is_final(state.answer)
+
+    def label(self, state: ReasoningState, token_id: TokenId) -> Label | None:
+        """Implements ``ReadsLabels``."""
+        if state.thought is not None or not isinstance(self.answer, ReadsLabels):
+            return None
+        return self.answer.label(state.answer, token_id)
+
+    def read_as(self, state: ReasoningState, token_id: TokenId) -> bytes:
+        """The bytes that the answer's machine reads for a token: those after the closing marker."""
+        if state.thought is None:
+            return read_as(self.answer, state.answer, token_id)
+        token, thought = self.vocabulary.tokens[token_id] or b"", state.thought
+        for end, byte in enumerate(token, 1):
+            thought = self._free.step(thought, byte)
+            if self._closing is None and self._free.is_final(thought):
+                return token[end:]
+        return b""
 
     def forced(self, state: ReasoningState, most: int = sys.maxsize) -> bytes:
         """The bytes that every accepted text continues with; a special token ends them."""
@@ -190,9 +215,10 @@ class Reasoning:
 
     def answer_in(self, token_ids: Iterable[TokenId]) -> bytes:
         """The answer within the tokens of a text: what follows the closing marker, or nothing."""
-        listed = list(token_ids)
+        listed = list(token_ids)[self._opening is not None :]
         if self._closing is None:
-            return self.vocabulary.decode(listed).partition(self._marker)[2]
+            text = self.vocabulary.decode(listed)[len(self._before.encode()) :]
+            return text.partition(self._marker)[2]
         closed = self._closing in listed
         return self.vocabulary.decode(listed[listed.index(self._closing) :]) if closed else b""
 

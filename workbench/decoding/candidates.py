@@ -15,17 +15,66 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.base.errors import ModelError
+from workbench.base.limits import not_budgeted
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import State
 from workbench.decoding.model import Logits, Session, padded
-from workbench.decoding.sampling import Sampling, likeliest, log_softmax, log_sum
+from workbench.decoding.sampling import Sampling, likeliest, log_sum
 from workbench.decoding.trace import Candidate, Step
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Candidates(Sequence[Candidate]):
+    """Some tokens with their probabilities, which are computed when they are read.
+
+    Shape: ``token_ids`` and ``logits`` (n,).
+    """
+
+    vocabulary: Vocabulary
+    mask: TokenMask
+    token_ids: npt.NDArray[np.integer]
+    logits: Logits
+    #: log Σ exp of all logits, and of those of the allowed tokens.
+    total: float
+    within: float
+
+    def __len__(self) -> int:
+        return len(self.token_ids)
+
+    @overload
+    def __getitem__(self, index: int) -> Candidate: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Candidate, ...]: ...
+    def __getitem__(self, index: int | slice) -> Candidate | tuple[Candidate, ...]:
+        if isinstance(index, slice):
+            return tuple(map(self._candidate, range(*index.indices(len(self)))))
+        return self._candidate(index)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]  # holds arrays
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+    def _candidate(self, index: int) -> Candidate:
+        token_id, logit = int(self.token_ids[index]), float(self.logits[index])
+        allowed, masked = token_id in self.mask, 0.0
+        if allowed and self.within == -math.inf:
+            masked = 1 / len(self.mask)
+        elif allowed:
+            masked = math.exp(min(logit - self.within, 0.0))
+        probability = math.exp(min(logit - self.total, 0.0))
+        token = self.vocabulary.tokens[token_id]
+        return Candidate(token_id, token, probability, masked, allowed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +113,8 @@ class TokenDistribution:
         Raises: ModelError.
         """
         started = time.perf_counter()
-        rows = session.logits(context)
+        with not_budgeted():
+            rows = session.logits(context)
         return TokenDistribution.of(
             vocabulary, state, (mask, mask_ms), rows, milliseconds_since(started)
         )
@@ -97,9 +147,15 @@ class TokenDistribution:
     def logits(self) -> Logits:
         return self.rows[: len(self.vocabulary)]
 
-    @cached_property
+    @property
     def logprobs(self) -> npt.NDArray[np.float64]:
-        return log_softmax(self.rows)[: len(self.vocabulary)]
+        """The log-probabilities of all tokens."""
+        return self.logits.astype(np.float64) - self.log_total
+
+    @cached_property
+    def log_total(self) -> float:
+        """log Σ exp of all logits."""
+        return log_sum(self.rows)
 
     @property
     def ids(self) -> npt.NDArray[np.int32]:
@@ -107,27 +163,31 @@ class TokenDistribution:
 
     @cached_property
     def within(self) -> Logits:
-        return self.logits[self.ids]
+        return self.logits.take(self.ids)
 
     @cached_property
-    def log_kept(self) -> float:
-        """The log-probability of all allowed tokens together."""
-        return log_sum(self.logprobs[self.ids])
+    def log_within(self) -> float:
+        """log Σ exp of the logits of the allowed tokens."""
+        return log_sum(self.within)
 
     @property
     def kept(self) -> float:
         """The probability of all allowed tokens together."""
-        return min(1.0, math.exp(self.log_kept))
+        return math.exp(min(self.log_within - self.log_total, 0.0))
 
     def drawn(self, sampling: Sampling, index: int) -> TokenId:
         """The token the loop takes at ``index``; it depends only on the seed and the logits."""
         return sampling.choose(self.logits, self.mask, sampling.rng(index))
 
+    def logprob(self, token_id: TokenId) -> float:
+        """Log-probability before the mask."""
+        return min(0.0, float(self.logits[token_id]) - self.log_total)
+
     def masked_logprob(self, token_id: TokenId) -> float:
         """Log-probability among the allowed tokens; uniform if the model gives all of them 0."""
-        if self.log_kept == -math.inf:
+        if self.log_within == -math.inf:
             return -math.log(len(self.ids))
-        return min(0.0, float(self.logprobs[token_id]) - self.log_kept)
+        return min(0.0, float(self.logits[token_id]) - self.log_within)
 
     def rank(self, token_id: TokenId) -> int:
         """The rank among all tokens: 1 for the likeliest; among equals the lower id comes first."""
@@ -137,35 +197,25 @@ class TokenDistribution:
 
     def masked_rank(self, token_id: TokenId) -> int:
         """The rank among the allowed tokens."""
-        own = self.logits[token_id]
+        own, before = self.logits[token_id], int(self.ids.searchsorted(token_id))
         above = int(np.count_nonzero(self.within > own))
-        return 1 + above + int(np.count_nonzero(self.within[self.ids < token_id] == own))
+        return 1 + above + int(np.count_nonzero(self.within[:before] == own))
 
     def candidate(self, token_id: TokenId) -> Candidate:
         """A token with its probability before the mask and after it."""
         return self._candidates(np.array([token_id]))[0]
 
-    def _candidates(self, token_ids: npt.NDArray[np.integer]) -> tuple[Candidate, ...]:
-        logprobs = self.logprobs[token_ids]
-        before = np.exp(np.minimum(logprobs, 0.0)).tolist()
-        if self.log_kept == -math.inf:
-            after = [1 / max(1, len(self.ids))] * len(before)
-        else:
-            after = np.exp(np.minimum(logprobs - self.log_kept, 0.0)).tolist()
-        tokens, ids = self.vocabulary.tokens, token_ids.tolist()
-        allowed = [i in self.mask for i in ids]
-        return tuple(
-            Candidate(i, tokens[i], own, masked if ok else 0.0, ok)
-            for i, own, masked, ok in zip(ids, before, after, allowed, strict=True)
-        )
+    def _candidates(self, token_ids: npt.NDArray[np.integer]) -> Candidates:
+        logits, total, within = self.logits.take(token_ids), self.log_total, self.log_within
+        return Candidates(self.vocabulary, self.mask, token_ids, logits, total, within)
 
-    def wanted(self, top: int) -> tuple[Candidate, ...]:
+    def wanted(self, top: int) -> Candidates:
         """The model's likeliest tokens, allowed or not, likeliest first."""
         others = self.vocabulary.ends[1:]
         ids = likeliest(self.logits, top + len(others))
-        return self._candidates(ids[~np.isin(ids, others)][:top])
+        return self._candidates(ids[~np.isin(ids, others)][:top] if others else ids)
 
-    def allowed(self, top: int) -> tuple[Candidate, ...]:
+    def allowed(self, top: int) -> Candidates:
         """The likeliest of the allowed tokens, likeliest first."""
         return self._candidates(self.ids[likeliest(self.within, top)])
 
@@ -186,9 +236,9 @@ class TokenDistribution:
             token=self.vocabulary.tokens[token_id] or b"",
             state=self.state,
             mask=self.mask,
-            logprob=min(0.0, float(self.logprobs[token_id])),
+            logprob=self.logprob(token_id),
             masked_logprob=self.masked_logprob(token_id),
-            favourite_id=wanted[0].token_id if wanted else int(self.logits.argmax()),
+            favourite_id=int(wanted.token_ids[0] if wanted else self.logits.argmax()),
             kept=self.kept,
             rank=self.rank(token_id),
             masked_rank=self.masked_rank(token_id),

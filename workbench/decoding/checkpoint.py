@@ -12,10 +12,12 @@ import json
 import os
 import shutil
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +30,7 @@ from workbench.vocabulary.gguf_file import (
     gguf_of,
     read_header,
     tokenizer_directory,
+    transformers_class,
 )
 from workbench.vocabulary.load import directory_of, local_first
 
@@ -66,11 +69,18 @@ def no_progress(stage: str, done: float | None) -> None:
 # -- device, number format, memory -----------------------------------------------------------------
 
 
+def check_device(name: str) -> None:
+    """Raise ModelError for a name that is not one of ``DEVICES``; ``cuda:1`` is the second GPU."""
+    if name != "auto" and name.partition(":")[0] not in DEVICES[1:]:
+        raise ModelError(f"there is no device {name!r}", f"choose one of {', '.join(DEVICES)}")
+
+
 def device_named(name: str) -> str:
-    """The device that a name of ``DEVICES`` refers to; ``cuda:1`` is the second GPU.
+    """The device that a name of ``DEVICES`` refers to.
 
     Raises: ModelError for an unknown name or an absent device.
     """
+    check_device(name)
     import torch
 
     available = {
@@ -80,10 +90,7 @@ def device_named(name: str) -> str:
     }
     if name == "auto":
         return next(device for device, there in available.items() if there)
-    kind = name.partition(":")[0]
-    if kind not in available:
-        raise ModelError(f"there is no device {name!r}", f"choose one of {', '.join(DEVICES)}")
-    if not available[kind]:
+    if not available[name.partition(":")[0]]:
         raise ModelError(f"this machine or its PyTorch has no {name}", "choose device cpu or auto")
     return name
 
@@ -92,6 +99,35 @@ def check_dtype(name: str) -> None:
     """Raise ModelError for a number format that is not one of ``DTYPES``."""
     if name not in DTYPES:
         raise ModelError(f"there is no dtype {name!r}", f"choose one of {', '.join(DTYPES)}")
+
+
+#: The parameters of the models for which ``set_threads`` was called.
+_sizes: list[int] = []
+
+
+@cache
+def _own_threads() -> int:
+    """The number of threads that torch chose for this process."""
+    import torch
+
+    return torch.get_num_threads()
+
+
+def set_threads(model: torch.nn.Module) -> None:
+    """Let torch use one thread if all models of this process are small.
+
+    The number is that of the calling thread and of threads that use torch for the first time later.
+    So only programs of the workbench call this, for every model they load: the page and the
+    commands. Loading a model in another program does not change its threads.
+    """
+    import torch
+
+    parameters = list(model.parameters())
+    if any(each.device.type != "cpu" for each in parameters):
+        return
+    own = _own_threads()
+    _sizes.append(sum(each.numel() for each in parameters))
+    torch.set_num_threads(1 if max(_sizes) <= _MAX_ONE_THREAD_PARAMETERS else own)
 
 
 def free_memory(device: str) -> int | None:
@@ -136,6 +172,10 @@ def _check_memory(name: str, needed: int, dtype: str, device: str, smaller: str)
 
 # -- checkpoints -----------------------------------------------------------------------------------
 
+#: Held while a model is loaded: hidden modules, warnings and progress bars are process-wide, and
+#: the memory that one model needs is not free for another one.
+_loading = threading.RLock()
+
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
@@ -173,17 +213,19 @@ class Checkpoint:
 
         Raises: ModelError with a hint, also if it does not fit into the free memory.
         """
-        if self.gguf is not None:
-            directory = _converted(self.gguf, progress)
-            return Checkpoint(self.name, directory).load(device, dtype, progress)
-        progress("loading", None)
-        with self._errors_explained():
-            stored = self._stored()
-        if stored is not None:
-            self._check_fits(stored, device, dtype)
-        with _bars_reported(progress):
-            model = self.from_pretrained("AutoModelForCausalLM", use_safetensors=True, dtype=dtype)
-        return _placed(model, device, dtype)
+        with _loading:
+            if self.gguf is not None:
+                directory = _converted(self.gguf, progress)
+                return Checkpoint(self.name, directory).load(device, dtype, progress)
+            progress("loading", None)
+            with self._errors_explained():
+                stored = self._stored()
+            if stored is not None:
+                self._check_fits(stored, device, dtype)
+            options: dict[str, Any] = {"use_safetensors": True, "dtype": dtype}
+            with _bars_reported(progress):
+                model = self.from_pretrained("AutoModelForCausalLM", **options)
+            return _placed(model, device, dtype)
 
     def tokenizer(self) -> Any:  # noqa: ANN401  # a tokenizer of transformers
         """The tokenizer with its chat template.
@@ -200,13 +242,12 @@ class Checkpoint:
         Raises: ModelError.
         """
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-        import transformers
+        reader = transformers_class(kind)
         from transformers.utils import logging as untyped_logging
 
         logging: Any = untyped_logging
         logging.set_verbosity_error()
         logging.disable_progress_bar()
-        reader = getattr(transformers, kind)
         if self.hub_id is not None:
             options["revision"] = self.revision or "main"
 
@@ -219,7 +260,12 @@ class Checkpoint:
             )
             return found
 
-        with self._errors_explained(), warnings.catch_warnings(), _without_hub_kernels():
+        with (
+            _loading,
+            self._errors_explained(),
+            warnings.catch_warnings(),
+            _without_hub_kernels(),
+        ):
             warnings.simplefilter("ignore")  # about configurations, which the user cannot change
             return load(True) if self.hub_id is None else local_first(load)
 
@@ -246,8 +292,8 @@ class Checkpoint:
         files = [file.parent / name for name in sorted(set(listed["weight_map"].values()))]
         if all(each.is_file() for each in files):
             return _stored_in(files)
-        size = int(listed["metadata"]["total_size"])  # large models are stored in 16 bits
-        return _Stored(size // 2, size)
+        size = int(listed.get("metadata", {}).get("total_size", 0))
+        return _Stored(size // 2, size) if size else None  # large models are stored in 16 bits
 
     def _downloaded(self) -> Path | None:
         """The weights of a hub id, or their index if they are in several files; downloaded once."""
@@ -373,15 +419,10 @@ def _stored_in(files: Iterable[Path]) -> _Stored:
 
 def _placed(model: torch.nn.Module, device: str, dtype: str) -> torch.nn.Module:
     """The model on its device, in a suitable number format."""
-    import torch
-
     size = sum(p.numel() for p in model.parameters())
     try:
-        if device == "cpu":
-            if dtype == "auto" and size <= _MAX_FLOAT32_PARAMETERS:
-                model = model.float()
-            if size <= _MAX_ONE_THREAD_PARAMETERS:
-                torch.set_num_threads(1)
+        if device == "cpu" and dtype == "auto" and size <= _MAX_FLOAT32_PARAMETERS:
+            model = model.float()
         placed: torch.nn.Module = model.to(device).eval()
     except (RuntimeError, AssertionError) as error:
         raise ModelError(

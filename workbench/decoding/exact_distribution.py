@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.errors import WorkbenchError
-from workbench.base.limits import LIMITS, Limits
+from workbench.base.limits import LIMITS, Limits, not_budgeted
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import Constraint, State, Unconstrained
@@ -181,7 +181,8 @@ def _score(model: LanguageModel, prompt: str, root: Node) -> int:
             waiting.extend([*ids, token_id] for token_id in around[1:])
             ids.append(around[0])
             chain.append(chain[-1].children[around[0]])
-        rows = session.score([*context, *ids], len(ids) - first + 1)
+        with not_budgeted():
+            rows = session.score([*context, *ids], len(ids) - first + 1)
         passes += 1
         for node, row in zip(chain, rows, strict=True):
             logprobs = log_softmax(padded(row, size))

@@ -1,15 +1,26 @@
-"""The decoding loop: generates from a model under a constraint, one ``Step`` per token."""
+"""The decoding loop: generates from a model under a constraint, one ``Step`` per token.
+
+``generate`` runs one generation, ``generate_batch`` many of them in shared forward passes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import takewhile
 
 from workbench.base.errors import ModelError, TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.constraint.protocol import Constraint, State
-from workbench.decoding.model import LanguageModel, Prompt, Session, context_of
+from workbench.decoding.batch import MAX_ROWS, run_together, shared_passes_of
+from workbench.decoding.model import (
+    ForwardPass,
+    LanguageModel,
+    Prompt,
+    Session,
+    TimedLogits,
+    context_of,
+)
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.strategy import PLAIN, DecodingLoop, Strategy
+from workbench.decoding.strategy import PLAIN, DecodingLoop, Steps, Strategy
 from workbench.decoding.trace import Step, StopReason, Trace
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -64,14 +75,11 @@ def generate(
     return Generation(loop, strategy)
 
 
-def have_same_tokens(one: Vocabulary, other: Vocabulary) -> bool:
-    """Whether two vocabularies have the same tokens and end tokens."""
-    return one is other or (one.tokens == other.tokens and one.ends == other.ends)
-
-
 def same_tokens(model: Vocabulary, constraint: Vocabulary) -> None:
     """Raise VocabularyError if a constraint's tokens are not the model's."""
-    if have_same_tokens(model, constraint):
+    if model is constraint:
+        return
+    if model.tokens == constraint.tokens and model.ends == constraint.ends:
         return
     raise VocabularyError(
         f"expected a constraint over the model's own vocabulary ({model.name},"
@@ -98,7 +106,9 @@ class Generation(Iterator[Step]):
     def __init__(self, loop: DecodingLoop, strategy: Strategy) -> None:
         self._loop = loop
         self._strategy = strategy
-        self._pending: Iterator[Step] | None = None
+        self._pending: Steps | None = None
+        #: Whether the strategy waits for the result of a forward pass.
+        self._asked = False
         #: The steps taken in this call.
         self.steps: list[Step] = []
 
@@ -131,14 +141,103 @@ class Generation(Iterator[Step]):
         return Trace((*self.steps[: -len(tail)], *known), self.stop)
 
     def __next__(self) -> Step:
-        if self.stop is not None:
+        item = self.proceed()
+        while isinstance(item, ForwardPass):
+            item = self.proceed(run_together([item])[0])
+        if item is None:
             raise StopIteration
-        if self._pending is None:
+        return item
+
+    def proceed(self, answer: TimedLogits | ModelError | None = None) -> Step | ForwardPass | None:
+        """Continue to the next step or the next forward pass; None at the end.
+
+        ``answer``  the result of the forward pass that the previous call returned; without it, the
+                    generation resumes after its last step.
+
+        Raises: ModelError, LimitError; another call resumes after the last step, also after any
+                other exception.
+        """
+        if self.stop is not None:
+            return None
+        if self._pending is None or (self._asked and answer is None):
             self._pending = self._strategy.steps(self._loop)
         try:
-            step = next(self._pending)
-        except WorkbenchError:
-            self._pending = None  # another call resumes at the loop's current state
+            if answer is None:
+                item = next(self._pending)
+            elif isinstance(answer, ModelError):
+                item = self._pending.throw(answer)
+            else:
+                item = self._pending.send(answer)
+        except StopIteration:
+            return None
+        except BaseException:
+            self._pending = None
             raise
-        self.steps.append(step)
-        return step
+        self._asked = isinstance(item, ForwardPass)
+        if isinstance(item, Step):
+            self.steps.append(item)
+        return item
+
+    @property
+    def longest(self) -> int:
+        """The most tokens that the model will have read at the end."""
+        return len(self._loop.context) + self._loop.left
+
+
+#: A generation, and the forward pass it waits for.
+_Running = tuple[Generation, ForwardPass]
+
+
+def generate_batch(
+    generations: Iterable[Generation], *, at_once: int = MAX_ROWS
+) -> Iterator[tuple[Generation, Step | WorkbenchError]]:
+    """Run generations at the same time; yields each with its next step, as the steps are computed.
+
+    Models whose sessions share forward passes (``TransformersModel``) score the runs together. A
+    run that fails yields its error, and the others continue. Each run takes the tokens that it
+    takes alone, except where the rounding of a shared pass decides between two tokens.
+
+    ``generations``  from ``generate``, each with its own constraint, prompt, sampling, strategy and
+                     stop; another one is drawn from the iterable when one ends.
+    ``at_once``      how many of them run at a time; fewer if the model's cache has no space.
+
+    Raises: WorkbenchError for a number below 1, or a generation that is running already.
+    """
+    if at_once < 1:
+        raise WorkbenchError(f"expected to run at least one generation at a time, not {at_once}")
+    source, running = iter(generations), list[_Running]()
+    waiting = next(source, None)
+    while running or waiting is not None:
+        results = run_together([one for _, one in running])
+        answered = [(run, result) for (run, _), result in zip(running, results, strict=True)]
+        running = []
+        for run, result in answered:
+            running += yield from _proceeded(run, result)
+        while waiting is not None and len(running) < min(at_once, _most_rows(running, waiting)):
+            if any(waiting is run for run, _ in running):
+                raise WorkbenchError("expected each generation of a batch once")
+            running += yield from _proceeded(waiting, None)
+            waiting = next(source, None)
+
+
+def _proceeded(
+    run: Generation, answer: TimedLogits | ModelError | None
+) -> Generator[tuple[Generation, Step | WorkbenchError], None, list[_Running]]:
+    """Yield the steps of a run up to its next forward pass; returns the run unless it ended."""
+    try:
+        item = run.proceed(answer)
+        while item is not None and not isinstance(item, ForwardPass):
+            yield run, item
+            item = run.proceed()
+    except WorkbenchError as error:
+        yield run, error
+        return []
+    return [] if item is None else [(run, item)]
+
+
+def _most_rows(running: Sequence[_Running], waiting: Generation) -> int:
+    """How many runs can share passes if another one begins."""
+    model = shared_passes_of(running[0][1].session) if running else None
+    if model is None:
+        return MAX_ROWS
+    return model.most_rows(max(waiting.longest, *(run.longest for run, _ in running)))

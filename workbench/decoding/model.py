@@ -39,6 +39,9 @@ class Message(TypedDict):
     content: str
 
 
+#: The logits of a forward pass, (positions, rows), and the milliseconds it took.
+TimedLogits = tuple[Logits, float]
+
 #: A prompt: text, tokens of the model, or a chat that the model continues with a reply.
 Prompt = str | Sequence[TokenId] | Sequence[Message]
 
@@ -62,6 +65,30 @@ class Session(Protocol):
         rows a model sums in another order.
         Shape: (last, V) float32; 1 <= last <= n.
         """
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ForwardPass:
+    """A forward pass that was requested: the arguments of ``Session.score``."""
+
+    session: Session
+    token_ids: Sequence[TokenId]
+    last: int
+
+
+class SharedPasses(Protocol):
+    """Runs the forward passes of several sessions of one model together.
+
+    It is the attribute ``shared_passes`` of the sessions, for models that can share passes.
+    """
+
+    def score(self, passes: Sequence[ForwardPass]) -> list[Logits | ModelError]:
+        """The result of each pass: ``Session.score`` of its session, or its error."""
+        ...
+
+    def most_rows(self, tokens: int) -> int:
+        """How many contexts of this length can be read together, at least one."""
         ...
 
 
@@ -159,6 +186,11 @@ class ChatPrompts:
         if not isinstance(self.model, ChatModel):
             raise no_template(self.model.name)
         return self.model
+
+
+def chatting(model: LanguageModel, before: tuple[Message, ...] | None) -> LanguageModel:
+    """The model that reads prompts as messages after others; itself without a chat (None)."""
+    return model if before is None else ChatPrompts(model, before)
 
 
 @dataclass(frozen=True, slots=True)

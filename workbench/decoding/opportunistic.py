@@ -10,7 +10,6 @@ none of them is allowed the run ends, however many others the grammar allows.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +19,7 @@ from workbench.constraint.protocol import Constraint, State
 from workbench.decoding.candidates import TokenDistribution, milliseconds_since, with_one_end
 from workbench.decoding.model import Logits, padded
 from workbench.decoding.sampling import SamplingError, likeliest
-from workbench.decoding.strategy import DecodingLoop
+from workbench.decoding.strategy import DecodingLoop, Steps
 from workbench.decoding.trace import Step
 from workbench.vocabulary.vocabulary import TokenId
 
@@ -102,7 +101,7 @@ class LazyStep(Step):
             "token": scored.vocabulary.tokens[token_id] or b"",
             "state": scored.state,
             "mask": mask,
-            "logprob": min(0.0, float(scored.logprobs[token_id])),
+            "logprob": scored.logprob(token_id),
             "favourite_id": int(scored.logits.argmax()),
             "rank": scored.rank(token_id),
             "forward": True,
@@ -110,6 +109,7 @@ class LazyStep(Step):
             "mask_ms": mask.ms,
             "advance_ms": advance_ms,
             "is_end": token_id == scored.vocabulary.end,
+            "draft_id": None,
             "_late": (scored, top),
         }
         for name, value in known.items():
@@ -143,7 +143,7 @@ class OpportunisticMasking:
     Source: Beurer-Kellner et al. 2024 (DOMINO), §3.5, after llama.cpp.
     """
 
-    def steps(self, loop: DecodingLoop) -> Iterator[Step]:
+    def steps(self, loop: DecodingLoop) -> Steps:
         """Implements ``Strategy``."""
         no_end_token = loop.constraint.vocabulary.end is None
         while loop.stop is None:
@@ -152,7 +152,7 @@ class OpportunisticMasking:
             whole = no_end_token or loop.left <= 0
             if not (loop.can_continue(mask) if whole else loop.has_room()):
                 return
-            rows, model_ms = loop.score(())
+            rows, model_ms = yield from loop.score(())
             scored = loop.distribution((mask, 0.0), rows[0], model_ms)
             try:
                 token_id = loop.draw(scored)
@@ -199,10 +199,10 @@ class Picard:
                 "set k to how many of the likeliest tokens are checked",
             )
 
-    def steps(self, loop: DecodingLoop) -> Iterator[Step]:
+    def steps(self, loop: DecodingLoop) -> Steps:
         """Implements ``Strategy``; the text may differ from the plain loop's."""
         while loop.has_room():
-            rows, model_ms = loop.score(())
+            rows, model_ms = yield from loop.score(())
             started = time.perf_counter()
             mask = allowed_of_likeliest(loop.constraint, loop.state, rows[0], self.k)
             masked = mask, milliseconds_since(started)

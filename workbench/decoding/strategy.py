@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from workbench.base.errors import ModelError, TokenNotAllowed
@@ -18,13 +18,17 @@ from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import Constraint, State
 from workbench.decoding.candidates import TokenDistribution, milliseconds_since
 from workbench.decoding.forced_suffix import forced_suffix
-from workbench.decoding.model import Logits, Session
+from workbench.decoding.model import ForwardPass, Logits, Session, TimedLogits
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.trace import Candidate, Step, StopReason
 from workbench.vocabulary.vocabulary import TokenId
 
 #: A mask and the milliseconds its computation took.
 TimedMask = tuple[TokenMask, float]
+
+#: Steps, and the forward passes that must be run before the next step: the results are sent to the
+#: generator, or a ModelError is thrown into it. So several generations can share a pass.
+Steps = Generator[Step | ForwardPass, TimedLogits, None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,21 +89,19 @@ class DecodingLoop:
             self.stop = StopReason.STOPPED
         return self.stop is None
 
-    def score(self, draft: Sequence[TokenId]) -> tuple[Logits, float]:
+    def score(self, draft: Sequence[TokenId]) -> Generator[ForwardPass, TimedLogits, TimedLogits]:
         """The logits after the context, and after each token of a draft, in one pass.
 
         If the context with the draft is too long for the model, the context is scored alone.
         Shape:  (1 + drafted, rows), or (1, rows); with the milliseconds it took.
         Raises: ModelError.
         """
-        started = time.perf_counter()
         try:
-            rows = self.session.score([*self.context, *draft], len(draft) + 1)
+            return (yield ForwardPass(self.session, [*self.context, *draft], len(draft) + 1))
         except ModelError:
             if not draft:
                 raise
-            rows = self.session.score(self.context, 1)
-        return rows, milliseconds_since(started)
+        return (yield ForwardPass(self.session, [*self.context], 1))
 
     def distribution(self, masked: TimedMask, row: Logits, model_ms: float) -> TokenDistribution:
         """The distribution of the next token. Raises: ModelError."""
@@ -160,7 +162,7 @@ class DecodingLoop:
         self.index += 1
         return self.index - 1, milliseconds_since(started)
 
-    def run(self, draft: Sequence[DraftToken]) -> Iterator[Step]:
+    def run(self, draft: Sequence[DraftToken]) -> Steps:
         """Score a draft in one pass, and take the plain loop's tokens as long as the draft agrees.
 
         If the whole draft agrees, one more token is taken. The pass is counted for the first token
@@ -170,7 +172,7 @@ class DecodingLoop:
         masked = self.masked(self.state)
         if not self.can_continue(masked[0]):
             return
-        rows, model_ms = self.score([d.token_id for d in draft if d.token_id != end])
+        rows, model_ms = yield from self.score([d.token_id for d in draft if d.token_id != end])
         counted = False
         for position, row in enumerate(rows):
             if position:
@@ -182,7 +184,10 @@ class DecodingLoop:
             forward = not counted and (not certain or position == len(rows) - 1)
             scored = self.distribution(masked, row, model_ms if forward else 0.0)
             token_id = proposal.token_id if proposal is not None and certain else self.draw(scored)
-            yield self.take(scored, token_id, forward=forward)
+            step = self.take(scored, token_id, forward=forward)
+            if proposal is not None and not certain:
+                step = replace(step, draft_id=proposal.token_id)
+            yield step
             counted = counted or forward
             if proposal is None or token_id != proposal.token_id or token_id == end:
                 return
@@ -191,8 +196,8 @@ class DecodingLoop:
 class Strategy(Protocol):
     """Decides which tokens are scored in which forward pass."""
 
-    def steps(self, loop: DecodingLoop) -> Iterator[Step]:
-        """A step for each token, until ``loop.stop`` is set.
+    def steps(self, loop: DecodingLoop) -> Steps:
+        """A step for each token, until ``loop.stop`` is set; forward passes before them.
 
         Raises: ModelError, LimitError.
         """
@@ -206,7 +211,7 @@ class Plain:
     Source: Beurer-Kellner et al. 2024 (DOMINO), Algorithm 1.
     """
 
-    def steps(self, loop: DecodingLoop) -> Iterator[Step]:
+    def steps(self, loop: DecodingLoop) -> Steps:
         """Implements ``Strategy``."""
         while loop.stop is None:
             yield from loop.run(())
@@ -230,7 +235,7 @@ class JumpForward:
     Source: Tran-Thien 2024, challenge 3.
     """
 
-    def steps(self, loop: DecodingLoop) -> Iterator[Step]:
+    def steps(self, loop: DecodingLoop) -> Steps:
         """Implements ``Strategy``."""
         while loop.stop is None:
             draft, state = forced_tokens(loop, loop.state, loop.left)
@@ -277,7 +282,7 @@ class Speculation:
     tokens: int = 10
     least: float = 0.7
 
-    def steps(self, loop: DecodingLoop) -> Iterator[Step]:
+    def steps(self, loop: DecodingLoop) -> Steps:
         """Implements ``Strategy``."""
         while loop.stop is None:
             draft, state = forced_tokens(loop, loop.state, loop.left)
@@ -330,7 +335,7 @@ def _is_over(loop: DecodingLoop, draft: Sequence[DraftToken], state: State) -> b
     return full or ends or not len(loop.masked(state)[0])
 
 
-def _skipped(loop: DecodingLoop, draft: Sequence[DraftToken]) -> Iterator[Step]:
+def _skipped(loop: DecodingLoop, draft: Sequence[DraftToken]) -> Steps:
     """The steps of a draft without a forward pass after it."""
     masked = loop.masked(loop.state)
     while loop.can_continue(masked[0]) and draft:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import State
@@ -27,8 +28,7 @@ class StopReason(Enum):
     STOPPED = "stopped"
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A token the model considered. Probabilities are between 0 and 1."""
 
     token_id: TokenId
@@ -79,9 +79,9 @@ class Step:
     #: 1 for the likeliest of the allowed tokens.
     masked_rank: int
     #: The model's likeliest tokens, allowed or not, likeliest first.
-    wanted: tuple[Candidate, ...]
+    wanted: Sequence[Candidate]
     #: The likeliest of the allowed tokens, likeliest first.
-    allowed: tuple[Candidate, ...]
+    allowed: Sequence[Candidate]
     #: Whether a forward pass was run for this token; False if the token was forced and skipped, or
     #: scored in another token's pass (then its probabilities are known).
     forward: bool
@@ -93,6 +93,9 @@ class Step:
     advance_ms: float
     #: Whether the taken token is an end token.
     is_end: bool
+    #: The token that counts or a draft model proposed here, whether it was taken or not; None for
+    #: none.
+    draft_id: TokenId | None = None
 
     @property
     def intervened(self) -> bool:
@@ -132,7 +135,8 @@ class Step:
 class Trace:
     """All steps of one generation, and why it ended.
 
-    Unit: ``mask_bits`` in bits; ``forward_passes`` and ``interventions`` are counts of steps.
+    Unit: ``mask_bits`` in bits; ``forward_passes``, ``drafted``, ``drafts_taken`` and
+          ``interventions`` are counts of steps.
     """
 
     #: In the order of the text.
@@ -173,6 +177,16 @@ class Trace:
     def forward_passes(self) -> int:
         """The number of steps for which a forward pass was run."""
         return sum(step.forward for step in self.steps)
+
+    @property
+    def drafted(self) -> int:
+        """The number of steps for which a token was proposed."""
+        return sum(step.draft_id is not None for step in self.steps)
+
+    @property
+    def drafts_taken(self) -> int:
+        """The number of steps that took the proposed token."""
+        return sum(step.draft_id == step.token_id for step in self.steps)
 
     @property
     def interventions(self) -> int:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 import threading
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from workbench.base.errors import ModelError
 from workbench.decoding.checkpoint import (
@@ -18,20 +15,21 @@ from workbench.decoding.checkpoint import (
     device_named,
     no_progress,
 )
-from workbench.decoding.model import Logits, Message, common_prefix, no_template
+from workbench.decoding.model import Message, no_template
 from workbench.vocabulary.load import load_tokenizer, load_vocabulary
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 if TYPE_CHECKING:
     import torch
-    from transformers import DynamicCache
+
+    from workbench.decoding.transformers_session import TransformersSession
 
 
 class TransformersModel:
     """Any causal language model of transformers: a directory, a GGUF file or a hub id.
 
     Code in a checkpoint is never run and pickled weights are never read. One forward pass
-    runs at a time; other threads wait.
+    runs at a time; threads that wait at the same time share the next one.
 
     ``name``      ``builtin`` for the embedded model, ``smollm2`` for the one of an installed
                   package, a directory, a path that ends in .gguf, or a hub id.
@@ -64,8 +62,6 @@ class TransformersModel:
         self._tokenizer = load_tokenizer(name, revision)
         #: The model itself.
         self.module: torch.nn.Module = self._checkpoint.load(chosen, dtype, progress)
-        #: Held during a forward pass.
-        self.lock = threading.Lock()
         config: Any = self.module.config
         text: Any = config.get_text_config()
         #: The most tokens of a context, None if unknown.
@@ -75,6 +71,9 @@ class TransformersModel:
         self._first: TokenId | None = (
             self.vocabulary.end if self.vocabulary.end is not None else text.bos_token_id
         )
+        from workbench.decoding.transformers_session import TransformersPasses  # needs torch
+
+        self._passes = TransformersPasses(self.module, self.rows, self.context_length)
 
     def __repr__(self) -> str:
         return f"TransformersModel({self.name!r})"
@@ -138,108 +137,8 @@ class TransformersModel:
         return self._checkpoint.tokenizer()
 
     def session(self) -> TransformersSession:
-        """A new session with an empty cache of keys and values."""
-        return TransformersSession(self)
-
-
-class TransformersSession:
-    """A session: caches keys and values of the last context and crops them when it changes."""
-
-    def __init__(self, model: TransformersModel) -> None:
-        self._model = model
-        parameters = inspect.signature(model.module.forward).parameters
-        #: Whether the model can compute logits of the last positions only.
-        self._keeps = "logits_to_keep" in parameters
-        #: Recurrent models have a state that cannot be cropped: they read the whole context each
-        #: time.
-        self._croppable = not getattr(model.module, "_is_stateful", False)
-        self._cache: DynamicCache | None = None
-        self._read: list[TokenId] = []
-        #: The logits at the last positions of the last context; none before the first call.
-        self._rows: Logits = np.empty((0, model.rows), np.float32)
-
-    def logits(self, token_ids: Sequence[TokenId]) -> Logits:
-        """The logits after the whole sequence, see ``Session``.
-
-        Shape:  (rows,) float32: the rows of the model, at least V.
-        Raises: ModelError past the model's context, or if it fails.
-        """
-        found: Logits = self.score(token_ids, 1)[0]
-        return found
-
-    def score(self, token_ids: Sequence[TokenId], last: int) -> Logits:
-        """The logits after each of the ``last`` longest prefixes, in one forward pass.
-
-        Shape:  (last, rows) float32.
-        Raises: ModelError past the model's context, or if it fails.
-        """
-        wanted = list(token_ids)
-        self._check(wanted, last)
-        with self._model.lock:
-            if wanted == self._read and len(self._rows) >= last:
-                return self._rows[-last:]
-            try:
-                self._rows = self._forward(wanted, last)
-            except Exception as error:
-                self._cache, self._read, self._rows = None, [], self._rows[:0]
-                # out of memory, or any exception of a third party's forward pass
-                message = (str(error).splitlines() or [type(error).__name__])[0]
-                raise ModelError(f"the model failed: {message}", "try a shorter prompt") from error
-            self._read = wanted
-            return self._rows
-
-    def _check(self, wanted: list[TokenId], last: int) -> None:
-        if not wanted:
-            raise ModelError("expected at least one token", "an empty prompt is the end token")
-        if not 1 <= last <= len(wanted):
-            raise ModelError(f"expected 1 to {len(wanted)} positions, not {last}")
-        if not 0 <= min(wanted) <= max(wanted) < self._model.rows:
-            raise ModelError(
-                f"expected token ids below {self._model.rows}, not {max(wanted)}",
-                "use the model's own tokenizer",
-            )
-        longest = self._model.context_length
-        if longest is not None and len(wanted) > longest:
-            raise ModelError(
-                f"{len(wanted):,} tokens are {len(wanted) - longest:,} too many: this model reads"
-                f" at most {longest:,}",
-                "shorten the prompt, or ask for fewer tokens",
-            )
-
-    def _forward(self, wanted: list[TokenId], last: int) -> Logits:
-        """One forward pass over the tokens that are not cached."""
-        import torch
-
-        known = min(common_prefix(self._read, wanted), len(wanted) - last) if self._croppable else 0
-        extra: dict[str, Any] = {"logits_to_keep": last} if self._keeps else {}
-        with torch.inference_mode():
-            cached = self._cropped(known)
-            device = next(self._model.module.parameters()).device
-            ids = torch.tensor([wanted[known:]], device=device)  # (1, new)
-            out = self._model.module(
-                input_ids=ids, past_key_values=cached, use_cache=self._croppable, **extra
-            )
-            self._cache = out.past_key_values if self._croppable else None
-            found: Logits = out.logits[0, -last:].float().cpu().numpy()  # (last, rows)
-        if not self._croppable:
-            found = np.array(found)
-        return found
-
-    def _cropped(self, known: int) -> DynamicCache | None:
-        """The cache of the first ``known`` tokens; a new one for none."""
-        if not self._croppable:
-            return None
-        if self._cache is None or known == 0:
-            from transformers import DynamicCache
-
-            # without a configuration every layer caches all tokens, also layers with a sliding
-            # window: it costs memory, but can be cropped anywhere
-            return DynamicCache()
-        if known < len(self._read):
-            self._cache.crop(
-                known - len(self._read)
-            )  # the number of tokens to remove; newer versions take no length
-        return self._cache
+        """A new session; all sessions of the model share its forward passes and its cache."""
+        return self._passes.session()
 
 
 _loading = threading.Lock()

@@ -72,6 +72,9 @@ _MAX_SHOWN_POPS = 2
 #: Of machines with more states only a part is drawn at a time; drawing all would take seconds.
 _MAX_WHOLE_STATES = 10_000
 
+#: The most states that are searched of a machine that is drawn in part.
+_MAX_SEARCHED = 400
+
 #: The most edges of the machine over proper tokens before it is minimized: half a second.
 _MAX_PROPER_EDGES = 20_000
 
@@ -100,6 +103,11 @@ class Drawn:
         Raises: LimitError if it is too large.
         """
         return self.parts.whole()
+
+    @cached_property
+    def searched(self) -> Graph:
+        """The graph in which states are searched: of a machine drawn in part, its first states."""
+        return self.parts.around("", _MAX_SEARCHED)
 
     def shown(self, states: int = MAX_NODES) -> Shown:
         """The graph of a legible picture: long chains are folded."""
@@ -186,7 +194,7 @@ def draw(
     characters = characters_of(grammar)
     assert characters is not None, "missing() excludes the others"
     if isinstance(characters, LazyDfa) or len(characters) > _MAX_WHOLE_STATES:
-        return Drawn(LazyParts(characters), PicturedMachine.CHARACTERS)
+        return Drawn(LazyParts(characters, limits), PicturedMachine.CHARACTERS)
     graph = numbered(draw_dfa(characters, written=written_classes(grammar)))
     return Drawn(Whole(graph), PicturedMachine.CHARACTERS, numbers=_numbers(graph))
 

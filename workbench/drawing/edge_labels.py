@@ -152,7 +152,7 @@ def read_back(
 def folded(dfa: Dfa) -> CharacterEdges:
     """The character edges of a DFA, by ``code_points.fold``."""
     machine = fold(dfa)
-    targets = [set(row) - {DEAD} for row in dfa.table.tolist()]
+    targets = [set(row.tolist()) - {DEAD} for row in dfa.table]
     whole = set(machine.states)
     leads_to: dict[int, set[int]] = {}
     between = {}
@@ -222,12 +222,12 @@ def byte_edges(
     """
     columns = classes[:256]
     cuts = [0, *(np.flatnonzero(np.diff(columns)) + 1).tolist(), 256]
-    targets = table[:, columns[cuts[:-1]]].tolist()  # (Q, runs)
+    targets = table[:, columns[cuts[:-1]]]  # (Q, runs)
     runs = list(pairwise(cuts))
     return [
         [
             (low, end - 1, target)
-            for (low, end), target in zip(runs, row, strict=True)
+            for (low, end), target in zip(runs, row.tolist(), strict=True)
             if target != DEAD
         ]
         for row in targets

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from xml.etree.ElementTree import Element, SubElement, tostring
 
+from workbench.base.limits import check_time_budget
 from workbench.base.visible_text import printable, shorten
 from workbench.drawing.connectors import BOX, Label, Point
 from workbench.drawing.graph import Edge, Node
@@ -41,8 +42,10 @@ def svg_of(
             draw_line(parent, layout.graph.edges[line.edge], line, known)
     for line in over:
         draw_line(parent, layout.graph.edges[line.edge], line, known)
+    calls = {node.id: node for node in layout.graph.nodes if "call" in node.kinds}
     for lane in layout.lanes:
-        _draw(parent, layout, lane)
+        check_time_budget()
+        _draw(parent, lane, calls)
     return root
 
 
@@ -80,8 +83,7 @@ def _ground(parent: Element, layout: LaneLayout, lane: Lane, number: int) -> Non
         add_text(group, name, lane.left + 4, lane.track + 4, "name", anchor="end")
 
 
-def _draw(parent: Element, layout: LaneLayout, lane: Lane) -> None:
-    graph = layout.graph
+def _draw(parent: Element, lane: Lane, calls: Mapping[str, Node]) -> None:
     for frame in lane.frames:
         add_rect(parent, frame.x, frame.y, frame.width, frame.height, "frame", 5)
     # labels are in front of all lines
@@ -90,11 +92,10 @@ def _draw(parent: Element, layout: LaneLayout, lane: Lane) -> None:
             edges = " ".join(map(str, label.edges))
             group = SubElement(parent, "g", {"class": "label", "data-edges": edges})
             _label(group, label)
-    nodes = {node.id: node for node in graph.nodes if "call" in node.kinds}
     drawn: set[str] = set()
     for label in lane.labels:
         if label.node:
-            group = _node(parent, nodes[label.node], label.kind)
+            group = _node(parent, calls[label.node], label.kind)
             if label.node in drawn:  # ids are unique
                 del group.attrib["id"]
             drawn.add(label.node)

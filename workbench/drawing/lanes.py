@@ -19,6 +19,7 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from workbench.base.limits import check_time_budget
 from workbench.base.visible_text import columns, shorten
 from workbench.drawing.connectors import (
     CHAR,
@@ -143,8 +144,10 @@ def lay_out(
         names = max(columns(shorten(name, NAME)) for name in clusters) * CHAR + 14
     placed_lanes: list[Lane] = []
     y = 2.0
+    drawn = set(clusters)
     for name in clusters:
-        builder = _Builder(graph, name, set(clusters), width - margin - names - 10, in_rows)
+        check_time_budget()
+        builder = _Builder(graph, name, drawn, width - margin - names - 10, in_rows)
         lane = builder.lane(margin + names, y, PADDING + (17.0 if above else 0.0), slots)
         y += lane.height + STREET
         placed_lanes.append(lane)

@@ -23,6 +23,7 @@ from workbench.automata.code_points import character_edges
 from workbench.automata.lazy_dfa import UNKNOWN, LazyDfa
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import LimitError
+from workbench.base.limits import LIMITS, Limits, time_budget
 from workbench.constraint.engine.compose import TokenFsa
 from workbench.constraint.engine.compose_pda import TokenPda
 from workbench.constraint.token_machines import TokenAutomaton
@@ -306,8 +307,10 @@ _MAX_REMEMBERED = 4_096
 class LazyParts:
     """The character automaton of a regex that would explode, or another very large one."""
 
-    def __init__(self, machine: LazyDfa | Dfa) -> None:
+    def __init__(self, machine: LazyDfa | Dfa, limits: Limits = LIMITS) -> None:
         self.machine = machine
+        #: The seconds that one picture may take.
+        self.seconds = limits.seconds
         #: 0: the number of states is unknown, since they are computed on demand.
         self.states = len(machine) if isinstance(machine, Dfa) else 0
         self._done = "draw" if self.states else "make"
@@ -324,6 +327,10 @@ class LazyParts:
         )
 
     def around(self, centre: str, count: int) -> Graph:
+        with time_budget(self.seconds):
+            return self._around(centre, count)
+
+    def _around(self, centre: str, count: int) -> Graph:
         kept = self.near(centre, count)
         characters: dict[tuple[int, int], list[tuple[int, int]]] = {}
         for source in kept:
@@ -404,6 +411,10 @@ class LazyTokenParts:
         return self._characters.whole()
 
     def around(self, centre: str, count: int) -> Graph:
+        with time_budget(self._characters.seconds):
+            return self._around(centre, count)
+
+    def _around(self, centre: str, count: int) -> Graph:
         kept = self._characters.near(centre, count)
         machine = self._characters.machine
         rows = TokenRows.joined(self._vocabulary, [(s, *self._row(s)) for s in kept])

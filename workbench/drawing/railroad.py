@@ -21,7 +21,7 @@ from workbench.syntax import grammar_tree as kbnf
 from workbench.syntax.grammar_tree import Expression, GrammarTree, Stop, shape
 from workbench.syntax.regex import tree as regex
 from workbench.syntax.regex.extensions import label_of
-from workbench.syntax.regex.tree import Kind, Regex
+from workbench.syntax.regex.tree import Kind, LookKind, Regex
 
 #: The width at which a sequence continues in the next line, in pixels.
 WIDE = 760.0
@@ -51,6 +51,22 @@ _EXTENSIONS = {
 }
 
 
+_LOOKS = {
+    LookKind.AHEAD: "what follows matches",
+    LookKind.NOT_AHEAD: "what follows does not match",
+    LookKind.BEHIND: "what precedes matches",
+    LookKind.NOT_BEHIND: "what precedes does not match",
+}
+_POSITIONS = {
+    LookKind.BOUNDARY: "the start or end of a word",
+    LookKind.INSIDE: "not at the start or end of a word",
+    LookKind.START: "the start of the text",
+    LookKind.LINE_START: "the start of a line",
+    LookKind.END: "the end of the text",
+    LookKind.LINE_END: "the end of a line",
+}
+
+
 def extent(node: _Node) -> tuple[int, int]:
     """The number of nodes of an expression that would be drawn, and their depth."""
     count, deepest = 0, 0
@@ -71,6 +87,10 @@ def _parts(node: _Node) -> Iterator[_Node]:
             yield from (piece for run in _runs(pieces) for piece in run[:1])
         case kbnf.Choice() | regex.Alternate():
             yield from node.children[:_MAX_BRANCHES]
+        case regex.Extension(kind=Kind.ASSERTED, parts=pieces):
+            yield from pieces
+        case regex.Look(kind=kind) if kind not in _LOOKS:
+            pass
         case _:
             yield from node.children
 
@@ -102,6 +122,10 @@ class Tracks:
                 return railroad.Group(inner, _comment(name)) if name else inner
             case kbnf.Pattern() if _is_small(node):
                 return self._inside(node)
+            case regex.Extension(kind=Kind.ASSERTED, parts=(inner,)):
+                return self.of(inner)
+            case regex.Look(kind=kind, part=part) if kind in _LOOKS:
+                return railroad.Group(self.of(part), _comment(_LOOKS[kind]))
             case _:
                 return self._box(node)
 
@@ -172,6 +196,8 @@ class Tracks:
                 label = describe(ranges, _MAX_BOX_CHARACTERS)
                 label = f"bytes {label}" if isinstance(node, regex.Bytes) else label
                 return _terminal(label, "set", describe(ranges, 400))
+            case regex.Look(kind=kind):
+                return _terminal(kind, "pattern", _POSITIONS[kind])
             case regex.Extension(kind=kind, parts=parts):
                 return _terminal(_EXTENSIONS[kind].format(_written(kind, parts)), "pattern")
         raise AssertionError(f"no box for {node!r}")

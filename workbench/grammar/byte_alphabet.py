@@ -13,11 +13,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from workbench.automata.build import regex_dfa, regex_machine
+from workbench.automata.build import regex_machine
 from workbench.automata.determinize import trimmed
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.automata.minimize import minimize
@@ -42,7 +41,6 @@ from workbench.syntax.ranges import MAX_CODE_POINT, Ranges, intersection
 from workbench.syntax.regex.tree import (
     Bytes,
     Characters,
-    Concat,
     Extension,
     LeafNode,
     Regex,
@@ -52,8 +50,6 @@ from workbench.syntax.regex.tree import (
 #: Sets of characters with more ranges make large automata: their terminals become automata first.
 _MAX_RANGES = 256
 
-_OVER: WeakKeyDictionary[Grammar, dict[frozenset[int], Grammar]] = WeakKeyDictionary()
-
 
 def over_bytes(grammar: Grammar, alphabet: frozenset[int]) -> Grammar:
     """The grammar of the texts whose bytes are all in an alphabet; itself if all are. Cached.
@@ -62,7 +58,7 @@ def over_bytes(grammar: Grammar, alphabet: frozenset[int]) -> Grammar:
     """
     if len(alphabet) == BYTES or _read_by(grammar) <= alphabet:
         return grammar
-    known = _OVER.setdefault(grammar, {})
+    known: dict[frozenset[int], Grammar] = grammar.derived.setdefault("over alphabets", {})
     if alphabet not in known:
         known[alphabet] = _restricted(grammar, alphabet)
     return known[alphabet]
@@ -101,14 +97,13 @@ def _restricted(grammar: Grammar, alphabet: frozenset[int]) -> Grammar:
     leaf = _LeafRestriction(grammar, tree, alphabet)
     rules = tuple(replace(rule, body=leaf.of(rule.body)) for rule in tree.rules)
     try:
-        return grammar.with_tree(replace(tree, rules=rules))
+        restricted = grammar.with_tree(replace(tree, rules=rules))
     except BuildError as error:
         if error.kind != "empty_grammar":
             raise
-        if not grammar.accepts(b""):
-            raise _no_text(grammar) from error
-        empty = Concat((), Span(0, 0))
-        return replace(grammar, reader=regex_dfa(empty), regex=empty, tree=None)
+        raise _no_text(grammar) from error
+    # a regex stays an automaton
+    return restricted if grammar.tree else replace(restricted, reader=restricted.machine)
 
 
 def _no_text(grammar: Grammar) -> BuildError:

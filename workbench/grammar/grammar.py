@@ -14,7 +14,6 @@ from typing import Any
 
 from workbench.automata.build import nfa_machine
 from workbench.automata.lazy_dfa import LazyDfa
-from workbench.automata.small_dfa import compile_kernels
 from workbench.automata.thompson import thompson
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import LimitError, WorkbenchError
@@ -36,9 +35,9 @@ from workbench.pushdown.build import (
     build_separately,
     context_free,
     rule_network,
-    whole_machine,
+    separate_machine,
 )
-from workbench.pushdown.cfg import leaf_labels, with_leaf_rules
+from workbench.pushdown.cfg import leaf_labels, separate_program, with_leaf_rules
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
 from workbench.syntax.grammar_tree import GrammarTree
@@ -87,7 +86,6 @@ class Grammar(Language):
 
         Raises: ParseError, LimitError.
         """
-        compile_kernels()
         source, work = Source(pattern, name), limits.begun()
         with timed("read", phases):
             regex = parse_regex(source, clock=work.clock())
@@ -162,7 +160,11 @@ class Grammar(Language):
     def from_lark(
         text: str, start: str = "start", *, limits: Limits = LIMITS, name: str = "grammar"
     ) -> Grammar:
-        """The language of a Lark grammar.
+        """The language of a Lark grammar: every way to split a text into terminals counts.
+
+        ``%declare _INDENT _DEDENT`` means what lark's ``PythonIndenter`` does, or the ``Indenter``
+        of a comment ``//%indenter {"NL_type": "_NL", …}``; lines are indented by at most
+        ``limits.columns`` columns.
 
         Raises: ParseError, BuildError, LimitError.
         """
@@ -204,15 +206,10 @@ class Grammar(Language):
         limits: Limits,
         phases: list[Phase] | None = None,
     ) -> Grammar:
-        machine: Dfa | Network
-        if notation.is_translated:
-            with timed("automata", phases):
-                machine = build_separately(read.tree, read.start, work)
-        else:
-            with timed("rules", phases):
-                cfg = context_free(read.tree, read.start, work)
-            with timed("automata", phases):
-                machine = whole_machine(cfg, work)
+        with timed("rules", phases):
+            cfg = context_free(read.tree, read.start, work, separate_program)
+        with timed("automata", phases):
+            machine = separate_machine(cfg, work)
         return Grammar.of_tree(source, notation, read, machine, limits)
 
     @staticmethod
@@ -240,10 +237,14 @@ class Grammar(Language):
 
         Raises: BuildError, LimitError.
         """
-        make = build_separately if self.notation.is_translated else build
         start = start or self.start
-        reader = make(tree, start, self.limits.begun())
+        reader = build_separately(tree, start, self.limits.begun())
         return replace(self, reader=reader, tree=tree, start=start, regex=None)
+
+    @property
+    def is_generated(self) -> bool:
+        """Whether its rules are generated: compiled separately, without advice on them."""
+        return self.notation.is_translated or bool(self.tree and self.tree.written)
 
     @property
     def _name(self) -> str:
@@ -265,7 +266,7 @@ class Grammar(Language):
     def _listed_rules(self) -> GrammarTree:
         """The rules as listed and drawn: each ``Automaton`` leaf is a separate rule."""
         assert self.tree is not None, "a regex has no rules"
-        return with_leaf_rules(self.tree) if self.notation.is_translated else self.tree
+        return with_leaf_rules(self.tree) if self.is_generated else self.tree
 
     @property
     def leaf_rules(self) -> dict[str, str]:

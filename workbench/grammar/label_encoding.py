@@ -8,7 +8,6 @@ reserved bytes.
 from __future__ import annotations
 
 from dataclasses import replace
-from weakref import WeakKeyDictionary
 
 from workbench.automata.build import pattern_dfa, regex_machine
 from workbench.automata.nfa import BYTES
@@ -43,8 +42,6 @@ LABEL_CODES: dict[str, bytes] = {
     label.name: bytes((LEAD, RESERVED + number)) for number, label in enumerate(LABELS)
 }
 
-_ENCODED: WeakKeyDictionary[Grammar, Grammar] = WeakKeyDictionary()
-
 
 def labels_of(grammar: Grammar) -> tuple[tuple[Label, Span], ...]:
     """The labels of a grammar with their spans, in source order.
@@ -67,10 +64,8 @@ def encode_labels(grammar: Grammar) -> Grammar:
     """
     if not labels_of(grammar):
         return grammar
-    encoded = _ENCODED.get(grammar)
-    if encoded is None:
-        encoded = _ENCODED[grammar] = _encoded(grammar)
-    return encoded
+    found: Grammar | None = grammar.derived.get("encoded labels")
+    return found or grammar.derived.setdefault("encoded labels", _encoded(grammar))
 
 
 def show_labels(data: bytes) -> str:

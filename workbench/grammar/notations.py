@@ -18,8 +18,8 @@ from workbench.base.errors import ParseError, WorkbenchError
 from workbench.base.limits import Limits
 from workbench.base.problems import Advice
 from workbench.base.source import Source
-from workbench.pushdown.build import Combining, compile_kernels_separately
-from workbench.pushdown.build import compile_kernels as ready_for_rules
+from workbench.pushdown.build import Combining
+from workbench.pushdown.contexts import without_contexts
 from workbench.syntax.grammar_tree import GrammarTree, Sequence
 
 
@@ -84,9 +84,14 @@ def _gbnf(source: Source, start: str, limits: Limits, _: str) -> ParsedGrammar:
 def _lark(source: Source, start: str, limits: Limits, _: str) -> ParsedGrammar:
     from workbench.syntax.lark.lowering import parse_lark
 
-    return ParsedGrammar(
-        parse_lark(source, limits.clock(), Importing(source, limits), start), start
-    )
+    tree = parse_lark(source, limits.clock(), Importing(source, limits), start)
+    notes: tuple[Advice, ...] = ()
+    if tree.written:  # it has an indenter
+        indent = tree.written[-2]  # the last two rules are the declared terminals
+        message = f"lines are indented by at most {limits.columns} columns here"
+        hint = "raise the limit (Limits.columns) when running locally, for texts that need more"
+        notes = (Advice(message, indent.name_span, "indentation", hint),)
+    return ParsedGrammar(tree, start, notes=notes)
 
 
 def _json_schema(source: Source, _: str, limits: Limits, style: str) -> ParsedGrammar:
@@ -147,15 +152,9 @@ def parse_dataclass(cls: type | str, style: str, limits: Limits) -> ParsedGramma
 
 
 def _prepare_kbnf() -> None:
-    from workbench.syntax.kbnf.kbnf_parser import ready
+    from workbench.syntax.kbnf.kbnf_parser import prepare
 
-    ready()
-
-
-def _prepare_schema() -> None:
-    from workbench.schema.json_schema import compile_kernels
-
-    compile_kernels()
+    prepare()
 
 
 def _prepare_lark() -> None:
@@ -194,7 +193,7 @@ class Notation(StrEnum):
         ".schema.json",
         "A JSON Schema",
         _json_schema,
-        _prepare_schema,
+        None,
         ("any", "one space", "compact"),  # white space
         True,
     )
@@ -244,7 +243,10 @@ def parse_grammar(
     Raises: ParseError, BuildError, LimitError.
     """
     assert notation.reader is not None, "a regex has no rules"
-    return notation.reader(source, start, limits, style or next(iter(notation.styles), ""))
+    read = notation.reader(source, start, limits, style or next(iter(notation.styles), ""))
+    if notation.is_translated:
+        return read
+    return replace(read, tree=without_contexts(read.tree, read.start, limits))
 
 
 def check_style(notation: Notation, style: str) -> None:
@@ -262,7 +264,5 @@ def check_style(notation: Notation, style: str) -> None:
 
 def prepare_notation(notation: Notation) -> None:
     """Initialize the parser and builder of a notation once, before a time limit starts."""
-    ready_for_rules()
-    compile_kernels_separately()
     if notation.prepare is not None:
         notation.prepare()

@@ -7,14 +7,15 @@ vocabulary.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
-from workbench.automata.build import smallest
 from workbench.automata.code_points import character_edges
 from workbench.automata.describe import describe
 from workbench.automata.lazy_dfa import LazyDfa
+from workbench.automata.small_dfa import smallest
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import LimitError
 from workbench.base.limits import Limits
@@ -157,6 +158,25 @@ class Language:
         """The name of the only rule of a regular language."""
         raise NotImplementedError
 
+    @cached_property
+    def derived(self) -> dict[str, Any]:
+        """What other packages compute from this language and store with it, by name."""
+        return {}
+
+    def stored(self) -> frozenset[str]:
+        """The names of all values that are stored with this language."""
+        return frozenset((*self.derived, *vars(self)))
+
+    def forget(self, kept: Collection[str]) -> None:
+        """Drop the stored values whose names are not in ``kept``; each is computed again on demand.
+
+        The error why there is no whole machine is kept too: finding it takes all the time allowed.
+        """
+        for values in (vars(self), self.derived):
+            for name in values.keys() - set(kept):
+                if not isinstance(values.get(name), LimitError):
+                    values.pop(name, None)
+
     @property
     def is_regular(self) -> bool:
         """Whether the machine needs no stack, as far as the limits allow to decide."""
@@ -172,7 +192,7 @@ class Language:
         """
         whole = self._whole
         if isinstance(whole, LimitError):
-            raise whole.with_traceback(None)
+            raise whole.copy()
         return whole
 
     @cached_property
@@ -185,7 +205,7 @@ class Language:
             if isinstance(reader, Network) and not reader.together:
                 return self._build_whole()
         except LimitError as error:
-            return reader if isinstance(reader, Network) else error
+            return reader if isinstance(reader, Network) else error.copy()
         return reader
 
     def _build_whole(self) -> Dfa | Network:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from workbench.app.cli.options import (
+    ChatOption,
     DeviceOption,
+    DraftOption,
     DtypeOption,
     JsonOption,
     ModelOption,
@@ -23,9 +26,11 @@ from workbench.app.cli.options import (
     write_file,
 )
 from workbench.base.errors import WorkbenchError
+from workbench.base.kernels import wait_until_compiled
 from workbench.lab.bench.benchmark import Plan
 from workbench.lab.bench.benchmark import bench as measured
-from workbench.lab.bench.cases import CASES
+from workbench.lab.bench.cases import CASES, REAL
+from workbench.lab.bench.cold_start import cold_start_table, cold_starts
 from workbench.lab.bench.measurements import Record
 from workbench.lab.bench.peers.peer import OURS, chosen_engines
 from workbench.lab.bench.proper_costs import costs
@@ -37,6 +42,9 @@ from workbench.lab.bench.schemas import measured as measured_schemas
 from workbench.lab.bench.schemas import report
 from workbench.vocabulary.vocabulary import Vocabulary
 
+if TYPE_CHECKING:
+    from workbench.lab.experiments.experiment import Progress
+
 #: The vocabulary of the benchmark, if none is named.
 _VOCABULARY = "mistral-v1"
 
@@ -47,7 +55,8 @@ def bench(
         typer.Option(
             "--vocab",
             metavar="NAME",
-            help="mistral-v1 (the default), mistral-v3, tekken, builtin or a model's directory.",
+            help="mistral-v1 (the default; with --real or --schemas tekken), mistral-v3, tekken, "
+            "builtin or a model's directory.",
         ),
     ] = "",
     peers: Annotated[
@@ -61,7 +70,8 @@ def bench(
         bool, typer.Option("--check", help="Also compare every peer's masks with ours.")
     ] = False,
     process: Annotated[
-        bool, typer.Option(help="Also time whole new processes, from import to first mask.")
+        bool,
+        typer.Option(help="Also time new processes to their first mask, kernels cached or not."),
     ] = True,
     timeout: Annotated[
         float, typer.Option(min=1, help="Seconds without a result after which a peer is killed.")
@@ -69,9 +79,17 @@ def bench(
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print a short table: ours and the fastest peer.")
     ] = False,
+    real: Annotated[
+        bool,
+        typer.Option("--real", help="Measure grammars of programming languages instead."),
+    ] = False,
     proper: Annotated[
         bool,
         typer.Option("--proper", help="Measure what proper tokenization costs instead."),
+    ] = False,
+    cold_start: Annotated[
+        bool,
+        typer.Option("--cold-start", help="Measure new processes, with and without a cache."),
     ] = False,
     schemas: Annotated[
         Path | None,
@@ -91,36 +109,82 @@ def bench(
     1: one of this engine's cases failed, or a mask is wrong; 2: wrong use.
     """
     with errors_reported():
+        _check_modes(
+            {
+                "--cold-start": cold_start,
+                "--schemas": schemas is not None,
+                "--proper": proper,
+                "--real": real,
+            },
+            {"--check": check, "--markdown": markdown},
+        )
+        if cold_start:
+            _cold_starts(vocab or "builtin", repeat, timeout, json)
+            return
+        _wait_for_kernels()
         if schemas is not None:
             of_schemas = SchemaPlan(schemas, _readers(peers), vocab or "tekken", only, timeout)
             _schemas(of_schemas, json)
             return
-        vocab = vocab or _VOCABULARY
+        vocab = vocab or ("tekken" if real else _VOCABULARY)
         if proper:
             _proper(vocab, json)
             return
         plan = Plan(
             tuple(chosen_engines(peers)),
-            _chosen_cases(cases),
+            _chosen_cases(cases, tuple(REAL if real else CASES)),
             vocab,
             repeat=repeat,
             check=check,
             process=process,
             patience=timeout,
         )
-        Vocabulary.load(vocab)  # an unknown name is reported here rather than by every process
-        records = []
-        with progress_bar(len(plan.engines) * (len(plan.cases) + 1), "measuring") as advance:
-            for record in measured(plan):
-                records.append(record)
-                if record.kind != "check":
-                    advance(f"{record.engine:22}", 1)
-                if json:
-                    line(asdict(record))
-        if not json:
-            typer.echo(summary(records) if markdown else table(records), nl=False)
-        if any(_failed(record) for record in records):
-            raise typer.Exit(1)
+        _cases(plan, json, partial(summary, real=real) if markdown else table)
+
+
+def _check_modes(modes: dict[str, bool], of_cases: dict[str, bool]) -> None:
+    """At most one mode, and options of cases only where cases are measured.
+
+    Raises: WorkbenchError
+    """
+    chosen = [name for name, given in modes.items() if given]
+    wrong = chosen if len(chosen) > 1 else []
+    if chosen and chosen != ["--real"]:
+        wrong = chosen + [name for name, given in of_cases.items() if given]
+    if len(wrong) > 1:
+        raise WorkbenchError(f"{' and '.join(wrong)} do not go together", "leave one out")
+
+
+def _wait_for_kernels() -> None:
+    """Wait until kernels run in their compiled form.
+
+    Raises: WorkbenchError if they were not compiled: the figures would be of ordinary Python.
+    """
+    if not wait_until_compiled():
+        raise WorkbenchError(
+            "the kernels are not compiled, so nothing is measured",
+            "look at what is logged above, and at WORKBENCH_KERNELS in the environment",
+        )
+
+
+def _cases(plan: Plan, json: bool, printed: Callable[[Sequence[Record]], str]) -> None:
+    """Measure constraints and print the records, or their table.
+
+    Raises: VocabularyError for an unknown name; typer.Exit where a case failed.
+    """
+    Vocabulary.load(plan.vocabulary)  # reported here rather than by every process
+    records = []
+    with progress_bar(len(plan.engines) * (len(plan.cases) + 1), "measuring") as advance:
+        for record in measured(plan):
+            records.append(record)
+            if record.kind != "check":
+                advance(f"{record.engine:22}", 1)
+            if json:
+                line(asdict(record))
+    if not json:
+        typer.echo(printed(records), nl=False)
+    if any(_failed(record) for record in records):
+        raise typer.Exit(1)
 
 
 def _proper(vocab: str, json: bool) -> None:
@@ -134,6 +198,20 @@ def _proper(vocab: str, json: bool) -> None:
             line(asdict(cost))
     else:
         typer.echo(costs_table(found), nl=False)
+
+
+def _cold_starts(vocab: str, repeat: int, timeout: float, json: bool) -> None:
+    """Measure new processes and print the seconds until their first mask.
+
+    Raises: VocabularyError for an unknown name; ProcessError if a process fails.
+    """
+    Vocabulary.load(vocab)
+    found = list(cold_starts(vocab, repeat, timeout))
+    if json:
+        for one in found:
+            line(asdict(one))
+    else:
+        typer.echo(cold_start_table(found), nl=False)
 
 
 def _readers(peers: str) -> tuple[str, ...]:
@@ -166,17 +244,17 @@ def _schemas(plan: SchemaPlan, json: bool) -> None:
         raise typer.Exit(1)
 
 
-def _chosen_cases(names: str) -> tuple[str, ...]:
+def _chosen_cases(names: str, known: tuple[str, ...]) -> tuple[str, ...]:
     """The cases named, separated by commas.
 
     Raises: WorkbenchError for an unknown name.
     """
     if names == "all":
-        return tuple(CASES)
+        return known
     chosen = tuple(dict.fromkeys(names.split(",")))
     for name in chosen:
-        if name not in CASES:
-            raise WorkbenchError(f"there is no case {name!r}", f"choose from {', '.join(CASES)}")
+        if name not in known:
+            raise WorkbenchError(f"there is no case {name!r}", f"choose from {', '.join(known)}")
     return chosen
 
 
@@ -197,9 +275,7 @@ def evaluate(
     shots: Annotated[
         int, typer.Option(min=0, help="Worked problems before each question; the paper has 5.")
     ] = 0,
-    chat: Annotated[
-        bool, typer.Option("--chat", help="Prompts as messages, in the model's chat template.")
-    ] = False,
+    chat: ChatOption = False,
     tokens: Annotated[
         int, typer.Option(min=1, help="Tokens of an answer at most; cut ones are counted.")
     ] = 256,
@@ -210,12 +286,10 @@ def evaluate(
         int, typer.Option(min=1, help="Repetitions of what takes milliseconds.")
     ] = 10,
     gsm8k: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="GSM8K's test questions as JSON lines."),
+        str | None, typer.Option(metavar="FILE", help="GSM8K's test questions as JSON lines.")
     ] = None,
     schemas: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="For tran-2: JSON lines with a field schema."),
+        str | None, typer.Option(metavar="FILE", help="For tran-2: JSON lines with a field schema.")
     ] = None,
     regexes: Annotated[
         int, typer.Option(min=1, help="For tran-2: schemas of the file at most.")
@@ -225,19 +299,15 @@ def evaluate(
         typer.Option(metavar="NAME", help="For koo-2: a vocabulary; can be repeated."),
     ] = None,
     outlines: Annotated[
-        Path | None,
+        str | None,
         typer.Option(metavar="PYTHON", help="For koo-2: of an environment with outlines==0.0.34."),
     ] = None,
-    draft: Annotated[
-        str, typer.Option(metavar="NAME", help="For domino-joint: a smaller model, same tokens.")
-    ] = "",
+    draft: DraftOption = None,
     out: Annotated[
-        Path,
-        typer.Option(metavar="FOLDER", help="Where results are stored and resumed."),
+        Path, typer.Option(metavar="FOLDER", help="Where results are stored and resumed.")
     ] = Path("evaluation"),
     page: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Where to write the page; else stdout."),
+        Path | None, typer.Option(metavar="FILE", help="Where to write the page; else stdout.")
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the experiments and exit.")] = False,
     model: ModelOption = "builtin",
@@ -247,12 +317,14 @@ def evaluate(
 ) -> None:
     """Run the experiments; units that were done before are not run again.
 
-    Every result is appended to FOLDER/results.jsonl as soon as it is measured. The page has the
-    results of all models in the folder, in columns. Ctrl-C keeps the results and writes
-    the page. Exit status 0: all done; 1: stopped; 2: wrong use.
+    Each result is appended to FOLDER/results.jsonl when it is measured. The page has the results
+    of all models in the folder, in columns. Ctrl-C keeps the results and writes the page.
+    Exit status 0: all done; 1: stopped; 2: wrong use.
     """
     with errors_reported():
+        from workbench.lab.experiments.experiment import Results, Setting, Size, worked
         from workbench.lab.experiments.results_page import EXPERIMENTS, chosen_experiments
+        from workbench.lab.experiments.results_page import page as results_page
 
         if listed:
             for experiment in EXPERIMENTS.values():
@@ -261,9 +333,6 @@ def evaluate(
         experiments = chosen_experiments(names or ())
         if page is not None and (page.is_dir() or not page.parent.is_dir()):
             raise WorkbenchError(f"cannot write {page}", "name a file in a folder that exists")
-        from workbench.lab.experiments.experiment import Results, Setting, Size, worked
-        from workbench.lab.experiments.results_page import page as written
-
         size = Size(
             questions=questions,
             shots=shots,
@@ -272,34 +341,35 @@ def evaluate(
             repetitions=repetitions,
             timings=timings,
             regexes=regexes,
-            gsm8k=None if gsm8k is None else str(gsm8k),
-            schemas=None if schemas is None else str(schemas),
+            gsm8k=gsm8k,
+            schemas=schemas,
             vocabularies=tuple(vocabulary or ()),
-            outlines=None if outlines is None else str(outlines),
+            outlines=outlines,
             draft=draft or None,
         )
         results = Results.at(out)
         drafting = loaded_model(draft, device, dtype) if draft else None
-        setting = Setting(
-            loaded_model(model, device, dtype, revision), size, lambda: False, drafting
-        )
-        stopped = False
-        try:
-            for step in worked(experiments, setting, results):
-                state = "done before" if step.done_before else "…"
-                where = f"[{step.number + 1}/{step.of}, {step.seconds / 60:.1f} min]"
-                typer.echo(f"{where} {step.experiment.name}: {step.unit.key} {state}", err=True)
-        except KeyboardInterrupt:
-            stopped = True
-        text = written(list(EXPERIMENTS.values()), results)
-        if page is None:
-            sys.stdout.write(text)
-        else:
-            hint = "the results are stored: run it again with another --page"
-            write_file(page, text.encode(), hint)
-        if stopped:
-            typer.echo(f"stopped: the results so far are in {results.path}", err=True)
+        whole = loaded_model(model, device, dtype, revision)
+        _wait_for_kernels()
+        setting = Setting(whole, size, lambda: False, drafting)
+        completed = _completed(worked(experiments, setting, results))
+        text = results_page(list(EXPERIMENTS.values()), results)
+        write_file(page, text.encode(), "the results are stored: run it again with another --page")
+        if not completed:
+            typer.echo(f"stopped: the results are in {results.path}", err=True)
             raise typer.Exit(1)
+
+
+def _completed(steps: Iterable[Progress]) -> bool:
+    """Print a line for each unit of experiments; False if Ctrl-C stopped them."""
+    try:
+        for step in steps:
+            state = "done before" if step.done_before else "…"
+            where = f"[{step.number + 1}/{step.of}, {step.seconds / 60:.1f} min]"
+            typer.echo(f"{where} {step.experiment.name}: {step.unit.key} {state}", err=True)
+    except KeyboardInterrupt:
+        return False
+    return True
 
 
 def train(

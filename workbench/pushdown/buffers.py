@@ -45,8 +45,9 @@ PARENT, SYMBOL, DEPTH = range(3)
 #: The columns of ``Room.opened``: a slice of ``openings``, and a row of ``groups``.
 BEGIN, END, GROUPS = range(3)
 
-#: The columns of ``Room.about``: a slice of ``configurations``, and whether the text is accepted.
-FROM, TO, ACCEPTS = range(3)
+#: The columns of ``Room.about``: a slice of ``configurations``, whether the text is accepted, and
+#: the lowest stack depth that the returns of the configurations examine.
+FROM, TO, ACCEPTS, LOWEST = range(4)
 
 #: The number of steps computed before the clock is checked: a few milliseconds.
 STEPS_PER_CHECK = 20_000
@@ -116,9 +117,10 @@ class Room(NamedTuple):
            not opened yet; ``openings`` (o, 3) int32: a state that reads bytes, and the slice of
            ``pushes`` with the return states pushed before; ``groups`` (q, C) int16: byte classes
            with equal targets have the same number, 0 for no target.
-           Situations: ``about`` (s, 3) int32, ``floors`` (s,) int32 (see ``Runner``), ``table``
+           Situations: ``about`` (s, 4) int32, ``floors`` (s,) int32 (see ``Runner``), ``table``
            (s · C,) int32, the next situation.
            Scratch: ``found``, the configurations of the next situation; ``marks`` (C,), hashes of
+           byte classes; ``alike`` (2, C), flags of
            byte classes.
            ``node_slots`` and ``slots`` are hash tables of nodes and situations, −1 for a free slot;
            ``used`` (8,) int64 are counters.
@@ -137,6 +139,7 @@ class Room(NamedTuple):
     slots: Ints
     found: Longs
     marks: Longs
+    alike: Flags
     used: Longs
 
     @staticmethod
@@ -153,12 +156,13 @@ class Room(NamedTuple):
             pushes=np.empty(4 * _INITIAL_CAPACITY, np.int32),
             groups=np.empty((_INITIAL_CAPACITY, classes), np.int16),
             configurations=np.empty(4 * _INITIAL_CAPACITY, np.int64),
-            about=np.empty((_INITIAL_CAPACITY, 3), np.int32),
+            about=np.empty((_INITIAL_CAPACITY, 4), np.int32),
             floors=np.empty(_INITIAL_CAPACITY, np.int32),
             table=np.full(_INITIAL_CAPACITY * classes, UNKNOWN, np.int32),
             slots=np.full(2 * _INITIAL_CAPACITY, -1, np.int32),
             found=np.empty(64, np.int64),
             marks=np.empty(classes, np.int64),
+            alike=np.empty((2, classes), np.uint8),
             used=np.array([1, 0, 0, 0, 0, 0, STEPS_PER_CHECK, deepest], np.int64),
         )
 
@@ -174,12 +178,13 @@ class Room(NamedTuple):
             pushes=empty,
             groups=np.empty((0, table.shape[1]), np.int16),
             configurations=np.empty(0, np.int64),
-            about=rows,
+            about=np.empty((0, 4), np.int32),
             floors=empty,
             table=np.ascontiguousarray(table).reshape(-1),
             slots=empty,
             found=np.empty(0, np.int64),
             marks=np.empty(0, np.int64),
+            alike=np.empty((2, 0), np.uint8),
             used=np.zeros(8, np.int64),
         )
 

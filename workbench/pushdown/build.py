@@ -1,18 +1,18 @@
 """Builds the machine of a grammar tree: a DFA if it is regular, else a network.
 
-Undefined nonterminals are errors (also in unused rules), and a start symbol that derives no
-non-empty text; ``cfg.excepted_strings`` checks the arguments of ``except!``. Unused rules,
-ambiguity and recursion of any kind are no errors.
+Undefined nonterminals are errors (also in unused rules), and a start symbol that derives no text;
+``cfg.excepted_strings`` checks the arguments of ``except!``. Unused rules, ambiguity and recursion
+of any kind are no errors, and the empty text may be the only text.
 
 There are three ways to compile the rules:
 
+* ``build_separately`` compiles quickly, for reading texts and computing masks: large rules that are
+  used more than once, and terminals given as automata, stay separate rules.
 * ``build`` (``machine``) inlines every rule that needs no stack, and treats a call at the end of a
   rule as a jump, so right recursion needs no stack. This gives the fewest calls, and a plain DFA
-  for every grammar that is found to be regular.
-* ``build_separately`` compiles quickly, for reading texts and computing masks: rules that are used
-  more than once, and terminals given as automata, stay separate rules. With ``build`` a schema of
-  fifty properties has thousands of states, most of them copies of the automata of strings and
-  white space.
+  for every grammar that is found to be regular. For a grammar that needs a stack, its states are
+  limited in proportion to the rules; above the limit, the rules are compiled separately. The
+  grammar of a programming language has tens of thousands of states with all its rules inlined.
 * ``rule_network`` has a call for every nonterminal, for pictures and explanations: its stack names
   all rules that are being read.
 
@@ -24,16 +24,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 
 import numpy as np
 
-from workbench.automata.build import regex_dfa, smallest
+from workbench.automata.build import regex_dfa
 from workbench.automata.graphs import reachable
+from workbench.automata.line_starts import line_starts
 from workbench.automata.operations import difference, first_match, intersection
-from workbench.automata.regex_program import HAS_NONEMPTY
-from workbench.automata.small_dfa import compile_kernels as compile_regex_kernels
-from workbench.automata.small_dfa import small_dfa
+from workbench.automata.small_dfa import small_dfa, smallest
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import BuildError, LimitError
 from workbench.base.limits import LIMITS, Limits
@@ -46,7 +44,17 @@ from workbench.pushdown.cfg import (
     separate_program,
     terminals,
 )
-from workbench.pushdown.compile_rules import Writer, called, inlined, linked, without_calls
+from workbench.pushdown.compile_rules import (
+    Determinization,
+    Writer,
+    called,
+    inlined,
+    linked,
+    proportional,
+    proportional_states,
+    without_calls,
+)
+from workbench.pushdown.contexts import check_own_text
 from workbench.pushdown.network import CALLS, Network
 from workbench.pushdown.recursion import (
     kept_rules,
@@ -54,14 +62,12 @@ from workbench.pushdown.recursion import (
     separate_rules,
     without_left_recursion,
 )
-from workbench.syntax import grammar_tree
 from workbench.syntax.grammar_tree import (
-    Choice,
     Expression,
     GrammarTree,
     Literal,
-    Nonterminal,
     Rule,
+    all_called,
     calls,
     labels_in_rules,
     may_have_labels,
@@ -69,7 +75,7 @@ from workbench.syntax.grammar_tree import (
 )
 from workbench.syntax.ranges import ANY_CHARACTER
 from workbench.syntax.regex.tree import Characters, Repeat, walk
-from workbench.syntax.rule_attributes import Rules
+from workbench.syntax.rule_attributes import LineStart, Rules
 
 
 def check_defined(tree: GrammarTree, rules: Mapping[str, Expression], start: str) -> None:
@@ -107,15 +113,14 @@ def _near(name: str, rules: Mapping[str, Expression]) -> str:
 
 
 def check_something_left(cfg: Cfg, tree: GrammarTree) -> None:
-    """Check that the start symbol derives a text that is not empty.
+    """Check that the start symbol derives a text.
 
-    Raises: BuildError of kind ``unproductive`` or ``empty_grammar``.
+    Raises: BuildError of kind ``unproductive``, or ``empty_grammar`` if no rule reads a byte.
     """
-    texts = cfg.program.texts_of(cfg.program.names.index(cfg.start))
-    if texts & HAS_NONEMPTY:
+    if cfg.program.texts_of(cfg.program.names.index(cfg.start)):
         return
     span = next(rule.name_span for rule in tree.rules if rule.name == cfg.start)
-    if not texts and _reads_bytes(cfg):
+    if _reads_bytes(cfg):
         raise BuildError(
             f"{cfg.start!r} never finishes: no text can be derived from it",
             cfg.source,
@@ -124,10 +129,10 @@ def check_something_left(cfg: Cfg, tree: GrammarTree) -> None:
             kind="unproductive",
         )
     raise BuildError(
-        "nothing is left of the grammar but the empty text",
+        f"{cfg.start!r} has no text",
         cfg.source,
         span,
-        "let the start symbol read at least one character",
+        "give it an alternative that calls no rule without a text, or write '' for the empty text",
         kind="empty_grammar",
     )
 
@@ -155,7 +160,7 @@ def build(tree: GrammarTree, start: str = "start", limits: Limits = LIMITS) -> D
 
 
 def whole_machine(cfg: Cfg, limits: Limits = LIMITS) -> Dfa | Network:
-    """The machine of a checked grammar; a ``rule_network`` if inlining needs too many states.
+    """The machine of a checked grammar; ``separate_machine`` if inlining needs too many states.
 
     Raises: LimitError
     """
@@ -164,7 +169,7 @@ def whole_machine(cfg: Cfg, limits: Limits = LIMITS) -> Dfa | Network:
     except LimitError as error:
         if error.budget != "states":
             raise
-        return rule_network(cfg, limits)
+        return separate_machine(cfg, limits)
 
 
 def context_free(
@@ -179,7 +184,6 @@ def context_free(
 
     Raises: BuildError for the errors of ``checks``; LimitError if a terminal is too large.
     """
-    compile_kernels()
     rules = gathered(tree)
     try:
         program = programmed(tree, rules, limits)
@@ -192,26 +196,12 @@ def context_free(
     return cfg
 
 
-@cache
-def compile_kernels() -> None:
-    """Compile or load the kernels, once in a process, before a clock starts."""
-    compile_regex_kernels()
-    letter, again = Literal(b"a", _NO_SPAN), Nonterminal("a", _NO_SPAN)
-    nested, left = (
-        grammar_tree.Sequence((letter, again, letter), _NO_SPAN),
-        grammar_tree.Sequence((again, letter), _NO_SPAN),
-    )
-    body = Choice((letter, nested, left), _NO_SPAN)  # needs a stack, and is left-recursive
-    tree = GrammarTree((Rule("a", body, _NO_SPAN, _NO_SPAN),), Source("", "grammar"))
-    rules, limits = gathered(tree), Limits(seconds=600.0)
-    program = rule_program(tree, rules, limits)
-    network = machine(Cfg("a", rules, program, tree.source, limits), limits)
-    assert isinstance(network, Network), "the grammar is not regular"
-    _ = network.calling, network.goes_on
-
-
 def machine(cfg: Cfg, limits: Limits = LIMITS) -> Dfa | Network:
-    """The machine with the fewest calls: all rules that need no stack are inlined."""
+    """The machine with the fewest calls: all rules that need no stack are inlined.
+
+    Raises: LimitError; of ``states`` also for a grammar with a stack one of whose rules needs many
+            more states than its NFA has.
+    """
     program = cfg.program
     order = program.reached_from(program.names.index(cfg.start))
     kept = kept_rules(program, order, limits)
@@ -219,7 +209,8 @@ def machine(cfg: Cfg, limits: Limits = LIMITS) -> Dfa | Network:
     number = {rule: i for i, rule in enumerate(roots) if rule in kept}
     jumping = kept - left_recursive(program, order)  # left recursion is removed from calls later
     writer = Writer(program, number, jumping, limits)
-    rules = inlined(_automata(roots, writer, limits), limits)
+    determinized = smallest if not kept else proportional
+    rules = inlined(_automata(roots, writer, limits, determinized), limits, determinized)
     if not called(rules[0]):
         return without_calls(rules[0])
     return linked([program.names[rule] for rule in roots], rules, limits)
@@ -239,7 +230,9 @@ def rule_network(cfg: Cfg, limits: Limits = LIMITS) -> Network:
     return replace(linked(names, _automata(order, writer, limits), limits), all_wait=True)
 
 
-def _automata(roots: list[int], writer: Writer, limits: Limits) -> dict[int, Dfa]:
+def _automata(
+    roots: list[int], writer: Writer, limits: Limits, determinized: Determinization = smallest
+) -> dict[int, Dfa]:
     """The automata of the first root and of all roots it calls, itself or through others.
 
     None of them calls itself before reading a byte.
@@ -249,7 +242,7 @@ def _automata(roots: list[int], writer: Writer, limits: Limits) -> dict[int, Dfa
 
     def compiled(number: int) -> list[int]:
         clock.check()
-        rules[number] = smallest(writer.rule(roots[number]), limits)
+        rules[number] = determinized(writer.rule(roots[number]), limits)
         return called(rules[number])
 
     reachable([0], compiled)
@@ -307,6 +300,21 @@ class Combining:
         """The texts of a part that have at most that many characters."""
         return intersection(self._machine(part, rules), self._characters(characters), self.limits)
 
+    def line_starts(
+        self,
+        newline: Expression,
+        ignored: Expression,
+        terminals: Sequence[Expression],
+        tab: int,
+        rules: Rules,
+    ) -> tuple[LineStart, ...]:
+        """The newline tokens that begin a line at column 0, 1, … up to ``limits.columns``."""
+        token, rest, *others = (
+            self._machine(part, {name: rules[name] for name in all_called(part, rules)})
+            for part in (newline, ignored, *terminals)
+        )
+        return line_starts(token, rest, others, tab, self.limits)
+
     def _characters(self, most: int | None) -> Dfa:
         """All texts of at most ``most`` characters."""
         one = Characters(ANY_CHARACTER, _NO_SPAN)
@@ -319,6 +327,7 @@ class Combining:
             tuple(Rule(name, body, span, span) for name, body in bodies.items()), self.source
         )
         self._refuse_labels(tree)
+        check_own_text(tree, self.limits)
         try:
             program = rule_program(tree, bodies, self.limits)
         except KeyError:
@@ -347,13 +356,6 @@ class Combining:
             )
 
 
-#: A rule is compiled with its inlined rules if the DFA has at most
-#: ``_MAX_STATES + _STATES_PER_NFA_STATE * len(nfa)`` states; otherwise these rules are called.
-#: Items with high counts have thousands of states, which ``smallest`` would build thirty times
-#: slower, in Python.
-_MAX_STATES, _STATES_PER_NFA_STATE = 64, 4
-
-
 def build_separately(
     tree: GrammarTree, start: str = "start", limits: Limits = LIMITS
 ) -> Dfa | Network:
@@ -361,31 +363,27 @@ def build_separately(
 
     Raises: BuildError for the errors of ``checks``; LimitError if the machine is too large.
     """
-    program = context_free(tree, start, limits, separate_program).program
-    return _separate_machine(program, program.names.index(start), limits)
+    return separate_machine(context_free(tree, start, limits, separate_program), limits)
 
 
-@cache
-def compile_kernels_separately() -> None:
-    """Compile or load the kernels of ``build_separately``, before a clock starts."""
-    call = Nonterminal("a", _NO_SPAN)
-    twice = grammar_tree.Sequence((call, call), _NO_SPAN)
-    body = Choice((Literal(b"a", _NO_SPAN), twice), _NO_SPAN)
-    tree = GrammarTree((Rule("a", body, _NO_SPAN, _NO_SPAN),), Source("", "grammar"))
-    build_separately(tree, "a", Limits(seconds=600.0))
+def separate_machine(cfg: Cfg, limits: Limits = LIMITS) -> Dfa | Network:
+    """The machine of a checked grammar, compiled quickly; see ``build_separately``.
 
+    If a kept rule becomes too large, the rules it calls are kept too.
 
-def _separate_machine(program: RuleProgram, start: int, limits: Limits) -> Dfa | Network:
-    """Compiles all kept rules; if one becomes too large, the rules it calls are kept too."""
+    Raises: LimitError if the machine is too large.
+    """
+    program = cfg.program
+    start = program.names.index(cfg.start)
     order = program.reached_from(start)
     kept = separate_rules(program, order, limits)
     while True:
         roots = [start, *(rule for rule in order[1:] if rule in kept)]
         number = {rule: i for i, rule in enumerate(roots) if rule in kept}
-        found = _separate_automata(program, roots, number, limits)
-        if not isinstance(found, int):
+        found, large = _separate_automata(program, roots, number, limits)
+        if not large:
             break
-        kept.update(other for other in program.calls[found] if other != start)
+        kept.update(other for rule in large for other in program.calls[rule] if other != start)
     automata = without_left_recursion(found, limits)
     if not called(automata[0]):
         return without_calls(automata[0])
@@ -395,13 +393,14 @@ def _separate_machine(program: RuleProgram, start: int, limits: Limits) -> Dfa |
 
 def _separate_automata(
     program: RuleProgram, roots: list[int], number: Mapping[int, int], limits: Limits
-) -> dict[int, Dfa] | int:
-    """The automaton of every root; or the number of a root that is too large with inlined rules."""
+) -> tuple[dict[int, Dfa], list[int]]:
+    """The automaton of every root; or some, and the roots that are too large with inlined rules."""
     clock = limits.clock()
     # a call at the end of a rule pushes nothing anyway: jumps would only copy states
     writer = Writer(program, number, frozenset(), limits)
     symbols = CALLS + max(number.values(), default=0) + 1
     found: dict[int, Dfa] = {}
+    large: list[int] = []
     for i, rule in enumerate(roots):
         clock.check()
         machine = program.machines.get(rule)
@@ -409,12 +408,12 @@ def _separate_automata(
             found[i] = _with_symbols(machine, symbols)
             continue
         nfa = writer.rule(rule)
-        max_states = min(limits.states, _MAX_STATES + _STATES_PER_NFA_STATE * len(nfa))
-        dfa = small_dfa(nfa, max_states)
+        dfa = small_dfa(nfa, min(limits.states, proportional_states(nfa)))
         if dfa is None and not number.keys() >= {*program.calls[rule]} - {roots[0]}:
-            return rule
-        found[i] = dfa or smallest(nfa, limits, clock)
-    return found
+            large.append(rule)
+        elif not large:
+            found[i] = dfa or smallest(nfa, limits, clock)
+    return found, large
 
 
 def _with_symbols(machine: Dfa, symbols: int) -> Dfa:

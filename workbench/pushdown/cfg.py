@@ -324,9 +324,13 @@ class Cfg:
         machine = self.machine(leaf)
         return bool(machine.finals[machine.initial])
 
+    @cached_property
+    def _productive(self) -> set[str]:
+        """The rules that derive a text."""
+        return {name for name, texts in self._texts.items() if texts}
+
     def _is_productive(self, expression: Expression) -> bool:
-        productive = {name for name, texts in self._texts.items() if texts}
-        return derives(expression, productive, lambda one: not self.machine(one).is_empty)
+        return derives(expression, self._productive, lambda one: not self.machine(one).is_empty)
 
     def _productive_part(self, expression: Expression) -> Expression:
         """A productive expression without the alternatives that derive no text."""

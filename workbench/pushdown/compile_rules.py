@@ -10,15 +10,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 
 import numpy as np
 
-from workbench.automata.build import smallest
 from workbench.automata.graphs import reachable
 from workbench.automata.nfa import Classes, Ints, Nfa, NfaBuilder, class_runs
 from workbench.automata.program_nfa import rule_nfa
+from workbench.automata.small_dfa import SMALL, small_dfa, smallest
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import LimitError
 from workbench.base.kernels import njit
@@ -65,6 +65,33 @@ class Writer:
         return nfa
 
 
+#: Makes the smallest Dfa of an Nfa; raises LimitError above a limit.
+Determinization = Callable[[Nfa, Limits], Dfa]
+
+#: The automaton of a rule with others inlined has at most ``_MAX_STATES + _STATES_PER_NFA_STATE *
+#: len(nfa)`` states; otherwise these rules are called. Rules in use that exceed this limit, such as
+#: items with high counts and statements of programming languages, exceed it a hundred times.
+_MAX_STATES, _STATES_PER_NFA_STATE = 64, 4
+
+
+def proportional_states(nfa: Nfa) -> int:
+    """The most states of the Dfa of a rule with other rules inlined."""
+    return min(SMALL, _MAX_STATES + _STATES_PER_NFA_STATE * len(nfa))
+
+
+def proportional(nfa: Nfa, limits: Limits) -> Dfa:
+    """The smallest Dfa of an Nfa if it is not much larger.
+
+    Cost:   as ``small_dfa``.
+    Raises: LimitError of ``states`` above ``proportional_states``.
+    """
+    most = min(limits.states, proportional_states(nfa))
+    dfa = small_dfa(nfa, most)
+    if dfa is None:
+        raise LimitError(f"a rule needs more than {most:,} states", "states")
+    return dfa
+
+
 #: The most states of an automaton with an inlined rule.
 _MAX_INLINED_STATES = 10_000
 
@@ -72,7 +99,9 @@ _MAX_INLINED_STATES = 10_000
 _MAX_COPIED_STATES = 4_000
 
 
-def inlined(rules: Mapping[int, Dfa], limits: Limits) -> dict[int, Dfa]:
+def inlined(
+    rules: Mapping[int, Dfa], limits: Limits, determinized: Determinization = smallest
+) -> dict[int, Dfa]:
     """The rules, with calls of themselves at their end as jumps, and with leaves inlined.
 
     A leaf is a rule that calls nothing. It stays a call if inlining it needs too many states.
@@ -85,7 +114,10 @@ def inlined(rules: Mapping[int, Dfa], limits: Limits) -> dict[int, Dfa]:
     while (leaf := _leaf(remaining, kept)) is not None:
         its = remaining[leaf]
         try:
-            callers = {r: _with_copies(m, leaf, its, small) for r, m in remaining.items()}
+            callers = {
+                rule: _with_copies(machine, leaf, its, small, determinized)
+                for rule, machine in remaining.items()
+            }
         except LimitError as error:
             if error.budget != "states":
                 raise
@@ -156,7 +188,9 @@ def _with_jumps(rule: int, machine: Dfa, limits: Limits) -> Dfa:
     return smallest(builder.build(machine.initial, set(finals)), limits)
 
 
-def _with_copies(machine: Dfa, leaf: int, its: Dfa, limits: Limits) -> Dfa:
+def _with_copies(
+    machine: Dfa, leaf: int, its: Dfa, limits: Limits, determinized: Determinization
+) -> Dfa:
     """The automaton with a copy of the leaf in place of every call of it.
 
     A call represents only the non-empty texts of a rule; the callers of a nullable rule have an
@@ -177,7 +211,7 @@ def _with_copies(machine: Dfa, leaf: int, its: Dfa, limits: Limits) -> Dfa:
         for end in ends:
             builder.epsilon(end + offset, int(targets[state]))
     finals = set(np.flatnonzero(machine.finals).tolist())
-    return smallest(builder.build(machine.initial, finals), limits)
+    return determinized(builder.build(machine.initial, finals), limits)
 
 
 def _without(machine: Dfa, symbol: int, states: list[State]) -> Dfa:
@@ -218,7 +252,7 @@ def linked(names: Sequence[str], rules: Mapping[int, Dfa], limits: Limits) -> Ne
     )
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _refine(classes: Classes, count: int, own: Classes, width: int) -> int:
     """Split ``count`` classes of symbols by ``width`` others; return the new number of classes.
 
@@ -234,7 +268,7 @@ def _refine(classes: Classes, count: int, own: Classes, width: int) -> int:
     return made
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _write_rule(table: Ints, offset: int, classes: Classes, own: Classes, part: Ints) -> None:
     """Write the edges of one rule into its (still empty) rows of the network's table."""
     used = np.zeros(part.shape[1], np.bool_)

@@ -213,7 +213,7 @@ def is_star(table: npt.NDArray[np.int32], finals: npt.NDArray[np.bool_], state: 
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def calls_of_table(table: Ints, columns: Classes) -> Ints:
     """The calls of a table, ordered by state; ``columns`` are the columns of the rules' calls."""
     count = 0
@@ -231,7 +231,7 @@ def calls_of_table(table: Ints, columns: Classes) -> Ints:
     return found
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _has_edges(table: Ints) -> Flags:
     """Whether each row of a table has a target."""
     found = np.zeros(len(table), np.bool_)

@@ -22,13 +22,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 
 import numpy as np
 
-from workbench.automata.build import smallest
 from workbench.automata.graphs import cyclic_components
 from workbench.automata.nfa import Edge, Nfa, NfaBuilder, class_runs
 from workbench.automata.regex_program import subtree_ends
+from workbench.automata.small_dfa import smallest
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.limits import LIMITS, Limits
 from workbench.pushdown.cfg import RuleProgram
@@ -45,6 +46,9 @@ _RULES_PER_KEPT_RULE = 64
 #: rule may add. Values from 150 to 5,000 and from 0 to 1,000 took the same time for schemas in use,
 #: within the accuracy of the measurement.
 _MAX_RULE_STATES, _MAX_COPIED_STATES = 500, 40
+#: The most states of a regular grammar all of whose rules are inlined, estimated with a copy for
+#: each call. Calls at the end of rules share one, so a grammar above it may have a small automaton.
+_MAX_REGULAR_STATES = 1_000
 
 
 def kept_rules(program: RuleProgram, order: Sequence[int], limits: Limits = LIMITS) -> set[int]:
@@ -75,13 +79,18 @@ def separate_rules(program: RuleProgram, order: Sequence[int], limits: Limits = 
     """The rules that stay rules if compiling must be fast (``build_separately``).
 
     Those that break cycles; rules that are only an automaton; and, callees first, rules that are
-    large or would be copied.
+    large or would be copied. None of a grammar that needs no stack and is small even if every
+    call is a copy.
 
     Cost:   linear, except for breaking cycles.
     Raises: LimitError above ``limits.seconds``.
     """
     uses = Counter(called for rule in order for called in program.calls[rule])
     kept = _cycle_breakers(program, order, uses, limits)
+    callees_first = _callees_first(program, order)
+    is_regular = not kept and not program.machines
+    if is_regular and _sizes(program, callees_first, kept)[order[0]] <= _MAX_REGULAR_STATES:
+        return kept
     kept.update(rule for rule in program.machines if rule in uses)
     copied = np.zeros(len(program.names), np.int32)
     for rule in order:
@@ -89,10 +98,10 @@ def separate_rules(program: RuleProgram, order: Sequence[int], limits: Limits = 
             copied[inner] = uses[inner] - 1
     is_kept = np.zeros(len(program.names), np.bool_)
     is_kept[list(kept)] = True
-    callees_first = np.array(_callees_first(program, order)[:-1], np.int32)
     keep_separate(
         program.code, program.data, subtree_ends(program.code), program.first, program.texts,
-        callees_first, is_kept, copied, _MAX_RULE_STATES, _MAX_COPIED_STATES,
+        np.array(callees_first[:-1], np.int32), is_kept, copied,
+        _MAX_RULE_STATES, _MAX_COPIED_STATES,
     )  # fmt: skip
     return set(np.flatnonzero(is_kept).tolist())
 
@@ -183,12 +192,13 @@ def without_left_recursion(rules: Mapping[int, Dfa], limits: Limits) -> dict[int
     Source: the left-corner transform (Rosenkrantz & Lewis 1970, "Deterministic left corner
             parsing"), applied to automata instead of rules, and only to left-recursive components.
     """
+    clock = limits.clock()
     first = {rule: _first_calls(machine) for rule, machine in rules.items()}
     rewritten = dict(rules)
     for component in cyclic_components(first):
-        for goal in component:
-            nfa = _left_corner(goal, {rule: rules[rule] for rule in sorted(component)})
-            rewritten[goal] = smallest(nfa, limits)
+        for goal, nfa in _left_corners({rule: rules[rule] for rule in sorted(component)}):
+            clock.check()
+            rewritten[goal] = smallest(nfa, limits, clock)
     return rewritten
 
 
@@ -199,15 +209,15 @@ def _first_calls(machine: Dfa) -> list[int]:
     return called
 
 
-def _left_corner(goal: int, rules: Mapping[int, Dfa]) -> Nfa:
-    """The automaton of one rule of a left-recursive component, without first calls into it.
+def _left_corners(rules: Mapping[int, Dfa]) -> Iterator[tuple[int, Nfa]]:
+    """For each rule of a left-recursive component, its automaton without first calls into it.
 
-    It contains a copy of every rule of the component, which is entered after its first edge. The
-    initial state of a copy may be reached again inside the rule and keeps all its edges.
+    They differ in their final states only. Each contains a copy of every rule of the component,
+    which is entered after its first edge. The initial state of a copy may be reached again inside
+    the rule and keeps all its edges.
     """
-    symbols = len(rules[goal].classes)
-    builder = NfaBuilder(symbols)
-    start, end = builder.new_state(), builder.new_state()
+    builder = NfaBuilder(len(next(iter(rules.values())).classes))
+    start, ends = builder.new_state(), {rule: builder.new_state() for rule in rules}
     copies = {rule: builder.copy(machine) for rule, machine in rules.items()}
     #: For each rule the states after a first call of it: where to continue when it is complete.
     continuations: dict[int, list[State]] = {rule: [] for rule in rules}
@@ -219,12 +229,14 @@ def _left_corner(goal: int, rules: Mapping[int, Dfa]) -> Nfa:
                 builder.edge(start, low, high, copies[rule] + target)
     for rule, machine in rules.items():
         for state in np.flatnonzero(machine.finals).tolist():
-            for continuation in continuations[rule]:
+            for continuation in (*continuations[rule], ends[rule]):
                 builder.epsilon(copies[rule] + state, continuation)
-            if rule == goal:
-                builder.epsilon(copies[rule] + state, end)
-    nullable = rules[goal].finals[rules[goal].initial]
-    return builder.build(start, {start, end} if nullable else {end})
+    together = builder.build(start, frozenset())
+    for goal, machine in rules.items():
+        finals = np.zeros(len(together), np.bool_)
+        finals[ends[goal]] = True
+        finals[start] = machine.finals[machine.initial]
+        yield goal, replace(together, flat=replace(together.flat, finals=finals))
 
 
 def _edges(machine: Dfa, state: State) -> Iterator[Edge]:

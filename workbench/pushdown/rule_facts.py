@@ -38,7 +38,7 @@ def texts_of(code: Ints, after: Ints, first: Ints) -> Ints:
     return texts
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def _find_texts(code: Ints, after: Ints, first: Ints, texts: Ints) -> None:
     """Write which texts each instruction has; ``texts`` is zero at first."""
     rules = len(first) - 1
@@ -91,7 +91,7 @@ def calls_of(code: Ints, after: Ints, first: Ints, texts: Ints) -> Ints:
     return found[: _find_calls(code, after, first, texts, found, flags[0], flags[1])]
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def _find_calls(
     code: Ints, after: Ints, first: Ints, texts: Ints, found: Ints, ends: Flags, starts: Flags
 ) -> int:
@@ -143,7 +143,7 @@ def sizes_of(
     return sizes
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def _find_sizes(
     code: Ints, data: Ints, after: Ints, first: Ints, texts: Ints, order: Ints, kept: Flags,
     most: int, sizes: Ints, found: npt.NDArray[np.int64],
@@ -153,7 +153,7 @@ def _find_sizes(
         _find_size(code, data, after, first, texts, rule, kept, most, sizes, found)
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def keep_separate(
     code: Ints, data: Ints, after: Ints, first: Ints, texts: Ints, order: Ints, kept: Flags,
     copied: Ints, large: int, most: int,

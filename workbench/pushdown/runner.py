@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from workbench.automata.lazy_dfa import UNKNOWN
 from workbench.base.dfa import DEAD, State
 from workbench.base.limits import LIMITS, Clock, Limits
 from workbench.pushdown import buffers as rooms
 from workbench.pushdown.buffers import Growth, Room, Rules
 from workbench.pushdown.network import Network
-from workbench.pushdown.stepping import grown, number, open_state, successor
+from workbench.pushdown.stepping import find_configurations, grown, number, successor
 
 #: The number of a stack node; 0 is the empty stack.
 StackNode = int
@@ -62,9 +64,7 @@ class Runner:
         clock = self.limits.clock()
         while True:
             self.room.found[0] = self.network.initial << 32
-            made = open_state(self.growth.rules, self.room, self.network.initial)
-            if made >= 0:
-                made = number(self.growth.rules, self.room, 1, 0)
+            made = number(self.growth.rules, self.room, 1, 0)
             if made >= 0:
                 return
             self.resolve(made, clock)
@@ -75,9 +75,10 @@ class Runner:
 
     def configurations(self, situation: Situation) -> tuple[Configuration, ...]:
         """All configurations of a situation, sorted."""
-        begin, end, _ = self.room.about[situation].tolist()
-        found = self.room.configurations[begin:end].tolist()
-        return tuple((both >> 32, both & 0xFFFFFFFF) for both in found)
+        rules, found = self.growth.rules, np.empty(64, np.int64)
+        while (count := find_configurations(rules, self.room, situation, found)) < 0:
+            found = np.empty(2 * len(found), np.int64)
+        return tuple((both >> 32, both & 0xFFFFFFFF) for both in found[:count].tolist())
 
     def stack(self, node: StackNode) -> tuple[State, ...]:
         """The return states of a stack, the innermost last."""

@@ -7,9 +7,12 @@ A step (``successor``) of a situation by a byte class:
 
 1. ``open_state``, once for each state: everything it can call before it reads a byte, with the
    return states that these calls push, and its byte classes grouped by their targets.
-2. ``_move``, for each configuration: pushes the return states and reads the byte.
-3. ``settle``: adds the new configuration, and those after each return that is possible there.
-4. ``number``: looks up the resulting set of configurations, or adds it as a situation.
+2. ``_move``, for each configuration, and for those after each return that is possible there
+   (``returned``): pushes the return states and reads the byte.
+3. ``number``: looks up the resulting set of configurations, or adds it as a situation.
+
+A situation does not store the configurations after returns: a text that ends in an operand may
+return to every level of operators, and every byte of the operand would add all of them again.
 
 A kernel that needs more room, or has computed ``STEPS_PER_CHECK`` steps, returns a negative status;
 ``Runner.resolve`` handles it, and the kernel is called again. ``grown`` enlarges an array.
@@ -24,7 +27,7 @@ import numpy.typing as npt
 
 from workbench.automata.lazy_dfa import UNKNOWN
 from workbench.base.dfa import DEAD
-from workbench.base.kernels import inner, int64, njit
+from workbench.base.kernels import inner, int64, njit, wrapping
 from workbench.pushdown import buffers as rooms
 from workbench.pushdown.buffers import (
     ACCEPTS,
@@ -42,6 +45,7 @@ from workbench.pushdown.buffers import (
     FULL_SITUATIONS,
     GOES_ON,
     GROUPS,
+    LOWEST,
     NODES,
     OPENED,
     OPENINGS,
@@ -63,6 +67,7 @@ from workbench.pushdown.buffers import (
 _LOW = 0xFFFFFFFF
 
 
+@wrapping
 @inner
 def mixed(marks: int, number: int) -> int:
     """A hash combined with one more number, a non-negative int64."""
@@ -108,11 +113,11 @@ def insert(found: Longs, count: int, configuration: int) -> int:
     return count + 1
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def number(rules: Rules, room: Room, count: int, floor: int) -> int:
     """The number of the situation in ``room.found``, or the status of a full array.
 
-    All its states must be open.
+    ``floor`` is the lowest stack depth that the step examined.
     """
     found, configurations, about, slots = room.found, room.configurations, room.about, room.slots
     slot = hash_of(found, int64(0), count) & (len(slots) - 1)
@@ -127,31 +132,46 @@ def number(rules: Rules, room: Room, count: int, floor: int) -> int:
         return FULL_SITUATIONS
     if begin + count > len(configurations):
         return FULL_CONFIGURATIONS
-    accepts = 0
+    accepts, lowest = _read_returns(rules, room, count)
+    if accepts < 0:
+        return accepts
+    unread = room.alike[0]
+    for byte_class in range(len(unread)):
+        if unread[byte_class]:
+            room.table[made * len(unread) + byte_class] = DEAD
     for k in range(count):
         configurations[begin + k] = found[k]
-        accepts |= (found[k] & _LOW) == 0 and (rules.flags[found[k] >> 32] & FINAL) != 0
     about[made, FROM], about[made, TO], about[made, ACCEPTS] = begin, begin + count, accepts
-    room.floors[made] = floor
+    about[made, LOWEST], room.floors[made] = lowest, min(floor, lowest)
     slots[slot] = made
     room.used[SITUATIONS] += 1
     room.used[CONFIGURATIONS] += count
-    _mark_dead_classes(room, made)
     return made
 
 
 @inner
-def _mark_dead_classes(room: Room, situation: int) -> None:
-    """Write ``DEAD`` for the byte classes that no configuration can read."""
-    classes = room.groups.shape[1]
-    begin, end = room.about[situation, FROM], room.about[situation, TO]
-    for byte_class in range(classes):
-        reads = False
-        for k in range(begin, end):
-            row = room.opened[room.configurations[k] >> 32, GROUPS]
-            reads |= room.groups[row, byte_class] != 0
-        if not reads:
-            room.table[situation * classes + byte_class] = DEAD
+def _read_returns(rules: Rules, room: Room, count: int) -> tuple[int, int]:
+    """Open all states of the configurations found, and of those after their returns.
+
+    ``alike[0]`` receives the byte classes that none of them can read. Returns 1 if the text is
+    accepted, else 0, and the lowest stack depth examined; or the status of a full array.
+    """
+    unread, accepts, lowest = room.alike[0], int64(0), int64(_NO_FLOOR)
+    unread[:] = 1
+    for k in range(count):
+        state, node = room.found[k] >> 32, room.found[k] & _LOW
+        while state >= 0:
+            opened = open_state(rules, room, state)
+            if opened < 0:
+                return opened, lowest
+            row = room.groups[opened]
+            for byte_class in range(len(unread)):
+                unread[byte_class] &= row[byte_class] == 0
+            if node == 0 and rules.flags[state] & FINAL:
+                accepts = int64(1)
+            state, node, floor = returned(rules, room, state, node)
+            lowest = min(lowest, floor)
+    return accepts, lowest
 
 
 @inner
@@ -203,7 +223,7 @@ def _longer(array: npt.NDArray[Kind]) -> npt.NDArray[Kind]:
     return np.concatenate([array, np.empty_like(array)])
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def _enter_nodes(nodes: Ints, slots: Ints, count: int) -> None:
     """Enter the first ``count`` nodes into a new hash table."""
     for node in range(1, count):
@@ -213,7 +233,7 @@ def _enter_nodes(nodes: Ints, slots: Ints, count: int) -> None:
         slots[slot] = node
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def _enter_situations(configurations: Longs, about: Ints, slots: Ints, count: int) -> None:
     """Enter the first ``count`` situations into a new hash table."""
     for situation in range(count):
@@ -227,7 +247,7 @@ def _enter_situations(configurations: Longs, about: Ints, slots: Ints, count: in
 _NO_FLOOR = 2**31 - 1
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def successor(rules: Rules, room: Room, situation: int, byte_class: int) -> int:
     """Compute and store a step: the next situation, ``DEAD``, or a status.
 
@@ -236,30 +256,29 @@ def successor(rules: Rules, room: Room, situation: int, byte_class: int) -> int:
     if room.used[STEPS_LEFT] <= 0:
         return PAUSED
     room.used[STEPS_LEFT] -= 1
-    begin, end = room.about[situation, FROM], room.about[situation, TO]
+    alike, classes = room.alike[1], room.groups.shape[1]
+    alike[:] = 1
     count, floor = int64(0), int64(_NO_FLOOR)
-    for k in range(begin, end):
-        state, node = room.configurations[k] >> 32, room.configurations[k] & 0xFFFFFFFF
-        count, lowest = _move(rules, room, state, node, byte_class, count)
-        if count < 0:
-            return count
-        floor = min(floor, lowest)
+    for k in range(room.about[situation, FROM], room.about[situation, TO]):
+        state, node = room.configurations[k] >> 32, room.configurations[k] & _LOW
+        while state >= 0:
+            row = room.groups[room.opened[state, GROUPS]]
+            group = row[byte_class]
+            for other in range(classes):
+                alike[other] &= row[other] == group
+            if group != 0:
+                count, lowest = _move(rules, room, state, node, byte_class, count)
+                if count < 0:
+                    return count
+                floor = min(floor, lowest)
+            state, node, _ = returned(rules, room, state, node)
     result = DEAD
     if count > 0:
-        for k in range(count):
-            opened = open_state(rules, room, int(room.found[k] >> 32))
-            if opened < 0:
-                return opened
         result = number(rules, room, count, floor)
         if result < 0:
             return result
-    classes = room.groups.shape[1]
     for other in range(classes):
-        alike = True
-        for k in range(begin, end):
-            row = room.opened[room.configurations[k] >> 32, GROUPS]
-            alike &= room.groups[row, other] == room.groups[row, byte_class]
-        if alike:
+        if alike[other]:
             room.table[situation * classes + other] = result
     return result
 
@@ -275,7 +294,7 @@ def _move(
     width, column = len(rules.table) // len(rules.flags), rules.columns[byte_class]
     floor = int64(_NO_FLOOR)
     for opening in range(room.opened[state, BEGIN], room.opened[state, END]):
-        target = rules.table[room.openings[opening, 0] * width + column]
+        target = int64(rules.table[room.openings[opening, 0] * width + column])
         if target < 0:
             continue
         inner = node
@@ -288,44 +307,72 @@ def _move(
             inner = push(room, inner, int64(symbol))
             if inner < 0:
                 return inner, floor
-        count, lowest = settle(rules, room, int64(target), inner, count)
-        if count < 0:
-            return count, floor
+        target, inner, lowest = settle(rules, room, target, inner)
         floor = min(floor, lowest)
+        if target >= 0:
+            count = insert(room.found, count, target << 32 | inner)
+            if count < 0:
+                return count, floor
     return count, floor
 
 
 @inner
-def settle(rules: Rules, room: Room, state: int, node: int, count: int) -> tuple[int, int]:
-    """Add a configuration and those after all possible returns.
+def settle(rules: Rules, room: Room, state: int, node: int) -> tuple[int, int, int]:
+    """The configuration to store for one that was reached: a state without edges only returns.
 
-    If a rule may end in the state, the caller may continue, so both configurations are added. A
-    state without edges can only return and is not added itself. If the texts of a state may be
-    repeated, the same state below it on the stack is dropped.
-
-    Returns the new number of configurations found, and the lowest stack depth examined.
+    If the texts of a state may be repeated, the same state below it on the stack is dropped.
+    Returns the state (−1 if nothing can follow), the stack, and the lowest depth examined.
     """
     nodes = room.nodes
-    floor = int(nodes[node, DEPTH])
+    floor = int64(nodes[node, DEPTH])
     while True:
         if rules.flags[state] & STAR:
             while state == nodes[node, SYMBOL]:
-                node = int(nodes[node, PARENT])
-            floor = min(floor, int(nodes[node, DEPTH]) - 1)
+                node = int64(nodes[node, PARENT])
+            floor = min(floor, int64(nodes[node, DEPTH]) - 1)
         if node == 0 or rules.flags[state] & GOES_ON:
-            more = insert(room.found, count, state << 32 | node)
-            if more <= count:  # present already, with all its returns; or no room
-                return more, floor
-            count = more
+            return state, node, floor
         if not rules.flags[state] & FINAL:
-            return count, floor
-        if node == 0:
-            return count, -1
-        state, node = int(nodes[node, SYMBOL]), int(nodes[node, PARENT])
-        floor = min(floor, int(nodes[node, DEPTH]))
+            return int64(-1), node, floor
+        state, node = int64(nodes[node, SYMBOL]), int64(nodes[node, PARENT])
+        floor = min(floor, int64(nodes[node, DEPTH]))
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@inner
+def returned(rules: Rules, room: Room, state: int, node: int) -> tuple[int, int, int]:
+    """The configuration after a rule ends in a state: state, stack, and lowest depth examined.
+
+    The state is −1 if no rule ends there, or the stack is empty.
+    """
+    if not rules.flags[state] & FINAL:
+        return int64(-1), node, int64(room.nodes[node, DEPTH])
+    if node == 0:
+        return int64(-1), node, int64(-1)
+    below = int64(room.nodes[node, PARENT])
+    return settle(rules, room, int64(room.nodes[node, SYMBOL]), below)
+
+
+@njit(_nrt=False)
+def find_configurations(rules: Rules, room: Room, situation: int, found: Longs) -> int:
+    """Write all configurations of a situation to ``found``, also those after returns.
+
+    Returns their number, or ``FULL_FOUND``.
+    """
+    count = int64(0)
+    for k in range(room.about[situation, FROM], room.about[situation, TO]):
+        state, node = room.configurations[k] >> 32, room.configurations[k] & _LOW
+        while state >= 0:
+            more = insert(found, count, state << 32 | node)
+            if more < 0:
+                return more
+            if more == count:  # present already, with all its returns
+                break
+            count = more
+            state, node, _ = returned(rules, room, state, node)
+    return count
+
+
+@njit(_nrt=False)
 def open_state(rules: Rules, room: Room, state: int) -> int:
     """Open a state: everything it can call before it reads a byte; cached.
 

@@ -22,10 +22,10 @@ from functools import cache
 
 import numpy as np
 
+from workbench.automata.code_points import alphabet_of
 from workbench.automata.determinize import trimmed
 from workbench.base.dfa import DEAD
-from workbench.schema.patterns import search
-from workbench.schema.string_machines import Content, alphabet_of
+from workbench.schema.string_machines import Content, search
 from workbench.syntax.regex.unicode_sets import POSIX
 
 #: The longest label, and the unit in which the length of a name is counted.
@@ -46,8 +46,8 @@ def hostnames() -> Content:
 
     Shape: the states are (blocks, length of the label, ends with a hyphen).
     """
-    letters, hyphen, dot = POSIX["alnum"], ((0x2D, 0x2D),), ((0x2E, 0x2E),)
-    alphabet = alphabet_of([letters, hyphen, dot])
+    alphabet = alphabet_of([POSIX["alnum"], ((0x2D, 0x2D),), ((0x2E, 0x2E),)])
+    letter, hyphen, dot = map(alphabet.atom, b"a-.")
     shape = (_MAX_BLOCKS + 1, _MAX_LABEL + 1, 2)
     states = np.arange(np.prod(shape)).reshape(shape)
     table = np.full((*states.shape, alphabet.size), DEAD, np.int32)
@@ -55,13 +55,10 @@ def hostnames() -> Content:
         # a block begins at the first character, and at every eighth counting the following dot
         more = int(length == 0 or (length + 1) % _BLOCK == 0)
         spent = states[more:, length + 1]
-        for atom in alphabet.atoms_of(letters):
-            table[: _MAX_BLOCKS + 1 - more, length, :, atom] = spent[:, :1]
-        for atom in alphabet.atoms_of(hyphen):
-            ends = 1 if length == _RESERVED_AFTER else 2
-            table[: _MAX_BLOCKS + 1 - more, length, :ends, atom] = spent[:, 1:] if length else DEAD
-    for atom in alphabet.atoms_of(dot):
-        table[:, 1:, 0, atom] = states[:, :1, 0]
+        table[: _MAX_BLOCKS + 1 - more, length, :, letter] = spent[:, :1]
+        ends = 1 if length == _RESERVED_AFTER else 2
+        table[: _MAX_BLOCKS + 1 - more, length, :ends, hyphen] = spent[:, 1:] if length else DEAD
+    table[:, 1:, 0, dot] = states[:, :1, 0]
     finals = np.zeros(states.shape, np.bool_)
     finals[:, 1:, 0] = True
     classes = np.arange(alphabet.size, dtype=np.uint16)

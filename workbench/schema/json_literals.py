@@ -26,11 +26,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workbench.automata.code_points import SURROGATES
+from workbench.automata.code_points import ONE_ATOM, SURROGATES, Alphabet
 from workbench.automata.determinize import nothing
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.limits import LIMITS, Limits
-from workbench.schema.string_machines import ONE_ATOM, Alphabet, Content
+from workbench.schema.string_machines import Content
 from workbench.syntax.ranges import MAX_CODE_POINT
 from workbench.syntax.regex.unicode_sets import ECMA_SPACE
 

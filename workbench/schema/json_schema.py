@@ -22,7 +22,7 @@ from workbench.base.source import Source
 from workbench.schema.algebra.subschemas import Algebra
 from workbench.schema.normal_form import Arrays, LazySet, Objects
 from workbench.schema.schema_options import SchemaOptions, Spacing, apply_guidance
-from workbench.schema.schema_reader import Document, SchemaNote, schema_source
+from workbench.schema.schema_reader import Document, SchemaNote
 from workbench.schema.write_arrays import array_expression
 from workbench.schema.write_objects import object_expression
 from workbench.schema.write_values import RuleWriter, choice, has_no_value, productive_rules
@@ -128,17 +128,6 @@ def schema_grammar(
             kind="empty_grammar",
         )
     return SchemaGrammar(GrammarTree(tuple(rules), source), tuple(algebra.notes), instances)
-
-
-@cache
-def compile_kernels() -> None:
-    """Compile the numba kernels that schemas need, so that time limits do not include it."""
-    some = {"a": {"type": "string", "pattern": "a", "not": {"const": "ab"}, "maxLength": 9}}
-    schema: dict[str, object] = {
-        "properties": {**some, "b": {"type": "integer", "minimum": 7}},
-        "type": "object",
-    }
-    schema_tree(schema_source(schema), OPTIONS, Limits(seconds=600.0))
 
 
 def _rules(

@@ -26,9 +26,9 @@ from fractions import Fraction
 from math import gcd
 from typing import NamedTuple
 
-from workbench.automata.build import smallest
 from workbench.automata.determinize import nothing
 from workbench.automata.nfa import NfaBuilder
+from workbench.automata.small_dfa import smallest
 from workbench.base.dfa import Dfa
 from workbench.base.limits import LIMITS, Limits
 from workbench.schema.digit_machines import (

@@ -3,11 +3,13 @@
 The code points are divided into atoms that the automaton need not distinguish, so its tables are
 small; two automata are combined over the common refinement of their alphabets. ``json_literals``
 turns the result into an automaton over the bytes of JSON string literals.
+
+``search`` makes the set of a ``pattern``. Anchors at its ends say which characters may surround the
+match; other assertions are compiled by ``automata.lookaround``.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -16,114 +18,28 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata import operations
-from workbench.automata.code_points import SURROGATES
+from workbench.automata.code_points import ONE_ATOM, Alphabet, alphabet_of, common_refinement
 from workbench.automata.determinize import nothing
+from workbench.automata.lookaround import atom_nfa, sets_of
 from workbench.automata.minimize import minimize
-from workbench.base.dfa import DEAD, Dfa, State
+from workbench.automata.small_dfa import smallest
+from workbench.automata.thompson import thompson
+from workbench.base.dfa import DEAD, Dfa, State, table_rows
 from workbench.base.limits import LIMITS, Limits
-from workbench.syntax.ranges import MAX_CODE_POINT, Ranges
-
-#: A set of code points that no automaton over an alphabet distinguishes.
-Atom = int
-
-
-@dataclass(frozen=True, slots=True)
-class Alphabet:
-    """The code points divided into ranges, each of which belongs to one atom.
-
-    Surrogates are not characters: they belong to the range before them and are never accepted.
-    """
-
-    #: The first code point of each range; the first range starts at 0.
-    starts: tuple[int, ...] = (0,)
-    #: The atom of each range; atoms are numbered in order of first occurrence.
-    atoms: tuple[Atom, ...] = (0,)
-
-    @property
-    def size(self) -> int:
-        """The number of atoms."""
-        return max(self.atoms) + 1
-
-    def atom(self, code: int) -> Atom:
-        """The atom of a code point."""
-        return self.atoms[bisect_right(self.starts, code) - 1]
-
-    def uniform(self, low: int, high: int) -> Atom | None:
-        """The atom of all code points from ``low`` to ``high``; None if they differ."""
-        first, last = bisect_right(self.starts, low) - 1, bisect_right(self.starts, high) - 1
-        atom = self.atoms[first]
-        return atom if all(other == atom for other in self.atoms[first + 1 : last + 1]) else None
-
-    def pieces(self) -> Iterable[tuple[int, int, Atom]]:
-        """The first and last code point and the atom of each range."""
-        ends = (*(start - 1 for start in self.starts[1:]), MAX_CODE_POINT)
-        return zip(self.starts, ends, self.atoms, strict=True)
-
-    def atoms_of(self, ranges: Ranges) -> tuple[Atom, ...]:
-        """The atoms of a set; it must be a union of atoms."""
-        found: set[Atom] = set()
-        for low, high in ranges:
-            first, last = bisect_right(self.starts, low) - 1, bisect_right(self.starts, high)
-            found.update(self.atoms[first:last])
-        return tuple(sorted(found))
-
-
-#: The alphabet with a single atom.
-ONE_ATOM = Alphabet()
-
-
-def alphabet_of(sets: Iterable[Ranges]) -> Alphabet:
-    """The coarsest alphabet in which each of the sets is a union of atoms."""
-    return _alphabet_of(tuple(dict.fromkeys(sets)))
-
-
-@lru_cache(maxsize=512)
-def _alphabet_of(sets: tuple[Ranges, ...]) -> Alphabet:
-    cuts = {0}
-    for ranges in sets:
-        for low, high in ranges:
-            cuts.update((_before_surrogates(low), _before_surrogates(high + 1)))
-    starts = sorted(cut for cut in cuts if cut <= MAX_CODE_POINT)
-    place = {start: at for at, start in enumerate(starts)}
-    marks = [0] * len(starts)
-    for number, ranges in enumerate(sets):
-        for low, high in ranges:
-            first = place[_before_surrogates(low)]
-            last = place.get(_before_surrogates(high + 1), len(starts))
-            for at in range(first, last):
-                marks[at] |= 1 << number
-    return _numbered(starts, marks)
-
-
-def _before_surrogates(code: int) -> int:
-    """Moves a boundary inside the surrogates to their end, so that they do not form a range."""
-    first, last = SURROGATES
-    return last + 1 if first <= code <= last else code
-
-
-def _numbered(starts: list[int], marks: list[int] | list[tuple[int, int]]) -> Alphabet:
-    """Ranges with equal marks are one atom; adjacent ranges of one atom are merged."""
-    numbers: dict[object, Atom] = {}
-    atoms = [numbers.setdefault(mark, len(numbers)) for mark in marks]
-    kept = [at for at in range(len(atoms)) if at == 0 or atoms[at] != atoms[at - 1]]
-    return Alphabet(tuple(starts[at] for at in kept), tuple(atoms[at] for at in kept))
-
-
-@lru_cache(maxsize=512)
-def common_refinement(
-    left: Alphabet, right: Alphabet
-) -> tuple[Alphabet, npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """The coarsest alphabet finer than both; for each of its atoms, the atoms in both."""
-    starts = sorted({*left.starts, *right.starts})
-    pairs = [(left.atom(start), right.atom(start)) for start in starts]
-    found = _numbered(starts, pairs)
-    ordered = list(dict.fromkeys(pairs))
-    return (
-        found,
-        np.array([a for a, _ in ordered], np.intp),
-        np.array([b for _, b in ordered], np.intp),
-    )
-
+from workbench.base.source import Source, Span
+from workbench.syntax.ranges import ANY_CHARACTER
+from workbench.syntax.regex.parser import parse_regex
+from workbench.syntax.regex.reader import Dialect
+from workbench.syntax.regex.tree import (
+    Characters,
+    Concat,
+    Group,
+    Look,
+    LookKind,
+    Regex,
+    Repeat,
+    asserted,
+)
 
 _SURROGATE = range(0xD800, 0xE000)
 
@@ -271,17 +187,19 @@ def with_lengths(content: Content, low: int, high: int | None, limits: Limits = 
     at the bound.
 
     Cost:   edges × lengths, vectorized by numpy.
-    Raises: LimitError past ``limits.states`` states.
+    Raises: LimitError past ``limits.states`` states or ``limits.seconds``.
     """
     machine, states = content.machine, len(content.machine)
-    if is_finite(content) and (high is None or not has_member(content, high + 1, None)):
+    if is_finite(content) and (high is None or not has_member(content, high + 1, None, limits)):
         high, low = None, min(low, states)  # all members are shorter
     last = low if high is None else high
     limits.check("states", last, "lower the bounds of the string's length")
+    clock = limits.clock()
     sources, targets = _ways(machine)
     kept = np.zeros((last + 1, states), np.bool_)
     kept[0, machine.initial] = True
     for length in range(last):
+        clock.check()
         kept[length + 1, targets[kept[length, sources]]] = True
     if high is None:
         while (new := ~kept[last, targets] & kept[last, sources]).any():
@@ -289,6 +207,7 @@ def with_lengths(content: Content, low: int, high: int | None, limits: Limits = 
     else:
         kept[last] &= machine.finals
     for length in range(last - 1, -1, -1):
+        clock.check()
         going = np.zeros(states, np.bool_)
         going[sources[kept[length + 1, targets]]] = True
         kept[length] &= going | machine.finals if length >= low else going
@@ -312,20 +231,27 @@ def _ways(machine: Dfa) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     return sources, machine.table[sources, columns].astype(np.intp)
 
 
-def has_member(content: Content, low: int, high: int | None) -> bool:
+def has_member(content: Content, low: int, high: int | None, limits: Limits = LIMITS) -> bool:
     """Whether some member has from ``low`` to ``high`` characters.
 
-    Cost: the number of edges for each length, until a set of states repeats: bounds may be of any
-          size.
+    Cost:   the number of edges for each length, until a set of states repeats.
+    Raises: LimitError above ``limits.seconds``, or if no set repeats below ``limits.states``
+            characters.
     """
     machine = content.machine
+    # an infinite set has a member in every range of as many lengths as there are states
+    if (high is None or high - low >= len(machine)) and not is_finite(content):
+        return True
+    clock = limits.clock()
     sources, targets = _ways(machine)
     here = np.zeros(len(machine), np.bool_)
     here[machine.initial] = True
     seen: dict[bytes, int] = {}
     ends: list[bool] = []
     while (key := here.tobytes()) not in seen:
+        clock.check()
         length = seen[key] = len(ends)
+        limits.check("states", length, "lower the bounds of the string's length")
         ends.append(bool((here & machine.finals).any()))
         if high is not None and length > high:
             return False
@@ -346,7 +272,7 @@ def has_member(content: Content, low: int, high: int | None) -> bool:
 
 def is_finite(content: Content) -> bool:
     """Whether a set is finite: its automaton has no cycle (topological sort)."""
-    targets = [{t for t in row if t != DEAD} for row in content.machine.table.tolist()]
+    targets = [set(row.tolist()) - {DEAD} for row in content.machine.table]
     waits = [0] * len(targets)
     for row in targets:
         for target in row:
@@ -367,7 +293,7 @@ def members(content: Content) -> Iterator[str]:
     characters: dict[int, list[tuple[int, int]]] = {}
     for low, high, atom in content.alphabet.pieces():
         characters.setdefault(int(content.machine.classes[atom]), []).append((low, high))
-    rows = content.machine.table.tolist()
+    rows = table_rows(content.machine.table)
 
     def onward(state: State, text: str) -> Iterator[tuple[State, str]]:
         for its_class, target in enumerate(rows[state]):
@@ -390,3 +316,52 @@ def members(content: Content) -> Iterator[str]:
 def _characters(ranges: list[tuple[int, int]]) -> Iterator[str]:
     for low, high in ranges:
         yield from (chr(code) for code in range(low, high + 1) if code not in _SURROGATE)
+
+
+# -- patterns --------------------------------------------------------------------------------------
+
+_NO_SPAN = Span(0, 0)
+_ANYTHING = Repeat(Characters(ANY_CHARACTER, _NO_SPAN), 0, None, _NO_SPAN)
+
+
+@lru_cache(maxsize=512)
+def search(pattern: str, limits: Limits = LIMITS) -> Content:
+    """The strings in which a pattern is found at some position.
+
+    Raises: ParseError if the pattern cannot be parsed or is not regular, with a span in the
+            pattern; LimitError if its automaton is too large.
+    Source: JSON Schema 2020-12 Validation, section 6.3.3; ECMA-262, section 22.2.
+    """
+    source = Source(pattern, "pattern")
+    regex = parse_regex(source, dialect=Dialect.ECMA, searched=True, clock=limits.clock())
+    whole = _whole(asserted(regex) or regex)
+    alphabet = alphabet_of(sets_of(whole))
+    return Content(alphabet, smallest(atom_nfa(whole, alphabet, thompson, limits), limits))
+
+
+def _whole(regex: Regex) -> Regex:
+    """The regex of the whole strings in which a regex is found."""
+    parts = _parts(regex)
+    first, last = 0, len(parts)
+    while first < last and _is_anchor(parts[first], LookKind.START):
+        first += 1
+    while first < last and _is_anchor(parts[last - 1], LookKind.END):
+        last -= 1
+    before = () if first else (_ANYTHING,)
+    after = () if last < len(parts) else (_ANYTHING,)
+    return Concat((*before, *parts[first:last], *after), _NO_SPAN)
+
+
+def _parts(regex: Regex) -> list[Regex]:
+    """The parts of a concatenation, groups removed."""
+    match regex:
+        case Concat(parts):
+            return [inner for part in parts for inner in _parts(part)]
+        case Group(part):
+            return _parts(part)
+        case _:
+            return [regex]
+
+
+def _is_anchor(regex: Regex, kind: LookKind) -> bool:
+    return isinstance(regex, Look) and regex.kind is kind

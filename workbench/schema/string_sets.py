@@ -13,8 +13,7 @@ from workbench.base.limits import LIMITS, Limits
 from workbench.schema import string_machines
 from workbench.schema.formats import format_strings
 from workbench.schema.json_literals import all_but_words_machine, literals_machine, words_machine
-from workbench.schema.patterns import search
-from workbench.schema.string_machines import Content
+from workbench.schema.string_machines import Content, search
 
 #: A lone surrogate: Python strings may contain one, UTF-8 cannot encode it.
 _SURROGATE = re.compile("[\ud800-\udfff]")

@@ -250,8 +250,10 @@ def take_bounds(cursor: Cursor) -> Bounds | None:
 
     Raises: ParseError
     """
-    if sign := cursor.take(*POSTFIX):
-        return POSTFIX[sign.type]
+    kind = cursor.here.type
+    if kind in POSTFIX:
+        cursor.take(kind)
+        return POSTFIX[kind]
     count = cursor.take("COUNT")
     if count is None:
         return None

@@ -35,15 +35,19 @@ _FLAGS = re.compile(r"\(\?[imsx]+:")
 
 
 class CountRules:
-    """Creates the rules for large counts; ``fresh`` returns unused rule names."""
+    """Creates the rules for large counts; ``fresh`` returns unused rule names.
 
-    def __init__(self, fresh: Callable[[str], str]) -> None:
+    Counts up to ``unrolled`` (by default ``MAX_UNROLLED``) stay repetitions.
+    """
+
+    def __init__(self, fresh: Callable[[str], str], unrolled: int | None = None) -> None:
         self.fresh = fresh
+        self.unrolled = MAX_UNROLLED if unrolled is None else unrolled
         self.rules: list[Rule] = []
 
     def repetition(self, item: Expression, low: int, high: int | None, span: Span) -> Expression:
         """From ``low`` to ``high`` copies of an item."""
-        if max(low, high or 0) <= MAX_UNROLLED:
+        if max(low, high or 0) <= self.unrolled:
             return Repetition(item, low, high, span)
         one = self._rule("copy", item, span)
         blocks = [one]  # 1, 2, 4 … copies

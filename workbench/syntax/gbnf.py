@@ -39,11 +39,11 @@ from workbench.syntax.grammar_tree import (
 )
 from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING, Part, lexemes
 from workbench.syntax.ranges import ANY_CHARACTER, Ranges, difference, intersection, normalized
+from workbench.syntax.regex.character_classes import without_javascript
 from workbench.syntax.regex.parser import parse_regex
 from workbench.syntax.regex.printer import class_text
 from workbench.syntax.regex.reader import Flags
-from workbench.syntax.regex.searched import without_anchors
-from workbench.syntax.regex.tree import Characters, Regex
+from workbench.syntax.regex.tree import Characters, Extension, Kind, Look, Regex, asserted
 from workbench.syntax.rule_attributes import (
     LanguageOperations,
     RuleOptions,
@@ -241,7 +241,7 @@ def regex_of(source: Source, arguments: Arguments, clock: Clock | None) -> Patte
         message = f"the flag {min(unknown)!r} cannot be read"
         raise ParseError(message, source, span, "the flags are i, s and u", "unsupported")
     flags = Flags(ignorecase="i" in letters, dotall="s" in letters, ascii=True)
-    plain = without_anchors(written)
+    plain = without_javascript(written)
     tree = parse_regex(source, flags=flags, written=plain, clock=clock)
     if _boolean(source, arguments, "json_string", default=False):
         tree = _in_json(tree)
@@ -254,6 +254,10 @@ def _in_json(node: Regex) -> Regex:
     """The regex restricted to characters that need no escape in a JSON string."""
     if isinstance(node, Characters):
         return Characters(intersection(node.ranges, _IN_JSON), node.span)
+    if isinstance(node, Look):
+        return node
+    if (inner := asserted(node)) is not None:
+        return Extension(Kind.ASSERTED, (_in_json(inner),), node.span)
     return node.rebuild(_in_json)
 
 

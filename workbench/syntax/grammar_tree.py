@@ -20,6 +20,7 @@ from workbench.syntax.regex.tree import (
     Concat,
     Group,
     LeafNode,
+    Look,
     Regex,
     Repeat,
     same_nodes,
@@ -180,6 +181,8 @@ class Rule:
     name_span: Span
     #: The span of the whole rule.
     span: Span
+    #: Lark's priority of a terminal, which chooses between readings and not between texts.
+    priority: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -190,6 +193,8 @@ class GrammarTree:
     source: Source
     #: The notation's syntax of a count, with ``{low}`` and ``{high}``; empty if there is none.
     counted: str = ""
+    #: The rules as they are in the source, if the parser made most of ``rules`` as copies of them.
+    written: tuple[Rule, ...] = ()
 
 
 #: A node as nested tuples without spans; nodes with equal shapes have the same language.
@@ -208,8 +213,8 @@ def _shape(node: object) -> Shape:
 
 
 def _value(value: object) -> object:
-    if isinstance(value, tuple):
-        return tuple(map(_value, value))
+    if isinstance(value, tuple):  # ranges, tuples of pairs, are kept
+        return value if value and isinstance(value[0], tuple) else tuple(map(_value, value))
     # an object that is compared by identity, such as the machine of an ``Automaton``, is kept
     if hasattr(value, "__dataclass_fields__") and type(value).__eq__ is not object.__eq__:
         return _shape(value)
@@ -247,6 +252,8 @@ def holds(node: Expression | Regex, of_leaf: Callable[[Any], bool]) -> bool:
             return low == 0 or holds(part, of_leaf)
         case Group(part=part):
             return holds(part, of_leaf)
+        case Look():
+            raise AssertionError("an assertion is inside an extension")
 
 
 def called(body: Expression) -> Iterator[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import abc
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from workbench.base.errors import ParseError
 from workbench.base.source import Source, Span
@@ -23,6 +23,21 @@ if TYPE_CHECKING:
 
 #: The rules that expressions call, by name.
 Rules = Mapping[str, Expression]
+
+
+#: A newline token and the ignored text after it.
+Newlines = tuple[tuple["Dfa", "Dfa"], ...]
+
+
+class LineStart(NamedTuple):
+    """The newline tokens that begin a line at one column, each with the ignored text after it."""
+
+    #: Before a terminal.
+    before_terminal: Newlines
+    #: Before another newline token.
+    before_newline: Newlines
+    #: At the end of the text.
+    before_end: Newlines
 
 
 class LanguageOperations(Protocol):
@@ -45,6 +60,21 @@ class LanguageOperations(Protocol):
 
     def at_most(self, part: Expression, characters: int, rules: Rules) -> Dfa:
         """The texts of a part with at most ``characters`` characters."""
+        ...
+
+    def line_starts(
+        self,
+        newline: Expression,
+        ignored: Expression,
+        terminals: abc.Sequence[Expression],
+        tab: int,
+        rules: Rules,
+    ) -> tuple[LineStart, ...]:
+        """The newline tokens that begin a line at column 0, 1, … up to ``limits.columns``.
+
+        None at all if some texts of the other ``terminals`` continue a newline token, and some
+        do not.
+        """
         ...
 
     def schema(self, source: Source) -> GrammarTree:

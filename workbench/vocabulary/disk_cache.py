@@ -18,11 +18,11 @@ import json
 import mmap
 import os
 import shutil
-import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
@@ -31,6 +31,7 @@ from typing import IO, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
+from workbench.base.resources import cache_folder
 from workbench.vocabulary.trie import Trie
 
 
@@ -125,19 +126,6 @@ _ALIGNMENT = 64
 _MIN_CACHED_TOKENS = 8_000
 
 
-def folder() -> Path:
-    """The user's cache folder for this project, as usual on the system; it need not exist."""
-    if chosen := os.environ.get("XDG_CACHE_HOME"):
-        base = Path(chosen)
-    elif sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = Path.home() / ".cache"
-    return base / "grammar-workbench"
-
-
 def cached_arrays(
     kind: str, key: str, make: Callable[[], Arrays], of: Callable[[Arrays], Result]
 ) -> Result:
@@ -148,7 +136,7 @@ def cached_arrays(
     separate file and renames it.
     """
     try:
-        path = folder() / f"{kind}-{_VERSION}-{key}.arrays"
+        path = cache_folder() / f"{kind}-{_VERSION}-{key}.arrays"
     except RuntimeError:  # no home folder
         return of(make())
     found = _read(path)
@@ -237,7 +225,7 @@ def cached_directory(key: str, make: Callable[[Path], None]) -> Path:
     Raises: OSError if it cannot be written; RuntimeError without a home folder; errors of ``make``,
             after which nothing is left.
     """
-    whole = folder() / key
+    whole = cache_folder() / key
     if _is_whole(whole):
         return whole
     with _making:
@@ -245,8 +233,9 @@ def cached_directory(key: str, make: Callable[[Path], None]) -> Path:
             return whole
         whole.parent.mkdir(parents=True, exist_ok=True)
         for old in whole.parent.glob(f"{whole.name}.*.part"):
-            if time.time() - old.stat().st_mtime > _ABANDONED:
-                shutil.rmtree(old, ignore_errors=True)
+            with suppress(OSError):  # its process may rename it at this moment
+                if time.time() - old.stat().st_mtime > _ABANDONED:
+                    shutil.rmtree(old)
         part = Path(tempfile.mkdtemp(dir=whole.parent, prefix=f"{whole.name}.", suffix=".part"))
         try:
             make(part)

@@ -14,6 +14,7 @@ import hashlib
 import json
 import mmap
 import struct
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,7 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from workbench.base.errors import ModelError
-from workbench.vocabulary.disk_cache import cached_directory, folder
+from workbench.base.resources import cache_folder
+from workbench.vocabulary.disk_cache import cached_directory
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,11 +257,22 @@ def _explained(file: Path) -> Iterator[None]:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         if (isinstance(error, OSError) and error.errno is not None) or "os error" in reason:
             raise ModelError(
-                f"cannot store {file.name}, converted, in {folder()}: {reason}",
+                f"cannot store {file.name}, converted, in {cache_folder()}: {reason}",
                 "free space there, or set XDG_CACHE_HOME to another folder",
             ) from error
         hint = "the file may be incomplete, or newer than the installed transformers and gguf"
         raise ModelError(f"cannot convert {file.name}: {reason}", hint) from error
+
+
+_importing = threading.Lock()
+
+
+def transformers_class(name: str) -> Any:  # noqa: ANN401
+    """A class of transformers; one thread imports at a time, others got an incomplete module."""
+    with _importing:
+        import transformers
+
+        return getattr(transformers, name)
 
 
 def tokenizer_directory(file: Path) -> Path:
@@ -271,9 +284,8 @@ def tokenizer_directory(file: Path) -> Path:
 
     def make(directory: Path) -> None:
         from tokenizers import pre_tokenizers
-        from transformers import AutoTokenizer
 
-        found = AutoTokenizer.from_pretrained(
+        found = transformers_class("AutoTokenizer").from_pretrained(
             str(file.parent), gguf_file=file.name, local_files_only=True, trust_remote_code=False
         )
         if header.pre_tokenizer == "smollm":  # transformers converts it without the digits

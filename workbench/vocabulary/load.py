@@ -16,7 +16,12 @@ from urllib.parse import urlsplit
 
 from workbench.base.errors import VocabularyError
 from workbench.base.resources import BUILTIN_MODEL
-from workbench.vocabulary.gguf_file import INSTALLED, gguf_of, tokenizer_directory
+from workbench.vocabulary.gguf_file import (
+    INSTALLED,
+    gguf_of,
+    tokenizer_directory,
+    transformers_class,
+)
 from workbench.vocabulary.mistral import MISTRAL, mistral_vocabulary
 from workbench.vocabulary.tokenizer import check_exact, vocabulary_of
 from workbench.vocabulary.toy import TOYS, named_toy
@@ -186,16 +191,19 @@ _MODEL_CONFIGURATIONS = ("generation_config.json", "config.json")
 def _ends(tokenizer: Tokenizer, own: object, files: Iterable[Path]) -> list[TokenId]:
     """The tokenizer's own end token, given by its text, then those that a model's files name.
 
-    Of the latter only added tokens count: configurations also have default ids (Llama's is 2),
+    The configuration of a model that reads images too has its language model's in ``text_config``.
+    Of these ids only added tokens count: configurations also have default ids (Llama's is 2),
     which may be those of ordinary text.
     """
     first = tokenizer.token_to_id(own) if isinstance(own, str) else None
     added = tokenizer.get_added_tokens_decoder()
     found = [] if first is None else [first]
     for file in files:
-        ids = _json(file).get("eos_token_id")
-        listed = ids if isinstance(ids, list) else [ids]
-        found += [i for i in listed if isinstance(i, int) and i in added]
+        whole = _json(file)
+        for part in (whole, whole.get("text_config")):
+            ids = part.get("eos_token_id") if isinstance(part, dict) else None
+            listed = ids if isinstance(ids, list) else [ids]
+            found += [i for i in listed if isinstance(i, int) and i in added]
     return found
 
 
@@ -210,10 +218,10 @@ def _json(path: Path) -> dict[str, Any]:
 
 def _from_transformers(where: str, name: str, revision: str | None) -> _Loaded:
     """Find, download or convert the tokenizer with transformers."""
-    from transformers import AutoTokenizer
+    reader = transformers_class("AutoTokenizer")
 
     def load(local: bool) -> PreTrainedTokenizerBase:
-        found: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
+        found: PreTrainedTokenizerBase = reader.from_pretrained(
             where,
             revision=revision or "main",
             local_files_only=local,
@@ -239,19 +247,21 @@ def _from_transformers(where: str, name: str, revision: str | None) -> _Loaded:
             f"the tokenizer of {name!r} is written in Python and cannot be read exactly",
             "choose a model that ships tokenizer.json",
         )
-    files = filter(None, (_model_file(where, file) for file in _MODEL_CONFIGURATIONS))
+    files = filter(None, (_model_file(where, file, revision) for file in _MODEL_CONFIGURATIONS))
     ends = _ends(tokenizer, found.eos_token, files)
     return _checked(tokenizer, json.loads(tokenizer.to_str()), ends, name)
 
 
-def _model_file(where: str, file: str) -> Path | None:
+def _model_file(where: str, file: str, revision: str | None) -> Path | None:
     """A file of a directory or hub id; None if the hub does not have it."""
     from transformers.utils.hub import cached_file
 
     if (directory := Path(where)).is_dir():
         return directory / file
     try:
-        found = local_first(lambda local: cached_file(where, file, local_files_only=local))
+        found = local_first(
+            lambda local: cached_file(where, file, revision=revision, local_files_only=local)
+        )
     except OSError:
         return None
     return None if found is None else Path(found)

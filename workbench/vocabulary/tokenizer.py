@@ -41,7 +41,7 @@ def unpredictable_reason(spec: dict[str, Any], added: Sequence[AddedToken], know
         return "it leaves merges out at random"
     if model.get("continuing_subword_prefix") or model.get("end_of_word_suffix"):
         return "its tokens mark the inside or the end of words"
-    return _normalised(spec) or _fallback(model) or _added(spec, added)
+    return _normalised(spec) or _added(spec, added)
 
 
 def _normalised(spec: dict[str, Any]) -> str:
@@ -53,15 +53,6 @@ def _normalised(spec: dict[str, Any]) -> str:
         allowed = spaces or part["type"] == "Prepend" or part["type"] in FORMS
         if not allowed or normal_forms > 1:
             return f"it normalises texts before splitting them ({part['type']})"
-    return ""
-
-
-def _fallback(model: dict[str, Any]) -> str:
-    """With byte fallback, every byte must have a token."""
-    if model.get("byte_fallback"):
-        missing = [byte for byte in range(256) if f"<0x{byte:02X}>" not in model["vocab"]]
-        if missing:
-            return f"it has no token for the byte 0x{missing[0]:02X}"
     return ""
 
 
@@ -140,6 +131,7 @@ def vocabulary_of(
         merges=None if patterns is None else _merges(model, texts, reader),
         patterns=patterns or (),
         ignore_merges=bool(model.get("ignore_merges")),
+        byte_level=byte_level,
         byte_fallback=() if byte_level else _fallbacks(pieces),
         added=searched,
         prefix=b" " if _is_prefixed(spec) else b"",
@@ -384,8 +376,8 @@ def check_exact(vocabulary: Vocabulary, encode: Encode) -> None:
     """Check a vocabulary's bytes against its tokenizer.
 
     The tokens of each sample must decode to the sample, possibly with the space in front that
-    SentencePiece tokenizers add to a whole text. Characters with a byte that no token contains are
-    left out of the samples: no method generates them.
+    SentencePiece tokenizers add to a whole text. Characters with a byte that is not a token are
+    left out of the samples: tokenizers leave them out, or replace them.
 
     Raises: VocabularyError with the first sample that fails.
     """

@@ -67,6 +67,8 @@ class Tokenizer:
     #: each token; lower ranks are merged first, equal ones leftmost first (SentencePiece by score,
     #: tiktoken by rank); −1 for tokens that are not merged. None if the rules are in ``merges``.
     ranks: npt.NDArray[np.int32] | None = None
+    #: Whether merging starts from bytes, although not every byte may be a token.
+    byte_level: bool = False
     #: Ids of the tokens of byte fallback, each for one byte (``<0x41>``).
     byte_fallback: Iterable[TokenId] = frozenset()
     #: Special ones too: a text with the text of one is never tokenized as anything else.
@@ -92,7 +94,8 @@ class Vocabulary:
     """The tokens of a language model as byte strings.
 
     A token is None if its id is special (control tokens, ids without a text); end tokens are
-    always None here, even if they were given with a text. Vocabularies compare by identity; what is
+    always None here, even if they were given with a text. So are empty tokens, because a token that
+    adds no text must never be allowed. Vocabularies compare by identity; what is
     derived from one (the trie) is cached with it.
     """
 
@@ -114,14 +117,14 @@ class Vocabulary:
         give them, or a whole ``tokenizer``.
 
         Raises: VocabularyError if there is no token, if the end token or a special id is out of
-                range, if a token is empty or not a byte string, or a merge rule is not a pair.
+                range, if a token is not a byte string, or a merge rule is not a pair.
         """
         given = end if isinstance(end, Iterable) else () if end is None else (end,)
         #: The ids of the tokens that end a text, without duplicates; empty if none is known.
         self.ends: Final = tuple(dict.fromkeys(given))
         #: The first of them, for a place that needs one token; None if none is known.
         self.end: Final = self.ends[0] if self.ends else None
-        marked = frozenset(special).union(self.ends)
+        marked = frozenset(special).union(self.ends, _empty(tokens))
         for token_id in marked:
             if not isinstance(token_id, int | np.integer) or not 0 <= token_id < len(tokens):
                 raise VocabularyError(f"special token id {token_id!r} is not below {len(tokens)}")
@@ -183,8 +186,8 @@ class Vocabulary:
         return frozenset(np.flatnonzero(np.bincount(text)).tolist())
 
     def writable(self, text: str) -> str:
-        """The text without the characters that have a byte outside ``alphabet``."""
-        return "".join(c for c in text if self.alphabet.issuperset(c.encode()))
+        """The text without the characters that have a byte outside ``single_bytes``."""
+        return "".join(c for c in text if self.single_bytes.issuperset(c.encode()))
 
     def ids(self, *tokens: str | bytes) -> list[TokenId]:
         """The (first) ids of tokens given by their text.
@@ -225,21 +228,28 @@ class Vocabulary:
         return load_vocabulary(name)
 
 
+def _empty(tokens: Sequence[bytes | None]) -> list[TokenId]:
+    """The ids of the empty tokens."""
+    if isinstance(tokens, Packed):
+        found: list[TokenId] = np.flatnonzero(tokens.lengths == 0).tolist()
+        return found
+    return [token_id for token_id, token in enumerate(tokens) if token == b""]
+
+
 def _checked(
     tokens: Sequence[bytes | None], special: frozenset[TokenId]
 ) -> Packed | tuple[bytes | None, ...]:
     """The tokens, with None for special ones.
 
-    Raises: VocabularyError if a token is empty or not a byte string.
+    Raises: VocabularyError if there is no token, or if one is not a byte string.
     """
     if isinstance(tokens, Packed) and not np.any(tokens.lengths[list(special)] >= 0):
         found: Packed | tuple[bytes | None, ...] = tokens
-        empty = np.flatnonzero(tokens.lengths == 0).tolist()
     else:
         listed = list(tokens)
         for token_id in special:
             listed[token_id] = None
-        found, empty = tuple(listed), [i for i, token in enumerate(listed) if token == b""]
+        found = tuple(listed)
         odd = [token for token in listed if not isinstance(token, bytes | None)]
         if odd:
             raise VocabularyError(
@@ -247,8 +257,6 @@ def _checked(
             )
     if not len(found):
         raise VocabularyError("expected a vocabulary with at least one token")
-    if empty:
-        raise VocabularyError(f"token {empty[0]} is empty", "list it among the special ids")
     return found
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.laws.test_mask_laws import grammar_of, slow, texts, trees
-from workbench.automata.build import smallest
+from workbench.automata.small_dfa import smallest
 from workbench.base.dfa import DEAD
 from workbench.constraint.methods.domino.scanner import BETWEEN, Scanner, terminals_of
 from workbench.grammar.grammar import Grammar

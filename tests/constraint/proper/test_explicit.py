@@ -40,12 +40,6 @@ def test_the_end_token_stays_and_others_are_refused() -> None:
         found.advance(found.initial, TABLE_1.end)
 
 
-def test_error_of_a_vocabulary_with_a_pre_tokenizer() -> None:
-    cuts = toy("ab", [("a", "b")], pattern=r"\w+|\W")
-    with pytest.raises(VocabularyError, match="DirectMerge supports only merges"):
-        wb.compile(Grammar.from_regex("a"), cuts, "direct_merge")
-
-
 def test_error_of_a_grammar_with_a_stack() -> None:
     nested = Grammar.from_kbnf("start ::= 'a' start 'b' | 'c';")
     with pytest.raises(WorkbenchError, match="needs a stack"):

@@ -5,17 +5,22 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tokenizers import normalizers
 
 import workbench as wb
 from tests.constraint.proper.oracles import toy
+from tests.vocabulary.tokenization.slow_bpe import table
+from tests.vocabulary.tokenization.test_added_tokens import bpe_of, byte_level, raw, sentencepiece
 from workbench.base.errors import VocabularyError, WorkbenchError
 from workbench.constraint.compile import METHODS
 from workbench.constraint.protocol import Constraint
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.toy import named_toy
+from workbench.vocabulary.vocabulary import Vocabulary
 
 RULES = [("a", "a"), ("a", "b")]
 
@@ -68,7 +73,7 @@ def test_a_new_installation_stays_within_its_limits(tmp_path: Path) -> None:
     """Kernels are compiled for many seconds, and no clock counts it in."""
     ran = subprocess.run(
         [sys.executable, "-c", NEW],
-        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+        env={**os.environ, "WORKBENCH_KERNEL_FOLDER": str(tmp_path)},
         cwd=Path(__file__).resolve().parents[3],
         capture_output=True,
         text=True,
@@ -76,3 +81,40 @@ def test_a_new_installation_stays_within_its_limits(tmp_path: Path) -> None:
         timeout=280,
     )
     assert ran.stdout.split() == ["True", "True"], ran.stderr
+
+
+WHOLE = table([("a", "b")], "ab", ["aba"], ignore_merges=True)
+NFC = byte_level([], normaliser=normalizers.NFC())
+#   vocabulary                                              besides merging, it                       supported by
+REFUSED = [
+    (lambda: table([("a", "b")], "ab", pattern=".\\b"),   "cuts text before merging",               ""),
+    (lambda: WHOLE,                                         "takes some words whole",                 ""),
+    (lambda: bpe_of(byte_level([raw("ab")])).vocabulary,    "cuts added tokens out of a text",        ""),
+    (lambda: bpe_of(NFC).vocabulary,                        "normalises text",                        ""),
+    (lambda: bpe_of(byte_level([], [raw("</s>")])).vocabulary,
+                                                            "never writes the text of a special token", "vegas"),
+    (lambda: bpe_of(sentencepiece([], metaspace="never")).vocabulary,
+                                                            "encodes unknown characters byte by byte", "vegas"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "does", "supports"), REFUSED, ids=[row[1] for row in REFUSED]
+)
+@pytest.mark.parametrize("method", ["vegas", "direct_merge"])
+def test_error_names_what_is_not_supported(
+    vocabulary: Callable[[], Vocabulary], does: str, supports: str, method: str
+) -> None:
+    made = vocabulary()
+    if method == supports:
+        assert wb.compile(Grammar.from_regex("a"), made, method)
+        return
+    with pytest.raises(VocabularyError) as caught:
+        wb.compile(Grammar.from_regex("a"), made, method)
+    assert (
+        caught.value.message
+        == {
+            "vegas": f"{made.name} {does}, which Vegas configurations do not support",
+            "direct_merge": f"DirectMerge supports only merges, and {made.name} {does}",
+        }[method]
+    )

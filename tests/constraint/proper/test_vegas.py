@@ -12,7 +12,7 @@ import workbench as wb
 from tests.constraint.proper.oracles import cases, figures, toy
 from tests.constraint.proper.test_constraint import sequences
 from workbench.base.dfa import DEAD, Dfa
-from workbench.base.errors import VocabularyError, WorkbenchError
+from workbench.base.errors import WorkbenchError
 from workbench.constraint.methods.proper.live_edges import live_edges
 from workbench.constraint.methods.proper.proper import ProperConstraint
 from workbench.constraint.methods.proper.vegas import (
@@ -138,11 +138,6 @@ def test_a_second_grammar_uses_cached_regions() -> None:
     known = len(library)
     library.live(machine(r'\{"a": "[a-z]+", "a": "[a-z]+"\}'))
     assert len(library) <= known + 3  # a comma, and what is around it
-
-
-def test_error_of_a_tokenizer_with_a_pre_tokenizer() -> None:
-    with pytest.raises(VocabularyError, match="cuts text before merging"):
-        wb.compile(Grammar.from_regex("a"), Vocabulary.load("builtin"), "vegas")
 
 
 def test_error_of_a_grammar_with_a_stack() -> None:

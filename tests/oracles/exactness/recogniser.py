@@ -293,6 +293,8 @@ class _Reader:
             case r.Extension():
                 machine = regex_dfa(tree)
                 return None if machine.is_empty else self.terms.node("machine", machine, 0)
+            case r.Look():
+                raise TypeError("an assertion is inside an extension")
 
     def _all(self, nodes: Iterable[Node | None]) -> Node | None:
         found = list(nodes)

@@ -16,7 +16,7 @@ from workbench.base.source import Source
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation, parse_grammar
-from workbench.lab.bench.cases import CASES
+from workbench.lab.bench.cases import CASES, REAL
 from workbench.syntax.regex.parser import parse_regex
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -53,8 +53,12 @@ HARD: dict[str, str] = {
     "useless": "start ::= 'a' B | 'b' C 'c'; B ::= B 'a'; C ::= 'c' C | 'a' D?; D ::= D;",
     "in strings": "start ::= '\"' S '\"' start?; S ::= S #'[^\"]' | '';",
     "first match": "start ::= #e'(a|b)*b' start | #e'.*東' 'c';",
+    "own text": "start ::= '\"' #'(?!a)(?=[^\"]*b)[a-c]+(?<!c)' '\"' start?;",
+    "words": "start ::= (W ' '?)+; W ::= #'\\\\b(a|ab)\\\\b' | #'(?!ab)[a-cé]+(?![a-cé])' 'c'?;",
+    "followed": "start ::= I (',' I)*; I ::= #'[ab]+(?!,a)' | '(' start ')' #'(?<!c.)';",
     "without match": "start ::= #ex'ab|é' 'ab' start?;",
     "pieces": "start ::= '(' #substrs'abcab東c' ')' start?;",
+    "counted": "start ::= '[' (S (',' S)*)? ']'; S ::= #'[^\\\\]]{0,9}!' | start | #'\\\\w{3,12}';",
     "but not": "stop ::= 'ab' | 'c'; start ::= except!(stop) 'c' | 'b' except!('a', 5) 'a' start;",
 }
 
@@ -172,7 +176,7 @@ class Subject:
 
 
 def known_subjects() -> list[Subject]:
-    """The constraints of the benchmark, the examples of the gallery and the hard grammars."""
+    """The benchmark's constraints and real grammars, the gallery's examples, the hard grammars."""
     found = [
         Subject(case.name, notation, text, examples=(case.walk,))
         for case in CASES.values()
@@ -182,6 +186,11 @@ def known_subjects() -> list[Subject]:
             (Notation.JSON_SCHEMA, case.schema),
         )
         if text is not None
+    ]
+    found += [
+        Subject(case.name, *case.written, examples=(case.walk,))
+        for case in REAL.values()
+        if case.written is not None
     ]
     found += [
         Subject(e.name, e.notation, e.text, e.start, e.accepts) for e in load_gallery().values()

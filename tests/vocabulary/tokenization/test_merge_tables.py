@@ -15,7 +15,7 @@ from workbench.vocabulary.tokenization import bpe as merge_tables
 from workbench.vocabulary.tokenization import pair_test
 from workbench.vocabulary.tokenization.bpe import Bpe, tables_of
 from workbench.vocabulary.tokenization.merge_kernels import Ints, Tables
-from workbench.vocabulary.vocabulary import Tokenizer, Vocabulary
+from workbench.vocabulary.vocabulary import AddedToken, Tokenizer, Vocabulary
 
 
 def same(one: Tables, other: Tables) -> None:
@@ -46,6 +46,14 @@ def test_cached_tables_are_the_same(
         same(made, tables_of(small(late=late)))
     for array in (made.left, made.rules.keys):
         assert not array.flags.writeable  # kernels would be compiled again
+
+
+def test_texts_of_special_tokens_leave_out_rules(folder: Path) -> None:
+    rules = [(b"a", b"b"), (b"ab", b"a")]
+    for text in (b"x", b"ab"):
+        tokenizer = Tokenizer(rules, added=[AddedToken(text, 4)])
+        tables = tables_of(Vocabulary(small().tokens, tokenizer=tokenizer))
+        assert (tables.left >= 0).sum() == (2 if text == b"x" else 0)
 
 
 def test_other_rules_are_other_tables(folder: Path) -> None:

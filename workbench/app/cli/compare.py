@@ -19,7 +19,7 @@ from workbench.app.cli.options import (
     Named,
     RevisionOption,
     SystemOption,
-    chatting,
+    before_prompt,
     line,
     loaded_model,
     progress_bar,
@@ -34,6 +34,7 @@ from workbench.decoding.compare import (
     divergence,
     first_different_token,
 )
+from workbench.decoding.model import chatting
 from workbench.decoding.trace import Trace
 from workbench.vocabulary.vocabulary import TokenId
 
@@ -143,7 +144,7 @@ def compare(
     prompts = prompt or [example.prompt if example else ""]
     numbers = range(seed, seed + seeds)
     events = compared(
-        chatting(loaded_model(model, device, dtype, revision), chat, system),
+        chatting(loaded_model(model, device, dtype, revision), before_prompt(chat, system)),
         named.grammar,
         prompts,
         contenders,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +16,7 @@ from workbench.app.cli.options import (
     STRATEGIES,
     ChatOption,
     DeviceOption,
+    DraftOption,
     DtypeOption,
     ExampleOption,
     JsonOption,
@@ -22,7 +24,7 @@ from workbench.app.cli.options import (
     Named,
     RevisionOption,
     SystemOption,
-    chatting,
+    before_prompt,
     errors_reported,
     learnt,
     line,
@@ -34,13 +36,16 @@ from workbench.app.cli.options import (
     text_of,
     write_file,
 )
-from workbench.base.errors import VocabularyError, WorkbenchError
+from workbench.base.errors import WorkbenchError
 from workbench.constraint.compile import METHODS
 from workbench.constraint.compile import compile as compile_grammar
-from workbench.decoding.generate import have_same_tokens
-from workbench.decoding.model import LanguageModel
-from workbench.decoding.speculative import DraftSpeculation
-from workbench.decoding.strategy import Strategy
+from workbench.constraint.reasoning import Reasoning
+from workbench.decoding.generate import generate as run
+from workbench.decoding.model import LanguageModel, chatting
+from workbench.decoding.retokenize import Healed
+from workbench.decoding.retokenize import heal as healed
+from workbench.decoding.sampling import Sampling
+from workbench.decoding.speculative import CoupledSpeculation
 from workbench.decoding.trace import Step, Trace
 from workbench.grammar.gallery import Example, load_gallery
 
@@ -88,12 +93,7 @@ def generate(
     heal: Annotated[
         bool, typer.Option("--heal", help="The prompt's last token may join with the text.")
     ] = False,
-    draft: Annotated[
-        str | None,
-        typer.Option(
-            "--draft", metavar="NAME", help="A smaller model with the same tokens, which proposes."
-        ),
-    ] = None,
+    draft: DraftOption = None,
     model: ModelOption = "builtin",
     device: DeviceOption = "auto",
     dtype: DtypeOption = "auto",
@@ -105,19 +105,13 @@ def generate(
     Exit status 0: ended in an accepted text; 1: ended otherwise; 2: wrong use.
     """
     chosen = strategy_of(strategy)
-    from workbench.constraint.reasoning import Reasoning
-    from workbench.decoding.generate import generate as run
-    from workbench.decoding.retokenize import Healed
-    from workbench.decoding.retokenize import heal as healed
-    from workbench.decoding.sampling import Sampling
-
     base, example = loaded_model(model, device, dtype, revision), named.example
     if draft is not None:
-        chosen = _drafting(base, loaded_model(draft, device, dtype), strategy)
-    loaded = chatting(base, chat, system)
-    text = prompt if prompt is not None else example.prompt if example else ""
-    plain = Healed(tuple(loaded.encode(text)), b"", named.grammar)
-    begun = healed(loaded, text, named.grammar) if heal else plain
+        if strategy != "plain":
+            raise WorkbenchError(f"--draft and --strategy {strategy} exclude each other")
+        chosen = CoupledSpeculation(loaded_model(draft, device, dtype))
+    loaded = chatting(base, before_prompt(chat, system))
+    begun = _begun(loaded, named, prompt, heal)
     if small_tokens is None:
         small_tokens = example is not None and example.small_tokens
     constraint = compile_grammar(
@@ -135,17 +129,9 @@ def generate(
     if strategy == "counts":
         chosen = learnt(loaded, constraint, begun.prompt, sampling, budget, warm_up)
     generation = run(loaded, constraint, begun.prompt, sampling, max_tokens=budget, strategy=chosen)
-    repeated = len(begun.prefix)  # bytes of the prompt that are tokenized again
-    for step in generation:
-        if json:
-            line(step_record(step))
-        else:
-            sys.stdout.buffer.write(step.token[repeated:])
-            sys.stdout.buffer.flush()
-        repeated = max(0, repeated - len(step.token))
+    _print_steps(generation, len(begun.prefix), json)
     trace = generation.trace
-    ids = [step.token_id for step in trace.steps]
-    answer = trace.text if thinking is None else thinking.answer_in(ids)
+    answer = trace.text if thinking is None else thinking.answer_in(trace.token_ids)
     accepted = trace.accepted and begun.grammar.accepts(answer)
     if json:
         line(trace_record(trace, accepted=accepted) | {"healed": text_of(begun.prefix)})
@@ -155,20 +141,22 @@ def generate(
     raise typer.Exit(int(not accepted))
 
 
-def _drafting(model: LanguageModel, draft: LanguageModel, strategy: str) -> Strategy:
-    """Speculation with a draft model.
+def _begun(model: LanguageModel, named: Named, prompt: str | None, heal: bool) -> Healed:
+    """The tokens of the prompt, the example's by default, and what the grammar becomes after it."""
+    text = prompt if prompt is not None else named.example.prompt if named.example else ""
+    plain = Healed(tuple(model.encode(text)), b"", named.grammar)
+    return healed(model, text, named.grammar) if heal else plain
 
-    Raises: WorkbenchError with another strategy; VocabularyError if the tokens differ.
-    """
-    if strategy != "plain":
-        raise WorkbenchError(f"--draft and --strategy {strategy} exclude each other")
-    if not have_same_tokens(draft.vocabulary, model.vocabulary):
-        raise VocabularyError(
-            f"{draft.name} cannot draft for {model.name}: their tokens differ"
-            f" ({len(draft.vocabulary):,} and {len(model.vocabulary):,})",
-            "choose a smaller model of the same family",
-        )
-    return DraftSpeculation(draft)
+
+def _print_steps(steps: Iterable[Step], repeated: int, json: bool) -> None:
+    """Print the steps while they are made, without the repeated bytes of the prompt as text."""
+    for step in steps:
+        if json:
+            line(step_record(step))
+        else:
+            sys.stdout.buffer.write(step.token[repeated:])
+            sys.stdout.buffer.flush()
+        repeated = max(0, repeated - len(step.token))
 
 
 def step_record(step: Step) -> dict[str, Any]:
@@ -186,6 +174,7 @@ def step_record(step: Step) -> dict[str, Any]:
         "favourite_id": step.favourite_id,
         "intervened": step.intervened,
         "forward": step.forward,
+        "draft_id": step.draft_id,
         "model_ms": round(step.model_ms, 3),
         "mask_ms": round(step.mask_ms, 4),
         "advance_ms": round(step.advance_ms, 4),
@@ -200,6 +189,8 @@ def trace_record(trace: Trace, *, accepted: bool) -> dict[str, Any]:
         "stop": trace.stop.value if trace.stop else None,
         "tokens": len(trace.steps),
         "forward_passes": trace.forward_passes,
+        "drafted": trace.drafted,
+        "drafts_taken": trace.drafts_taken,
         "perplexity": trace.perplexity,
         "perplexity_with_end": trace.perplexity_with_end,
         "interventions": trace.interventions,
@@ -212,10 +203,13 @@ def trace_record(trace: Trace, *, accepted: bool) -> dict[str, Any]:
 def summary(trace: Trace, *, accepted: bool) -> str:
     """The generation in one line of text."""
     stop = trace.stop.value if trace.stop else "unfinished"
+    drafts = f" · {trace.drafts_taken} of {trace.drafted} drafted tokens taken" * bool(
+        trace.drafted
+    )
     return (
         f"[{'accepted' if accepted else 'not accepted'} · {stop} · {len(trace.steps)} tokens · "
         f"perplexity {trace.perplexity:.2f} · {trace.interventions} interventions · "
-        f"{trace.mask_bits:.1f} bits removed by the mask]"
+        f"{trace.mask_bits:.1f} bits removed by the mask{drafts}]"
     )
 
 

@@ -10,8 +10,13 @@ from typer.main import get_command
 
 from workbench.app.cli import compare, generate, grammar_commands
 from workbench.app.cli import grammar_commands as draw
-from workbench.app.cli.options import errors_reported
-from workbench.base.kernels import when_compiling
+from workbench.app.cli.options import (
+    DeviceOption,
+    DtypeOption,
+    RevisionOption,
+    errors_reported,
+)
+from workbench.base.kernels import when_waiting
 
 #: The commands of ``workbench.lab``.
 _LAB = ("bench", "evaluate", "train")
@@ -26,6 +31,9 @@ def serve(
             help="builtin, smollm2, a directory, a GGUF file or a hub id; again for each model."
         ),
     ] = None,
+    device: DeviceOption = "auto",
+    dtype: DtypeOption = "auto",
+    revision: RevisionOption = None,
     open_browser: Annotated[
         bool, typer.Option("--open/--no-open", help="Open a browser window.")
     ] = True,
@@ -43,6 +51,9 @@ def serve(
                 host=host,
                 port=port,
                 models=tuple(model or ()),
+                device=device,
+                dtype=dtype,
+                revision=revision,
                 open_browser=open_browser,
                 mcp=mcp,
             )
@@ -87,10 +98,10 @@ for command in (
 ):
     app.command()(command)
 
-_COMPILING = "compiling the kernels: once in a new installation, for ten to twenty seconds"
+_COMPILING = "waiting for the compiled kernels: once in a new installation, for a minute or two"
 
 
 def main() -> None:
     """Run the command line."""
-    when_compiling(lambda: typer.echo(_COMPILING, err=True))
+    when_waiting(lambda: typer.echo(_COMPILING, err=True))
     app()

@@ -23,8 +23,9 @@ from workbench.base.limits import Limits
 from workbench.base.problems import finite
 from workbench.base.resources import GRAMMARS
 from workbench.constraint.protocol import Constraint
+from workbench.decoding.checkpoint import set_threads
 from workbench.decoding.contenders import warm_up
-from workbench.decoding.model import ChatPrompts, LanguageModel, Message
+from workbench.decoding.model import LanguageModel, Message
 from workbench.decoding.opportunistic import OpportunisticMasking
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.speculative import CountProposer, ForcedProposer
@@ -71,13 +72,21 @@ ChatOption = Annotated[
 SystemOption = Annotated[
     str | None, typer.Option("--system", help="The system message of a chat; implies --chat.")
 ]
+DraftOption = Annotated[
+    str | None,
+    typer.Option(
+        "--draft",
+        metavar="NAME",
+        help="A smaller model with the same tokens, which proposes; the text stays the same.",
+    ),
+]
 
 
-def chatting(model: LanguageModel, chat: bool, system: str | None) -> LanguageModel:
-    """The model that reads prompts as a user's messages, if a chat is requested."""
-    if not chat and system is None:
-        return model
-    return ChatPrompts(model, () if system is None else (Message(role="system", content=system),))
+def before_prompt(chat: bool, system: str | None) -> tuple[Message, ...] | None:
+    """The messages before the prompt; None if no chat is requested."""
+    if system is not None:
+        return (Message(role="system", content=system),)
+    return () if chat else None
 
 
 #: More than the public page allows: a command runs on its user's machine.
@@ -160,17 +169,20 @@ def loaded_model(
     """
     from workbench.decoding.transformers_model import load_model
 
-    if not sys.stderr.isatty():
-        return load_model(name, device, dtype, revision=revision)
+    shown = sys.stderr.isatty()
 
     def show(stage: str, done: float | None) -> None:
         part = "" if done is None else f" {done:.0%}"
-        typer.echo(f"\r\x1b[K{name}: {stage}{part}", nl=False, err=True)
+        if shown:
+            typer.echo(f"\r\x1b[K{name}: {stage}{part}", nl=False, err=True)
 
     try:
-        return load_model(name, device, dtype, revision=revision, progress=show)
+        model = load_model(name, device, dtype, revision=revision, progress=show)
     finally:
-        typer.echo("\r\x1b[K", nl=False, err=True)
+        if shown:
+            typer.echo("\r\x1b[K", nl=False, err=True)
+    set_threads(model.module)
+    return model
 
 
 def text_of(data: bytes) -> str:

@@ -6,6 +6,7 @@ Gradio parses ``Args:`` and ``Returns:`` in them.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -20,13 +21,13 @@ from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.pictures import sentence
 from workbench.app.ui.requests import TextRequest, number_in
 from workbench.app.ui.runs import run_records
+from workbench.app.ui.streams import RUNS_AT_ONCE, batches
 from workbench.base.errors import WorkbenchError
 from workbench.grammar.notations import Notation
 
 Answer = dict[str, Any]
 
-#: Fields of pictures and steps that only the page's script uses. (Gradio sends a client the
-#: differences between records, wrongly for lists in lists: with ``path`` the client would hang.)
+#: Fields of pictures and steps that only the page's script uses.
 _PAGE_FIELDS = frozenset({"where", "follow", "names", "ends", "path"})
 
 
@@ -58,14 +59,32 @@ def hexadecimal(text: str) -> str:
     return text.encode("utf-8", "replace").hex()
 
 
-_Answer = dict[str, Any]
+def event_texts(records: Iterator[Answer]) -> Iterator[str]:
+    """The events of a run: lines of JSON, a record each; those of about ``_SECONDS`` together."""
+    taken = b""
+    # text: Gradio sends a client the differences between events, wrongly for lists in lists
+    for batch in batches(records, _SECONDS):
+        for record in batch:
+            if record["k"] == "step":
+                taken += token_bytes(record["token"])
+            if record["k"] == "stop":
+                # an assistant sees only the last event
+                record["text"] = taken.decode("utf-8", "replace")
+        yield "".join(json.dumps(for_programs(record)) + "\n" for record in batch)
+
+
 if TYPE_CHECKING:
     _Notation = str
 else:  # the choices in the documentation of the endpoints
     _Notation = Literal[tuple(map(str, Notation))]
 #: Messages of a chat, each with a role and a content.
 _Chat = list[dict[str, str]] | None
+#: The free part of a reasoning model.
+_Reasoning = dict[str, str | int] | None
 _Machine = Literal["characters", "tokens", "proper", "stack", "rules", "detokenizer"]
+
+#: Seconds between two events of a run. Gradio's time for an event does not depend on its size.
+_SECONDS = 0.25
 
 #: Samples in one request at most.
 _MAX_SAMPLES = 50
@@ -79,7 +98,7 @@ class Endpoints:
 
     def compile(
         self, text: str, notation: _Notation = "regex", start: str = "start", style: str = ""
-    ) -> _Answer:
+    ) -> Answer:
         """Read a grammar: facts, problems with their places, available machines.
 
         Args:
@@ -100,7 +119,7 @@ class Endpoints:
         tried: str | list[str],
         start: str = "start",
         style: str = "",
-    ) -> _Answer:
+    ) -> Answer:
         """Whether texts are accepted; if not, where each fails and what was expected there.
 
         Args:
@@ -124,7 +143,7 @@ class Endpoints:
         token: str = "",
         start: str = "start",
         style: str = "",
-    ) -> _Answer:
+    ) -> Answer:
         """Why a token is forbidden after a text: what of it was read, and what was expected next.
 
         Args:
@@ -149,7 +168,7 @@ class Endpoints:
         seed: int = 0,
         start: str = "start",
         style: str = "",
-    ) -> _Answer:
+    ) -> Answer:
         """Texts of the language, and texts that one edit removes from it.
 
         Args:
@@ -164,7 +183,7 @@ class Endpoints:
             samples, a list of texts; near_misses, a list of [text, what was done to a sample].
         """
 
-        def answer() -> _Answer:
+        def answer() -> Answer:
             request = TextRequest.of(grammar_sent(text, notation, start, style))
             wanted = int(number_in({"count": count}, "count", 5, 1, _MAX_SAMPLES))
             number = int(number_in({"seed": seed}, "seed", 0, 0, 2**31 - 1))
@@ -188,7 +207,7 @@ class Endpoints:
         start: str = "start",
         style: str = "",
         model: str = "",
-    ) -> _Answer:
+    ) -> Answer:
         """The tokens that may come next after a text.
 
         Args:
@@ -213,7 +232,7 @@ class Endpoints:
         start: str = "start",
         style: str = "",
         model: str = "",
-    ) -> _Answer:
+    ) -> Answer:
         """A machine of a grammar as a picture; of a large one the part around its beginning.
 
         Args:
@@ -229,7 +248,7 @@ class Endpoints:
         """
         sent = {**grammar_sent(text, notation, start, style), "tab": machine}
 
-        def answer() -> _Answer:
+        def answer() -> Answer:
             drawn = self._handlers.with_model({"model": model}).draw(sent)
             return for_programs(drawn)
 
@@ -250,7 +269,9 @@ class Endpoints:
         lookahead: int | None = None,
         small_tokens: bool = False,
         chat: _Chat = None,
-    ) -> Iterator[_Answer]:
+        draft: str = "",
+        reasoning: _Reasoning = None,
+    ) -> Iterator[str]:
         """Generate under a grammar, a record for every token; the last one says why it ended.
 
         Args:
@@ -267,10 +288,12 @@ class Endpoints:
             lookahead: How far a token may reach, for methods with that option (domino).
             small_tokens: Whether only tokens of a single character are allowed.
             chat: Messages of a chat (role, content) before the prompt, the user's message; or none.
+            draft: A model with the same tokens, which proposes tokens; the text stays the same.
+            reasoning: Free text before the grammar's: opening, closing (markers), budget (tokens).
 
         Returns:
-            Records; k is the kind: step (token, p and kept among others), error, and at last stop,
-            with the whole text.
+            Lines of JSON, those since the last event: a record each. k is its kind: step (token, p
+            and kept among others), error, and at last stop, with the whole text.
         """
         sent = {
             **grammar_sent(text, notation, start, style),
@@ -283,15 +306,10 @@ class Endpoints:
             "lookahead": lookahead,
             "small_tokens": small_tokens,
             "chat": chat,
+            "draft": draft,
+            "reasoning": reasoning,
         }
-        taken = b""
-        for record in run_records(self._handlers, sent):
-            if record["k"] == "step":
-                taken += token_bytes(record["token"])
-            if record["k"] == "stop":
-                # an assistant sees only the last record
-                record["text"] = taken.decode("utf-8", "replace")
-            yield for_programs(record)
+        yield from event_texts(run_records(self._handlers, sent))
 
     def compare(
         self,
@@ -307,7 +325,7 @@ class Endpoints:
         style: str = "",
         model: str = "",
         chat: _Chat = None,
-    ) -> Iterator[_Answer]:
+    ) -> Iterator[Answer]:
         """Run methods of decoding on the same prompts with the same seeds, and measure each.
 
         Args:
@@ -348,11 +366,15 @@ def add_endpoints(handlers: Handlers, page: gr.Blocks) -> None:
     ours = Endpoints(handlers)
     quick = (ours.compile, ours.check, ours.explain, ours.samples, ours.mask, ours.draw)
     for endpoint in quick:
-        api(endpoint, api_name=endpoint.__name__, concurrency_id="compile", concurrency_limit=2)
-    slow = (ours.generate, ours.compare)
-    for generating in slow:
-        api(generating, api_name=generating.__name__, concurrency_id="model", concurrency_limit=1)
-    for documented in (*quick, *slow):
+        api(
+            handlers.within_budget(endpoint),
+            api_name=endpoint.__name__,
+            concurrency_id="compile",
+            concurrency_limit=2,
+        )
+    api(ours.generate, api_name="generate", concurrency_limit=RUNS_AT_ONCE)
+    api(ours.compare, api_name="compare", concurrency_limit=1)
+    for documented in (*quick, ours.generate, ours.compare):
         _label(page, documented)
 
 

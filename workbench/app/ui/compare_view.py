@@ -22,7 +22,6 @@ from workbench.app.ui.requests import (
     MAX_TOKENS_IN_ALL,
     CompareRequest,
     RunRequest,
-    chatting,
     text_in,
 )
 from workbench.app.ui.runs import replayed, room_left, with_faults
@@ -31,7 +30,7 @@ from workbench.base.errors import TokenNotAllowed, WorkbenchError
 from workbench.decoding.compare import Event, RunBegan, RunEnded, RunFailed, RunStep, compare
 from workbench.decoding.contenders import UNCONSTRAINED, Contender, all_contenders, contenders_named
 from workbench.decoding.exact_distribution import exact_comparison
-from workbench.decoding.model import LanguageModel
+from workbench.decoding.model import LanguageModel, chatting
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.summary import verdict
 from workbench.decoding.trace import Step, StopReason

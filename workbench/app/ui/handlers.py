@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from copy import copy
 from dataclasses import asdict
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 from workbench.app.pipeline import Compiled, Pipeline
 from workbench.app.ui.model_registry import BUILTIN, ModelRoom, ModelRooms
 from workbench.app.ui.notation_guess import other_notation, schema_inside
 from workbench.app.ui.pictures import TABLE, TOGETHER, View, picture, sentence, table, table_of
 from workbench.app.ui.records import Record, token_record
-from workbench.app.ui.requests import TextRequest, text_in, tried_in
+from workbench.app.ui.requests import MAX_NAME, TextRequest, text_in, tried_in
 from workbench.app.ui.streams import Streams
 from workbench.automata.describe import expected
 from workbench.base.errors import WorkbenchError
-from workbench.base.kernels import compile_watch
+from workbench.base.kernels import interpreting
+from workbench.base.limits import time_budget
 from workbench.base.problems import Problem
 from workbench.constraint.compile import METHODS
 from workbench.constraint.protocol import StepsByBytes
@@ -31,6 +35,9 @@ from workbench.grammar.notations import Notation
 from workbench.grammar.recognition import Verdict
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import Vocabulary
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 #: Names of stopped runs that are stored.
 MAX_STOPPED_RUNS = 500
@@ -58,12 +65,22 @@ class Handlers:
 
         Raises: WorkbenchError for a model that is not offered.
         """
-        room = self.rooms.get(text_in(sent, "model", 500))
+        room = self.rooms.get(text_in(sent, "model", MAX_NAME))
         if room is self.room:
             return self
         chosen = copy(self)
         chosen.room = room
         return chosen
+
+    def within_budget(self, answer: Callable[P, T]) -> Callable[P, T]:
+        """A request all of whose stages share the seconds that one compilation may take."""
+
+        @wraps(answer)
+        def answered(*args: P.args, **kwargs: P.kwargs) -> T:
+            with time_budget(self.pipeline.limits.seconds):
+                return answer(*args, **kwargs)
+
+        return answered
 
     # -- the opening of the page     -------------------------------------------------------
 
@@ -96,7 +113,7 @@ class Handlers:
     def model_state(self) -> Record:
         """The state of the models for the header; also begins to load the chosen one.
 
-        ``compiling``: a new installation compiles the engine's kernels, and requests wait.
+        ``compiling``: a new installation compiles the engine's kernels, and answers take longer.
         """
         self.room.start()
         rooms = self.rooms
@@ -104,7 +121,7 @@ class Handlers:
             **asdict(self.room.state()),
             "models": rooms.known(),
             "may_open": rooms.may_open,
-            "compiling": compile_watch()(),
+            "compiling": interpreting(),
         }
 
     # -- grammars --------------------------------------------------------------------------

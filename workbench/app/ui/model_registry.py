@@ -5,12 +5,18 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
 
 from workbench.base.errors import ModelError, WorkbenchError
-from workbench.decoding.checkpoint import Progress
+from workbench.decoding.checkpoint import Progress, set_threads
 from workbench.decoding.model import ChatModel, LanguageModel, SessionPool
-from workbench.vocabulary.gguf_file import INSTALLED, is_installed
+from workbench.decoding.speculative import can_draft
+from workbench.vocabulary.gguf_file import INSTALLED, gguf_of, is_installed
+from workbench.vocabulary.load import NAMES
+from workbench.vocabulary.load import load_vocabulary as load_vocabulary_of
 from workbench.vocabulary.vocabulary import Vocabulary
 
 #: The name of the model that comes with the package.
@@ -54,10 +60,6 @@ class ModelState:
     chat: bool = False
 
 
-#: Held while a model is loaded: transformers cannot be imported in two threads at once.
-_loading = threading.Lock()
-
-
 class ModelRoom:
     """Loads a model once, in a background thread; callers wait in ``model``.
 
@@ -68,14 +70,19 @@ class ModelRoom:
         self,
         name: str = BUILTIN,
         load: Callable[[str], LanguageModel] | None = None,
-        load_vocabulary: Callable[[str], Vocabulary] = Vocabulary.load,
+        load_vocabulary: Callable[[str], Vocabulary] | None = None,
+        *,
+        device: str = "auto",
+        dtype: str = "auto",
+        revision: str | None = None,
     ) -> None:
         self.name = name
+        self._device, self._dtype, self._revision = device, dtype, revision
         #: Sessions that continue from one request to the next.
         self.sessions = SessionPool()
         self._load = load or self._loaded
         self._stage = "loading"
-        self._load_vocabulary = load_vocabulary
+        self._load_vocabulary = load_vocabulary or partial(load_vocabulary_of, revision=revision)
         self._done = threading.Event()
         self._started = threading.Lock()
         self._running = False
@@ -93,9 +100,8 @@ class ModelRoom:
 
     def _fill(self) -> None:
         try:
-            with _loading:
-                model = self._load(self.name)
-                self._has_template = isinstance(model, ChatModel) and model.has_template
+            model = self._load(self.name)
+            self._has_template = isinstance(model, ChatModel) and model.has_template
             self._model = model
         except WorkbenchError as error:
             self._error = error
@@ -109,7 +115,7 @@ class ModelRoom:
         def show(stage: str, done: float | None) -> None:
             self._stage = stage if done is None else f"{stage} {done:.0%}"
 
-        return load_model(name, show)
+        return load_model(name, show, self._device, self._dtype, self._revision)
 
     @property
     def is_loaded(self) -> bool:
@@ -137,9 +143,21 @@ class ModelRoom:
             return self._model.vocabulary
         return self._load_vocabulary(BUILTIN if self.name == TOY else self.name)
 
+    @property
+    def is_remote(self) -> bool:
+        """Whether its tokens may have to be downloaded."""
+        if self._model is not None or self.name in (TOY, *NAMES) or gguf_of(self.name):
+            return False
+        return not Path(self.name).expanduser().is_dir()
+
+    @property
+    def title(self) -> str:
+        """The model's name for people; never a path of this machine."""
+        return _TITLES.get(self.name) or _short(self.name)
+
     def state(self) -> ModelState:
         """The current state for the header."""
-        title = _TITLES.get(self.name) or _short(self.name)
+        title = self.title
         if self._error is not None:
             return ModelState("failed", f"{title} · not available", str(self._error))
         if self._model is None:
@@ -150,8 +168,14 @@ class ModelRoom:
         return ModelState("ready", text, self._model.name, self._has_template)
 
 
-def load_model(name: str, progress: Progress) -> LanguageModel:
-    """A model by name: ``toy``, or what ``wb.load_model`` knows.
+def load_model(
+    name: str,
+    progress: Progress,
+    device: str = "auto",
+    dtype: str = "auto",
+    revision: str | None = None,
+) -> LanguageModel:
+    """A model by name: ``toy``, or what ``wb.load_model`` knows, with its arguments.
 
     Raises: ModelError, VocabularyError.
     """
@@ -161,10 +185,12 @@ def load_model(name: str, progress: Progress) -> LanguageModel:
         return ToyModel(Vocabulary.load(BUILTIN))
     from workbench.decoding import transformers_model  # heavy
 
-    if name == BUILTIN:
-        return transformers_model.load_model(progress=progress)
-    # not kept for the process: a page drops opened models
-    return transformers_model.TransformersModel(name, progress=progress)
+    # one embedded model for the process; others are not kept: a page drops opened models
+    shared = name == BUILTIN
+    make = transformers_model.load_model if shared else transformers_model.TransformersModel
+    model = make(name, device, dtype, revision=revision, progress=progress)
+    set_threads(model.module)
+    return model
 
 
 #: Models opened from the page that are kept; the least recently used one is dropped.
@@ -215,6 +241,25 @@ class ModelRooms:
                     self._opened.popitem(last=False)
             self._opened.move_to_end(name)
             return self._opened[name]
+
+    def drafts(self, room: ModelRoom) -> list[tuple[str, ModelRoom]]:
+        """The other models with the same tokens, by name: they can propose tokens for this one.
+
+        Their tokenizers are read, but not downloaded; models whose tokens cannot be read are left
+        out.
+
+        Raises: VocabularyError, ModelError where the model's own tokens cannot be read.
+        """
+        own, found = room.vocabulary(), []
+        with self._lock:
+            rooms = {**self._offered, **self._opened}
+        for name, other in rooms.items():
+            with suppress(WorkbenchError):
+                if other is room or other.is_remote:
+                    continue
+                if can_draft(other.vocabulary(), own):
+                    found.append((name, other))
+        return found
 
     def known(self) -> list[dict[str, str]]:
         """Name, state, title and description of every model offered or opened."""

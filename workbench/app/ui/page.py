@@ -15,6 +15,7 @@ from workbench.app.ui.handlers import Handlers, encoded
 from workbench.app.ui.page_files import about, head, release
 from workbench.app.ui.pictures import sentence
 from workbench.app.ui.runs import (
+    draft_models,
     find_tokens,
     missed_lines,
     read_prompt,
@@ -23,6 +24,7 @@ from workbench.app.ui.runs import (
     turn,
 )
 from workbench.app.ui.states import about_edge, about_state, find_states
+from workbench.app.ui.streams import RUNS_AT_ONCE
 from workbench.app.ui.takeaway import take_code, take_machine, take_replay
 from workbench.base.errors import WorkbenchError
 from workbench.base.resources import STATIC
@@ -81,6 +83,7 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
     "footer": {"about": about},
     "run": {
         "recorded_run": Handlers.recorded,
+        "draft_models": draft_models,
         "explain_tokens": explain_view.explain_tokens,
         "why": explain_view.why,
         "missed_lines": missed_lines,
@@ -118,6 +121,7 @@ def part(handlers: Handlers, name: str, value: str = "") -> gr.HTML:
 def _named(handlers: Handlers, name: str, question: _Question) -> Callable[[_Sent], _Answer]:
     """A request as a function for Gradio, which calls it by its ``__name__``."""
 
+    @handlers.within_budget
     def ask(sent: _Sent) -> _Answer:
         try:
             return question(handlers.with_model(sent), sent)
@@ -150,16 +154,15 @@ def build(handlers: Handlers) -> gr.Blocks:
         part(handlers, "learn")
         side_by_side = part(handlers, "compare")
         part(handlers, "footer", encoded(release()))
-        for component, lines, over in (
-            (run, run_lines, "run over"),
-            (side_by_side, compare_view.compare_lines, "compare over"),
+        for component, lines, limit, over in (
+            (run, run_lines, RUNS_AT_ONCE, "run over"),
+            (side_by_side, compare_view.compare_lines, 1, "compare over"),
         ):
             running = component.run(
                 stream(lines),
                 None,
                 component,
-                concurrency_id="model",
-                concurrency_limit=1,
+                concurrency_limit=limit,
                 # Gradio's ``cancels`` was tried: it ends a run slowly, and a run requested then was
                 # dropped or ended with the old one. A run is stopped by its name instead.
                 trigger_mode="multiple",

@@ -11,6 +11,7 @@ from workbench.analysis.run_tracing import TracedToken
 from workbench.app.ui import wire
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import Constraint, ReadsLabels, State
+from workbench.constraint.reasoning import Reasoning
 from workbench.decoding.candidates import TokenDistribution
 from workbench.decoding.retokenize import ImproperToken
 from workbench.decoding.trace import Candidate, Step, StopReason, Trace
@@ -81,7 +82,23 @@ def label_record(constraint: Constraint, state: State, token_id: TokenId) -> Rec
     return {} if label is None else {"label": label.name}
 
 
-def turn_record(turn: TokenDistribution, index: int, place: TracedToken, top: int) -> wire.Turn:
+def free_record(constraint: Constraint, state: State, token_id: TokenId | None) -> Record:
+    """What the grammar reads of a token in the free part; nothing of one that is not chosen yet."""
+    if not isinstance(constraint, Reasoning) or state.thought is None:
+        return {}
+    return {"free": "" if token_id is None else constraint.read_as(state, token_id).hex()}
+
+
+def draft_record(step: Step, vocabulary: Vocabulary) -> Record:
+    """The token that a draft model proposed at a step; empty if it proposed none."""
+    if (draft := step.draft_id) is None:
+        return {}
+    return {"draft": token_record(draft, vocabulary.tokens[draft], vocabulary)}
+
+
+def turn_record(
+    turn: TokenDistribution, index: int, place: TracedToken, top: int
+) -> wire.PlainTurn:
     """The record of a token that is not chosen yet, with the fields known before the choice."""
     wanted = turn.wanted(top)
     return {

@@ -11,7 +11,7 @@ from workbench.base.errors import WorkbenchError
 from workbench.constraint.compile import METHODS
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.contenders import Contender, contenders_named
-from workbench.decoding.model import ChatPrompts, LanguageModel, Message
+from workbench.decoding.model import Message
 from workbench.decoding.sampling import Sampling
 from workbench.grammar.notations import Notation
 from workbench.vocabulary.vocabulary import Vocabulary
@@ -22,6 +22,9 @@ MAX_TEXT_CHARACTERS = 50_000
 #: Texts tried in one request, and characters of each, at most.
 MAX_TRIED_TEXTS = 50
 MAX_TRIED_CHARACTERS = 5_000
+
+#: Characters of a model's name at most.
+MAX_NAME = 500
 
 #: Tokens of one run of the page at most.
 MAX_RUN_TOKENS = 1_024
@@ -211,9 +214,39 @@ def chat_in(sent: _Sent) -> tuple[Message, ...] | None:
     return messages
 
 
-def chatting(model: LanguageModel, chat: tuple[Message, ...] | None) -> LanguageModel:
-    """The model that reads prompts as messages after ``chat``; itself without a chat."""
-    return model if chat is None else ChatPrompts(model, chat)
+#: Characters of a marker at most.
+_MAX_MARKER = 100
+
+
+@dataclass(frozen=True, slots=True)
+class FreePart:
+    """The free text of a reasoning model, before the grammar's."""
+
+    #: Empty if the prompt ends with it.
+    opening: str
+    closing: str
+    #: In tokens, the opening marker included.
+    budget: int
+
+
+def reasoning_in(sent: _Sent) -> FreePart | None:
+    """The free part; None without one.
+
+    Raises: WorkbenchError where it has another form, or no closing marker.
+    """
+    part = sent.get("reasoning")
+    if part is None:
+        return None
+    if not isinstance(part, dict):
+        raise WorkbenchError("expected reasoning with opening, closing and budget")
+    found = FreePart(
+        text_in(part, "opening", _MAX_MARKER),
+        text_in(part, "closing", _MAX_MARKER),
+        int(number_in(part, "budget", 64, 0, MAX_RUN_TOKENS)),
+    )
+    if not found.closing:
+        raise WorkbenchError("expected a closing marker", "such as </think>")
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +268,10 @@ class RunRequest:
     small_tokens: bool = False
     #: The messages before the prompt; None if the prompt is a text and no message.
     chat: tuple[Message, ...] | None = None
+    #: The model that proposes tokens, by its name on the page; empty for none.
+    draft: str = ""
+    #: Free text before the grammar's; None for none.
+    reasoning: FreePart | None = None
 
     @staticmethod
     def of(sent: _Sent) -> RunRequest:
@@ -253,16 +290,22 @@ class RunRequest:
             options=options_in(sent, method),
             small_tokens=switch_in(sent, "small_tokens"),
             chat=chat_in(sent),
+            draft=text_in(sent, "draft", MAX_NAME),
+            reasoning=reasoning_in(sent),
         )
 
     def constraint(self, compiled: Compiled, vocabulary: Vocabulary) -> Constraint:
-        """The constraint of the requested method.
+        """The constraint of the requested method, after the free part if there is one.
 
         Raises: VocabularyError, LimitError; WorkbenchError where the method does not apply.
         """
-        return compiled.constraint(
+        answer = compiled.constraint(
             vocabulary, self.method, small_tokens=self.small_tokens, **self.options
         )
+        part = self.reasoning
+        if part is None:
+            return answer
+        return compiled.after_free_text(answer, part.opening, part.closing, part.budget)
 
 
 #: Limits of one comparison: the page has one model for all its visitors.

@@ -21,7 +21,9 @@ from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.pictures import sentence
 from workbench.app.ui.records import (
     Record,
+    draft_record,
     ended_record,
+    free_record,
     full_record,
     label_record,
     proper_record,
@@ -31,16 +33,19 @@ from workbench.app.ui.records import (
     token_record,
     turn_record,
 )
-from workbench.app.ui.requests import RunRequest, chatting, number_in, text_in, token_in
+from workbench.app.ui.requests import RunRequest, number_in, text_in, token_in
 from workbench.app.ui.streams import ahead
 from workbench.base.errors import TokenNotAllowed, WorkbenchError
 from workbench.base.visible_text import shorten
 from workbench.constraint.labels import read_as, read_by
 from workbench.constraint.protocol import Constraint, State
+from workbench.constraint.reasoning import Reasoning
 from workbench.decoding.candidates import TokenDistribution, milliseconds_since
 from workbench.decoding.generate import after, generate
-from workbench.decoding.model import LanguageModel, Session
+from workbench.decoding.model import LanguageModel, Session, chatting
 from workbench.decoding.retokenize import ImproperToken, first_improper
+from workbench.decoding.speculative import CoupledSpeculation
+from workbench.decoding.strategy import PLAIN, Strategy
 from workbench.decoding.trace import Step, StopReason
 from workbench.vocabulary.search import find
 from workbench.vocabulary.vocabulary import TokenId
@@ -121,12 +126,18 @@ def _items(handlers: Handlers, request: RunRequest) -> Iterator[_Item]:
     if not handlers.room.is_loaded:
         yield {"k": "status", "text": "loading the model, a few seconds the first time…"}
     model = chatting(handlers.room.model(), request.chat)
+    strategy: Strategy = PLAIN
+    if request.draft:
+        room = handlers.rooms.get(request.draft)
+        if not room.is_loaded:
+            yield {"k": "status", "text": "loading the draft model…"}
+        strategy = CoupledSpeculation(room.model())
     constraint = request.constraint(compiled, model.vocabulary)
     yield {"k": "start", "model": model.name}
     context = [*model.encode(request.prompt), *request.prefix]
     with handlers.room.sessions.borrow(model, context) as session:
         stop = partial(handlers.is_stopped, request.run)
-        yield from steps(model, session, constraint, compiled, request, stop)
+        yield from steps(model, session, constraint, compiled, request, stop, strategy)
 
 
 def steps(
@@ -136,9 +147,9 @@ def steps(
     compiled: Compiled,
     request: RunRequest,
     stop: Callable[[], bool],
+    strategy: Strategy,
 ) -> Iterator[_Item]:
     """An item for every token, then the record of the end of the run."""
-    grammar = compiled.readable()
     follower = following(compiled, constraint, request.prefix)
     room = room_left(model, request.prompt, len(request.prefix))
     generation = generate(
@@ -150,22 +161,29 @@ def steps(
         top=TOP,
         prefix=request.prefix,
         stop=stop,
+        strategy=strategy,
         session=session,
     )
 
-    def of_step(step: Step) -> Record:
-        place = follower.take(read_as(constraint, step.state, step.token_id))
-        record = step_record(step, place, token_cycle(grammar, place.path), model.vocabulary)
-        return record | label_record(constraint, step.state, step.token_id)
-
     started = time.perf_counter()
     for step in generation:
-        yield partial(of_step, step)
+        yield partial(_of_step, step, constraint, compiled, follower)
     record = stop_record(generation.trace, 1000 * (time.perf_counter() - started))
     if generation.stop is StopReason.TOKEN_BUDGET and len(generation.steps) == room:
         record |= full_record()
     taken = [*request.prefix, *generation.trace.token_ids]
-    yield {**record, **text_facts(model, compiled, request, taken, generation.stop)}
+    yield {**record, **text_facts(model, compiled, request, constraint, taken, generation.stop)}
+
+
+def _of_step(step: Step, constraint: Constraint, compiled: Compiled, follower: RunTracer) -> Record:
+    """The record of a step; the follower takes its token."""
+    vocabulary = constraint.vocabulary
+    place = follower.take(read_as(constraint, step.state, step.token_id))
+    free = free_record(constraint, step.state, step.token_id)
+    cycle = None if free else token_cycle(compiled.readable(), place.path)
+    record = step_record(step, place, cycle, vocabulary)
+    more = label_record(constraint, step.state, step.token_id)
+    return record | more | free | draft_record(step, vocabulary)
 
 
 def following(compiled: Compiled, constraint: Constraint, taken: Sequence[TokenId]) -> RunTracer:
@@ -190,10 +208,12 @@ def _improper(
 ) -> ImproperToken | None:
     """The first difference from the tokenizer's tokens, if it is informative.
 
-    With small tokens every text differs. A difference at the end of the prompt depends on the
-    prompt, and is reported only for the methods that guarantee the tokenizer's tokens.
+    With small tokens every text differs, and a free part may have special tokens. A difference at
+    the end of the prompt depends on the prompt, and is reported only for the methods that guarantee
+    the tokenizer's tokens.
     """
-    found = None if request.small_tokens else first_improper(model, request.prompt, taken)
+    compared = not request.small_tokens and request.reasoning is None
+    found = first_improper(model, request.prompt, taken) if compared else None
     if found is not None and found.at_prompt and request.method not in _PROPER:
         return None
     return found
@@ -203,13 +223,19 @@ def text_facts(
     model: LanguageModel,
     compiled: Compiled,
     request: RunRequest,
+    constraint: Constraint,
     taken: Sequence[TokenId],
     reason: StopReason | None,
 ) -> Record:
-    """Facts about a whole text: its tokenization, its value, whether it is accepted."""
+    """Facts about a whole text: its tokenization, its value, whether it is accepted.
+
+    The value and the verdict are those of the text after the free part.
+    """
     grammar = compiled.readable()
     facts: Record = {"proper": proper_record(_improper(model, request, taken), model.vocabulary)}
     text = model.vocabulary.decode(taken)
+    if isinstance(constraint, Reasoning):
+        text = constraint.answer_in(taken)
     good = reason in (StopReason.ACCEPTED, StopReason.FORCED_END)
     if request.method == "unconstrained" and reason is StopReason.ACCEPTED:
         good = grammar.check(text).accepted
@@ -281,6 +307,15 @@ def read_prompt(handlers: Handlers, sent: Record) -> Record:
         "count": len(ids),
         "most": getattr(model, "context_length", None),
     }
+
+
+def draft_models(handlers: Handlers, sent: Record) -> Record:
+    """The models that can propose tokens for the chosen one: served ones with the same tokens."""
+    try:
+        found = handlers.rooms.drafts(handlers.room)
+        return {"ok": True, "drafts": [{"name": name, "title": room.title} for name, room in found]}
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
 
 
 def find_tokens(handlers: Handlers, sent: Record) -> Record:
@@ -368,17 +403,13 @@ class _RunPosition:
             token_id = found.drawn(sampling, index)
         elif token_id not in found.mask:
             raise TokenNotAllowed(f"token {token_id} is not allowed here", "take another one")
-        read = read_as(self.constraint, self.state, token_id)
         started = time.perf_counter()
         self.ended = token_id in self.constraint.vocabulary.ends
         if not self.ended:
             self.state = self.constraint.advance(self.state, token_id)
         step = found.taken(token_id, index, TOP, milliseconds_since(started))
         self.taken.append(token_id)
-        place = self.follower.take(read)
-        cycle = token_cycle(self.compiled.readable(), place.path)
-        record = step_record(step, place, cycle, self.model.vocabulary)
-        return record | label_record(self.constraint, step.state, token_id)
+        return _of_step(step, self.constraint, self.compiled, self.follower)
 
     def next(self) -> wire.Turn | wire.Stop | Record:
         """The probabilities of the next token, or why no token may follow."""
@@ -386,13 +417,16 @@ class _RunPosition:
             return full_record()
         found = self.ask()
         if found is not None:
-            return turn_record(found, len(self.taken), self.follower.take(b""), NEXT_TOP)
+            here = turn_record(found, len(self.taken), self.follower.take(b""), NEXT_TOP)
+            return {**here, **free_record(self.constraint, self.state, None)}
         reason = StopReason.DEAD_END
         if self.ended and not self._only_the_end():
             reason = StopReason.ACCEPTED
         elif self.constraint.is_final(self.state):
             reason = StopReason.FORCED_END
-        whole = text_facts(self.model, self.compiled, self.request, self.taken, reason)
+        whole = text_facts(
+            self.model, self.compiled, self.request, self.constraint, self.taken, reason
+        )
         return {**ended_record(reason), **whole}
 
     def _only_the_end(self) -> bool:

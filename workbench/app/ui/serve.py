@@ -5,22 +5,20 @@ from __future__ import annotations
 import gc
 import os
 import socket
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from workbench.app.ui.model_registry import ModelRoom, ModelRooms, default_models
-from workbench.base.errors import WorkbenchError
-from workbench.base.kernels import compile_watch
+from workbench.base.errors import ModelError, WorkbenchError
+from workbench.base.kernels import wait_until_compiled
 from workbench.constraint.compile import compile as compile_constraint
-from workbench.constraint.engine.automaton import ready
-from workbench.constraint.engine.compose import ready as closed_form_ready
-from workbench.constraint.protocol import ready_for_loops
+from workbench.decoding.checkpoint import check_device, check_dtype
 from workbench.grammar.grammar import Grammar
 
 if TYPE_CHECKING:
@@ -43,6 +41,11 @@ class ServeSettings:
     #: The models offered, the first one chosen: ``toy``, or names of ``wb.load_model``; empty for
     #: the embedded model and those of installed packages.
     models: tuple[str, ...] = ()
+    #: Of all models, those opened from the page too; as of ``wb.load_model``.
+    device: str = "auto"
+    dtype: str = "auto"
+    #: A branch, tag or commit of the only model.
+    revision: str | None = None
     open_browser: bool = False
     #: Whether the endpoints are tools for assistants too (MCP).
     mcp: bool = False
@@ -61,13 +64,14 @@ def start(settings: ServeSettings, room: ModelRoom | None = None) -> gr.Blocks:
     The first model is loaded in the background after the page answers, and torch with it.
     ``room`` replaces the models of the settings.
 
-    Raises: WorkbenchError where the address or the port is not available.
+    Raises: WorkbenchError where the address or the port is not available; ModelError for an unknown
+            device or dtype, or a revision of several models.
     """
+    _check_models(settings)
     # read by Gradio when it is imported: it sends nothing about this machine
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     tools = _tools(settings)
-    compile_watch()  # before anything is compiled
     with _quick_start():
         page, handlers = _launched(settings, room, mcp=tools)
     if not settings.quiet:
@@ -111,9 +115,12 @@ def _launched(
     from workbench.app.ui.page_files import script, sheet
     from workbench.base.resources import STATIC
 
-    offered = (room,) if room is not None else settings.models or default_models()
+    make = partial(ModelRoom, device=settings.device, dtype=settings.dtype)
+    names = settings.models or default_models()
+    rooms = [room] if room else [make(name, revision=settings.revision) for name in names]
     # visitors of a page that only this machine can reach may open any model
-    handlers = Handlers(ModelRooms(offered, may_open=settings.host in _LOCAL_ADDRESSES))
+    may_open = settings.host in _LOCAL_ADDRESSES
+    handlers = Handlers(ModelRooms(rooms, may_open=may_open, make=make))
     page = build(handlers)
     page.launch(
         server_name=settings.host,
@@ -162,6 +169,17 @@ def _file(name: str, kind: str, content: Callable[[], str]) -> Route:
     return Route(f"/{FILES}/{name}", answer)
 
 
+def _check_models(settings: ServeSettings) -> None:
+    """Raise ModelError for settings with which no model can be loaded; torch is not needed."""
+    check_device(settings.device)
+    check_dtype(settings.dtype)
+    if settings.revision is not None and len(settings.models) != 1:
+        raise ModelError(
+            f"expected one --model with --revision, not {len(settings.models)}",
+            "a revision is of one hub id; serve other models without it",
+        )
+
+
 def _tools(settings: ServeSettings) -> bool:
     """Whether the endpoints are also tools for assistants.
 
@@ -200,29 +218,11 @@ def _warm(handlers: Handlers) -> None:
         handlers.compile(first)
         for tab in ("together", "stack"):
             handlers.draw({**first, "tab": tab})
-    handlers.room.start()
-    ready()
-    ready_for_loops()
-    closed_form_ready()
-    _warm_methods(handlers)
-
-
-#: Run in another process, because compiling blocks all threads of a process; the compiled kernels
-#: are cached on disk.
-_READY = """
-import os
-if hasattr(os, "nice"):
-    os.nice(10)
-from workbench.constraint.methods.domino.domino import ready as domino
-from workbench.constraint.methods.proper.proper_methods import ready as proper
-domino()
-proper()
-"""
-
-
-def _warm_methods(handlers: Handlers) -> None:
-    """Compile the kernels of further methods in another process, then load them."""
-    subprocess.run([sys.executable, "-c", _READY], check=False, capture_output=True)
+    with suppress(WorkbenchError):  # the page says why a model cannot be loaded
+        handlers.room.model()
+    gc.collect()  # frozen objects are never collected
+    gc.freeze()  # torch has been imported: later collections skip its objects
+    wait_until_compiled()
     simple = Grammar.from_regex("a")
     for method in ("domino", "proper"):
         with suppress(WorkbenchError):  # not every vocabulary has its tokenizer's merges

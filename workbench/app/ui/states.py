@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from functools import lru_cache
 
 from workbench.analysis.earley import SourceRecognizer
 from workbench.analysis.run_tracing import PicturedMachine
@@ -32,9 +31,8 @@ from workbench.grammar.label_encoding import encode_labels, plain_text, show_lab
 from workbench.pushdown.runner import Runner
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
-#: States that a search returns, and states searched of a machine that is built in part.
+#: States that a search returns.
 _MAX_FOUND = 12
-_MAX_SEARCHED = 400
 
 #: Tokens of one edge that are sent, and of one state as examples.
 _MAX_TOKENS = 2_000
@@ -76,14 +74,8 @@ def _searched(handlers: Handlers, sent: Record, machine: Machine, drawn: Drawn) 
         try:
             _, drawn, _ = handlers.drawn({**sent, "tab": str(under)})
         except WorkbenchError:
-            return _searchable(drawn)
-    return _searchable(drawn)
-
-
-@lru_cache(maxsize=32)
-def _searchable(drawn: Drawn) -> Graph:
-    """The searched graph, cached because the query changes with every keystroke."""
-    return drawn.parts.around("", _MAX_SEARCHED)
+            return drawn.searched
+    return drawn.searched
 
 
 def _matches(graph: Graph, query: str, drawn: Drawn) -> Iterator[tuple[str, str]]:

@@ -21,6 +21,9 @@ from workbench.app.ui.records import Record, line
 
 Item = TypeVar("Item")
 
+#: The most runs of all visitors at a time: their tokens are computed in shared forward passes.
+RUNS_AT_ONCE = 16
+
 
 def ahead(items: Iterator[Item]) -> Generator[Item, None, None]:
     """The same items in the same order, computed in a separate thread.
@@ -64,6 +67,22 @@ BATCH_SECONDS = 0.08
 MAX_KEPT_RUNS = 8
 
 
+def batches(records: Iterator[Record], seconds: float = BATCH_SECONDS) -> Iterator[list[Record]]:
+    """The records in lists: the steps since the last list, or all up to a record of another kind.
+
+    Seconds are counted from when the consumer asks for the next list: one that is slow gets longer
+    lists.
+    """
+    batch, last = list[Record](), -math.inf
+    for record in records:
+        batch.append(record)
+        if record["k"] != "step" or time.monotonic() - last >= seconds:
+            yield batch
+            batch, last = [], time.monotonic()
+    if batch:
+        yield batch
+
+
 class Streams:
     """The lines of the latest runs; safe to share between threads."""
 
@@ -80,15 +99,12 @@ class Streams:
         """
         first = next(records)
         head, lines = line(first), self._stored(first["run"])
-        start, sent, last = 0, 0, -math.inf
-        for record in records:
-            lines.append(line(record))
-            now = time.monotonic()
-            if record["k"] != "step" or now - last >= self._seconds:
-                yield _text(head, start, lines)
-                start, sent, last = sent, len(lines), now
-        if sent < len(lines):
+        start = 0
+        for batch in batches(records, self._seconds):
+            sent = len(lines)
+            lines += map(line, batch)
             yield _text(head, start, lines)
+            start = sent
 
     def since(self, run: str, count: int) -> str | None:
         """The lines of a run after the first ``count``; None if the run is not stored."""

@@ -8,6 +8,7 @@ pictures are saved by the page's script.
 from __future__ import annotations
 
 import base64
+import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -127,6 +128,8 @@ class Wanted:
 
     run: RunRequest
     model: str
+    #: The model that proposes tokens, or empty.
+    draft: str
     #: Texts, each with whether it must be accepted.
     tests: tuple[tuple[str, bool], ...]
     address: str
@@ -140,6 +143,7 @@ class Wanted:
         return Wanted(
             run,
             BUILTIN if name == TOY else name,
+            BUILTIN if run.draft == TOY else run.draft,
             _tests(sent.get("tests", [])),
             text_in(sent, "address", 400) or _ADDRESS,
             _example(run, text_in(sent, "example", 80), gallery),
@@ -191,6 +195,15 @@ def _method(wanted: Wanted) -> str:
     return small if method == "automaton" else f", method={quoted(method)}{options}{small}"
 
 
+def _reasoning(wanted: Wanted) -> str:
+    """The line that puts a free part before the constraint's text; empty without one."""
+    part = wanted.run.reasoning
+    if part is None:
+        return ""
+    markers = f"{quoted(part.opening)}, {quoted(part.closing)}"
+    return f"constraint = wb.Reasoning(constraint, {markers}, budget={part.budget})\n"
+
+
 def _head(wanted: Wanted, *, messages: bool = True) -> str:
     """Grammar and prompt; of a chat the whole list of messages, or the user's last one alone."""
     run = wanted.run
@@ -222,6 +235,10 @@ def _assertions(wanted: Wanted) -> str:
 def python(wanted: Wanted) -> str:
     """The run with the library."""
     run, sampling = wanted.run, wanted.run.sampling
+    draft = more = ""
+    if wanted.draft:
+        draft = f"draft = wb.TransformersModel({quoted(wanted.draft)})\n"
+        more = ", strategy=wb.CoupledSpeculation(draft)"
     return f"""\
 import workbench as wb
 
@@ -229,9 +246,10 @@ import workbench as wb
 grammar = {_grammar(wanted)}
 model = wb.TransformersModel({quoted(wanted.model)})
 constraint = wb.compile(grammar, model.vocabulary{_method(wanted)})
+{_reasoning(wanted)}\
 sampling = wb.Sampling(temperature={sampling.temperature!r}, seed={sampling.seed})
-
-generation = wb.generate(model, constraint, PROMPT, sampling, max_tokens={run.max_tokens})
+{draft}
+generation = wb.generate(model, constraint, PROMPT, sampling, max_tokens={run.max_tokens}{more})
 for step in generation:
     print(step.token, f"kept {{step.kept:.1%}}", "forced" if step.forced else "")
 
@@ -241,7 +259,10 @@ print(f"perplexity {{generation.trace.perplexity:.2f}}")
 
 
 def transformers(wanted: Wanted) -> str:
-    """The run with transformers' loop; the constraint is a logits processor."""
+    """The run with transformers' loop; the constraint is a logits processor.
+
+    It has no draft model, which would change the speed alone.
+    """
     run, sampling = wanted.run, wanted.run.sampling
     builtin = wanted.model == BUILTIN
     imports = "from workbench.base.resources import BUILTIN_MODEL\n" if builtin else ""
@@ -270,7 +291,7 @@ MODEL = {where}
 tokenizer = AutoTokenizer.from_pretrained(MODEL)
 model = AutoModelForCausalLM.from_pretrained(MODEL)
 constraint = wb.compile({_grammar(wanted)}, wb.Vocabulary.load(MODEL){_method(wanted)})
-
+{_reasoning(wanted)}
 {seed}\
 inputs = {inputs}
 output = model.generate(
@@ -310,8 +331,12 @@ def shell(wanted: Wanted) -> str:
         words += ["--option", f"{name}={value}"]
     if run.small_tokens:
         words.append("--small-tokens")
+    if part := run.reasoning:
+        words += ["--reasoning", str(part.budget), "--markers", part.opening, part.closing]
     if wanted.model != BUILTIN:
         words += ["--model", wanted.model]
+    if wanted.draft:
+        words += ["--draft", wanted.draft]
     return shlex.join(words) + document + "\n"
 
 
@@ -331,15 +356,20 @@ def client(wanted: Wanted) -> str:
         "style": grammar.style,
         "constraint": "" if run.method == "automaton" else run.method,
         "model": "" if wanted.model == BUILTIN else wanted.model,
+        "draft": wanted.draft,
     }
     others = "".join(f"    {name}={quoted(value)},\n" for name, value in more.items() if value)
     if "k" in run.options:
         others += f"    lookahead={run.options['k']},\n"
     if run.small_tokens:
         others += "    small_tokens=True,\n"
+    if run.reasoning is not None:
+        others += f"    reasoning={json.dumps(asdict(run.reasoning), ensure_ascii=False)},\n"
     if run.chat is not None:
         others += f"    chat={_listed(run.chat, '    ')},\n"
     return f"""\
+import json
+
 from gradio_client import Client
 
 {_head(wanted, messages=False)}
@@ -354,10 +384,11 @@ job = client.submit(
 {others}\
     api_name="/generate",
 )
-for record in job:
-    if record["k"] == "step":
-        token = record["token"]
-        print(token.get("text", token.get("hex", "end")), record["kept"])
+for lines in job:
+    for record in map(json.loads, lines.splitlines()):
+        if record["k"] == "step":
+            token = record["token"]
+            print(token.get("text", token.get("hex", "end")), record["kept"])
 """
 
 
@@ -438,6 +469,8 @@ def _for_engine(handlers: Handlers, wanted: Wanted, engine: str) -> str:
         return "# the grammar cannot be read yet"
     named = {} if wanted.model == BUILTIN else {"model": wanted.model}
     try:
+        if wanted.run.reasoning is not None:
+            raise WorkbenchError("this program can have no reasoning before the grammar's text")
         prompt, chat = wanted.run.prompt, wanted.run.chat
         if chat is not None:
             prompt = ChatPrompts(handlers.room.model(), chat).render(prompt)

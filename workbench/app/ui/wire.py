@@ -70,6 +70,20 @@ class ReadPrompt(TypedDict):
     most: int | None
 
 
+class DraftModel(TypedDict):
+    """A model that can propose tokens."""
+
+    name: str
+    title: str
+
+
+class DraftModels(TypedDict):
+    """The models that can propose tokens for the chosen one."""
+
+    ok: Literal[True]
+    drafts: list[DraftModel]
+
+
 class Candidate(Token):
     """A token with its probability before the mask and after it; ``ok`` where it is allowed."""
 
@@ -152,10 +166,16 @@ class _Chances(Masked, Position):
     may: list[Candidate]
 
 
-class Turn(_Chances):
+class PlainTurn(_Chances):
     """The next token, which is not chosen yet."""
 
     k: Literal["turn"]
+
+
+class Turn(PlainTurn):
+    """The next token; ``free`` is present, and empty, in the free part of a reasoning model."""
+
+    free: NotRequired[str]
 
 
 class UnlabelledStep(_Chances):
@@ -179,9 +199,15 @@ class UnlabelledStep(_Chances):
 
 
 class Step(UnlabelledStep):
-    """A token of a run, with the terminal label that reads it, if one does."""
+    """A token of a run, with the terminal label that reads it, and what a draft model proposed.
+
+    ``free`` is present in the free part of a reasoning model: what the grammar reads of the token,
+    in hexadecimal digits; nothing until the closing marker.
+    """
 
     label: NotRequired[str]
+    free: NotRequired[str]
+    draft: NotRequired[Token]
 
 
 class Improper(TypedDict):
@@ -1077,6 +1103,7 @@ ANSWERS: Mapping[str, Mapping[str, Any]] = {
     "footer": {"about": About},
     "run": {
         "recorded_run": str,
+        "draft_models": DraftModels | Refusal,
         "explain_tokens": Reasons,
         "why": Why | Refusal,
         "missed_lines": Missed,

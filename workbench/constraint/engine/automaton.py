@@ -15,13 +15,11 @@ import sys
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
-from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.lazy_dfa import LazyDfa
-from workbench.automata.thompson import thompson
 from workbench.base.dfa import DEAD, Dfa, State, used_bytes
 from workbench.base.errors import TokenNotAllowed
 from workbench.base.limits import LIMITS, Limits
@@ -288,7 +286,6 @@ class StackConstraint(AutomatonConstraint):
 
 def automaton(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> AutomatonConstraint:
     """The exact engine with rows on demand: the constraint that fits the grammar's machine."""
-    ready()
     match grammar.reader:
         case Dfa() as dfa:
             return DfaConstraint(dfa, vocabulary, limits)
@@ -300,30 +297,3 @@ def automaton(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Autom
     whole = grammar.dfa
     assert whole is not None, "a grammar without a stack has a DFA"
     return DfaConstraint(whole, vocabulary, limits)
-
-
-@cache
-def ready() -> None:
-    """Load or compile the kernels: computes one row of every kind. Some milliseconds if cached."""
-    vocabulary = Vocabulary((*(bytes([byte]) for byte in range(256)), b"ab", b"a'"))
-    pattern = Grammar.from_regex("a[ab]*'|b", limits=_WARM_UP_LIMITS)
-    nesting = Grammar.from_kbnf(
-        "start ::= 'b' start 'b' | #'[0-9]*';", limits=_WARM_UP_LIMITS
-    ).network
-    assert pattern.dfa is not None
-    assert pattern.regex is not None
-    for constraint in (
-        DfaConstraint(pattern.dfa, vocabulary, _WARM_UP_LIMITS),
-        LazyConstraint(
-            LazyDfa(thompson(pattern.regex), _WARM_UP_LIMITS), vocabulary, _WARM_UP_LIMITS
-        ),
-        StackConstraint(nesting, vocabulary, _WARM_UP_LIMITS),
-    ):
-        state = constraint.initial
-        for byte in b"ab":
-            constraint.mask(state)
-            state = constraint.step_bytes(state, bytes([byte])) or state
-
-
-#: A new installation compiles for seconds, which must not count against a grammar's time limit.
-_WARM_UP_LIMITS = Limits(seconds=600.0)

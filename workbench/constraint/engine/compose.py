@@ -10,7 +10,7 @@ limits.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -88,7 +88,7 @@ def _by_first(begins: Ints, ends: Ints, states: int) -> tuple[npt.NDArray[np.int
     return first, ends[np.argsort(begins, kind="stable")]
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _reach(first: npt.NDArray[np.int64], ends: Ints, start: Bools) -> Bools:
     """The states reachable from any state of ``start``, (Q,) bool."""
     reached = start.copy()
@@ -103,27 +103,6 @@ def _reach(first: npt.NDArray[np.int64], ends: Ints, start: Bools) -> Bools:
 
 
 Array = TypeVar("Array", Ints, Records)
-
-
-#: A new installation compiles for seconds, which must not count against a grammar's time limit.
-_WARM_UP_LIMITS = Limits(seconds=600.0)
-
-
-@cache
-def ready() -> None:
-    """Load or compile the kernels before a clock runs: one state with a loop on every byte."""
-    trie = Trie.of([bytes([byte]) for byte in range(256)])
-    table, classes = np.zeros(1, np.int32), np.zeros(256, np.uint16)
-    table.flags.writeable = classes.flags.writeable = False
-    steps, looping, writer = (
-        Steps(table, 1, classes),
-        LoopingStates(trie),
-        RowWriter(trie, 1, _WARM_UP_LIMITS),
-    )
-    for state in looping_states(steps):
-        looping.add(steps, state)
-    writer.write(steps, looping.arrays(1), np.zeros(1, np.int32))
-    writer.edge_rows(looping.arrays(1)).targets(0)
 
 
 class RowWriter:
@@ -325,7 +304,6 @@ def compose(dfa: Dfa, vocabulary: Vocabulary, limits: Limits = LIMITS) -> TokenF
             VocabularyError if no accepted text can be tokenized with the vocabulary.
     Source: Koo et al. 2024, Algorithm 2, §2.4.
     """
-    ready()
     used: npt.NDArray[np.bool_] = (dfa.table != DEAD).any(axis=0)[dfa.classes]
     if dfa.is_empty:
         raise cannot_spell(vocabulary)

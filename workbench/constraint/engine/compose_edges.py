@@ -43,7 +43,7 @@ from workbench.vocabulary.vocabulary import TokenId
 _HALF, _INDEX = np.uint64(32), np.uint64(2**32 - 1)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def decode_row(arrays: RowArrays, tokens: Tokens, row: int, edges: Edges, count: int) -> int:
     """Append a row's edges to the first ``count``, in any order. Returns the new count."""
     record = arrays.rows[row]
@@ -111,7 +111,7 @@ def _decode_same_bytes(tokens: Tokens, node: int, target: int, edges: Edges, cou
     return count
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def decode_rows_sorted(
     arrays: RowArrays, tokens: Tokens, rows: Ints, first: Ints, edges: Edges, by_token: Ints
 ) -> None:
@@ -140,14 +140,14 @@ def _sort_by_table(edges: Edges, begin: int, end: int, by_token: Ints) -> None:
             k += 1
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _sort_by_comparison(edges: Edges, begin: int, end: int) -> None:
     order = np.argsort(edges.ids[begin:end])
     edges.ids[begin:end] = edges.ids[begin:end][order]
     edges.targets[begin:end] = edges.targets[begin:end][order]
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def edge_target(arrays: RowArrays, row: int, node: int) -> int:
     """The target of the tokens that end at a node, or ``DEAD``."""
     record = arrays.rows[row]
@@ -179,7 +179,7 @@ def _loop_target(arrays: RowArrays, owner: Ints, node: int) -> int:
     return int(arrays.maps[owner[MAP] + index]) if index >= 0 else DEAD
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def update_earliest(arrays: RowArrays, tokens: Tokens, row: int, earliest: Ints) -> None:
     """Lower ``earliest`` (Q,) to the first node, in preorder, whose tokens lead to each state."""
     record = arrays.rows[row]

@@ -263,7 +263,7 @@ RECENT_ROWS = 8
 _EDGES_PER_PAUSE = 1 << 21
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def write_rows(
     steps: Steps, nodes: TrieNodes, loops: LoopArrays, starts: Ints, buffers: RowBuffers
 ) -> int:

@@ -109,7 +109,7 @@ class EdgeLoopCache:
         return self._table
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def _walk(
     local: Local,
     nodes: TrieNodes,
@@ -148,7 +148,7 @@ def _walk(
     return int(np.int64(exit_count)), int(np.int64(inner_count))
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def _count_tokens(
     nodes: TrieNodes, loop_members: Local, exits: Ints, inner_nodes: Ints, member_tokens: Ints
 ) -> None:
@@ -175,7 +175,7 @@ class LoopingStates:
 
     def add(self, steps: Steps, state: State) -> tuple[State, int] | None:
         """Add a looping state, or return a state and a byte class whose step is needed first."""
-        count, unknown, column = find_self_loop(*steps, state, self._members, self._local)
+        count, unknown, column = find_self_loop(*steps, state, state, self._members, self._local)
         if count < 0:
             return unknown, column
         loop = self._table.of(self._local[:count]) if count else None
@@ -225,7 +225,7 @@ def is_looping(steps: Steps, state: State) -> bool:
     return int((row[steps.classes[:128]] == state).sum()) >= MIN_LOOP_BYTES
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _bytes_leading_back(steps: Steps, weights: Numbers) -> Numbers:
     """The number of ASCII bytes that lead back to each state, ``weights`` (C,) by byte class."""
     states = len(steps.table) // steps.width

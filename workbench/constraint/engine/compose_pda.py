@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.lazy_dfa import UNKNOWN
-from workbench.base.dfa import DEAD, State, used_bytes
+from workbench.base.dfa import DEAD, State, table_rows, used_bytes
 from workbench.base.errors import LimitError
 from workbench.base.limits import LIMITS, Limits
-from workbench.constraint.engine.compose import RowWriter, ready
+from workbench.constraint.engine.compose import RowWriter
 from workbench.constraint.engine.compose_edges import EdgeRows
 from workbench.constraint.engine.compose_kernel import Steps
 from workbench.constraint.engine.compose_loops import LoopingStates, is_looping
@@ -56,8 +56,7 @@ class RelativeMachine:
         self._limits = limits
         self._clock = limits.clock()
         self._numbers: dict[tuple[Relative, ...], int] = {}
-        # the network's arrays as lists, because reading one number of an array is slow
-        self._rows: list[list[State]] = network.table.tolist()
+        self._rows = table_rows(network.table)
         self._columns = [int(network.classes[members[0]]) for members in network.class_bytes]
         self._continues: list[bool] = network.goes_on.tolist()
         self._finals: list[bool] = network.finals.tolist()
@@ -267,7 +266,6 @@ def compose_pda(
             rule that may end wherever its caller may): such a grammar has infinitely many edges.
     Source: Koo et al. 2024, Algorithm 3, §3.2.
     """
-    ready()
     composition = _Composition(network, vocabulary, limits, shown_pops)
     visited = {network.initial: None}
     queue = [network.initial]

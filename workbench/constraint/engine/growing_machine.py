@@ -47,10 +47,11 @@ from workbench.vocabulary.trie import Trie
 #: STATE          the machine's state at the beginning of the part, or ``DEAD``
 #: LOOP_SIZE      the number of member states of the self-loop that the caller must look up
 #: ROWS_COMPUTED  the number of rows computed (machines without a stack)
-#: USED_LOOP      1 if a self-loop contributed to this row
+#: USED_LOOP      1 if a self-loop contributed to this row, 2 if the last one was a chain's
 #: LAST_ROW       the number of the last row computed without a self-loop, or −1
 #: LAST_STATE     the state of that row
 #: LAST_DEPTH     the depth, in bytes, of the walk that computed it
+#: MUST_WALK      1 if the caller has no loop for the current part
 #: ============== ===========================================================================
 (
     PART,
@@ -63,7 +64,8 @@ from workbench.vocabulary.trie import Trie
     LAST_ROW,
     LAST_STATE,
     LAST_DEPTH,
-) = range(10)
+    MUST_WALK,
+) = range(11)
 
 #: Greater than every stack depth.
 NO_FLOOR = 2**31 - 1
@@ -101,7 +103,7 @@ class Scratch(NamedTuple):
            ``members`` (M,) int32, the states of that self-loop; ``local`` (M, 256) int8, the
            member each byte leads to; ``agreed`` (n, 2) int32, the node ranges on which the state
            and the self-loop read the same tokens; ``partner`` (Q,) and ``pairs`` (n, 2) int32,
-           for ``row_cache.bisimilar``; ``cursor`` (10,) int64, see ``PART``.
+           for ``row_cache.bisimilar``; ``cursor`` (11,) int64, see ``PART``.
     """
 
     path: Offsets
@@ -127,7 +129,7 @@ class Scratch(NamedTuple):
             agreed=np.empty((_MAX_AGREED_RANGES, 2), np.int32),
             partner=np.zeros(states, np.int32),
             pairs=np.empty((_MAX_COMPARED_PAIRS, 2), np.int32),
-            cursor=np.zeros(10, np.int64),
+            cursor=np.zeros(11, np.int64),
         )
 
 
@@ -211,7 +213,7 @@ def walk_nodes(
 
 @inlined
 def find_loop(
-    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, state: int
+    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, state: int, following: int
 ) -> tuple[int, int]:
     """``self_loops.find_self_loop``, with the missing steps added that it needs.
 
@@ -219,8 +221,9 @@ def find_loop(
     """
     while True:
         count, there, byte_class = find_self_loop(
-            room.table, room.groups.shape[1], nodes.classes, state, scratch.members, scratch.local
-        )
+            room.table, room.groups.shape[1], nodes.classes, state, following, scratch.members,
+            scratch.local,
+        )  # fmt: skip
         if count >= 0:
             return count, there
         status = compute_step(growth, room, there, byte_class)

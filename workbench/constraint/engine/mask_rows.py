@@ -8,6 +8,8 @@ A row is obtained in the cheapest exact way of three:
    state (``self_loops``). The row of the loop is corrected at the trie nodes where a path leaves
    the loop. A state that enters the loop is walked together with it: where both paths reach the
    same state, the row of the loop is right for all tokens below, except at those nodes.
+   The row of a state in a string of bounded length is obtained likewise, from the tokens and exits
+   of the loop that have few enough characters.
 3. From a walk of the trie (``trie_walk``). Missing steps of the machine are added during the walk
    (``growing_machine``).
 
@@ -21,7 +23,7 @@ the statuses of ``CACHED``::
     is_new ──► look up the row ──► CACHED                      (done: the row's number)
                      │ not found
                      ▼
-          ┌──► begin part ──► IN_LOOP, ENTERS_LOOP             (the caller runs the loop kernel,
+          ┌──► begin part ──► IN_LOOP, ENTERS_LOOP, IN_CHAIN   (the caller runs the loop kernel,
           │        │                                            which completes the part, or
           │        │                                            needs the part to begin again)
           │        ▼
@@ -48,6 +50,7 @@ from workbench.constraint.engine.growing_machine import (
     LAST_ROW,
     LAST_STATE,
     LOOP_SIZE,
+    MUST_WALK,
     NO_FLOOR,
     NODE,
     PART,
@@ -67,6 +70,7 @@ from workbench.constraint.engine.self_loops import (
     BEGIN,
     LEVEL,
     SEVERAL_TOKENS,
+    Chain,
     SelfLoop,
     SelfLoopCache,
 )
@@ -77,11 +81,13 @@ from workbench.constraint.engine.trie_walk import (
     ONE,
     SIZE_SHIFT,
     Classes,
+    Ints,
+    Local,
     Words,
     mark_tokens,
     set_token_bits,
 )
-from workbench.pushdown.buffers import Growth, Room
+from workbench.pushdown.buffers import LOWEST, Growth, Room
 from workbench.vocabulary.trie import Trie
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -165,20 +171,19 @@ def _clear_token_bits(nodes: TrieView, begin: np.uint64, end: np.uint64, bits: W
 
 @inlined
 def _exit_loop(
-    growth: Growth,
-    room: Room,
-    nodes: TrieView,
-    scratch: Scratch,
-    loop: SelfLoop,
-    agreed: int,
-    bits: Words,
-) -> int:
+    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, loop: SelfLoop, members: Ints,
+    characters: int, agreed: int, bits: Words,
+) -> int:  # fmt: skip
     """Set the bits of the tokens whose path leaves the loop, within the ``agreed`` node ranges.
 
-    Returns 0, or a status below ``DEAD``.
+    ``members[n]`` are the members of the loop after n characters, of which ``characters`` may
+    follow. Returns 0, or a status below ``DEAD``.
     """
     for group in range(len(loop.groups)):
-        here = int64(scratch.members[loop.groups[group, 0]])
+        member, read = int64(loop.groups[group, 0]), int64(loop.groups[group, 4])
+        if read + int64(member != 0) > characters:
+            continue
+        here = int64(members[read, member])
         state = step_by(growth, room, nodes, scratch, here, int64(loop.groups[group, 1]))
         if state < DEAD:
             return state
@@ -251,10 +256,16 @@ _UNTOUCHED = np.uint32(2**32 - 1)
 #: COMPUTED       done; ``bits`` is the row
 #: IN_LOOP        a self-loop covers the current part: the loop kernel must compute this part
 #: ENTERS_LOOP    the same for a state that enters a self-loop
+#: IN_CHAIN       the same for a state that may be in a chain, as in a string of bounded length
 #: FULL_ROW_CACHE the row cache must be enlarged before the call is repeated
 #: ============== ============================================================================
-CACHED, COMPUTED, IN_LOOP, ENTERS_LOOP = range(4)
+CACHED, COMPUTED, IN_LOOP, ENTERS_LOOP, IN_CHAIN = range(5)
 FULL_ROW_CACHE = -30
+
+#: The number of characters that may follow in a self-loop.
+_UNBOUNDED = 2**31 - 1
+#: A state from which fewer characters follow is walked.
+_MIN_CHARACTERS = 4
 
 
 class _KernelArguments(NamedTuple):
@@ -291,11 +302,12 @@ def row_kernel() -> Any:  # noqa: ANN401  # numba's own type
 def loop_kernel() -> Any:  # noqa: ANN401
     """The loop kernel ``_part_by_loop``, likewise; compiled for the first state that needs it."""
     growth, room, nodes, scratch, bits = _KernelArguments.make()
-    loop = SelfLoop(bits, *(np.zeros(1, np.int32),) * 3, np.zeros((1, 4), np.int32))
-    return direct(_part_by_loop, growth, room, nodes, scratch, loop, True, bits)
+    loop = SelfLoop(bits, *(np.zeros(1, np.int32),) * 3, np.zeros((1, 5), np.int32))
+    members = np.zeros((1, 1), np.int32)
+    return direct(_part_by_loop, growth, room, nodes, scratch, loop, members, 0, True, bits)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def _row(
     growth: Growth, room: Room, row_cache: RowCache, nodes: TrieView, scratch: Scratch, state: int,
     is_new: bool, bits: Words,
@@ -308,11 +320,14 @@ def _row(
     cursor, has_stack = scratch.cursor, len(growth.rules.flags) > 0
     if is_new:
         cursor[PART], cursor[NODE], cursor[FLOOR], cursor[USED_LOOP] = 0, 0, NO_FLOOR, 0
+        cursor[MUST_WALK] = 0
         scratch.path[:] = _UNTOUCHED
         scratch.path[0] = 0
         known = _cached_row(room, row_cache, scratch, state, has_stack)
         if known >= 0:
             return CACHED, known
+        if has_stack:
+            cursor[FLOOR] = room.about[state, LOWEST]
     if has_stack and row_cache.used[0] == len(row_cache.rows):
         return FULL_ROW_CACHE, 0
     while cursor[PART] < len(nodes.runs):
@@ -324,7 +339,7 @@ def _row(
             if status != COMPUTED:
                 return status, 0
         cursor[PART] += 1
-        cursor[NODE] = 0
+        cursor[NODE] = cursor[MUST_WALK] = 0
     if has_stack:
         return COMPUTED, store_row(room, row_cache, state, cursor[FLOOR])
     cursor[ROWS_COMPUTED] += 1
@@ -358,11 +373,11 @@ def _begin_part(
 ) -> int:
     """Find the state at the beginning of the current part, and whether a loop covers the part.
 
-    Returns ``COMPUTED`` if the part must be walked, ``IN_LOOP`` or ``ENTERS_LOOP``, or a status
-    below ``DEAD``. Does nothing if the walk of the part has begun.
+    Returns ``COMPUTED`` if the part must be walked, ``IN_LOOP``, ``ENTERS_LOOP``, ``IN_CHAIN``, or
+    a status below ``DEAD``. Does nothing if the walk of the part has begun.
     """
     cursor = scratch.cursor
-    if cursor[NODE] > 0:
+    if cursor[NODE] > 0 or cursor[MUST_WALK]:
         return COMPUTED
     if nodes.runs[cursor[PART], LEVEL] == 1:
         node = nodes.runs[cursor[PART], BEGIN] - 1
@@ -380,16 +395,18 @@ def _begin_part(
         state = target
     cursor[STATE] = state
     # the first member of the loop that the previous part used
-    previous = scratch.members[0] if cursor[USED_LOOP] else int64(DEAD)
+    previous = scratch.members[0] if cursor[USED_LOOP] == 1 else int64(DEAD)
     if state == previous:
         return IN_LOOP
-    count, there = find_loop(growth, room, nodes, scratch, state)
+    count, there = find_loop(growth, room, nodes, scratch, state, state)
     status = IN_LOOP
     if count == 0 and there >= 0:
         status = ENTERS_LOOP
         if there == previous:
             return status
-        count, there = find_loop(growth, room, nodes, scratch, there)
+        count, there = find_loop(growth, room, nodes, scratch, there, there)
+        if count == 0 and there >= 0:
+            return IN_CHAIN
     if count < 0:
         return count
     cursor[LOOP_SIZE] = count
@@ -419,24 +436,22 @@ def _walk_part(growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, bi
     return COMPUTED
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def _part_by_loop(
-    growth: Growth,
-    room: Room,
-    nodes: TrieView,
-    scratch: Scratch,
-    loop: SelfLoop,
-    inside: bool,
-    bits: Words,
-) -> int:
+    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, loop: SelfLoop, members: Ints,
+    characters: int, inside: bool, bits: Words,
+) -> int:  # fmt: skip
     """Correct the bits of a part, which are those of ``loop``, for the current state.
 
-    Then moves the cursor to the next part. Returns ``COMPUTED``, or a status below ``DEAD``.
+    ``members`` and ``characters`` are those of ``_exit_loop``. Then moves the cursor to the next
+    part. Returns ``COMPUTED``, or a status below ``DEAD``.
     """
     cursor = scratch.cursor
     if len(room.floors) > 0:
-        for k in range(cursor[LOOP_SIZE]):
-            cursor[FLOOR] = min(cursor[FLOOR], room.floors[scratch.members[k]])
+        for read in range(len(members)):
+            for k in range(cursor[LOOP_SIZE]):
+                if members[read, k] >= 0:
+                    cursor[FLOOR] = min(cursor[FLOOR], room.floors[members[read, k]])
     if inside:
         run = nodes.runs[cursor[PART]]
         for k in range(2):
@@ -444,14 +459,39 @@ def _part_by_loop(
         status = int64(2)
     else:
         status = _enter_loop(growth, room, nodes, scratch, bits)
-    cursor[USED_LOOP] = 1
+    cursor[USED_LOOP] = 1 if characters == _UNBOUNDED else 2
     if status >= 0:
-        status = _exit_loop(growth, room, nodes, scratch, loop, status, bits)
+        status = _exit_loop(growth, room, nodes, scratch, loop, members, characters, status, bits)
     cursor[NODE] = 0
     if status < 0:
         return status
     cursor[PART] += 1
     return COMPUTED
+
+
+@cache
+def link_kernel() -> Any:  # noqa: ANN401
+    """The kernel ``_find_link``, likewise."""
+    growth, room, nodes, scratch, _ = _KernelArguments.make()
+    return direct(_find_link, growth, room, nodes, scratch, 0)
+
+
+@njit(_nrt=False)
+def _find_link(
+    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, state: int
+) -> tuple[int, int]:
+    """Find a link of a chain: the members of its loop, as ``find_loop`` does, and the next state.
+
+    Returns the number of members and the next state; 0, −1 if there is no link; or a status below
+    ``DEAD`` and 0.
+    """
+    count, following = find_loop(growth, room, nodes, scratch, state, state)
+    if count < 0:
+        return count, int64(0)
+    if count > 0 or following < 0:
+        return int64(0), int64(-1)
+    count, _ = find_loop(growth, room, nodes, scratch, state, following)
+    return count, following
 
 
 class Machine(Protocol):
@@ -473,6 +513,10 @@ class Machine(Protocol):
         """The number of states of a complete machine, 0 for a growing one."""
         ...
 
+    def step(self, state: State, byte: int) -> State:
+        """The state after a byte, or ``DEAD``."""
+        ...
+
     def resolve(self, status: int, clock: Clock) -> None:
         """Make room or check the clock, as a kernel's status below ``DEAD`` requires."""
         ...
@@ -490,6 +534,10 @@ class TableMachine:
     def _hold(self) -> None:
         self.growth = Growth.of(subsets=None if isinstance(self._dfa, Dfa) else self._dfa.subsets)
         self.room = Room.of_table(self._dfa.table)
+
+    def step(self, state: State, byte: int) -> State:
+        """The state after a byte, or ``DEAD``."""
+        return self._dfa.step(state, byte)
 
     def resolve(self, status: int, clock: Clock) -> None:
         """Make room for more sets of NFA states.
@@ -522,6 +570,8 @@ class MaskRows:
     def clear(self) -> None:
         """Empty the row cache; the numbers of rows start again at 0."""
         self._row_cache = RowCache.of(64)
+        #: The chain of a state and its place there; None if it is in none.
+        self._chains: dict[State, tuple[Chain, int] | None] = {}
         self._scratch.cursor[ROWS_COMPUTED], self._scratch.cursor[LAST_ROW] = 0, -1
 
     def row(self, state: State) -> tuple[int, Words | None]:
@@ -545,6 +595,8 @@ class MaskRows:
             is_new = False
             if status in (IN_LOOP, ENTERS_LOOP):
                 status = self._by_cached_loop(status == IN_LOOP, bits)
+            elif status == IN_CHAIN:
+                status = self._by_chain(int(self._scratch.cursor[STATE]), bits)
             if status < 0:
                 clock = clock or self._limits.clock()
                 self._resolve(status, clock)
@@ -555,11 +607,81 @@ class MaskRows:
         loops = self._trie.shared(SelfLoopCache)
         loop = loops.of(self._scratch.local[:count], self._trie, self._words, part)
         bits |= loop.bits
+        members = self._scratch.members[None]
+        return self._part_by_loop(loop, members, _UNBOUNDED, inside, bits)
+
+    def _part_by_loop(
+        self, loop: SelfLoop, members: Ints, characters: int, inside: bool, bits: Words
+    ) -> int:
         machine = self._machine
         status: int = loop_kernel()(
-            machine.growth, machine.room, self._nodes, self._scratch, loop, inside, bits
-        )
+            machine.growth, machine.room, self._nodes, self._scratch, loop, members, characters,
+            inside, bits,
+        )  # fmt: skip
         return status
+
+    def _by_chain(self, state: State, bits: Words) -> int:
+        """Compute the current part for a state of a chain, or let the row kernel walk it."""
+        cursor = self._scratch.cursor
+        cursor[MUST_WALK] = 1
+        if state not in self._chains:
+            self._chains[state] = None
+            status, link = self._link(state)
+            if link is not None:
+                chain = Chain(link[1])
+                chain.add(link[0], link[2])
+                self._chains[state] = chain, 0
+            if status < 0:
+                del self._chains[state]
+                cursor[MUST_WALK] = 0
+                return status
+        found = self._chains[state]
+        if found is None:
+            return COMPUTED
+        chain, place = found
+        loops = [
+            self._trie.shared(SelfLoopCache).counted(chain.local, self._trie, self._words, part)
+            for part in range(len(self._nodes.runs))
+        ]
+        most = max(loop.most for loop in loops)
+        status = self._extend(chain, place + most + 1)
+        if status < 0:
+            cursor[MUST_WALK] = 0
+            return status
+        # of a table, states whose rows no length limits are found equal by ``bisimilar``
+        shares = self._machine.states > 0 and chain.links - place > most
+        loop = loops[cursor[PART]]
+        characters = min(chain.links - place, loop.most)
+        if chain.is_open or characters < min(_MIN_CHARACTERS, loop.most) or shares:
+            return COMPUTED
+        cursor[MUST_WALK], cursor[LOOP_SIZE] = 0, len(chain.local)
+        bits |= loop.bits(characters)
+        members = chain.members[place : place + characters + 1]
+        return self._part_by_loop(loop.loop, members, characters, True, bits)
+
+    def _extend(self, chain: Chain, links: int) -> int:
+        """Add links until there are ``links``, or no more. Returns 0, or a status."""
+        while chain.links < links and not chain.is_complete:
+            status, link = self._link(chain.last)
+            if status < 0:
+                return status
+            if link is not None and np.array_equal(link[1], chain.local):
+                self._chains.setdefault(chain.last, (chain, chain.links))
+                chain.add(link[0], link[2])
+                continue
+            chain.is_complete = True
+            reading = np.flatnonzero(chain.local[0] >= 0).tolist()
+            chain.is_open = any(self._machine.step(chain.last, byte) != DEAD for byte in reading)
+        return 0
+
+    def _link(self, state: State) -> tuple[int, tuple[Ints, Local, State] | None]:
+        """A status; the members of a state's loop, its local table, and the next state."""
+        machine, scratch = self._machine, self._scratch
+        find = link_kernel()
+        count, following = find(machine.growth, machine.room, self._nodes, scratch, state)
+        if count <= 0:
+            return count, None
+        return count, (scratch.members[:count].copy(), scratch.local[:count].copy(), following)
 
     def _resolve(self, status: int, clock: Clock) -> None:
         if status == FULL_ROW_CACHE:

@@ -97,7 +97,7 @@ def doubled(cache: RowCache) -> RowCache:
     return wider
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def _insert_all(hashes: Longs, slots: Ints, count: int) -> None:
     """Enter the first ``count`` rows into the hash table."""
     for row in range(count):

@@ -79,7 +79,7 @@ def mark_tokens(
     return int(np.int64(at)), int(lowest)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(inline="always")
 def set_token_bits(
     record: np.uint64, node: np.uint64, first: Ints, token_ids: Ints, bits: Words
 ) -> None:

@@ -32,6 +32,7 @@ from workbench.syntax.regex.tree import (
     Concat,
     Extension,
     Group,
+    Look,
     Regex,
     Repeat,
 )
@@ -164,7 +165,7 @@ class Elements:
                 if item is None:
                     return self.number(Series(())) if low == 0 else None
                 return self.number(Copies(item, low, high))
-            case Extension(kind=kind):
+            case Extension(kind=kind) | Look(kind=kind):
                 raise not_read(kind)
 
     def _each_of(self, parts: List[Regex]) -> tuple[int, ...]:

@@ -57,6 +57,8 @@ from workbench.syntax.regex.tree import (
     Extension,
     Group,
     Kind,
+    Look,
+    LookKind,
     Regex,
     Repeat,
 )
@@ -118,7 +120,7 @@ def terminal_regex(node: Expression, source: Source) -> Regex:
             raise refused(source, node.span, "a terminal that is not a plain regex")
 
 
-def not_read(kind: Kind) -> WorkbenchError:
+def not_read(kind: Kind | LookKind) -> WorkbenchError:
     """The error of a method that does not support an extension of regexes."""
     return WorkbenchError(f"this method does not read {kind}", _READS_EVERY_GRAMMAR)
 
@@ -334,7 +336,7 @@ class _MachineBuilder:
                     return unit.star() if low == 0 else unit * low + self._timed(unit.star())
                 needed, optional = unit * low, self._timed(self._nothing | unit)
                 return self._timed(needed) + self._timed(optional * (high - low))
-            case Extension(kind=kind):
+            case Extension(kind=kind) | Look(kind=kind):
                 raise not_read(kind)
 
     def _one_of(self, ranges: Ranges) -> _Fsm:

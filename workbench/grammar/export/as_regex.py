@@ -28,7 +28,6 @@ from workbench.grammar.export.terminals import Leaves, cuts_characters, machine_
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 from workbench.pushdown.build import context_free
-from workbench.pushdown.network import Network
 from workbench.syntax.grammar_printer import Leaf
 from workbench.syntax.grammar_tree import (
     Choice,
@@ -192,7 +191,7 @@ def write_regex(
     if own is not None and labels and (_python_reads(text) or any(labels_in(own))):
         return text
     regex = _of_tree(grammar, longest, labels)
-    if regex is None and isinstance(grammar.reader, Network):
+    if regex is None and not grammar.is_regular:
         _refuse_recursion(grammar)
     elif regex is None:
         regex = _of_machine(grammar, longest)

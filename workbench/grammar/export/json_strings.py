@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from workbench.automata.code_points import CharacterFsa, Steps, character_edges
 from workbench.automata.to_regex import EMPTY, concat, either, one_of, text
-from workbench.base.dfa import DEAD, Dfa, State
+from workbench.base.dfa import DEAD, Dfa, State, table_rows
 from workbench.base.errors import LimitError
 from workbench.base.limits import Limits
 from workbench.base.source import Span
@@ -74,7 +74,7 @@ def json_contents(dfa: Dfa) -> tuple[CharacterFsa, bool] | None:
 class _Reading:
     def __init__(self, dfa: Dfa) -> None:
         self._dfa = dfa
-        self._rows: list[list[State]] = dfa.table.tolist()
+        self._rows = table_rows(dfa.table)
         self._steps = Steps(dfa)
         self._units: dict[tuple[State, int], _Pieces] = {}
         self._finals: list[bool] = dfa.finals.tolist()

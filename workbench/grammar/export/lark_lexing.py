@@ -17,7 +17,7 @@ from math import prod
 from workbench.automata.build import regex_dfa
 from workbench.automata.nfa import BYTES
 from workbench.automata.operations import literals
-from workbench.base.dfa import DEAD, Dfa, State
+from workbench.base.dfa import DEAD, Dfa, LazyRows, State, table_rows
 from workbench.base.limits import Limits
 from workbench.grammar.export.prepare import FollowSets, Terminals, numbers
 from workbench.grammar.export.rule_names import Names
@@ -191,9 +191,9 @@ _Crossing = tuple[_Machines, _Bytes, _Machines]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Table:
-    """The automaton of a terminal, as lists."""
+    """The automaton of a terminal, as lists of numbers."""
 
-    rows: list[list[State]]
+    rows: LazyRows[State]
     classes: list[int]
     finals: list[bool]
     initial: State
@@ -202,7 +202,7 @@ class _Table:
 
     @staticmethod
     def of(dfa: Dfa) -> _Table:
-        rows, classes = dfa.table.tolist(), dfa.classes.tolist()
+        rows, classes = table_rows(dfa.table), dfa.classes.tolist()
         first = rows[dfa.initial]
         begins = sum(1 << byte for byte in range(BYTES) if first[classes[byte]] != DEAD)
         return _Table(rows, classes, dfa.finals.tolist(), dfa.initial, begins)

@@ -10,11 +10,13 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import BuildError, WorkbenchError
 from workbench.grammar.export.as_regex import write_regex
 from workbench.grammar.export.writers import rewritten_lark, write_gbnf, write_kbnf, write_lark
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
+from workbench.pushdown.network import Network
 
 
 def quoted(text: str) -> str:
@@ -139,6 +141,8 @@ import torch
 size = model.config.vocab_size
 tokens = llguidance.hf.from_tokenizer(tokenizer, n_vocab=size)
 matcher = llguidance.LLMatcher(tokens, llguidance.LLMatcher.grammar_from_{method}({kind}))
+if matcher.is_error():
+    raise ValueError(matcher.get_error())
 mask = llguidance.torch.allocate_token_bitmask(1, size)
 
 ids = tokenizer(PROMPT, return_tensors="pt")["input_ids"]
@@ -155,9 +159,30 @@ print(tokenizer.decode(ids[0, begin:], skip_special_tokens=True))
 """
 
 
-def outlines(grammar: Grammar, model: str = MODEL, prompt: str = PROMPT) -> str:
-    """Outlines: a regex if one can be written, else Lark."""
+def guidance(grammar: Grammar, model: str = MODEL, prompt: str = PROMPT) -> str:
+    """guidance: a regex if one can be written, else Lark."""
     kind, text = _schema(grammar) or _regex_or_lark(grammar)
+    call = {
+        "SCHEMA": "json(schema=SCHEMA, whitespace_flexible=True",
+        "REGEX": "regex(REGEX",
+        "GRAMMAR": "lark(GRAMMAR",
+    }[kind]
+    return f"""\
+import guidance
+{_TRANSFORMERS}
+{_head(kind, text, model, prompt)}
+model = guidance.models.Transformers(
+    AutoModelForCausalLM.from_pretrained(MODEL), AutoTokenizer.from_pretrained(MODEL), echo=False
+)
+grammar = guidance.{call}, name="text")
+output = model + PROMPT + guidance.token_limit(grammar, {_TOKENS})
+print(output["text"])
+"""
+
+
+def outlines(grammar: Grammar, model: str = MODEL, prompt: str = PROMPT) -> str:
+    """Outlines: a regex if outlines-core reads it exactly, else Lark."""
+    kind, text = _schema(grammar) or _outlines_regex_or_lark(grammar)
     type_ = {"SCHEMA": "JsonSchema", "REGEX": "Regex", "GRAMMAR": "CFG"}[kind]
     return f"""\
 import outlines
@@ -185,12 +210,28 @@ def _regex_or_lark(grammar: Grammar) -> tuple[str, str]:
         return "GRAMMAR", rewritten_lark(grammar)
 
 
+def _outlines_regex_or_lark(grammar: Grammar) -> tuple[str, str]:
+    """A regex of ASCII characters with ``$`` at its end, or else Lark.
+
+    outlines-core 0.2 takes the first option that matches, so ``a|ab`` without ``$`` refuses "ab";
+    with it, a regex that accepts the empty text is an error. It drops tokens that cut characters.
+    """
+    reader = grammar.dfa if isinstance(grammar.reader, Network) else grammar.reader
+    if isinstance(reader, Dfa) and not reader.is_final(reader.initial):
+        beyond_ascii = reader.table[:, reader.classes[0x80:256]]
+        if (beyond_ascii == DEAD).all():
+            kind, text = _regex_or_lark(grammar)
+            return kind, f"(?:{text})$" if kind == "REGEX" else text
+    return "GRAMMAR", rewritten_lark(grammar)
+
+
 #: The title and the writer of each program, by the value of ``--to``.
 PROGRAMS: dict[str, tuple[str, Callable[..., str]]] = {
     "transformers": ("Python: transformers with this library", transformers),
     "vllm": ("Python: vLLM", vllm),
     "llguidance": ("Python: llguidance", llguidance),
     "xgrammar": ("Python: xgrammar", xgrammar),
+    "guidance": ("Python: guidance", guidance),
     "outlines": ("Python: Outlines", outlines),
 }
 
@@ -226,7 +267,7 @@ def export(grammar: Grammar, notation: str, **options: object) -> str:
 
     ``notation``  ``kbnf``, ``gbnf``, ``lark`` or ``regex``; or the library of a Python program that
                   generates with the grammar: ``transformers``, ``vllm``, ``llguidance``,
-                  ``xgrammar``, ``outlines``.
+                  ``xgrammar``, ``guidance``, ``outlines``.
     ``options``   of the writer: ``start`` or ``root``, the name of the first rule; ``longest``, the
                   most characters of a regex; ``model`` and ``prompt`` of a program.
 

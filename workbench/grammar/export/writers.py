@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import chain
 
 from workbench.automata.to_regex import repeat
-from workbench.base.dfa import DEAD, Dfa
+from workbench.base.dfa import Dfa
 from workbench.base.errors import BuildError, LimitError, ParseError
 from workbench.base.source import Source, Span
 from workbench.grammar.export.lark_lexing import Expansions, Lexers, PositionAutomaton
@@ -53,9 +53,9 @@ def write_kbnf(grammar: Grammar, start: str = "start") -> str:
     """
     if grammar.notation is Notation.KBNF and grammar.start == start:
         return grammar.source.text
-    if isinstance(grammar.reader, Dfa) and not (grammar.reader.table != DEAD).any():
+    if isinstance(grammar.reader, Dfa) and grammar.reader.is_empty:
         whole = Span(0, len(grammar.source.text))
-        message, hint = "KBNF has no grammar with only the empty text", "let it read a character"
+        message, hint = "KBNF has no grammar without texts", "let it accept a text"
         raise BuildError(message, grammar.source, whole, hint, "unsupported_export")
     features = NotationFeatures(
         title="KBNF", alphabet=KBNF, start=start, own=_kbnf_leaf,
@@ -234,7 +234,8 @@ class _LarkPrinter(TreePrinter):
     def counted(self, part: str, low: int, high: int | None) -> str:
         if high is None:
             return f"({part}~{low} {part}*)"
-        return f"{part}~{low}" if low == high else f"{part}~{low}..{high}"
+        # With spaces: llguidance before 1.9 reads ``1..`` as a decimal number.
+        return f"{part}~{low}" if low == high else f"{part}~{low} .. {high}"
 
     def nothing(self) -> str:
         return ""

@@ -27,11 +27,11 @@ from typing import Any
 import numpy as np
 
 from workbench.base.errors import WorkbenchError
-from workbench.lab.bench.cases import CASES, Case
+from workbench.lab.bench.cases import Case, case_named
+from workbench.lab.bench.cold_start import ProcessError
 from workbench.lab.bench.measurements import (
     CaseRecord,
     EngineRecord,
-    ProcessError,
     Record,
     RefusedError,
     compared,
@@ -76,7 +76,7 @@ def run(job: Job) -> None:
     kind, name = entry.load(), (job.engine, entry.version)
     peer, prepared = _prepared(kind, name, vocabulary)
     _emit("prepared", asdict(prepared))
-    for case in (CASES[c] for c in job.cases):
+    for case in map(case_named, job.cases):
         _emit("begun", {"case": case.name})
         _emit("measured", asdict(_one(peer, name, case, job)))
 
@@ -233,7 +233,7 @@ def _with_process(record: EngineRecord, plan: Plan) -> EngineRecord:
         cold, warm = first_mask_seconds(plan.vocabulary, plan.patience)
     except ProcessError as error:
         return replace(record, reason=str(error))
-    return replace(record, process_s=cold, process_cached_s=warm)
+    return replace(record, first_mask_no_kernels_s=cold, first_mask_cached_kernels_s=warm)
 
 
 def _engine(plan: Plan, engine: str, masks: Path, worker: tuple[str, ...]) -> Iterator[Record]:
@@ -319,7 +319,7 @@ def _checks(plan: Plan, folder: Path) -> Iterator[Record]:
             ours, theirs = (folder / e / f"{case}.npy" for e in (OURS, engine))
             if engine != OURS and ours.exists() and theirs.exists():
                 name = engine, ENGINES[engine].version
-                walk = greedy_tokens(CASES[case].walk, vocabulary)
+                walk = greedy_tokens(case_named(case).walk, vocabulary)
                 yield compared(name, case, vocabulary, walk, np.load(ours), np.load(theirs))
 
 

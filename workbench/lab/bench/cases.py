@@ -2,16 +2,25 @@ r"""The benchmark's constraints in every notation.
 
 The regexes are those of Koo et al. 2024, appendix C.4, with ASCII digits and white space written
 out, since engines differ about ``\d``; the grammars are the gallery's.
+
+``REAL`` are grammars of programming languages and formats, written for this project in the style of
+those in use: deep ladders of operators, left recursion, ignored white space and comments, names
+that are also keywords. They are in the folder ``real``, with texts that they accept and refuse.
 """
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from workbench.base.resources import GRAMMARS
+from workbench.grammar.notations import Notation
 
 _TEXTS = Path(__file__).parent / "texts"
+_REAL = Path(__file__).parent / "real"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +43,8 @@ class Case:
     ebnf: str | None = None
     #: A JSON Schema; each engine uses its default reading, with any white space if it can.
     schema: str | None = None
+    #: The notation and the text of a real grammar; peers read what our exports write.
+    written: tuple[Notation, str] | None = None
 
 
 def _grammar(name: str, walk: str, kbnf: str) -> Case:
@@ -108,3 +119,28 @@ _ALL = (
 
 #: Every case by its name, in the order of the table.
 CASES: dict[str, Case] = {case.name: case for case in _ALL}
+
+
+@cache
+def real_texts() -> Mapping[str, Mapping[str, list[str]]]:
+    """For each real grammar the texts it has to accept, and those it has to refuse."""
+    found: Mapping[str, Mapping[str, list[str]]] = tomllib.loads(
+        (_REAL / "texts.toml").read_text("utf-8")
+    )
+    return found
+
+
+def _real(name: str) -> Case:
+    """A real grammar; masks are computed along its first accepted text."""
+    file = next(path for path in _REAL.glob(f"{name}.*"))
+    written = Notation(file.suffix[1:]), file.read_text("utf-8")
+    return Case(name, real_texts()[name]["accepted"][0], written=written)
+
+
+#: Every real grammar by its name.
+REAL: dict[str, Case] = {name: _real(name) for name in real_texts()}
+
+
+def case_named(name: str) -> Case:
+    """A constraint or a real grammar by its name."""
+    return CASES[name] if name in CASES else REAL[name]

@@ -7,9 +7,6 @@ cold and then warm on the same object. The garbage collector is off while time i
 from __future__ import annotations
 
 import gc
-import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
@@ -20,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.lab.bench.cases import Case
+from workbench.lab.bench.cold_start import start_seconds
 from workbench.lab.bench.peers.peer import Compiled, Peer, Walker
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -44,10 +42,10 @@ class EngineRecord:
     prepare_ms: float | None = None
     #: The same once the user's cache folder holds the vocabulary.
     cached_ms: float | None = None
-    #: A new process, from import to first mask, numba's kernels compiled.
-    process_s: float | None = None
-    #: The same with the kernels in numba's cache.
-    process_cached_s: float | None = None
+    #: A new process, from import to first mask, without compiled kernels: ordinary Python.
+    first_mask_no_kernels_s: float | None = None
+    #: The same with the compiled kernels in the cache.
+    first_mask_cached_kernels_s: float | None = None
     kind: Literal["engine"] = "engine"
 
 
@@ -57,7 +55,7 @@ class CaseRecord:
 
     Unit: ``*_ms`` milliseconds, the quickest of several compilations (the minimum excludes the
           machine's other work); ``*_us`` microseconds over the steps of the walk: means of each
-          step's median, p99 of all samples. None: not measured for this engine.
+          step's median, p50 and p99 of all samples. None: not measured for this engine.
     """
 
     engine: str
@@ -76,6 +74,7 @@ class CaseRecord:
     tree_mask_ms: float | None = None
     #: Masks along the walk of a freshly compiled constraint.
     cold_us: float | None = None
+    cold_p50_us: float | None = None
     cold_p99_us: float | None = None
     #: Masks along the same walk again.
     warm_us: float | None = None
@@ -242,6 +241,7 @@ def measure(
         compile_ms=min(samples.compile) * 1e3,
         first_mask_ms=min(samples.first) * 1e3,
         cold_us=cold[0],
+        cold_p50_us=median(mask for masks in samples.cold for mask in masks) * 1e6,
         cold_p99_us=cold[1],
         warm_us=warm[0],
         warm_p99_us=warm[1],
@@ -331,45 +331,15 @@ def masks_of(peer: Peer, case: Case, walk: list[int]) -> npt.NDArray[np.uint32]:
     return np.stack(rows) if rows else np.empty((0, peer.buffer.size), np.uint32)
 
 
-_PROGRAM = """
-import sys
-import workbench as wb
-v = wb.Vocabulary.load(sys.argv[1])
-c = wb.compile(wb.Grammar.from_kbnf("start ::= 'a' start? 'b' | #'[0-9]+';"), v)
-c.mask(c.initial)
-"""
-
-
-class ProcessError(Exception):
-    """A process ended before its first mask."""
-
-
 def first_mask_seconds(vocabulary: str, patience: float) -> tuple[float, float]:
-    """Seconds with numba's kernels compiled anew, and with them cached.
+    """Seconds from import to JSON's first mask, without compiled kernels and with them on disk.
 
-    The start of the interpreter counts. In both, the vocabulary comes from this user's cache
-    folder, if it is there.
-    Raises: ProcessError where a process fails or takes too long, with its last error.
+    In both, the vocabulary comes from this user's cache folder, if it is there.
+
+    Raises: ProcessError where a process fails or takes too long.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        cold = _seconds(vocabulary, folder, patience)
-        return cold, _seconds(vocabulary, folder, patience)
-
-
-def _seconds(vocabulary: str, kernels: str, patience: float) -> float:
-    begun = time.perf_counter()
-    try:
-        subprocess.run(
-            [sys.executable, "-P", "-c", _PROGRAM, vocabulary],
-            env={**os.environ, "NUMBA_CACHE_DIR": kernels},
-            check=True,
-            capture_output=True,
-            timeout=patience,
-        )
-    except subprocess.TimeoutExpired:
-        raise ProcessError(f"no first mask within {patience:g} s") from None
-    except subprocess.CalledProcessError as error:
-        lines = error.stderr.decode("utf-8", "replace").strip().splitlines()
-        named = [line for line in lines if "Error" in line.split(":")[0]] or lines[-1:]
-        raise ProcessError(f"a new process failed: {' '.join(named[-1:])}") from None
-    return time.perf_counter() - begun
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        kernels = {"WORKBENCH_KERNEL_FOLDER": folder}
+        new, _ = start_seconds("json", vocabulary, kernels, patience)
+        cached, _ = start_seconds("json", vocabulary, kernels, patience)
+    return new, cached

@@ -23,7 +23,6 @@ from workbench.base.tables import format_table
 from workbench.constraint.methods.proper.boundaries import after_prompt
 from workbench.constraint.methods.proper.live_edges import live_edges
 from workbench.constraint.methods.proper.proper import ProperConstraint
-from workbench.constraint.methods.proper.proper_methods import ready
 from workbench.constraint.methods.proper.walker import DfaMachine, PermissiveReader
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.tokenization import pair_test
@@ -78,7 +77,6 @@ def costs(vocabulary: Vocabulary) -> Iterator[Cost]:
 
     Raises: VocabularyError where proper tokenization is not exactly known for the vocabulary.
     """
-    ready()
     bpe = Bpe.of(vocabulary)
 
     def cost(step: str, ms: float, of: str) -> Cost:

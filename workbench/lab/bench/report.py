@@ -9,10 +9,13 @@ from workbench.lab.bench.measurements import CaseRecord, CheckRecord, EngineReco
 from workbench.lab.bench.peers.peer import OURS
 
 _CASE_HEAD = (
-    "compile ms", "first mask ms", "cold µs", "p99", "warm µs", "p99", "advance µs", "closed ms",
-    "tree ms", "kB",
+    "compile ms", "first mask ms", "cold µs", "p50", "p99", "warm µs", "p99", "advance µs",
+    "closed ms", "tree ms", "kB",
 )  # fmt: skip
-_ENGINE_HEAD = ("vocabulary", "prepare ms", "from disk ms", "new process s", "cached kernels s")
+_ENGINE_HEAD = (
+    "vocabulary", "prepare ms", "from disk ms", "first mask, no kernels s",
+    "first mask, cached kernels s",
+)  # fmt: skip
 
 #: Characters shown of the text before a token.
 _MAX_CONTEXT = 32
@@ -49,7 +52,10 @@ def _engines(records: Sequence[EngineRecord]) -> str:
         if record.status != "ok":
             rows.append((name, f"{record.status}: {record.reason}", "", "", ""))
             continue
-        figures = (record.prepare_ms, record.cached_ms, record.process_s, record.process_cached_s)
+        figures = (
+            record.prepare_ms, record.cached_ms, record.first_mask_no_kernels_s,
+            record.first_mask_cached_kernels_s,
+        )  # fmt: skip
         rows.append((name, *(figure(x) for x in figures)))
         if record.reason:
             notes.append(f"  {name}: {record.reason}")
@@ -91,8 +97,8 @@ def _title(record: Record) -> str:
 
 #: The columns that are compared.
 _COMPARED = (
-    "compile_ms", "first_mask_ms", "cold_us", "cold_p99_us", "warm_us", "warm_p99_us",
-    "advance_us", "closed_ms",
+    "compile_ms", "first_mask_ms", "cold_us", "cold_p50_us", "cold_p99_us", "warm_us",
+    "warm_p99_us", "advance_us", "closed_ms",
 )  # fmt: skip
 
 
@@ -143,17 +149,23 @@ def _differences(record: CheckRecord) -> Iterator[str]:
             yield f"      {verb} {token!r} after {shown!r}"
 
 
-#: The measures shown, by their fields.
-_MEASURES = {
-    "first_mask_ms": "text to first mask, ms",
+#: The measures shown of constraints and of real grammars, by their fields.
+_FIRST_MASK = {"first_mask_ms": "text to first mask, ms"}
+_MEASURES = _FIRST_MASK | {
     "cold_us": "cold mask, µs",
     "warm_us": "warm mask, µs",
     "advance_us": "advance, µs",
 }
+_REAL_MEASURES = _FIRST_MASK | {
+    "cold_p50_us": "cold mask p50, µs",
+    "cold_p99_us": "cold mask p99, µs",
+    "warm_us": "warm mask, µs",
+}
 
 
-def summary(records: Sequence[Record]) -> str:
+def summary(records: Sequence[Record], *, real: bool = False) -> str:
     """A Markdown table with one row for each case, under a line that names the engines."""
+    measures = _REAL_MEASURES if real else _MEASURES
     cases = [r for r in records if isinstance(r, CaseRecord)]
     wrong = {
         (r.engine, r.case)
@@ -162,11 +174,11 @@ def summary(records: Sequence[Record]) -> str:
     }
     engines = [r for r in records if isinstance(r, EngineRecord)]
     who = ", ".join(f"{r.engine} {r.version}" for r in engines)
-    heads = [cell for title in _MEASURES.values() for cell in (title, "fastest peer")]
+    heads = [cell for title in measures.values() for cell in (title, "fastest peer")]
     rows = [["constraint", *heads]]
     for name in dict.fromkeys(r.case for r in cases):
         theirs = [r for r in cases if r.case == name and r.status == "ok"]
-        cells = [cell for field in _MEASURES for cell in _pair(theirs, field, wrong)]
+        cells = [cell for field in measures for cell in _pair(theirs, field, wrong)]
         if theirs:
             rows.append([name, *cells])
     title = f"{engines[0].vocabulary}: {who}" if engines else ""

@@ -23,8 +23,6 @@ from workbench.lab.experiments.experiment import (
 from workbench.lab.experiments.proportions import Proportion
 from workbench.lab.experiments.tasks import TASKS, answer_of, demonstrations, questions
 
-#: Questions of one unit of work.
-_QUESTIONS_PER_UNIT = 5
 _SETS = {"word_problems": "made-up problems", "gsm8k": "GSM8K, test questions"}
 
 _EXACT = "automaton"
@@ -39,8 +37,8 @@ _TITLES = {
 }
 
 
-def _measured(name: str, first: int, setting: Setting) -> Record:
-    """Some questions of a set under every method, decoded greedily."""
+def _measured(name: str, number: int, setting: Setting) -> Record:
+    """A question of a set under every method, decoded greedily."""
     grammar, size = TASKS["gsm8k"].grammar, setting.size
     ready: dict[str, PreparedContender] = {}
     record: Record = {}
@@ -50,31 +48,28 @@ def _measured(name: str, first: int, setting: Setting) -> Record:
         except WorkbenchError as error:
             record[method] = {"failed": error.message}
     session = RememberingSession(setting.model.session())
-    before = demonstrations(name, size.shots)
-    found: dict[str, list[Record]] = {method: [] for method in ready}
-    chosen = questions(name, size.questions, size.gsm8k)
-    for question in chosen[first : first + _QUESTIONS_PER_UNIT]:
-        session.forget()
-        prompt = asked(setting.model, before + question.prompt, chat=size.chat)
-        for method, prepared in ready.items():
-            given = answer(setting, prepared, grammar, prompt, session, size.tokens)
-            right = answer_of(given.text) == question.answer
-            found[method].append(given.as_record() | {"right": right})
-    return record | found
+    question = questions(name, size.questions, size.gsm8k)[number]
+    text = demonstrations(name, size.shots) + question.prompt
+    prompt = asked(setting.model, text, chat=size.chat)
+    for method, prepared in ready.items():
+        given = answer(setting, prepared, grammar, prompt, session, size.tokens)
+        right = answer_of(given.text) == question.answer
+        record[method] = [given.as_record() | {"right": right}]
+    return record
 
 
 def _units(size: Size) -> list[Unit]:
     return [
-        Unit(_key(size, name, first), partial(_measured, name, first))
+        Unit(_key(size, name, number), partial(_measured, name, number), timed=False)
         for name in _SETS
-        for first in range(0, len(questions(name, size.questions, size.gsm8k)), _QUESTIONS_PER_UNIT)
+        for number in range(len(questions(name, size.questions, size.gsm8k)))
     ]
 
 
-def _key(size: Size, name: str, first: int) -> str:
+def _key(size: Size, name: str, number: int) -> str:
     chat = " in a chat" if size.chat else ""
     file = " of a file" if size.gsm8k is not None and name == "gsm8k" else ""
-    return f"accuracy/{name}{file}/{size.shots} shots{chat}/{size.tokens} tokens/{first}"
+    return f"accuracy/{name}{file}/{size.shots} shots{chat}/{size.tokens} tokens/{number}"
 
 
 def _answers(records: Mapping[str, Record], name: str, method: str) -> list[Record] | str:

@@ -51,7 +51,8 @@ class RememberingSession:
             if len(self._rows) + last > _MAX_ROWS:
                 return rows
             for context, row in zip(contexts, rows, strict=True):
-                self._rows.setdefault(context, row)
+                if context not in self._rows:
+                    self._rows[context] = row.copy()  # a view would keep all rows of the pass
         return np.stack([self._rows[context] for context in contexts])
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import platform
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +29,9 @@ Record = dict[str, Any]
 
 #: More than the page allows: an experiment may wait for a large grammar or a busy machine.
 LIMITS = Limits(seconds=120.0, megabytes=2_048, states=500_000)
+
+#: The most units that run at the same time; each remembers up to 400 MB of logits.
+_AT_ONCE = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +90,8 @@ class Unit:
     #: Equal in every run of this size; a unit whose key has a result is not run again.
     key: str
     work: Callable[[Setting], Record]
+    #: Whether it measures times; other units run at the same time, in shared forward passes.
+    timed: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -278,9 +286,11 @@ class Progress:
 def worked(
     experiments: Sequence[Experiment], setting: Setting, results: Results
 ) -> Iterator[Progress]:
-    """Run the units that have no result; yields before each unit.
+    """Run the units that have no result; yields before each unit, or before its result is awaited.
 
-    Units that two experiments share are run once.
+    Units that two experiments share are run once. Of units that run at the same time the results
+    are stored in their order, and a stored time is that of the wait for the result. An interruption
+    stores the results of those that ended.
     Raises: Stopped; WorkbenchError where a result cannot be stored.
     """
     results.begin(setting, experiments)
@@ -289,13 +299,30 @@ def worked(
         for experiment in experiments
         for unit in experiment.units(setting.size)
     }
-    spent = 0.0
-    for number, (key, (experiment, unit)) in enumerate(units.items()):
-        before = (setting.model.name, key) in results.stored
-        yield Progress(experiment, unit, number, len(units), before, spent)
-        if not before:
-            started = time.perf_counter()
-            record = unit.work(setting)
-            seconds = time.perf_counter() - started
-            results.keep(setting.model.name, key, record, seconds)
-            spent += seconds
+    spent, name = 0.0, setting.model.name
+    numbered = [(number, *pair) for number, pair in enumerate(units.values())]
+    left, stop = threading.Event(), setting.stop
+    setting = replace(setting, stop=lambda: left.is_set() or stop())
+    pool, running = ThreadPoolExecutor(_AT_ONCE), dict[str, Future[Record]]()
+    try:
+        for timed, group in itertools.groupby(numbered, lambda item: item[2].timed):
+            some = list(group)
+            missing = [unit for _, _, unit in some if (name, unit.key) not in results.stored]
+            if not timed:
+                running = {unit.key: pool.submit(unit.work, setting) for unit in missing}
+            for number, experiment, unit in some:
+                yield Progress(experiment, unit, number, len(units), unit not in missing, spent)
+                if unit in missing:
+                    started = time.perf_counter()
+                    future = running.get(unit.key)
+                    record = unit.work(setting) if future is None else future.result()
+                    seconds = time.perf_counter() - started
+                    results.keep(name, unit.key, record, seconds)
+                    running.pop(unit.key, None)
+                    spent += seconds
+    finally:  # an interruption ends the units of other threads too
+        left.set()
+        pool.shutdown(cancel_futures=True)
+        for key, future in running.items():
+            if not future.cancelled() and future.exception() is None:
+                results.keep(name, key, future.result(), 0.0)

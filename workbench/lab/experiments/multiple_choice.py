@@ -119,7 +119,7 @@ def _units(size: Size) -> list[Unit]:
     count = min(size.questions, len(multiple_choice()))
     chat = ", chat" if size.chat else ""
     return [
-        Unit(f"koo 3/{size.tokens} tokens{chat}/{first}", partial(_measured, first))
+        Unit(f"koo 3/{size.tokens} tokens{chat}/{first}", partial(_measured, first), timed=False)
         for first in range(0, count, _QUESTIONS_PER_UNIT)
     ]
 

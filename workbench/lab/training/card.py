@@ -176,13 +176,13 @@ def whole(folder: Path) -> Iterator[Path]:
 def export(model: LlamaForCausalLM, tokenizer: Tokenizer, folder: Path) -> None:
     """Configuration, weights in bf16 and tokenizer, written into ``folder``."""
     end = end_of(tokenizer)
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    logging.disable_progress_bar()
     half = copy.deepcopy(model)
     torch.nn.Module.to(half, device="cpu", dtype=torch.bfloat16)
-    half.generation_config = GenerationConfig(  # type: ignore[no-untyped-call]
+    half.generation_config = GenerationConfig(
         eos_token_id=end, pad_token_id=end, do_sample=False, max_new_tokens=256
     )
-    words = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+    words = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         eos_token=END,
         pad_token=END,

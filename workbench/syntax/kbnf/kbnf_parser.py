@@ -1,7 +1,8 @@
 """Parses KBNF to a grammar tree with lark's LALR(1) tables.
 
-The lexemes and rules are those of ``kbnf.lark``. The parsing loop is our own: lark's takes three
-times as long, because it looks up rules by objects that are compared in Python. Quoted lexemes are
+The lexemes and rules are those of ``kbnf.lark``. The parsing loop is our own: lark's takes several
+times as long, because it looks up rules by objects that are compared in Python, and builds a tree
+node for each rule that it generates for a repetition. Quoted lexemes are
 parsed as soon as they are read, so that the first mistake in the text is reported.
 
 Spans include brackets, which have no node. Undefined names, the arguments of ``except!`` and empty
@@ -11,7 +12,9 @@ grammars are checked later, in ``pushdown.checks``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -52,10 +55,14 @@ from workbench.syntax.regex.reader import Dialect
 
 if TYPE_CHECKING:
     from lark import Lark
+    from lark.grammar import Rule as LarkRule
 
 
-#: A reduction: the number of parts, the rule's name, and the function that combines the parts.
-_Reduction = tuple[int, str, Callable[[list[Any]], Any]]
+#: Combines the values of the parts of a rule; None if the only part is the value.
+_Combination = Callable[[list[Any]], Any] | None
+
+#: A reduction: the number of parts, the rule's name, and how its parts are combined.
+_Reduction = tuple[int, str, _Combination]
 
 #: Lark's name of the end of the text.
 _LARK_END = "$END"
@@ -80,8 +87,8 @@ class Tables:
     end: int
 
     @staticmethod
-    def of(lark: Lark) -> Tables:
-        """The tables of a parser without empty rules."""
+    def of(lark: Lark, nodes: object) -> Tables:
+        """The tables of a parser without empty rules; ``nodes`` combines the parts of a rule."""
         conf = lark.parse_interactive().parser_state.parse_conf
         actions: dict[int, dict[str, int | _Reduction]] = {}
         gotos: dict[int, dict[str, int]] = {}
@@ -90,9 +97,9 @@ class Tables:
             for symbol, (_, arg) in row.items():
                 name = END if symbol == _LARK_END else str(symbol)
                 if not isinstance(arg, int):
-                    rule = (len(arg.expansion), str(arg.origin.name), conf.callbacks[arg])
-                    assert rule[0], "an empty rule"
-                    actions[state][name] = rule
+                    assert arg.expansion, "an empty rule"
+                    combine = _combination(arg, nodes)
+                    actions[state][name] = len(arg.expansion), str(arg.origin.name), combine
                 elif name.isupper():
                     actions[state][name] = arg
                 else:
@@ -106,25 +113,56 @@ class Tables:
         Source: Knuth 1965, "On the translation of languages from left to right".
         """
         actions, gotos, end = self.actions, self.gotos, self.end
-        states: list[int] = [self.start]
+        state, states = self.start, [self.start]  # the last of the states is the current one
         values: list[Any] = []
         for part in parts:
+            kind = part.type
             while True:
-                action = actions[states[-1]].get(part.type)
+                action = actions[state].get(kind)
                 if isinstance(action, int):
                     states.append(action)
+                    state = action
                     values.append(part)
                     break
                 if action is None:
                     raise UnexpectedError(part)
                 size, name, combine = action
-                children = values[-size:]
-                del values[-size:], states[-size:]
-                values.append(combine(children))
-                states.append(gotos[states[-1]][name])
-                if states[-1] == end:
+                if combine is None:
+                    states[-1] = state = gotos[states[-2]][name]
+                else:
+                    values[-size:] = [combine(values[-size:])]
+                    del states[-size:]
+                    state = gotos[states[-1]][name]
+                    states.append(state)
+                if state == end:
                     return values[-1]
         raise AssertionError("the last part is the end")
+
+
+def _combination(rule: LarkRule, nodes: object) -> _Combination:
+    """How the parts of a rule are combined.
+
+    A rule marked with ``?`` is its only part. The names of the rules that lark generates for
+    repetitions begin with ``__``; their value is a list, whose items are parts of another rule.
+    """
+    if rule.options.expand1 and len(rule.expansion) == 1 and not rule.alias:
+        return None
+    is_list = [symbol.name.startswith("__") for symbol in rule.expansion]
+    if rule.origin.name.startswith("__"):
+        return _extended if is_list[0] else list
+    method: Callable[[list[Any]], Any] = getattr(nodes, rule.alias or rule.origin.name)
+    if not any(is_list):
+        return method
+    assert sum(is_list) == 1, "several repetitions in one rule"
+    at = is_list.index(True)
+    return lambda parts: method([*parts[:at], *parts[at], *parts[at + 1 :]])
+
+
+def _extended(parts: list[Any]) -> list[Any]:
+    """The list in the first part, extended by the other parts."""
+    found: list[Any] = parts[0]
+    found += parts[1:]
+    return found
 
 
 #: The most digits of an ``except!`` limit.
@@ -249,9 +287,31 @@ def parse_kbnf(source: Source, clock: Clock | None = None) -> GrammarTree:
     return GrammarTree(tuple(rules), source)
 
 
-def ready() -> None:
-    """Build the tables (0.2 s), before a time limit starts."""
+def prepare() -> None:
+    """Build the tables (0.1 s), before a time limit starts."""
     _lark()
+
+
+#: Held while lark's global setting is changed: of two first calls each would restore the other's.
+_CHECKING = threading.Lock()
+
+
+@contextmanager
+def _without_collision_check() -> Iterator[None]:
+    """Lark does not compare all terminals, its own ones too, for 0.2 s as it does by default.
+
+    Lark has no option for it. Within the block, which is entered once in a process and takes less
+    than 0.1 s, another thread's ``Lark(…, strict=True)`` is refused.
+    """
+    from lark import lexer
+
+    with _CHECKING:
+        checked = lexer.has_interegular
+        lexer.has_interegular = False
+        try:
+            yield
+        finally:
+            lexer.has_interegular = checked
 
 
 @cache
@@ -260,11 +320,12 @@ def _lark() -> tuple[Tables, re.Pattern[str]]:
     from lark import Lark
 
     rules = Path(__file__).with_name("kbnf.lark").read_text(encoding="utf-8")
-    lark = Lark(
-        rules, start="grammar", parser="lalr", lexer="basic", keep_all_tokens=True,
-        maybe_placeholders=False, transformer=Nodes(),
-    )  # fmt: skip
-    return Tables.of(lark), scanner(lark)
+    with _without_collision_check():
+        lark = Lark(
+            rules, start="grammar", parser="lalr", lexer="basic", keep_all_tokens=True,
+            maybe_placeholders=False,
+        )  # fmt: skip
+    return Tables.of(lark, Nodes()), scanner(lark)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

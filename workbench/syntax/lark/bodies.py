@@ -222,7 +222,10 @@ ITEM_HINT = 'write text in quotes, as in "text"'
 RULE_HINT = "a rule is written name: …"
 #: Kinds of lexemes before which an alternative ends; it also ends before a definition.
 _ENDS = ("BAR", "RPAR", "RBRACKET", "RBRACE", "ALIAS", "IF", "AND", "COMMA", END)
-STATEMENTS = ("STATEMENT", "OPTIONS")
+STATEMENTS = ("STATEMENT", "OPTIONS", "INDENTER")
+_AFTER_SEQUENCE = frozenset((*_ENDS, *STATEMENTS))
+#: What follows the name of a definition.
+_AFTER_NAME = frozenset(("LBRACE", "ATTRIBUTES", "PARAMETER", "PRIORITY", "COLON"))
 
 
 class Bodies:
@@ -285,14 +288,16 @@ class Bodies:
         return Sequence(cast("tuple[Expression, ...]", tuple(items)), span)
 
     def _at_end_of_sequence(self) -> bool:
-        return self.cursor.ahead(*_ENDS, *STATEMENTS) or self.at_definition()
+        return self.cursor.here.type in _AFTER_SEQUENCE or self.at_definition()
 
     def at_definition(self) -> bool:
         """Whether a definition begins here, on a new line."""
         cursor = self.cursor
-        before = cursor.parts[cursor.at - 1]
         if not cursor.ahead("NAME", "MODIFIER"):
             return False
+        if cursor.ahead("NAME") and cursor.parts[cursor.at + 1].type not in _AFTER_NAME:
+            return False
+        before = cursor.parts[cursor.at - 1]
         if cursor.at and before.type != "LBRACE" and not self._new_line(before.end):
             return False
         by = 1 + cursor.ahead("MODIFIER")

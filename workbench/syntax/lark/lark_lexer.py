@@ -1,7 +1,7 @@
 r"""The lexemes of Lark grammars: names, strings, ranges, regexes, JSON.
 
 A regex is parsed in Python's dialect, as in Lark, and if that fails in Rust's, as in llguidance.
-As in xgrammar, anchors are ignored everywhere and ``\cA`` is a control character.
+Anchors at the edges of a regex have no effect, and ``\cA`` is a control character.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from workbench.syntax.cursor import LexemeNames
 from workbench.syntax.grammar_tree import Expression, Literal, Pattern, Stop
 from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING, Part
 from workbench.syntax.ranges import ANY_CHARACTER, intersection
+from workbench.syntax.regex.character_classes import without_javascript
 from workbench.syntax.regex.parser import parse_regex
 from workbench.syntax.regex.printer import class_text
 from workbench.syntax.regex.reader import Dialect, Flags
-from workbench.syntax.regex.searched import without_anchors
 from workbench.syntax.regex.tree import Characters, Regex
 from workbench.syntax.string_escapes import Escapes
 
@@ -28,8 +28,8 @@ from workbench.syntax.string_escapes import Escapes
 #: its line. Brackets followed by a colon are the attributes of a rule (llguidance), other brackets
 #: an optional part.
 _LEXEMES = re.compile(
-    rf"""(?:\s++|//[^\r\n]*+|\#[^\r\n]*+)*+
-    (?: (?P<STRING>"(?:[^"\\\r\n]|\\[^\r\n])*+"(?:i(?![\w]))?)
+    rf"""(?:\s++|//(?!%indenter\b)[^\r\n]*+|\#[^\r\n]*+)*+
+    (?: (?P<INDENTER>//%indenter) | (?P<STRING>"(?:[^"\\\r\n]|\\[^\r\n])*+"(?:i(?![\w]))?)
       | (?P<REGEX>/(?![/*])(?:[^/\\\r\n]|\\[^\r\n])++/[imslux]*
                  |/(?![/*])(?:[^/\\]|\\[\s\S])++/[imslu]*x[imslux]*)
       | (?P<OPTIONS>%(?:llguidance|grammar_options)(?![\w]))
@@ -86,7 +86,7 @@ LEXEME_NAMES = LexemeNames(
 )  # fmt: skip
 
 #: Kinds followed by a JSON value, which is one lexeme of kind ``OBJECT``.
-_BEFORE_JSON = frozenset({"OPTIONS", "JSON", "PIECES"})
+_BEFORE_JSON = frozenset({"OPTIONS", "JSON", "PIECES", "INDENTER"})
 _BLANKS = re.compile(r"\s*")
 _DECODER = json.JSONDecoder()
 
@@ -185,9 +185,7 @@ def regex(source: Source, span: Span, clock: Clock | None = None) -> Pattern:
         raise ParseError(message, source, Span(end + 1, span.end), "leave it out", "unsupported")
     flags = Flags(**{_FLAGS[letter]: True for letter in letters if letter in _FLAGS})
     written = Unescaped(source.text[span.start + 1 : end], range(span.start + 1, end + 1))
-    if not flags.verbose and not flags.multiline:
-        # an anchor has a meaning under 'm' and may be in a comment under 'x'
-        written = without_anchors(written)
+    written = without_javascript(written)
     tree = _parsed(source, written, flags, clock)
     inline_flags = "".join(sorted({letter for letter in letters if letter in _FLAGS}))
     text = f"(?{inline_flags}:{written.text})" if inline_flags else written.text

@@ -3,10 +3,12 @@
 A statement begins with ``%``, or with a name at the beginning of a line that is followed by a
 colon.
 
+A comment ``//%indenter { … }`` has the attributes of lark's class ``Indenter``, which
+``lark.indentation`` implements.
+
 Both Lark's notation and llguidance's variant are supported; where they differ, ``lark.lowering``,
 ``lark.lark_lexer`` and ``lark.lazy`` state the choice. Rejected by name: tokens and ``max_tokens``,
-which do not define texts; other files, ``@grammars`` and modules except ``common``; and
-lookaround in regexes, which no automaton can read.
+which do not define texts; other files, ``@grammars`` and modules except ``common``.
 """
 
 from __future__ import annotations
@@ -48,12 +50,16 @@ class _Statements(Bodies):
         imports: list[Imported] = []
         ignored: list[Body] = []
         declared: list[tuple[str, Span]] = []
+        indenter: tuple[object, Span] | None = None
         options: dict[str, object] | None = None
         while not cursor.ahead(end):
             statement = cursor.take("STATEMENT")
             if statement is None:
                 if cursor.take("OPTIONS"):
                     options = {**(options or {}), **self._options()}
+                elif cursor.take("INDENTER"):
+                    given = cursor.expect("OBJECT", "an object of attributes", "write {}")
+                    indenter = given.node, Span(given.start, given.end)
                 else:
                     definitions.append(self._definition())
                 continue
@@ -70,7 +76,12 @@ class _Statements(Bodies):
                 case other:
                     raise self._no_statement(statement, other)
         return LarkGrammar(
-            tuple(definitions), tuple(imports), tuple(ignored), tuple(declared), options
+            tuple(definitions),
+            tuple(imports),
+            tuple(ignored),
+            tuple(declared),
+            indenter,
+            options,
         )
 
     def _no_statement(self, part: Part, name: str) -> ParseError:
@@ -142,7 +153,7 @@ class _Statements(Bodies):
             cursor.expect(
                 "NAME", "'_' after '::'", "a rule with a parameter is written name::_ : …"
             )
-        cursor.take("PRIORITY")
+        priority = cursor.take("PRIORITY")
         cursor.expect("COLON", "':'", RULE_HINT)
         body = self.choice()
         if not (cursor.ahead(END, "RBRACE", *STATEMENTS) or self.at_definition()):
@@ -156,6 +167,7 @@ class _Statements(Bodies):
             indexed,
             attributes,
             changing,
+            int(cursor.text(priority)[1:]) if priority else 0,
         )
 
     def _parameters(self) -> tuple[str, ...]:

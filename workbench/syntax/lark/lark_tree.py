@@ -6,15 +6,17 @@ replaces: uses of templates, rules with a parameter, operations on terminals, sc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from workbench.base.errors import ParseError, SourceError
 from workbench.base.source import Source, Span
 from workbench.syntax.derived_rules import words
-from workbench.syntax.grammar_tree import Automaton, Expression, GrammarTree
+from workbench.syntax.grammar_tree import Automaton, Expression, GrammarTree, Pattern, Stop
 from workbench.syntax.kbnf.kbnf_lexer import Part
+from workbench.syntax.regex.printer import class_text
+from workbench.syntax.regex.tree import Characters
 from workbench.syntax.rule_attributes import (
     Attribute,
     LanguageOperations,
@@ -129,6 +131,7 @@ class Definition:
     attributes: tuple[Attribute, ...] = ()
     #: ``override`` or ``extend`` if it changes another definition.
     changing: str = ""
+    priority: int = 0
 
     @property
     def is_terminal(self) -> bool:
@@ -152,6 +155,8 @@ class LarkGrammar:
     imports: tuple[Imported, ...] = ()
     ignored: tuple[Body, ...] = ()
     declared: tuple[tuple[str, Span], ...] = ()
+    #: The JSON value after ``//%indenter`` with its span, if there is one.
+    indenter: tuple[object, Span] | None = None
     #: The options of llguidance; None if the grammar sets none.
     options: Mapping[str, object] | None = None
 
@@ -159,6 +164,11 @@ class LarkGrammar:
 def is_terminal(name: str) -> bool:
     """Whether a name is that of a terminal: its first letter is upper-case."""
     return name.lstrip("_")[:1].isupper()
+
+
+def no_text(span: Span) -> Pattern:
+    """The empty language: an empty set of characters."""
+    return Pattern(Characters((), span), Stop.ANYWHERE, class_text(()), span)
 
 
 _HINT = 'write {"substring_chars": "…"}, {"substring_words": "…"} or {"substring_chunks": ["…"]}'
@@ -207,10 +217,10 @@ class MachineOperators:
     def operation(self, body: Intersection | Complement, operand: _Operand) -> Expression:
         """``A & B`` or ``~A``."""
         if isinstance(body, Complement):
-            operations, part = self._required("'~'", body.span), operand(body.part)
+            operations, part = self.required("'~'", body.span), operand(body.part)
             machine = operations.but(None, part, self.called_by(part))
             return Automaton(machine, self._label(body.span), body.span)
-        operations = self._required("'&'", body.span)
+        operations = self.required("'&'", body.span)
         wholes = [part for part in body.parts if not isinstance(part, Complement)]
         others = [part.part for part in body.parts if isinstance(part, Complement)]
         if len(wholes) == len(others) == 1:
@@ -224,13 +234,13 @@ class MachineOperators:
 
     def cut(self, one: Definition, options: RuleOptions, operand: _Operand) -> Expression:
         """A rule with attributes, which is one terminal."""
-        operations = self._required(f"the attribute {options.name!r}", options.span)
+        operations = self.required(f"the attribute {options.name!r}", options.span)
         end = None if options.end is None else operand(cast("Body", options.end))
         return apply_options(operand(one.body), end, options, one.name, operations, self.called_by)
 
     def schema(self, span: Span) -> GrammarTree:
         """The rules of the embedded schema at a span."""
-        operations = self._required("a schema", span)
+        operations = self.required("a schema", span)
         text = self.source.text
         # replace the text before by blanks, so that spans remain valid in the whole text
         blanks = "".join(c if c == "\n" else " " for c in text[: span.start])
@@ -240,7 +250,11 @@ class MachineOperators:
             error.source = self.source
             raise
 
-    def _required(self, what: str, span: Span) -> LanguageOperations:
+    def required(self, what: str, span: Span) -> LanguageOperations:
+        """The operations.
+
+        Raises: ParseError if there are none.
+        """
         if self.operations is None:
             hint = "read the grammar by Grammar.from_lark"
             raise ParseError(f"{what} cannot be read", self.source, span, hint, "unsupported")
@@ -249,3 +263,67 @@ class MachineOperators:
     def _label(self, span: Span) -> str:
         text = " ".join(self.source.text[span.start : span.end].split())
         return text if len(text) <= _MAX_LABEL else text[: _MAX_LABEL - 1] + "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Indenter:
+    """The attributes of lark's class ``Indenter``; the defaults are those of ``PythonIndenter``."""
+
+    NL_type: str = "_NEWLINE"
+    INDENT_type: str = "_INDENT"
+    DEDENT_type: str = "_DEDENT"
+    OPEN_PAREN_types: tuple[str, ...] = ("LPAR", "LSQB", "LBRACE")
+    CLOSE_PAREN_types: tuple[str, ...] = ("RPAR", "RSQB", "RBRACE")
+    tab_len: int = 8
+
+    @property
+    def added(self) -> tuple[str, str]:
+        """The terminals that have no text."""
+        return self.INDENT_type, self.DEDENT_type
+
+    @staticmethod
+    def of(source: Source, grammar: LarkGrammar, known: Container[str]) -> Indenter | None:
+        """The indenter of a grammar: that of ``//%indenter``, or Python's if its names are used.
+
+        Raises: ParseError for an unknown attribute, a value of another type or an unknown name.
+        """
+        declared = dict(grammar.declared)
+        if grammar.indenter is None:
+            found = Indenter()
+            has_names = {*found.added} <= declared.keys()
+            return found if has_names and found.NL_type in known else None
+        given, span = grammar.indenter
+        hint = f"the attributes are {', '.join(_ATTRIBUTES)}"
+        if not isinstance(given, dict):
+            raise ParseError("expected an object of attributes", source, span, hint)
+        for name, value in given.items():
+            if name not in _ATTRIBUTES or not _fits(value, _ATTRIBUTES[name]):
+                message = f"an indenter has no attribute {name!r} like this"
+                raise ParseError(message, source, span, hint)
+        values: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in given.items()
+        }
+        found = Indenter(**values)
+        for name, names in (
+            (found.NL_type, known),
+            (found.INDENT_type, declared),
+            (found.DEDENT_type, declared),
+        ):
+            if name not in names:
+                message = f"the indenter needs the terminal {name!r}"
+                hint = "define the newline, and %declare the other two"
+                raise ParseError(message, source, span, hint)
+        return found
+
+
+#: The types of the attributes; a tuple is a list of names in JSON.
+_ATTRIBUTES = {name: type(getattr(Indenter(), name)) for name in Indenter.__slots__}
+
+
+def _fits(value: object, kind: type) -> bool:
+    if kind is tuple:
+        return isinstance(value, list) and all(isinstance(one, str) for one in value)
+    if kind is int:
+        return isinstance(value, int) and value > 0 and not isinstance(value, bool)
+    return isinstance(value, str)

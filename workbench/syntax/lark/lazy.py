@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 
 from workbench.base.errors import ParseError
+from workbench.base.limits import Clock
 from workbench.base.source import Source, Span
 from workbench.syntax.grammar_tree import (
     Automaton,
@@ -27,6 +28,7 @@ from workbench.syntax.grammar_tree import (
     Sequence,
     Shape,
     Stop,
+    called,
     shape,
 )
 from workbench.syntax.ranges import ANY_CHARACTER
@@ -42,18 +44,15 @@ _MAX_CONTEXTS = 5_000
 
 
 @dataclass(slots=True, eq=False)
-class LazyConflicts:
-    """Finds the terminals that are possible at the same position as a lazy one."""
+class Positions:
+    """The sets of terminals that are possible at one position of a text.
 
-    source: Source
+    Each set is of one context: a rule with the terminals that may follow it there.
+    """
+
     #: The rules that are not terminals, by name.
     rules: Mapping[str, Expression]
-    #: The spans of the lazy terminals, by name.
-    lazy: Mapping[str, Span]
-    #: The names of the rules of nested grammars and schemas.
-    inner: Set[str]
-    operations: LanguageOperations
-    called_by: Callable[..., Rules]
+    clock: Clock | None
     #: The sets of terminals that are possible at a position.
     places: set[_Next] = field(default_factory=set)
     #: The terminals that may follow each terminal.
@@ -62,12 +61,131 @@ class LazyConflicts:
     atoms: dict[_Atom, Expression] = field(default_factory=dict)
     _first: dict[str, tuple[_Next, bool]] = field(default_factory=dict)
 
+    def explore(self, start: str) -> bool:
+        """Compute ``places`` and ``after``, rule by rule with each set that may follow it.
+
+        Returns whether the sets are complete: False if there are too many contexts.
+
+        Raises: LimitError after the time limit; the sets found until then are correct.
+        """
+        first, _ = self._begin(Nonterminal(start, Span(0, 0)))
+        self.places.add(first)
+        waiting = deque([(start, frozenset[_Atom]())])
+        seen = set(waiting)
+        while waiting:
+            name, follow = waiting.popleft()
+            for call in self._visit(self.rules[name], follow):
+                if call not in seen:
+                    seen.add(call)
+                    waiting.append(call)
+            if len(seen) > _MAX_CONTEXTS:
+                return False
+        return True
+
+    def _visit(self, body: Expression, follow: _Next) -> Iterator[tuple[str, _Next]]:
+        """Record what may follow each terminal of a body; yields called rules with what follows."""
+        self._check_clock()
+        match body:
+            case Sequence(items, _):
+                for item in reversed(items):
+                    yield from self._visit(item, follow)
+                    first, empty = self._begin(item)
+                    follow = first | follow if empty else first
+            case Choice(options, _):
+                for option in options:
+                    yield from self._visit(option, follow)
+            case Repetition(item, low, high, _):
+                first, empty = self._begin(item)
+                if high is None or high > 1:
+                    yield from self._visit(item, first | follow)
+                if low > 1 and not empty:
+                    yield from self._visit(item, first)
+                if high is not None:
+                    yield from self._visit(item, follow)
+            case Nonterminal(name, _) if name in self.rules:
+                yield name, follow
+            case Literal(b"", _):
+                return
+            case _:
+                atom = self._atom(body)
+                self.places.add(follow)
+                self.after[atom] = self.after.get(atom, frozenset()) | follow
+
+    def _atom(self, leaf: Expression) -> _Atom:
+        atom = shape(leaf)
+        self.atoms.setdefault(atom, leaf)
+        return atom
+
+    def _begin(self, body: Expression) -> tuple[_Next, bool]:
+        """The first terminals of an expression, and whether it may contain no terminal."""
+        match body:
+            case Sequence(items, _):
+                first: _Next = frozenset()
+                for item in items:
+                    its, empty = self._begin(item)
+                    first |= its
+                    if not empty:
+                        return first, False
+                return first, True
+            case Choice(options, _):
+                found = [self._begin(option) for option in options]
+                return frozenset().union(*(its for its, _ in found)), any(e for _, e in found)
+            case Repetition(item, low, _, _):
+                its, empty = self._begin(item)
+                return its, empty or low == 0
+            case Nonterminal(name, _) if name in self.rules:
+                return self._begin_rule(name)
+            case Literal(b"", _):
+                return frozenset(), True
+            case _:
+                return frozenset({self._atom(body)}), False
+
+    def _begin_rule(self, name: str) -> tuple[_Next, bool]:
+        """``_begin`` of a rule, as a least fixpoint over all rules."""
+        if not self._first:
+            self._first.update(dict.fromkeys(self.rules, (frozenset[_Atom](), False)))
+            callers: dict[str, dict[str, None]] = {}
+            for caller, body in self.rules.items():
+                for other in called(body):
+                    callers.setdefault(other, {})[caller] = None
+            unread = dict.fromkeys(self.rules)
+            while unread:
+                these, unread = unread, {}
+                for other in these:
+                    self._check_clock()
+                    found = self._begin(self.rules[other])
+                    if found != self._first[other]:
+                        self._first[other] = found
+                        unread.update(callers.get(other, {}))
+        return self._first[name]
+
+    def _check_clock(self) -> None:
+        if self.clock is not None:
+            self.clock.check("the grammar has too many rules; simplify it")
+
+
+@dataclass(slots=True, eq=False)
+class LazyConflicts(Positions):
+    """Finds the terminals that are possible at the same position as a lazy one."""
+
+    source: Source = field(kw_only=True)
+    #: The spans of the lazy terminals, by name.
+    lazy: Mapping[str, Span] = field(kw_only=True)
+    #: The names of the rules of nested grammars and schemas.
+    inner: Set[str] = field(kw_only=True)
+    operations: LanguageOperations = field(kw_only=True)
+    called_by: Callable[..., Rules] = field(kw_only=True)
+
     def resolved(self, rules: list[Rule], start: str) -> list[Rule]:
         """The rules with restricted terminals.
 
         Raises: ParseError if a lazy terminal competes with another at some positions only.
         """
-        self._explore(start)
+        if not self.explore(start):
+            name, span = next(iter(self.lazy.items()))
+            message = f"the lazy {name!r} is possible in too many places"
+            hint = "let the one that ends it be a rule after it, instead of [lazy]"
+            raise ParseError(message, self.source, span, hint, "unsupported")
         instead = {
             atom: left for atom in self.atoms if (left := self._restricted(atom)) is not None
         }
@@ -160,93 +278,3 @@ class LazyConflicts:
             return body.rebuild(lambda part: self._replaced(part, instead))
         left = instead.get(shape(body))
         return body if left is None else replace(left, span=body.span)
-
-    # first and follow sets
-
-    def _explore(self, start: str) -> None:
-        """Compute ``places`` and ``after``, rule by rule with each set that may follow it."""
-        first, _ = self._begin(Nonterminal(start, Span(0, 0)))
-        self.places.add(first)
-        waiting = deque([(start, frozenset[_Atom]())])
-        seen = set(waiting)
-        while waiting:
-            name, follow = waiting.popleft()
-            for call in self._visit(self.rules[name], follow):
-                if call not in seen:
-                    seen.add(call)
-                    waiting.append(call)
-            if len(seen) > _MAX_CONTEXTS:
-                name, span = next(iter(self.lazy.items()))
-                message = f"the lazy {name!r} is possible in too many places"
-                hint = "let the one that ends it be a rule after it, instead of [lazy]"
-                raise ParseError(message, self.source, span, hint, "unsupported")
-
-    def _visit(self, body: Expression, follow: _Next) -> Iterator[tuple[str, _Next]]:
-        """Record what may follow each terminal of a body; yields called rules with what follows."""
-        match body:
-            case Sequence(items, _):
-                for item in reversed(items):
-                    yield from self._visit(item, follow)
-                    first, empty = self._begin(item)
-                    follow = first | follow if empty else first
-            case Choice(options, _):
-                for option in options:
-                    yield from self._visit(option, follow)
-            case Repetition(item, low, high, _):
-                first, empty = self._begin(item)
-                if high is None or high > 1:
-                    yield from self._visit(item, first | follow)
-                if low > 1 and not empty:
-                    yield from self._visit(item, first)
-                if high is not None:
-                    yield from self._visit(item, follow)
-            case Nonterminal(name, _) if name in self.rules:
-                yield name, follow
-            case Literal(b"", _):
-                return
-            case _:
-                atom = self._atom(body)
-                self.places.add(follow)
-                self.after[atom] = self.after.get(atom, frozenset()) | follow
-
-    def _atom(self, leaf: Expression) -> _Atom:
-        atom = shape(leaf)
-        self.atoms.setdefault(atom, leaf)
-        return atom
-
-    def _begin(self, body: Expression) -> tuple[_Next, bool]:
-        """The first terminals of an expression, and whether it may contain no terminal."""
-        match body:
-            case Sequence(items, _):
-                first: _Next = frozenset()
-                for item in items:
-                    its, empty = self._begin(item)
-                    first |= its
-                    if not empty:
-                        return first, False
-                return first, True
-            case Choice(options, _):
-                found = [self._begin(option) for option in options]
-                return frozenset().union(*(its for its, _ in found)), any(e for _, e in found)
-            case Repetition(item, low, _, _):
-                its, empty = self._begin(item)
-                return its, empty or low == 0
-            case Nonterminal(name, _) if name in self.rules:
-                return self._begin_rule(name)
-            case Literal(b"", _):
-                return frozenset(), True
-            case _:
-                return frozenset({self._atom(body)}), False
-
-    def _begin_rule(self, name: str) -> tuple[_Next, bool]:
-        """``_begin`` of a rule, as a least fixpoint over all rules."""
-        if not self._first:
-            self._first.update(dict.fromkeys(self.rules, (frozenset[_Atom](), False)))
-            changed = True
-            while changed:
-                changed = False
-                for other, body in self.rules.items():
-                    found = self._begin(body)
-                    if found != self._first[other]:
-                        self._first[other], changed = found, True
-        return self._first[name]

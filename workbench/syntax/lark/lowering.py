@@ -13,6 +13,7 @@ beginning, and llguidance does not allow it at the end.)
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from collections.abc import Sequence as Row
 from dataclasses import dataclass, replace
 
 from workbench.base.errors import ParseError
@@ -30,18 +31,20 @@ from workbench.syntax.grammar_tree import (
     Repetition,
     Rule,
     Sequence,
-    Stop,
+    all_called,
     called,
     renamed,
     without_unused,
 )
 from workbench.syntax.lark.bodies import condition_holds
+from workbench.syntax.lark.indentation import IndentedRules
 from workbench.syntax.lark.lark_parser import parse_statements
 from workbench.syntax.lark.lark_tree import (
     Body,
     Complement,
     Definition,
     Guarded,
+    Indenter,
     Indexed,
     Intersection,
     LarkGrammar,
@@ -51,6 +54,7 @@ from workbench.syntax.lark.lark_tree import (
     SubstringChunks,
     TemplateUse,
     is_terminal,
+    no_text,
 )
 from workbench.syntax.lark.lazy import LazyConflicts
 from workbench.syntax.lark.resolve import (
@@ -60,9 +64,7 @@ from workbench.syntax.lark.resolve import (
     definitions_by_name,
     undefined_name,
 )
-from workbench.syntax.regex.printer import class_text
-from workbench.syntax.regex.tree import Characters
-from workbench.syntax.rule_attributes import LanguageOperations, rule_options
+from workbench.syntax.rule_attributes import LanguageOperations, LineStart, rule_options
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,6 +72,7 @@ class IgnoredText:
     """The rule for ignored text."""
 
     rule: Rule
+    call: Nonterminal
     #: Whether a text may begin with it.
     begins: bool
 
@@ -81,17 +84,14 @@ class IgnoredText:
         options = grammar.options or {}
         begins = grammar.options is None or options.get("allow_initial_skip") is True
         most = 1 if options.get("skip_repetition") == "once" else None
-        return IgnoredText(Rule(name, Repetition(choice, 0, most, span), span, span), begins)
-
-    @property
-    def _call(self) -> Nonterminal:
-        return Nonterminal(self.rule.name, self.rule.span)
+        rule = Rule(name, Repetition(choice, 0, most, span), span, span)
+        return IgnoredText(rule, Nonterminal(name, span), begins)
 
     def after(self, terminal: Expression) -> Expression:
         """A terminal followed by ignored text; nothing is ignored after the empty text."""
         if isinstance(terminal, Literal) and not terminal.value:
             return terminal
-        return Sequence((terminal, self._call), terminal.span)
+        return Sequence((terminal, self.call), terminal.span)
 
     def before_start(self, rules: list[Rule], start: str, names: Names) -> list[Rule]:
         """The rules, with ignored text before the start rule."""
@@ -113,26 +113,12 @@ class IgnoredText:
             body = Nonterminal(again, rule.name_span)
         else:
             rules = rules[:place] + rules[place + 1 :]
-        begun = replace(rule, body=Sequence((self._call, body), rule.body.span))
+        begun = replace(rule, body=Sequence((self.call, body), rule.body.span))
         return [*rules[:place], begun, *rules[place:]]
 
 
 #: The scope of a terminal's body.
 _TERMINAL = Scope(lexical=True)
-
-
-def lower_grammar(
-    source: Source,
-    grammar: LarkGrammar,
-    start: str,
-    operations: LanguageOperations | None,
-    clock: Clock | None,
-) -> tuple[Rule, ...]:
-    """All rules of a grammar, and those generated for templates, substrings and schemas.
-
-    Raises: ParseError, BuildError, LimitError.
-    """
-    return tuple(_Lowering(source, grammar, start, operations, clock, "", Names(())).rules())
 
 
 class _Lowering:
@@ -168,9 +154,12 @@ class _Lowering:
         self.lazy: dict[str, Span] = {}
         #: The lowered uses of templates.
         self.used: list[Rule] = []
+        self.indenter = None if prefix else Indenter.of(source, grammar, self.known)
+        #: The rules before those of the indenter.
+        self.written: tuple[Rule, ...] = ()
         self.ignored_text: IgnoredText | None = None
-        if grammar.ignored:
-            bodies = tuple(map(self._in_terminal(), grammar.ignored))
+        if grammar.ignored or self.indenter:
+            bodies = tuple(map(self._in_terminal(), grammar.ignored)) or (no_text(Span(0, 0)),)
             self.ignored_text = IgnoredText.of(grammar, bodies, self._fresh("ignored"))
 
     def rules(self) -> list[Rule]:
@@ -183,6 +172,14 @@ class _Lowering:
         while self.uses.waiting:
             self._lower_use(*self.uses.waiting.popleft())
         made = self._without_lazy_conflicts(made + self.used)
+        if self.indenter is not None:
+            assert self.ignored_text is not None, "every terminal is followed by a call of it"
+            others = [*self.more, *self.counting.rules, *self.inner, self.ignored_text.rule]
+            for name in self.indenter.added:
+                span = self.declared[name]
+                others.append(Rule(name, Literal(b"", span), span, span))
+            self.written = (*made, *others)
+            return self._indented(self.indenter, self.ignored_text.rule)
         if self.ignored_text is not None:
             made = [
                 *self.ignored_text.before_start(made, self.start, self.names),
@@ -192,6 +189,26 @@ class _Lowering:
         # drop unused rules that became part of an automaton or belong to a schema
         idle = self.terminals.absorbed.union(rule.name for rule in self.inner)
         return without_unused(made, idle - {self.start})
+
+    def _indented(self, indenter: Indenter, ignored: Rule) -> list[Rule]:
+        """The rules of the start symbol, with newlines and blocks as the indenter makes them."""
+        operations = self.operators.required("%declare", ignored.span)
+        rules = {rule.name: rule for rule in self.written}
+        newline = Nonterminal(indenter.NL_type, ignored.span)
+
+        def line_starts(terminals: Row[Expression]) -> tuple[LineStart, ...]:
+            called = self.terminals.called_by(newline, ignored.body, *terminals)
+            return operations.line_starts(
+                newline, ignored.body, terminals, indenter.tab_len, called
+            )
+
+        strings = {r.body.value: name for name, r in rules.items() if isinstance(r.body, Literal)}
+        made = IndentedRules(
+            self.source, indenter, rules, self.names, ignored, strings, line_starts, self.clock
+        ).rewritten(self.start)
+        rules |= {rule.name: rule for rule in made}
+        reached = all_called(rules[self.start].body, {n: r.body for n, r in rules.items()})
+        return [rules[name] for name in dict.fromkeys((self.start, *reached))]
 
     def _lower_use(self, name: str, one: Definition, scope: Scope) -> None:
         self.used.append(self._rule(name, one, scope))
@@ -208,12 +225,13 @@ class _Lowering:
             return rules
         inner = frozenset(rule.name for rule in self.inner)
         competing = LazyConflicts(
-            self.source,
             bodies,
-            self.lazy,
-            inner,
-            self.operators.operations,
-            self.terminals.called_by,
+            self.clock,
+            source=self.source,
+            lazy=self.lazy,
+            inner=inner,
+            operations=self.operators.operations,
+            called_by=self.terminals.called_by,
         )
         return competing.resolved(rules, self.start)
 
@@ -231,7 +249,7 @@ class _Lowering:
             body = self.terminals.of(name, one)
         else:
             body = self._lower(one.body, scope)
-        return Rule(name, body, one.name_span, one.span)
+        return Rule(name, body, one.name_span, one.span, one.priority)
 
     def _with_ignored(self, terminal: Expression, scope: Scope) -> Expression:
         """A terminal of a rule, followed by ignored text."""
@@ -285,8 +303,8 @@ class _Lowering:
                     continue
                 option = option.body
             kept.append(self._lower(option, scope))
-        if not kept:  # the empty set of characters: no text
-            return Pattern(Characters((), span), Stop.ANYWHERE, class_text(()), span)
+        if not kept:
+            return no_text(span)
         return kept[0] if len(kept) == 1 else Choice(tuple(kept), span)
 
     def _called(self, call: Nonterminal, scope: Scope) -> Expression:
@@ -294,9 +312,11 @@ class _Lowering:
             return scope.given[call.name]
         one = self.known.get(call.name)
         if one is None:
+            if not scope.lexical and self.indenter and call.name in self.indenter.added:
+                return call
             if call.name in self.declared:
                 message = f"the terminal {call.name!r} is declared and has no texts"
-                hint = "define it: a lexer written in a program cannot be read"
+                hint = "define it, or write //%indenter { … } if it is that of an indentation"
                 raise ParseError(message, self.source, call.span, hint, "unsupported")
             raise undefined_name(self.source, call, self.known)
         if one.parameters or one.indexed:
@@ -379,5 +399,7 @@ def parse_lark(
             ``undefined_nonterminal``, or what ``operations`` raises; LimitError.
     Source: Lark 1.3, docs/grammar.md; llguidance, docs/syntax.md.
     """
-    rules = lower_grammar(source, parse_statements(source, clock), start, operations, clock)
-    return GrammarTree(rules, source, counted="~{low}..{high}")
+    grammar = parse_statements(source, clock)
+    lowering = _Lowering(source, grammar, start, operations, clock, "", Names(()))
+    rules = tuple(lowering.rules())
+    return GrammarTree(rules, source, "~{low}..{high}", written=lowering.written)

@@ -100,6 +100,8 @@ def definitions_by_name(source: Source, grammar: LarkGrammar) -> dict[str, Defin
     for one in grammar.definitions:
         if one.changing:
             before = known.get(one.name) or imported.pop(one.name, None)
+            if before is not None and one.changing == "override":
+                imported = _with_original(before, imported)
             known[one.name] = _changed(source, one, before)
         elif (twice := known.get(one.name) or imported.get(one.name)) is not None:
             line, _ = source.position(twice.span.start)
@@ -109,6 +111,22 @@ def definitions_by_name(source: Source, grammar: LarkGrammar) -> dict[str, Defin
         else:
             known[one.name] = one
     return {**known, **{name: one for name, one in imported.items() if name not in known}}
+
+
+def _with_original(before: Definition, imported: Mapping[str, Definition]) -> dict[str, Definition]:
+    """The imported terminals, which call the original of one that is overridden, as in Lark."""
+
+    def name(call: str) -> str:
+        return f"COMMON__{call}" if call == before.name else call
+
+    changed = {
+        key: replace(one, body=renamed(cast("Expression", one.body), name))
+        for key, one in imported.items()
+    }
+    if any(before.name in called(cast("Expression", one.body)) for one in imported.values()):
+        original = name(before.name)
+        changed[original] = replace(before, name=original)
+    return changed
 
 
 def _changed(source: Source, change: Definition, before: Definition | None) -> Definition:

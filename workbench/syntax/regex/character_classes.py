@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from workbench.base.source import Unescaped
 from workbench.syntax.ranges import (
     MAX_CODE_POINT,
     Ranges,
@@ -38,11 +39,9 @@ _LOW_SURROGATE = re.compile(r"\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 _LAST_OCTAL = 0o377
 _ASCII_CLASSES = {"d": ASCII_DIGIT, "s": ASCII_SPACE, "w": ASCII_WORD}
 
-_NO_BOUNDARY = "a boundary tests the neighbouring characters; use a class for what may come there"
+_NO_BOUNDARY = r"write '\b(?=\w)' for the start of a word, and '\b(?<=\w)' for its end"
 #: Escapes of other dialects: name, hint, and the kind of the error.
 _UNSUPPORTED: dict[str, tuple[str, str, str]] = {
-    "b": ("the word boundary", _NO_BOUNDARY, "unsupported_regex"),
-    "B": ("the word boundary", _NO_BOUNDARY, "unsupported_regex"),
     "<": ("the word boundary", _NO_BOUNDARY, "unsupported_regex"),
     ">": ("the word boundary", _NO_BOUNDARY, "unsupported_regex"),
     "G": ("the end of the last match", "the whole text is one match: leave it out", "bad_regex"),
@@ -79,7 +78,7 @@ def read_escape(reader: Reader, *, in_class: bool) -> int | Ranges:
             r"a backslash itself is written '\\'",
         )
     if letter in "dswDSW":
-        return _class(reader, letter)
+        return class_of(reader, letter)
     if letter in "pP":
         return _property(reader, start, negative=letter == "P")
     if letter in _CONTROLS:
@@ -105,7 +104,8 @@ def _is_sign(reader: Reader, letter: str) -> bool:
     return letter.isascii() or (reader.rules.escapes_any_sign and not reader.flags.bytes)
 
 
-def _class(reader: Reader, letter: str) -> Ranges:
+def class_of(reader: Reader, letter: str) -> Ranges:
+    """The set of ``\\d``, ``\\s``, ``\\w`` or their complements, by its letter."""
     small = letter.lower()
     if reader.rules.ecma:
         ranges = ECMA_SPACE if small == "s" else _ASCII_CLASSES[small]
@@ -408,3 +408,31 @@ def _member(reader: Reader, start: int) -> int | Ranges:
             r"write a byte as '\xHH'",
         )
     return ord(character)
+
+
+_JAVASCRIPT = re.compile(r"\\[c/]")
+#: The lexemes of a regex: an escape of JavaScript, another escape, a class, any other character.
+_PIECES = re.compile(
+    r"""(?P<slash>\\/) | \\c(?P<control>[A-Za-z]) | \\. | \[\^?\]?(?:[^\]\\]|\\.)*\] | .""",
+    re.VERBOSE | re.DOTALL,
+)
+#: The bit that distinguishes a letter from its control character.
+_CONTROL = 0x40
+
+
+def without_javascript(written: Unescaped) -> Unescaped:
+    r"""The regex with JavaScript's ``\/`` and ``\cA`` replaced; characters keep their positions."""
+    if not _JAVASCRIPT.search(written.text):
+        return written
+    pieces: list[str] = []
+    places: list[int] = []
+    for match in _PIECES.finditer(written.text):
+        piece, positions = match[0], list(written.places[match.start() : match.end()])
+        if match["slash"]:
+            piece = "/"
+        elif match["control"]:
+            piece = f"\\x{ord(match['control'].upper()) ^ _CONTROL:02x}"
+        pieces.append(piece)
+        # all characters of a replaced escape have its position
+        places += positions if piece == match[0] else positions[:1] * len(piece)
+    return Unescaped("".join(pieces), [*places, written.places[-1]])

@@ -283,4 +283,4 @@ _EMPTY: dict[str, Callable[[Span], Regex]] = {
 }
 
 #: The names of extensions.
-EXTENSIONS = frozenset({*_EMPTY, _LIST, *Kind})
+EXTENSIONS = frozenset({*_EMPTY, _LIST, *Kind} - {Kind.ASSERTED})

@@ -7,91 +7,71 @@ The docstring of each parsing method is the rule that it parses. Escapes and cla
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from workbench.base.limits import Clock
 from workbench.base.source import Source, Span, Unescaped
-from workbench.syntax.regex.character_classes import read_class, read_escape
-from workbench.syntax.regex.extensions import is_extension, read_extension
+from workbench.syntax.ranges import ANY_BYTE, ANY_CHARACTER, difference
+from workbench.syntax.regex.character_classes import class_of, read_class, read_escape
+from workbench.syntax.regex.extensions import is_extension, labels_in, read_extension
 from workbench.syntax.regex.reader import NESTING, Dialect, Flags, Reader
-from workbench.syntax.regex.tree import Alternate, Concat, Group, Regex, Repeat
-
-_HINT = (
-    "the whole text has to match anyway: leave the anchor out, or move it to the end of the regex"
+from workbench.syntax.regex.tree import (
+    Alternate,
+    Bytes,
+    Characters,
+    Concat,
+    Extension,
+    Group,
+    Kind,
+    Look,
+    LookKind,
+    Regex,
+    Repeat,
+    has_look,
+    same_nodes,
+    walk,
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Anchor:
-    """``^`` or ``\\A``, which belong at the start, or ``$``, ``\\z``, ``\\Z``, at the end."""
+def without_edge_anchors(regex: Regex) -> Regex:
+    """The regex with an empty ``Concat`` for each anchor that has no effect at an edge.
 
-    text: str
-    at_start: bool
-
-
-#: Anchors by span; in the tree an anchor is an empty ``Concat`` with that span.
-Anchors = dict[Span, Anchor]
-
-
-def check_anchors(reader: Reader, regex: Regex, anchors: Anchors) -> None:
-    """Reject every anchor that is not at an edge of the regex.
-
-    The whole text has to match, so ``^`` has no effect if only other ``^`` precede it, and ``$`` if
-    only other ``$`` follow it. Elsewhere an anchor makes its branch match nothing or changes a
-    repetition, which is probably a mistake.
-
-    Raises: ParseError at the first such anchor.
+    The whole text has to match, so ``^`` is true if nothing is read before it, and ``$`` if
+    nothing is read after it.
     """
-    if anchors:
-        _check(reader, regex, anchors, first=True, last=True)
+    return _inner_part(regex, first=True, last=True) if has_look(regex) else regex
 
 
-def _check(reader: Reader, regex: Regex, anchors: Anchors, *, first: bool, last: bool) -> None:
+def _inner_part(regex: Regex, *, first: bool, last: bool) -> Regex:
     """``first`` and ``last``: nothing is read before, or after, this part."""
     match regex:
-        case Concat(parts) if not parts:
-            anchor = anchors.get(regex.span)
-            if anchor and not (first if anchor.at_start else last):
-                raise _misplaced(reader, regex.span, anchor)
+        case Look(LookKind.START) if first:
+            return Concat((), regex.span)
+        case Look(LookKind.END) if last:
+            return Concat((), regex.span)
         case Concat(parts):
-            at_end = [_is_only(part, anchors, at_start=False) for part in parts]
-            for position, part in enumerate(parts):
-                followed = not all(at_end[position + 1 :])
-                _check(reader, part, anchors, first=first, last=last and not followed)
-                first = first and _is_only(part, anchors, at_start=True)
-        case Alternate(options):
-            for option in options:
-                _check(reader, option, anchors, first=first, last=last)
-        case Group(part):
-            _check(reader, part, anchors, first=first, last=last)
-        case Repeat(part):
-            _check(reader, part, anchors, first=False, last=False)
+            empty = [*map(_reads_nothing, parts)]
+            begins = empty.index(False) if False in empty else len(parts)
+            ends = len(parts) - (empty[::-1].index(False) if False in empty else len(parts))
+            kept = [
+                _inner_part(part, first=first and at <= begins, last=last and at >= ends - 1)
+                for at, part in enumerate(parts)
+            ]
+            return regex if same_nodes(parts, tuple(kept)) else Concat(tuple(kept), regex.span)
+        case Repeat() | Look():
+            return regex
         case _:
-            pass
+            return regex.rebuild(lambda part: _inner_part(part, first=first, last=last))
 
 
-def _is_only(regex: Regex, anchors: Anchors, *, at_start: bool) -> bool:
-    """Whether a part reads nothing and contains only anchors of one side."""
+def _reads_nothing(regex: Regex) -> bool:
     match regex:
-        case Concat(parts) if not parts:
-            anchor = anchors.get(regex.span)
-            return anchor is None or anchor.at_start == at_start
         case Concat(parts) | Alternate(parts):
-            return all(_is_only(part, anchors, at_start=at_start) for part in parts)
+            return all(map(_reads_nothing, parts))
         case Group(part):
-            return _is_only(part, anchors, at_start=at_start)
+            return _reads_nothing(part)
         case _:
-            return False
-
-
-def _misplaced(reader: Reader, span: Span, anchor: Anchor) -> Exception:
-    edge = "start" if anchor.at_start else "end"
-    return reader.fail(
-        f"expected '{anchor.text}' only at the {edge} of the regex",
-        span,
-        _HINT,
-        "unsupported_regex",
-    )
+            return isinstance(regex, Look)
 
 
 #: The least and the greatest number of copies; None for no upper bound.
@@ -175,14 +155,11 @@ def _bounds(reader: Reader, start: int, low: str, high: str) -> Bounds:
 _NAMED = re.compile(r"\?P?<(?![=!])([^>)]*)(>?)")
 _RECURSION = re.compile(r"\?(\+|-?[0-9])")
 _NAME = re.compile(r"[^\W\d]\w*")
-_FIELDS = {"i": "ignorecase", "s": "dotall", "m": "multiline", "x": "verbose", "a": "ascii"}
+_FIELDS = {
+    "i": "ignorecase", "s": "dotall", "m": "multiline", "x": "verbose", "a": "ascii", "R": "crlf",
+}  # fmt: skip
 #: Groups of other dialects: the beginning, a name and a hint.
 _UNSUPPORTED = (
-    ("?=", "lookahead", "it reads the same text twice; write out what may follow"),
-    ("?!", "lookahead", "it reads the same text twice; say with a class what may follow instead"),
-    ("?<=", "lookbehind", "it reads the same text twice; write out what comes before"),
-    ("?<!", "lookbehind", "it reads the same text twice; use a class for what comes before"),
-    ("?>", "an atomic group", "it takes texts away by how a matcher searches; use '(?:…)'"),
     ("?P=", "a backreference", "no automaton remembers a group; write the alternatives out"),
     ("?P>", "recursion", "use a KBNF grammar, where a rule may call itself"),
     ("?&", "recursion", "use a KBNF grammar, where a rule may call itself"),
@@ -285,13 +262,6 @@ def _with_flag(reader: Reader, flags: Flags, letter: str, span: Span, *, turn_on
     allowed = reader.rules.flags if turn_on else reader.rules.flags_off
     if not letter:
         raise reader.fail("expected ')' to close the flags", span)
-    if letter == "R" and "R" in allowed:
-        raise reader.fail(
-            "the flag 'R' is not supported: lines have no ends here",
-            span,
-            r"leave it out, and write '\r?\n' where a line ends",
-            "unsupported_regex",
-        )
     if letter not in allowed:
         raise reader.fail(
             f"expected a flag out of '{allowed}', not '{letter}'",
@@ -306,6 +276,87 @@ def _with_flag(reader: Reader, flags: Flags, letter: str, span: Span, *, turn_on
 
 
 __all__ = ["Dialect", "Flags", "Parser", "parse_regex"]
+
+#: A boundary of a word, and where in the word it is, in Rust.
+_EDGE = re.compile(r"\\([bB<>])(?:(?<=b)\{(start|end|start-half|end-half)\})?")
+_EDGES = {
+    "start": (LookKind.NOT_BEHIND, LookKind.AHEAD),
+    "<": (LookKind.NOT_BEHIND, LookKind.AHEAD),
+    "end": (LookKind.BEHIND, LookKind.NOT_AHEAD),
+    ">": (LookKind.BEHIND, LookKind.NOT_AHEAD),
+    "start-half": (LookKind.NOT_BEHIND,),
+    "end-half": (LookKind.NOT_AHEAD,),
+}
+
+
+def first_match(regex: Regex) -> Regex | None:
+    """The texts that a backtracking matcher finds first, with assertions; None if not known.
+
+    A part with one match at a position is its own first match. An option is tried if the options
+    before it fail, a greedy repetition ends where its part fails. Other parts are matched again in
+    another way if what follows inside the regex fails, which no assertion says.
+    """
+    if _has_one_match(regex):
+        return regex
+    match regex:
+        case Group(part, name, span):
+            first = first_match(part)
+            return first if first is None else Group(first, name, span)
+        case Concat(parts, span) if all(map(_has_one_match, parts[:-1])):
+            last = first_match(parts[-1])
+            return last if last is None else Concat((*parts[:-1], last), span)
+        case Alternate(options, span):
+            firsts = [first_match(option) for option in options]
+            before = [Look(LookKind.NOT_AHEAD, option, span) for option in options]
+            kept = [(*before[:at], first) for at, first in enumerate(firsts) if first is not None]
+            if len(kept) < len(options):
+                return None
+            return Alternate(tuple(Concat(parts, span) for parts in kept), span)
+        case Repeat(high=0, span=span):
+            return Concat((), span)
+        case Repeat(part, low, high, span) if not _may_be_empty(part):
+            first = first_match(part)
+            if first is None or (low > 1 and not _has_one_match(part)):
+                return None
+            end = Look(LookKind.NOT_AHEAD, part, span)
+            if high is None:
+                return Concat((Repeat(first, low, None, span), end), span)
+            fewer = Concat((Repeat(first, low, high - 1, span), end), span)
+            return Alternate((Repeat(first, high, high, span), fewer), span)
+    return None
+
+
+def _has_one_match(regex: Regex) -> bool:
+    """Whether a regex has at most one match at each position of a text."""
+    match regex:
+        case Characters() | Bytes() | Look():
+            return True
+        case Concat(parts):
+            return all(map(_has_one_match, parts))
+        case Group(part):
+            return _has_one_match(part)
+        case Repeat(part, low, high):
+            return low == high and _has_one_match(part)
+        case _:
+            return False
+
+
+def _may_be_empty(regex: Regex) -> bool:
+    """Whether a regex might match the empty text."""
+    match regex:
+        case Characters() | Bytes():
+            return False
+        case Concat(parts):
+            return all(map(_may_be_empty, parts))
+        case Repeat(part, low):
+            return low == 0 or _may_be_empty(part)
+        case Alternate() | Group():
+            return any(map(_may_be_empty, regex.children))
+        case _:
+            return True
+
+
+_LOOKS = (LookKind.BEHIND, LookKind.NOT_BEHIND, LookKind.AHEAD, LookKind.NOT_AHEAD)
 
 #: Characters that may be special outside classes.
 _SPECIAL = frozenset("()[\\*+?{.^$|")
@@ -330,9 +381,9 @@ def parse_regex(
     """The tree of a regex that has to match a whole text.
 
     Lazy repetitions become greedy ones, which accept the same texts. Anchors at the edges have no
-    effect and are dropped. With ``searched``, for a regex that is searched for inside a text such
-    as that of a complement, ``^`` has an effect and is rejected. ``written`` is the regex if it is
-    only a part of ``source``.
+    effect and are dropped, unless the regex is ``searched`` for inside a text, such as that of a
+    complement. A regex with other assertions is an ``Extension`` of kind ``ASSERTED``. ``written``
+    is the regex if it is only a part of ``source``.
 
     Raises: ParseError; LimitError past the time of the ``clock``, or for more characters in a row
             than its limit of states.
@@ -353,10 +404,11 @@ class Parser:
         self.reader = reader
         self.clock = clock
         self.searched = searched
-        self.anchors: Anchors = {}
         self.names: set[str] = set()
         #: Whether anything except flags and comments has been read.
         self.begun = False
+        #: Whether the current group contains a lazy repetition.
+        self.has_lazy = False
 
     def parse(self) -> Regex:
         """regex = alternation end."""
@@ -368,8 +420,18 @@ class Parser:
                 reader.between(reader.at, reader.at + 1),
                 r"a parenthesis itself is written '\)'",
             )
-        check_anchors(reader, regex, self.anchors)
-        return regex
+        if not self.searched:
+            regex = without_edge_anchors(regex)
+        if not has_look(regex):
+            return regex
+        for label, span in labels_in(regex):
+            raise reader.fail(
+                f"expected no assertion in a regex with {label.name}: a label has no characters",
+                span,
+                "write the label as a separate regex",
+                "unsupported_regex",
+            )
+        return Extension(Kind.ASSERTED, (regex,), reader.span(0))
 
     def _alternation(self) -> Regex:
         """alternation = sequence ("|" sequence)*."""
@@ -408,7 +470,7 @@ class Parser:
         return Concat(tuple(parts), reader.span(start))
 
     def _atom(self) -> Regex | None:
-        """atom = group | class | escape | "." | anchor | character; None for flags."""
+        """atom = group | class | escape | "." | assertion | character; None for flags."""
         reader = self.reader
         start = reader.at
         character = reader.peek()
@@ -430,9 +492,7 @@ class Parser:
             )
         reader.at += 1
         if character == ".":
-            ranges = (
-                reader.universe if reader.flags.dotall else reader.without(reader.rules.line_ends)
-            )
+            ranges = reader.universe if reader.flags.dotall else reader.without(reader.line_ends)
             return reader.node(ranges, reader.span(start))
         if character in "^$":
             return self._anchor(start, at_start=character == "^", of_lines=reader.flags.multiline)
@@ -450,51 +510,75 @@ class Parser:
         return reader.node(reader.cased(((code, code),)), span)
 
     def _escape(self) -> Regex:
-        """escape = "\\" ("A" | "z" | "Z" | see character_classes)."""
+        """escape = "\\" ("A" | "z" | "Z" | "b" | "B" | see character_classes)."""
         reader = self.reader
         start = reader.at
         letter = reader.text[start + 1 : start + 2]
         if letter == "A" or (letter and letter in reader.rules.ends):
             reader.at += 2
             return self._anchor(start, at_start=letter == "A", of_lines=False)
+        if (edge := self._word_edge()) is not None:
+            return edge
         value = read_escape(reader, in_class=False)
         span = reader.span(start)
         ranges = value if isinstance(value, tuple) else reader.cased(((value, value),))
         return reader.node(ranges, span)
 
+    def _word_edge(self) -> Regex | None:
+        """edge = "\\b" | "\\B", and in Rust "\\<" | "\\>" | "\\b{" place "}".
+
+        "\\B" holds in the empty text, as in Rust, ECMAScript and Python 3.14, not earlier ones.
+        """
+        reader = self.reader
+        start = reader.at
+        match = _EDGE.match(reader.text, start)
+        if match is None or (match[1] in "<>" and not reader.rules.word_edges):
+            return None
+        place = match[2] if reader.rules.word_edges else None
+        reader.at = match.end(1) if place is None else match.end()
+        span = reader.span(start)
+        word = reader.node(class_of(reader, "w"), span)
+        if place is None and match[1] in "bB":
+            return Look(LookKind.BOUNDARY if match[1] == "b" else LookKind.INSIDE, word, span)
+        looks = tuple(Look(kind, word, span) for kind in _EDGES[place or match[1]])
+        return looks[0] if len(looks) == 1 else Concat(looks, span)
+
     def _anchor(self, start: int, *, at_start: bool, of_lines: bool) -> Regex:
-        """An anchor reads nothing; ``check_anchors`` checks it when the tree is complete."""
+        """``^ $ \\A \\z \\Z``: the characters that must not be next to the position."""
         reader = self.reader
         span = reader.span(start)
-        text = reader.text[start : reader.at]
+        everything = ANY_BYTE if reader.flags.bytes else ANY_CHARACTER
+        line_ends = reader.line_ends if of_lines else ()
+        inside = reader.node(difference(everything, line_ends), span)
         if of_lines:
-            raise reader.fail(
-                f"'{text}' at the ends of lines is not supported",
-                span,
-                r"turn the flag 'm' off, and write '\n' where a line ends",
-                "unsupported_regex",
-            )
-        if at_start and self.searched:
-            raise reader.fail(
-                f"expected no '{text}': the regex is looked for at every place of the text",
-                span,
-                "leave it out",
-                "unsupported_regex",
-            )
-        self.anchors[span] = Anchor(text, at_start)
-        return Concat((), span)
+            look = Look(LookKind.LINE_START if at_start else LookKind.LINE_END, inside, span)
+            if not reader.flags.crlf:
+                return look
+            first, second = (reader.node(((code, code),), span) for code in (0x0D, 0x0A))
+            split = Concat((Look(LookKind.BEHIND, first, span), second), span)
+            return Concat((look, Look(LookKind.NOT_AHEAD, split, span)), span)
+        if at_start:
+            return Look(LookKind.START, inside, span)
+        if reader.rules.end_before_last_line_end and reader.text[start] == "$":
+            line_end = reader.node(reader.rules.line_ends, span)
+            other = reader.node(difference(everything, reader.rules.line_ends), span)
+            inside = Alternate((other, Concat((line_end, inside), span)), span)
+        return Look(LookKind.END, inside, span)
 
     def _group(self) -> Regex | None:
-        """group = "(" ("?" (":" | name | flags ":"))? alternation ")" | "(?" flags ")"."""
+        """group = "(" ("?" (":" | ">" | name | flags ":" | look))? alternation ")" | flags."""
         reader = self.reader
         start = reader.at
         reader.enter(start)
         reader.at += 1
         refuse_unsupported(reader, start)
         outside = inside = reader.flags
+        look = next((kind for kind in _LOOKS if reader.take(kind[1:])), None)
+        is_atomic = reader.rules.possessive and reader.take("?>")
+        lazy_before, self.has_lazy = self.has_lazy, False
         name = take_name(reader, self.names)
-        captures = not reader.ahead("?")
-        if not captures:
+        captures = look is None and not is_atomic and not reader.ahead("?")
+        if reader.ahead("?") and not captures:
             inside = take_flags(reader, start)
             if reader.take(")"):
                 self._set_flags(inside, start)
@@ -513,15 +597,23 @@ class Parser:
                 r"a parenthesis itself is written '\('",
             )
         reader.leave()
+        if look is not None:
+            self.has_lazy = lazy_before
+            return Look(look, part, reader.span(start))
+        if is_atomic:
+            part = self._atomic(part, start)
+        self.has_lazy |= lazy_before
+        if isinstance(part, Look):  # in a group it can be repeated
+            part = Concat((part,), part.span)
         return Group(part, name, reader.span(start)) if captures else part
 
     def _extension(self, name: str, start: int) -> Regex:
-        """extension = the content of its name (see ``extensions``), without anchors."""
-        before = len(self.anchors)
+        """extension = the content of its name (see ``extensions``)."""
         part = read_extension(self.reader, name, start, self._alternation)
-        for span, anchor in list(self.anchors.items())[before:]:
+        inside = part.parts if isinstance(part, Extension) else ()
+        for look in (node for one in inside for node in walk(one) if isinstance(node, Look)):
             raise self.reader.fail(
-                f"expected no '{anchor.text}' inside '(?P<{name}>…)'", span, "leave it out"
+                f"expected no '{look.kind}' inside '(?P<{name}>…)'", look.span, "leave it out"
             )
         return part
 
@@ -549,15 +641,29 @@ class Parser:
             if bounds is None:
                 return whole
             self._check_repeatable(whole, start, stacked)
-            if not reader.take("?") and reader.rules.possessive and reader.ahead("+"):
-                raise reader.fail(
-                    "possessive repetitions are not supported",
-                    reader.between(start, reader.at + 1),
-                    "leave out the '+': it takes texts away by how a matcher searches",
-                )
-            if whole.span not in self.anchors:
-                whole = Repeat(whole, *bounds, reader.until_here(atom.span))
+            is_lazy = reader.take("?")
+            is_possessive = not is_lazy and reader.rules.possessive and reader.take("+")
+            span = reader.until_here(atom.span)
+            if not isinstance(whole, Look):
+                whole = Repeat(whole, *bounds, span)
+            elif bounds[0] == 0:
+                whole = Concat((), span)  # copies of a condition are the condition, or nothing
+            if is_possessive:
+                whole = self._atomic(whole, start)
+            self.has_lazy |= is_lazy
             stacked += 1
+
+    def _atomic(self, regex: Regex, start: int) -> Regex:
+        """``(?>x)``, also written ``x*+``: only the match of x that a matcher finds first."""
+        first = None if self.has_lazy else first_match(regex)
+        if first is None:
+            raise self.reader.fail(
+                "this possessive repetition or atomic group is not supported",
+                self.reader.between(start, self.reader.at),
+                "repeat a set or a fixed text, or choose between such: 'x*+', '(?>x|yz)'",
+                "unsupported_regex",
+            )
+        return first
 
     def _check_repeatable(self, part: Regex, start: int, stacked: int) -> None:
         reader = self.reader
@@ -570,5 +676,5 @@ class Parser:
                 span,
                 "put the first one in a group, as in '(?:a+)*'",
             )
-        if part.span in self.anchors:
+        if isinstance(part, Look) and part.kind not in _LOOKS:
             raise reader.fail("expected something to repeat, not an anchor", span, "leave it out")

@@ -40,8 +40,12 @@ class DialectRules:
     class_algebra: bool
     #: The letters of the end of the text: ``\Z``, ``\z``.
     ends: str
+    #: ``$`` matches before a line feed at the end of the text too.
+    end_before_last_line_end: bool
     #: Any character but letters and digits can be escaped; otherwise only ASCII punctuation.
     escapes_any_sign: bool
+    #: ``\<``, ``\>`` and ``\b{start}`` are the edges of words.
+    word_edges: bool
     #: ``(?i)i`` matches İ and ı too.
     turkic_i: bool
     #: Without Unicode (``(?-u)``) sets contain bytes, as in Rust; otherwise characters.
@@ -73,7 +77,9 @@ class Dialect(Enum):
         comments=True,
         class_algebra=False,
         ends="Zz",
+        end_before_last_line_end=True,
         escapes_any_sign=True,
+        word_edges=False,
         turkic_i=True,
         ascii_is_bytes=False,
         extensions=True,
@@ -90,7 +96,9 @@ class Dialect(Enum):
         comments=False,
         class_algebra=True,
         ends="z",
+        end_before_last_line_end=False,
         escapes_any_sign=False,
+        word_edges=True,
         turkic_i=False,
         ascii_is_bytes=True,
         extensions=True,
@@ -109,7 +117,9 @@ class Dialect(Enum):
         comments=False,
         class_algebra=False,
         ends="Zz",
+        end_before_last_line_end=False,
         escapes_any_sign=True,
+        word_edges=False,
         turkic_i=False,
         ascii_is_bytes=False,
         line_ends=((0x0A, 0x0A), (0x0D, 0x0D), (0x2028, 0x2029)),
@@ -124,12 +134,14 @@ class Flags:
     ignorecase: bool = False
     #: ``.`` matches line breaks too.
     dotall: bool = False
-    #: ``^`` and ``$`` match at line ends, so they are rejected.
+    #: ``^`` and ``$`` match at the ends of lines too.
     multiline: bool = False
     #: White space and comments after ``#`` are skipped.
     verbose: bool = False
     #: ``\d \w \s`` and case folding are those of ASCII.
     ascii: bool = False
+    #: A carriage return ends a line too, and so do both together.
+    crlf: bool = False
     #: The regex reads bytes, not characters.
     bytes: bool = False
 
@@ -252,6 +264,11 @@ class Reader:
     def is_ascii(self) -> bool:
         """Whether classes and case folding are those of ASCII."""
         return self.flags.ascii or self.flags.bytes
+
+    @property
+    def line_ends(self) -> Ranges:
+        """The characters that end a line."""
+        return ((0x0A, 0x0A), (0x0D, 0x0D)) if self.flags.crlf else self.rules.line_ends
 
     @property
     def universe(self) -> Ranges:

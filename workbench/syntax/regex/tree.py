@@ -164,6 +164,8 @@ class Kind(StrEnum):
     TEXT_UNTIL = "TEXT_UNTIL"
     #: One or more of the items, in their order, with delimiters between them.
     DELIMITED_SUBSEQUENCE_OF = "DELIMITED_SUBSEQUENCE_OF"
+    #: The texts of a regex with assertions (``Look``), its only part.
+    ASSERTED = "assertions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +173,8 @@ class Extension(LeafNode):
     """A language with a small automaton and no small regex; a leaf of the tree.
 
     ``parts`` are the letters of the text or phrase: sets of one character, or of all its cases.
-    For a subsequence they are the delimiter and the items.
+    For a subsequence they are the delimiter and the items. A regex with assertions is a leaf too,
+    because its language is not composed of the languages of its parts.
 
     Source: Koo et al. 2024, §2.5.2.
     """
@@ -181,4 +184,58 @@ class Extension(LeafNode):
     span: Span
 
 
-Regex = Characters | Bytes | Concat | Alternate | Repeat | Group | Extension
+class LookKind(StrEnum):
+    """The kind of an assertion; the value is its syntax."""
+
+    AHEAD = "(?="
+    NOT_AHEAD = "(?!"
+    BEHIND = "(?<="
+    NOT_BEHIND = "(?<!"
+    #: The part matches on exactly one side, or on both or none: ``part`` is the set of word
+    #: characters.
+    BOUNDARY = r"\b"
+    INSIDE = r"\B"
+    #: As ``NOT_BEHIND``: the part is any character, or any that does not end a line.
+    START = "^"
+    LINE_START = "(?m)^"
+    #: As ``NOT_AHEAD``.
+    END = "$"
+    LINE_END = "(?m)$"
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """An assertion: a condition on the text around a position, which reads nothing.
+
+    ``part`` is what must match, or must not match, directly after or before the position. It
+    occurs only inside an ``Extension`` of kind ``ASSERTED``.
+    """
+
+    kind: LookKind
+    part: Regex
+    span: Span
+
+    @property
+    def children(self) -> tuple[Regex]:
+        """The part."""
+        return (self.part,)
+
+    def rebuild(self, function: Callable[[Regex], Regex]) -> Look:
+        """The node with ``function`` applied to its child; itself where that does not change."""
+        part = function(self.part)
+        return self if part is self.part else Look(self.kind, part, self.span)
+
+
+Regex = Characters | Bytes | Concat | Alternate | Repeat | Group | Extension | Look
+
+
+def asserted(regex: Regex) -> Regex | None:
+    """The regex inside an ``Extension`` of kind ``ASSERTED``; None for other nodes."""
+    if isinstance(regex, Extension) and regex.kind is Kind.ASSERTED:
+        return regex.parts[0]
+    return None
+
+
+def has_look(regex: Regex) -> bool:
+    """Whether a regex contains an assertion that is not inside an ``Extension``."""
+    return any(isinstance(node, Look) for node in walk(regex))

@@ -25,6 +25,7 @@ import hashlib
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property
 from itertools import pairwise
 from typing import cast
@@ -124,6 +125,8 @@ def _key(vocabulary: Vocabulary) -> str:
     digest.update(bytes([over_characters(vocabulary), vocabulary.tokenizer.ranks is not None]))
     for ids in (vocabulary.tokenizer.byte_fallback, vocabulary.added):
         digest.update(np.array(sorted(ids), np.int64).tobytes() + b"|")
+    for entry in vocabulary.tokenizer.added:
+        digest.update(len(entry.text).to_bytes(4) + entry.text)
     if vocabulary.tokenizer.ranks is not None:
         digest.update(vocabulary.tokenizer.ranks.tobytes())
     elif vocabulary.tokenizer.merges is not None:
@@ -243,7 +246,7 @@ def _encode_alike(one: Tables, other: Tables) -> bool:
     return bool(_same_rows(one, other, row_buffer(one), row_buffer(other), bits))
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def _same_rows(one: Tables, other: Tables, room: Ints, other_room: Ints, bits: Words) -> bool:
     """Whether both tables forbid the same next tokens after each token."""
     for token in range(len(one.rank)):
@@ -256,6 +259,17 @@ def _same_rows(one: Tables, other: Tables, room: Ints, other_room: Ints, bits: W
             if bits[0, word] != bits[1, word]:
                 return False
     return True
+
+
+class Feature(StrEnum):
+    """What a tokenizer does besides merging pairs, in the words of messages."""
+
+    PATTERNS = "cuts text before merging"
+    WORDS = "takes some words whole"
+    ADDED_TOKENS = "cuts added tokens out of a text"
+    SPECIAL_TEXTS = "never writes the text of a special token"
+    NORMAL_FORM = "normalises text"
+    BYTE_FALLBACK = "encodes unknown characters byte by byte"
 
 
 _making = threading.Lock()
@@ -384,6 +398,20 @@ class Bpe:
         return {text: t for text, t in ids.items() if self.tables.rank[t] == NOT_PRODUCED}
 
     @cached_property
+    def features(self) -> tuple[Feature, ...]:
+        """What the tokenizer does besides merging; empty exactly if there is no guide."""
+        tokenizer, added = self.vocabulary.tokenizer, self.vocabulary.added
+        present: dict[Feature, object] = {
+            Feature.PATTERNS: tokenizer.patterns,
+            Feature.WORDS: self.words,
+            Feature.ADDED_TOKENS: added,
+            Feature.SPECIAL_TEXTS: [e for e in tokenizer.added if e.token not in added],
+            Feature.NORMAL_FORM: tokenizer.normal_form,
+            Feature.BYTE_FALLBACK: tokenizer.byte_fallback,
+        }
+        return tuple(feature for feature, given in present.items() if given)
+
+    @cached_property
     def pretokens(self) -> Pretokens | None:
         """The automaton K of the pre-tokenizer, or None if the tokenizer has none.
 
@@ -398,15 +426,20 @@ class Bpe:
         Cost:   about half a second for a new pre-tokenizer pattern, which is then cached on disk.
         Raises: VocabularyError if it cannot be computed exactly.
         """
+        if not self.features:
+            return None
         words = {token: self._merged_word(token) for token in sorted(self.words.values())}
         return guide_of(self.vocabulary, self.tables, self.pretokens, words)
 
     def _merged_word(self, token: TokenId) -> list[TokenId]:
-        """What merges make of the text of a word."""
+        """What merges make of the text of a word; nothing if one of its symbols has no token."""
         text = self.vocabulary.tokens[token] or b""
         symbols = self.alphabet.read(text.decode() if self.alphabet.characters else text)
         found = merged(self.tables, symbols, [0, len(symbols)])
-        return [id_ for part in found.tolist() for id_ in self._with_fallback(part)]
+        try:
+            return [id_ for part in found.tolist() for id_ in self._with_fallback(part)]
+        except VocabularyError:
+            return []
 
     def encode(self, text: bytes | str) -> list[TokenId]:
         """The tokens of a text, without anything the tokenizer adds before or after it.

@@ -75,7 +75,7 @@ def canonical_dfa(tables: Tables) -> CanonicalDfa:
         rows = np.concatenate((rows, np.empty_like(rows)))
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def _share(
     tables: Tables,
     room: Ints,

@@ -10,7 +10,7 @@ import random
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -203,7 +203,11 @@ def check_encoder(
         return
     for text in _texts(vocabulary):
         wanted = list(vocabulary.tokenizer.encoder(text))
-        if all(wanted != encode(prefixed) for prefixed in added.with_prefixes(text)):
+        try:
+            same = any(wanted == encode(prefixed) for prefixed in added.with_prefixes(text))
+        except VocabularyError:  # one added token left a part of another, which is not written
+            same = vocabulary.decode(wanted) != text.encode()
+        if not same:
             raise VocabularyError(
                 f"the encodings of {vocabulary.name} cannot be predicted exactly: its tokenizer and"
                 f" its merges differ on {text[:40]!r}",
@@ -212,12 +216,14 @@ def check_encoder(
 
 
 def _texts(vocabulary: Vocabulary) -> Iterator[str]:
-    rng = random.Random(0)
+    """Texts of characters that can be written, and added tokens."""
+    rng, writable = random.Random(0), vocabulary.writable
     added = [(vocabulary.tokens[token] or b"").decode() for token in sorted(vocabulary.added)]
-    samples = [*map(vocabulary.writable, SAMPLES)]
-    parts: Sequence[str] = [*"".join(samples), *" \n\t", *added]
+    samples = [*map(writable, SAMPLES)]
+    parts = [*"".join(samples), *writable(" \n\t"), *added] or [""]
     yield from samples
-    yield from (f"a{' ' * size}{after}" for size in range(1, 41) for after in ("", "b", "\n"))
+    for size, after in product(range(1, 41), ("", "b", "\n")):
+        yield writable(f"a{' ' * size}{after}")
     for _ in range(_RANDOM_TEXTS):
-        script = rng.sample(parts, 8)
-        yield "".join(rng.choices([*script, *" \n", *added[:3]], k=rng.randint(1, _MAX_LENGTH)))
+        script = [*rng.sample(parts, min(8, len(parts))), *writable(" \n"), *added[:3]]
+        yield "".join(rng.choices(script, k=rng.randint(1, _MAX_LENGTH)))

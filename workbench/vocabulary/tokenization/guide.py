@@ -56,7 +56,15 @@ from workbench.vocabulary.tokenization.merge_kernels import (
 )
 from workbench.vocabulary.tokenization.merge_rules import over_characters, spellings
 from workbench.vocabulary.tokenization.normal_form import normal_form
-from workbench.vocabulary.tokenization.pretokenizer import END, NONE, Pretokens, Table, utf8_table
+from workbench.vocabulary.tokenization.pretokenizer import (
+    CODES,
+    END,
+    NONE,
+    SURROGATES,
+    Pretokens,
+    Table,
+    utf8_table,
+)
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 #: The kinds of tokens; ``ADDED`` + i for the i-th added token.
@@ -180,7 +188,7 @@ def taken(guide: GuideTables, guess: int, token: int, marked: int) -> int:
                 return -1
         elif node < 0:
             return -1
-    low = k | _placed(guide, mark, _MARK) | _placed(guide, node, _CHARACTER)
+    low = int64(k) | _placed(guide, mark, _MARK) | _placed(guide, node, _CHARACTER)
     low |= _placed(guide, fallback, _FALLBACK) | _placed(guide, added, _ADDED)
     return int(low | _placed(guide, form, _FORM) | _placed(guide, word, _WORD))
 
@@ -253,13 +261,13 @@ def ends(guide: GuideTables, guess: int) -> bool:
     return bool(part_ends and guide.added_ends[_part(guide, guess, _ADDED)])
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def take(guide: GuideTables, guess: int, token: int, marked: int) -> int:
     """``taken`` for calls from Python."""
     return taken(guide, guess, token, marked)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def take_all(guide: GuideTables, guess: int, marked: int, out: npt.NDArray[np.int64]) -> None:
     """Write the guess after every token of the vocabulary, or −1.
 
@@ -269,13 +277,13 @@ def take_all(guide: GuideTables, guess: int, marked: int, out: npt.NDArray[np.in
         out[token] = taken(guide, guess, token, marked)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def may_end(guide: GuideTables, guess: int) -> bool:
     """``ends`` for calls from Python."""
     return ends(guide, guess)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def first_classes(guide: GuideTables, out: npt.NDArray[np.int32]) -> None:
     """Write the class of each token's first character; −1 if it is not whole.
 
@@ -291,7 +299,7 @@ def first_classes(guide: GuideTables, out: npt.NDArray[np.int32]) -> None:
                 break
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def continues_none(
     guide: GuideTables, factors: npt.NDArray[np.int16], out: npt.NDArray[np.bool_]
 ) -> None:
@@ -308,7 +316,8 @@ def continues_none(
         out[token] = state == -1
 
 
-#: Tokens that are taken whole although merges do not produce them: the tokens that merges make.
+#: Tokens that are taken whole although merges do not produce them: the tokens that merges make of
+#: their texts, none if a byte is not a token.
 Words = Mapping[TokenId, Sequence[TokenId]]
 
 #: SentencePiece's character for a space; this character itself is encoded like a space.
@@ -374,24 +383,16 @@ class Guide:
 
 def guide_of(
     vocabulary: Vocabulary, tables: Tables, pretokens: Pretokens | None, words: Words
-) -> Guide | None:
-    """The guide, or None if merges are the whole tokenizer.
+) -> Guide:
+    """The guide of a tokenizer that does more than merge.
 
     ``words`` are the tokens that are taken whole although merges do not produce them.
 
     Raises: VocabularyError if the parts are too large for a guess.
     """
-    tokenizer = vocabulary.tokenizer
-    parts = tokenizer.byte_fallback, words, tokenizer.added, pretokens, tokenizer.normal_form
-    return _guide(vocabulary, tables, pretokens, words) if any(parts) else None
-
-
-def _guide(
-    vocabulary: Vocabulary, tables: Tables, pretokens: Pretokens | None, words: Words
-) -> Guide:
     tokenizer, tokens = vocabulary.tokenizer, vocabulary.tokens
     packed = Packed.of(tokens)
-    edges, word_ends = _trie(words.values())
+    edges, word_ends = _trie(filter(None, words.values()))
     kind = np.where(tables.rank == NOT_PRODUCED, NEVER_TAKEN, ORDINARY).astype(np.int16)
     fallback = np.array(sorted(tokenizer.byte_fallback), np.int64)
     kind[fallback[tables.rank[fallback] != NOT_PRODUCED]] = FALLBACK_BYTE
@@ -470,8 +471,8 @@ def _columns(steps: Table, kinds: npt.NDArray[np.integer]) -> Table:
 
 def _one_class() -> npt.NDArray[np.uint8]:
     """Classes in which all characters are equal."""
-    of = np.zeros(0x110000, np.uint8)
-    of[0xD800:0xE000] = NONE
+    of = np.zeros(CODES, np.uint8)
+    of[SURROGATES] = NONE
     return of
 
 

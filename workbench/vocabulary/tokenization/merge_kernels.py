@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workbench.base.kernels import inner, int64, njit
+from workbench.base.kernels import inner, int64, njit, wrapping
 
 Ints = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint32]
@@ -79,9 +79,10 @@ class Tables(NamedTuple):
 
 
 #: 2^64 divided by the golden ratio, as a signed integer: a factor for hashing pairs of ids.
-_HASH_FACTOR = -7046029254386353131
+HASH_FACTOR = -7046029254386353131
 
 
+@wrapping
 @inner
 def find_rule(rules: RuleTable, left: int, right: int) -> int:
     """The slot of a pair's rule, or −1; symbols that are not tokens are below 0."""
@@ -89,8 +90,8 @@ def find_rule(rules: RuleTable, left: int, right: int) -> int:
         return -1
     keys = rules.keys
     last = len(keys) - 1
-    key = (left << 32) | right
-    place = ((key * _HASH_FACTOR) >> 24) & last
+    key = (int64(left) << 32) | int64(right)
+    place = ((key * HASH_FACTOR) >> 24) & last
     while keys[place] != key:
         if keys[place] == -1:
             return -1
@@ -98,13 +99,14 @@ def find_rule(rules: RuleTable, left: int, right: int) -> int:
     return int(place)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wrapping
+@njit(_nrt=False)
 def _fill(rules: RuleTable, left: Ints, right: Ints, results: Ints, ranks: Ints) -> None:
     """Write the rules into an empty table; of two rules for one pair the later one is used."""
     last = len(rules.keys) - 1
     for rule in range(len(left)):
-        key = (left[rule] << 32) | right[rule]
-        place = ((key * _HASH_FACTOR) >> 24) & last
+        key = (int64(left[rule]) << 32) | int64(right[rule])
+        place = ((key * HASH_FACTOR) >> 24) & last
         while rules.keys[place] != -1 and rules.keys[place] != key:
             place = (place + 1) & last
         rules.keys[place] = key
@@ -205,7 +207,7 @@ def _update_rank(rules: RuleTable, work: Ints, pending: Ints, after: Ints, at: i
     return int(rank)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def merge_long(
     rules: RuleTable, work: Ints, pending: Ints, after: Ints, before: Ints, heap: Numbers
 ) -> int:
@@ -246,7 +248,7 @@ def merge_long(
     return left
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def merge_pieces(rules: RuleTable, work: Ints, cuts: Ints, pending: Ints) -> int:
     """Merge each short piece ``work[cuts[i]:cuts[i + 1]]``; return how many tokens remain."""
     left = 0

@@ -74,7 +74,7 @@ def forest(parent: Ints, rank: Ints, lengths: Ints) -> Forest:
     return Forest(before, before + sizes, order, children, first_child)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def _number(
     parent: Ints, down: Numbers, children: Ints, first_child: Ints, sizes: Ints, before: Ints
 ) -> None:
@@ -146,7 +146,7 @@ def normalise(rules: Rules) -> Splits:
     return splits
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def _split(
     rules: RuleTable, symbols: Ints, symbols_from: Ints, splits: Splits, work: Ints, pending: Ints
 ) -> None:
@@ -169,7 +169,7 @@ def _split(
             splits.rank[token] = rules.ranks[place]
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def _mark_offending(splits: Splits) -> None:
     """Mark the tokens with a side that a later rule produces."""
     for token in range(len(splits.rank)):
@@ -182,12 +182,13 @@ def _mark_offending(splits: Splits) -> None:
 def over_characters(vocabulary: Vocabulary) -> bool:
     """Whether symbols are characters, not bytes.
 
-    With byte fallback they are. Without it, they are if not every byte is a token and every token
-    is valid UTF-8, as in the small tables over strings of lessons and tests.
+    With byte fallback they are. Without it, they are if the tokenizer is not known to merge bytes,
+    not every byte is a token and every token is valid UTF-8, as in the small tables over strings of
+    lessons and tests.
     """
     if vocabulary.tokenizer.byte_fallback:
         return True
-    if len(vocabulary.single_bytes) == 256:
+    if vocabulary.tokenizer.byte_level or len(vocabulary.single_bytes) == 256:
         return False
     return all(_is_text(token) for token in vocabulary.tokens if token is not None)
 

@@ -30,12 +30,11 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.vocabulary.disk_cache import Arrays, cached_arrays
+from workbench.vocabulary.tokenization.pretokenizer import CODES, SURROGATES
 from workbench.vocabulary.tokenizer import normalizer
 
 #: A character that does not interact with others, between texts that are normalised together.
 _SEPARATOR = "\0"
-_SURROGATES = range(0xD800, 0xE000)
-_CODES = 0x110000
 #: No character of a later plane is changed by normalisation, or a mark.
 _END = 0x40000
 
@@ -63,11 +62,6 @@ class NormalForm:
     of: npt.NDArray[np.uint16]
     steps: npt.NDArray[np.int16]
 
-    @property
-    def is_separate(self) -> npt.NDArray[np.bool_]:
-        """The classes after which the state does not depend on the text before them, (C,)."""
-        return np.asarray((self.steps == self.steps[0]).all(axis=0))
-
 
 @cache
 def normal_form(form: str) -> NormalForm:
@@ -92,7 +86,7 @@ def _read(arrays: Arrays) -> NormalForm:
     """
     of = arrays["of"].astype(np.uint16, copy=False)
     steps = arrays["steps"].astype(np.int16, copy=False)
-    whole = of.shape == (_CODES,) and steps.ndim == 2 and steps.max() < len(steps)
+    whole = of.shape == (CODES,) and steps.ndim == 2 and steps.max() < len(steps)
     if not whole or steps.min() < -1 or of.max() >= steps.shape[1]:
         raise ValueError("the arrays of a normal form do not fit together")
     return NormalForm(of, steps)
@@ -101,7 +95,7 @@ def _read(arrays: Arrays) -> NormalForm:
 def _made(normalize: Callable[[str], str]) -> NormalForm:
     kinds = _kinds(normalize)
     numbers: dict[_Kind, int] = {_Kind(): 0}
-    of = np.zeros(_CODES, np.uint16)
+    of = np.zeros(CODES, np.uint16)
     for character, kind in kinds.items():
         of[ord(character)] = numbers.setdefault(kind, len(numbers))
     above = _composing_above(kinds.values())
@@ -136,7 +130,7 @@ def _composing_above(kinds: Collection[_Kind]) -> dict[int, int]:
 
 def _kinds(normalize: Callable[[str], str]) -> dict[str, _Kind]:
     """The kinds of all characters except those that interact with none."""
-    characters = [chr(code) for code in range(1, _END) if code not in _SURROGATES]
+    characters = [chr(code) for code in range(1, _END) if code not in SURROGATES]
     changed = set(_changed(normalize, characters))
     decomposed = _each(normalizer("NFD"), characters)
     composites = [(c, d) for c, d in zip(characters, decomposed, strict=True) if c != d]

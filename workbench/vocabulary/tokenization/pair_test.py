@@ -90,7 +90,7 @@ def may_follow_by_spines(tables: Tables, first: int, second: int) -> bool:
             right = tables.left[right]
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def pair_ok(tables: Tables, first: int, second: int) -> bool:
     """``may_follow`` for calls from Python."""
     return may_follow(tables, first, second)
@@ -122,7 +122,7 @@ def subtree_intervals(
     return size + 2
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def row_intervals(tables: Tables, token: int, out: Ints) -> int:
     """Write the intervals of a row, unsorted and possibly overlapping; return their number.
 
@@ -148,7 +148,7 @@ def row_intervals(tables: Tables, token: int, out: Ints) -> int:
         left = tables.right[left]
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def forbid(tables: Tables, token: int, room: Ints, bits: Words) -> None:
     """Remove the tokens that may not follow ``token`` from a mask, in place.
 
@@ -187,7 +187,7 @@ def row_buffer(tables: Tables) -> Ints:
     return np.empty((2 * max(1, spine_rules), 2), np.int32)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def _max_spine_rules(right: Ints, before: Ints, rules: Ints) -> int:
     """The most rules whose left side is on the right spine of one token."""
     most = 0
@@ -247,7 +247,7 @@ def _right_forest(tables: Tables) -> Forest:
         depth = deeper
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def _column(tables: Tables, mirror: Forest, token: int, out: Ints) -> int:
     """Write the intervals of a column, as indices in the right forest; return their number."""
     right, limit, size = token, NEVER, 0
@@ -329,7 +329,7 @@ def _with_on_spine(sides: Ints, token: int) -> Bools:
     return found
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def _inherit(splits: Splits, by_length: npt.NDArray[np.int64], unsafe: Bools) -> None:
     """Mark the tokens with a marked token in their derivation, shorter tokens first."""
     for token in by_length:
@@ -355,7 +355,7 @@ def _crossed(tables: Tables, first: int, second: int) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def _compare(tables: Tables, rules: Rules, first: int, others: Ints, room: Ints, out: Ints) -> int:
     """Write the exceptions of ``first`` among ``others``; return their number.
 

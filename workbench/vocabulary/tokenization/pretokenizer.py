@@ -201,8 +201,8 @@ def _is_literal(pattern: str, at: int) -> bool:
 
 
 #: The number of code points, including surrogates.
-_CODES = 0x110000
-_SURROGATES = range(0xD800, 0xE000)
+CODES = 0x110000
+SURROGATES = range(0xD800, 0xE000)
 #: The class of code points that are not characters.
 NONE = 255
 
@@ -217,7 +217,7 @@ class Classes:
     of: npt.NDArray[np.uint8]
 
     def __len__(self) -> int:
-        return int(np.delete(self.of, _SURROGATES).max()) + 1
+        return int(np.delete(self.of, SURROGATES).max()) + 1
 
     def members(self, kind: int) -> npt.NDArray[np.int64]:
         """The code points of a class."""
@@ -258,8 +258,8 @@ def classes(atoms: Sequence[str]) -> Classes:
     edges = characters[begins].astype(np.int64)
     found: dict[int, int] = {}  # classes by their first characters
     numbers = [found.setdefault(bits, len(found)) for bits in signature[begins].tolist()]
-    of = np.repeat(np.array(numbers, np.uint8), np.diff(np.append(edges, _CODES)))
-    of[_SURROGATES] = NONE
+    of = np.repeat(np.array(numbers, np.uint8), np.diff(np.append(edges, CODES)))
+    of[SURROGATES] = NONE
     return Classes(of)
 
 
@@ -270,7 +270,7 @@ def _tested_characters(atoms: Sequence[str]) -> npt.NDArray[np.uint32]:
     private use, the last two code points of each are not characters. If an atom names characters
     of these planes, all are tested.
     """
-    every = np.delete(np.arange(_CODES, dtype=np.uint32), _SURROGATES)
+    every = np.delete(np.arange(CODES, dtype=np.uint32), SURROGATES)
     if any(_NAMES_HIGH.search(atom) for atom in atoms):
         return every
     low = every & 0xFFFF
@@ -392,10 +392,10 @@ def _read_patterns(patterns: tuple[str, ...], arrays: Arrays) -> Pretokens:
     steps = arrays["steps"].astype(np.int16, copy=False)
     accepts = arrays["accepts"].astype(np.bool_, copy=False)
     states = len(accepts)
-    whole = of.shape == (0x110000,) and steps.ndim == 3 and steps.shape[:2] == (states, 2)
+    whole = of.shape == (CODES,) and steps.ndim == 3 and steps.shape[:2] == (states, 2)
     if not whole or steps.max() >= states or steps.min() < -1:
         raise ValueError("the arrays of a pre-tokenizer do not fit together")
-    if np.delete(of, range(0xD800, 0xE000)).max() >= steps.shape[2]:
+    if np.delete(of, SURROGATES).max() >= steps.shape[2]:
         raise ValueError("the classes of a pre-tokenizer do not fit its automaton")
     return Pretokens(patterns, Classes(of), steps, accepts)
 

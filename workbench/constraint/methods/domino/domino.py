@@ -23,7 +23,6 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Hashable, Iterable, Iterator
-from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -342,16 +341,8 @@ class DominoConstraint:
         return tree is not None and reaches(tree, self.parser, parsed, token_id)
 
 
-@cache
-def ready() -> None:
-    """Load or compile the kernel before a clock runs."""
-    vocabulary = Vocabulary((b"a",))
-    DominoConstraint(Grammar.from_regex("a"), vocabulary, Limits(seconds=600.0))
-
-
 def domino(
     grammar: Grammar, vocabulary: Vocabulary, limits: Limits, k: int | None = None
 ) -> DominoConstraint:
     """Scanner, subterminal trees and parser, with lookahead k."""
-    ready()
     return DominoConstraint(grammar, vocabulary, limits, k)

@@ -16,7 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
-from workbench.base.dfa import DEAD, Dfa, State
+from workbench.base.dfa import DEAD, Dfa, State, table_rows
 from workbench.base.dfa import State as ScannerState
 from workbench.base.limits import Limits
 from workbench.constraint.methods.domino.scanner import BETWEEN, Scanner, Terminals
@@ -119,8 +119,9 @@ class Parser:
     def _edges(self) -> list[list[tuple[int, State]]]:
         network = self.network
         read: list[list[tuple[int, State]]] = []
-        for row in network.table[:, network.classes[:CALLS]].tolist():
-            read.append([(code, target) for code, target in enumerate(row) if target != DEAD])
+        for row in network.table[:, network.classes[:CALLS]]:
+            edges = enumerate(row.tolist())
+            read.append([(code, target) for code, target in edges if target != DEAD])
         if self._width == 1:
             return read
         # a code of two bytes is a literal, so the state between them belongs to the same rule
@@ -175,7 +176,7 @@ class Readings:
     def __init__(self, scanner: Scanner, parser: Parser, limits: Limits) -> None:
         self._parser, self._limits = parser, limits
         # as lists, because reading single numbers of arrays is slow
-        self._table: list[list[int]] = scanner.table.tolist()
+        self._table = table_rows(scanner.table)
         self._classes: list[int] = scanner.classes.tolist()
         self._owner: list[int] = scanner.owner.tolist()
         self._accepting: list[bool] = scanner.accepting.tolist()

@@ -82,6 +82,7 @@ class PartialCharacters:
         self._shapes: dict[tuple[State, int], int] = {}
         self._numbers: dict[object, int] = {}
         self._results: dict[tuple[int, Guess, bytes], Ints] = {}
+        self._short: dict[tuple[State, Guess, int], list[tuple[TokenId, State, Guess]]] = {}
 
     def completable(self, state: State, guess: Guess, tokens: Ints, missing: int) -> Ints:
         """Of tokens that lead to a position, those that ``missing`` more bytes complete properly.
@@ -117,10 +118,14 @@ class PartialCharacters:
         self, state: State, guess: Guess, missing: int
     ) -> list[tuple[TokenId, State, Guess]]:
         """The tokens at a position that stay inside its character, the longest first."""
-        tokens, states, guesses, _ = self._can_follow((state, guess))
-        rows = zip(tokens.tolist(), states.tolist(), guesses.tolist(), strict=True)
-        short = [row for row in rows if len(self._tokens[row[0]] or b"") <= missing]
-        return sorted(short, key=lambda row: -len(self._tokens[row[0]] or b""))
+        found = self._short.get((state, guess, missing))
+        if found is None:
+            tokens, states, guesses, _ = self._can_follow((state, guess))
+            rows = zip(tokens.tolist(), states.tolist(), guesses.tolist(), strict=True)
+            short = [row for row in rows if len(self._tokens[row[0]] or b"") <= missing]
+            found = sorted(short, key=lambda row: -len(self._tokens[row[0]] or b""))
+            self._short[state, guess, missing] = found
+        return found
 
     def _shape(self, state: State, missing: int) -> int:
         """A number for the next bytes of a character, equal for states with equal continuations.

@@ -128,14 +128,13 @@ def trimmed(
 def over_labels(labels: Sequence[Label], machine: Dfa) -> TokenDfa:
     """A ``Dfa`` over numbers of labels as a ``TokenDfa`` with the same states."""
     columns = machine.classes.tolist()
-    rows = machine.table.tolist()
     edges = {
         state: {
             label: row[column]
             for label, column in zip(labels, columns, strict=True)
             if row[column] != DEAD
         }
-        for state, row in enumerate(rows)
+        for state, row in enumerate(map(np.ndarray.tolist, machine.table))
     }
     return TokenDfa(machine.initial, frozenset(np.flatnonzero(machine.finals).tolist()), edges)
 

@@ -22,11 +22,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workbench.base.kernels import njit
+from workbench.base.kernels import njit, wrapping
 from workbench.vocabulary.tokenization import guide as kernels
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.tokenization.guide import taken
-from workbench.vocabulary.tokenization.merge_kernels import NOT_PRODUCED
+from workbench.vocabulary.tokenization.merge_kernels import HASH_FACTOR, NOT_PRODUCED
 from workbench.vocabulary.trie import Trie
 from workbench.vocabulary.vocabulary import TokenId
 
@@ -85,8 +85,6 @@ class Positions(NamedTuple):
 
 #: The number of a state of the guide.
 Guess = int
-
-_HASH_MULTIPLIER = -7046029254386353131
 
 
 class Guesses:
@@ -238,7 +236,7 @@ class Guesses:
             )
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def take_tokens(
     guide: kernels.GuideTables, code: int, tokens: Ints, mark: int, codes: Numbers
 ) -> None:
@@ -247,7 +245,8 @@ def take_tokens(
         codes[i] = taken(guide, code, tokens[i], mark)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wrapping
+@njit(_nrt=False)
 def look_up(table: Numbers, numbers: Ints, codes: Numbers, begin: int, result: Ints) -> int:
     """Write the numbers of codes. Returns the index of the first code without a number."""
     last = len(table) - 1
@@ -256,7 +255,7 @@ def look_up(table: Numbers, numbers: Ints, codes: Numbers, begin: int, result: I
         if code < 0:
             result[i] = -1
             continue
-        slot = ((code * _HASH_MULTIPLIER) >> 24) & last
+        slot = ((code * HASH_FACTOR) >> 24) & last
         while table[slot] != code:
             if table[slot] == -1:
                 return i
@@ -265,12 +264,13 @@ def look_up(table: Numbers, numbers: Ints, codes: Numbers, begin: int, result: I
     return len(codes)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@wrapping
+@njit(_nrt=False)
 def insert(table: Numbers, numbers: Ints, codes: Numbers, first: int) -> None:
     """Insert codes into the hash table, numbered from ``first``."""
     last = len(table) - 1
     for i in range(len(codes)):
-        slot = ((codes[i] * _HASH_MULTIPLIER) >> 24) & last
+        slot = ((codes[i] * HASH_FACTOR) >> 24) & last
         while table[slot] != -1:
             slot = (slot + 1) & last
         table[slot], numbers[slot] = codes[i], first + i

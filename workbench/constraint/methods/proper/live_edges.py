@@ -91,7 +91,7 @@ class Evidence(NamedTuple):
         return self._replace(free=free, witnesses=witnesses, counts=counts)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def move_live_first(
     tables: Tables, evidence: Evidence, tokens: Ints, targets: Ints, ends: Ints
 ) -> int:
@@ -107,7 +107,7 @@ def move_live_first(
     return live
 
 
-@njit(cache=True, nogil=True, inline="always", _nrt=False)
+@njit(inline="always", _nrt=False)
 def _has_witness(tables: Tables, evidence: Evidence, token: int, target: int) -> bool:
     if evidence.free[target]:
         return True
@@ -133,7 +133,7 @@ def _pair_ok(tables: Tables, evidence: Evidence, token: int, witness: int) -> bo
     return pair_ok
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def may_be_followed(
     tables: Tables, tokens: Ints, row: Words, buffer: Ints, bits: Words, result: Bytes
 ) -> None:
@@ -152,21 +152,21 @@ def may_be_followed(
         result[i] = any_bit != 0
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def may_precede(tables: Tables, tokens: Ints, after: int, result: Bytes) -> None:
     """Write for each token whether ``after`` may follow it, (n,)."""
     for i in range(len(tokens)):
         result[i] = may_follow(tables, tokens[i], after)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def which_follow(tables: Tables, before: int, tokens: Ints, result: Bytes) -> None:
     """Write for each token whether it may follow ``before``, (n,)."""
     for i in range(len(tokens)):
         result[i] = may_follow(tables, before, tokens[i])
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def set_bits(tokens: Ints, bits: Words) -> None:
     """Set the bits of tokens."""
     for token in tokens:

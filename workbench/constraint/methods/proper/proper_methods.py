@@ -13,7 +13,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +37,7 @@ from workbench.constraint.protocol import Constraint
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.tokenization.merge_kernels import SYMBOL
-from workbench.vocabulary.vocabulary import TokenId, Tokenizer, Vocabulary
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 
 class ExplicitConstraint:
@@ -86,8 +86,7 @@ def merged_automaton(dfa: Dfa, vocabulary: Vocabulary, limits: Limits = LIMITS) 
     bpe = Bpe.of(vocabulary)
     if bpe.guide is not None:
         raise VocabularyError(
-            f"DirectMerge supports only merges, and {vocabulary.name} does more: it cuts text"
-            " before merging, or encodes unknown characters byte by byte",
+            f"DirectMerge supports only merges, and {vocabulary.name} {' and '.join(bpe.features)}",
             "choose the method 'proper', which supports that too",
         )
     return direct_merge(permissive(dfa, symbols(bpe), limits), bpe.merges, limits)
@@ -170,8 +169,6 @@ def proper_automaton(constraint: ProperConstraint) -> ProperAutomaton:
 
 
 _WITHOUT_STACK_HINT = "choose the method 'proper', or a grammar without recursion"
-#: A new installation compiles for seconds, which must not count against a grammar's time limit.
-_WARM_UP_LIMITS = Limits(seconds=600.0)
 
 
 def proper(
@@ -185,7 +182,6 @@ def proper(
     Raises: VocabularyError where the tokenizer is not supported exactly, or no accepted text can
             be tokenized; LimitError.
     """
-    ready()
     return ProperConstraint(grammar.machine, vocabulary, limits, joined)
 
 
@@ -199,7 +195,6 @@ def vegas(
 
     Raises: VocabularyError for a tokenizer with a pre-tokenizer; LimitError.
     """
-    ready()
     machine = grammar.machine
     if not isinstance(machine, Dfa):
         raise WorkbenchError(
@@ -219,24 +214,3 @@ def direct(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Constrai
     raise WorkbenchError(
         "DirectMerge rewrites automata, and this grammar needs a stack", _WITHOUT_STACK_HINT
     )
-
-
-@cache
-def ready() -> None:
-    """Load or compile the kernels: computes one row of every kind. Some milliseconds if cached."""
-    fallback = [bytes([byte]) for byte in range(256)]
-    toy = Vocabulary(
-        [*fallback, b"a", b"b", b"ab", b"aa", None],
-        end=260,
-        tokenizer=Tokenizer([(b"a", b"b"), (b"a", b"a")], byte_fallback=range(256)),
-    )
-    nesting = Grammar.from_kbnf(
-        "start ::= 'a' start 'b' | #'[^a]';", limits=_WARM_UP_LIMITS
-    ).machine
-    halves = Grammar.from_regex('a*b?"[^"]*"', limits=_WARM_UP_LIMITS).machine
-    for machine, text in ((nesting, "acb"), (halves, 'aab"c"')):
-        constraint = ProperConstraint(machine, toy, _WARM_UP_LIMITS)
-        state = constraint.initial
-        for token in Bpe.of(toy).encode(text):
-            state = constraint.advance(state, token)
-        constraint.mask(state)

@@ -70,7 +70,7 @@ class ProperRows(ABC):
         self._buffer = rows_of_bpe.row_buffer(bpe.tables)
         self._rows: dict[Position, tuple[Words, Words]] = {}
         self._coaccessible_nodes: dict[Node, bool] = {}
-        self._edges: dict[tuple[Position, int], tuple[Ints, list[Position], Ints]] = {}
+        self._edges: dict[tuple[Position, int], tuple[Ints, Ints, Ints, Ints]] = {}
 
     @property
     @abstractmethod
@@ -241,27 +241,29 @@ class ProperRows(ABC):
         )
 
     def _targets_with_mark(self, position: Position, mark: int, last: TokenId) -> Iterator[_Target]:
-        tokens, targets, distance = self._undecided(position, mark)
+        tokens, states, guesses, distance = self._undecided(position, mark)
         for begin in range(0, len(tokens), _BATCH):  # the first batch is nearly always enough
             batch = tokens[begin : begin + _BATCH]
             pair_ok = np.ones(len(batch), np.uint8)
             if mark == SAME_PIECE and last >= 0:
                 live_edges.which_follow(self.bpe.tables, last, batch, pair_ok)
-            for i in np.flatnonzero(pair_ok).tolist():
-                yield int(distance[begin + i]), targets[begin + i], int(batch[i])
+            for i in (begin + np.flatnonzero(pair_ok)).tolist():
+                yield int(distance[i]), (int(states[i]), int(guesses[i])), int(tokens[i])
 
     def _edges_from(
         self, position: Position, mark: int, most: int | None = None
     ) -> Iterator[tuple[TokenId, Position]]:
-        tokens, targets, _ = self._undecided(position, mark)
-        return zip(tokens[:most].tolist(), targets[:most], strict=True)
+        tokens, states, guesses, _ = (
+            part[:most].tolist() for part in self._undecided(position, mark)
+        )
+        return zip(tokens, zip(states, guesses, strict=True), strict=True)
 
     def _ends(self, position: Position) -> bool:
         """Whether the text may end at a position."""
         return self.is_final(position[0]) and self.guesses.may_end(position[1])
 
-    def _undecided(self, position: Position, mark: int) -> tuple[Ints, list[Position], Ints]:
-        """The undecided edges of a position: tokens, targets and their distances, nearest first."""
+    def _undecided(self, position: Position, mark: int) -> tuple[Ints, Ints, Ints, Ints]:
+        """The undecided edges of a position, nearest first, as ``_undecided_edges``."""
         cached = self._edges.get((position, mark))
         if cached is None:
             if len(self._edges) > _MAX_CACHED:
@@ -277,6 +279,6 @@ class ProperRows(ABC):
                     array[kept] for array in (tokens, states, after, distance)
                 )
             order = np.argsort(distance, kind="stable")
-            targets = zip(states[order].tolist(), after[order].tolist(), strict=True)
-            cached = self._edges[position, mark] = tokens[order], list(targets), distance[order]
+            cached = tokens[order], states[order], after[order], distance[order]
+            self._edges[position, mark] = cached
         return cached

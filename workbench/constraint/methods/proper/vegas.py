@@ -35,7 +35,7 @@ from workbench.constraint.methods.proper.guide_guesses import (
 )
 from workbench.constraint.methods.proper.live_edges import Edges, Live, as_bits, live_edges
 from workbench.constraint.methods.proper.walker import Walker
-from workbench.vocabulary.tokenization.bpe import Bpe
+from workbench.vocabulary.tokenization.bpe import Bpe, Feature
 
 #: A state and a byte class that is read from it.
 Cut = tuple[State, int]
@@ -199,10 +199,14 @@ def _ids(bits: npt.NDArray[np.uint32]) -> list[int]:
 _MAX_CACHED_REGIONS = 1_000
 
 
-def only_guess(bpe: Bpe) -> Guess | None:
-    """The only base of guesses between two tokens; None for a tokenizer with a pre-tokenizer.
+#: What a tokenizer may do besides merging.
+_SUPPORTED = (Feature.BYTE_FALLBACK, Feature.SPECIAL_TEXTS)
 
-    None for one that normalises texts too: marks may compose across the borders of regions.
+
+def only_guess(bpe: Bpe) -> Guess | None:
+    """The only base of guesses between two tokens; None for a tokenizer that is not supported.
+
+    One that normalises texts is not: marks may compose across the borders of regions.
     """
     guesses = Guesses.of(bpe)
     start = guesses.start
@@ -229,15 +233,15 @@ def _guesses_between(guesses: Guesses, guess: Guess, mark: int) -> set[Guess]:
 class RegionCache:
     """The live edges of regions, for one tokenizer; get it by ``RegionCache.of``.
 
-    Raises: VocabularyError for a tokenizer with a pre-tokenizer.
+    Raises: VocabularyError for a tokenizer with a feature that is not supported.
     """
 
     def __init__(self, bpe: Bpe) -> None:
         guess = only_guess(bpe)
         if guess is None:
+            does = " and ".join(each for each in bpe.features if each not in _SUPPORTED)
             raise VocabularyError(
-                f"{bpe.vocabulary.name} cuts text before merging, or has tokens that are taken"
-                " whole, which Vegas configurations do not support",
+                f"{bpe.vocabulary.name} {does}, which Vegas configurations do not support",
                 "the method 'proper' does without them",
             )
         self._bpe, self._guess = bpe, guess

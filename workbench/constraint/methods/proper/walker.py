@@ -44,7 +44,7 @@ from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import Vocabulary
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def read_permissive(
     machine: Machine, nodes: TrieNodes, path: Ints, begin: int, count: int, tokens: Ints,
     states: Ints,
@@ -79,7 +79,7 @@ def read_permissive(
     return int(np.int64(node)), count
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def filter_by_guide(
     positions: Positions, after: Ints, separate: Bools, tokens: Ints, states: Ints,
     kept_tokens: Ints, targets: Ints, target_states: Ints,
@@ -106,7 +106,7 @@ def filter_by_guide(
     return count
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(_nrt=False)
 def _number(positions: Positions, state: int, column: int) -> int:
     number = np.int32(positions.visited_count[0])
     if number == len(positions.states):

@@ -18,9 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.base.dfa import DEAD
+from workbench.grammar.export.writers import write_gbnf, write_lark
 from workbench.grammar.grammar import Grammar
 from workbench.lab.bench.cases import Case
-from workbench.lab.bench.peers.ours import LIMITS
+from workbench.lab.bench.peers.ours import LIMITS, grammar_of
 from workbench.lab.bench.peers.peer import (
     Compiled,
     Extras,
@@ -154,7 +155,12 @@ class LLGuidanceExact(LLGuidance):
 
 
 def lark_of(case: Case) -> str | None:
-    """The case in Lark's notation; a regex as one terminal, whose slashes have to be escaped."""
+    """The case in Lark's notation; a regex as one terminal, whose slashes have to be escaped.
+
+    A grammar that is written in Lark is not changed.
+    """
+    if case.written is not None:
+        return write_lark(grammar_of(case))
     if case.regex is None:
         return case.lark
     escaped = re.sub(r"\\.|/", lambda m: r"\/" if m[0] == "/" else m[0], case.regex, flags=re.S)
@@ -238,7 +244,8 @@ class XGrammar(Peer):
             return partial(self.of_schema, case.schema)
         if case.regex is not None:
             return partial(self.grammars.compile_regex, case.regex)
-        return None if case.ebnf is None else partial(self.grammars.compile_grammar, case.ebnf)
+        text = case.ebnf if case.written is None else write_gbnf(grammar_of(case))
+        return None if text is None else partial(self.grammars.compile_grammar, text)
 
     def of_schema(self, schema: str) -> Compiled:
         """xgrammar's translation, with any white space and undeclared properties allowed."""

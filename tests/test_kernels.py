@@ -1,0 +1,429 @@
+"""Kernels in their two forms, the switch between them, and the cache of compiled code."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.own_time import day_time
+from workbench.base import kernels
+
+ROOT = Path(__file__).parents[1]
+
+#: A module without kernels.
+CODES = """
+from typing import NamedTuple
+
+PLUS = {plus}
+
+class Pair(NamedTuple):
+    {first}: int
+    {second}: int
+"""
+
+BELOW = """
+from workbench.base.kernels import inner
+from made.codes import PLUS
+
+@inner
+def answer(number: int) -> int:
+    return number + PLUS
+"""
+
+ABOVE = """
+import sys
+from workbench.base import kernels
+from workbench.base.kernels import compile_all, inlined, int64, njit
+from made.below import answer
+from made.codes import Pair
+
+kernels._EXAMPLES = "made.above"
+
+@njit(_nrt=False)
+def above_answer(number: int) -> int:
+    return between(number)
+
+@inlined
+def between(number: int) -> int:
+    return answer(int64(number))
+
+@njit()
+def left_of(pair: Pair) -> int:
+    return pair.left
+
+def examples():
+    above_answer(1)
+    left_of(Pair(left=5, right=7))
+
+def main():
+    compile_all(examples)
+"""
+
+#: Prints an answer in each form, and whether the process compiled anything.
+USED = """
+from numba.core import event
+from made import above
+from workbench.base.kernels import interpreting, wait_until_compiled
+
+class Compilations(event.Listener):
+    seen = 0
+    def on_start(self, _):
+        self.seen += 1
+    def on_end(self, _):
+        pass
+
+compilations = Compilations()
+event.register("numba:compile", compilations)
+first, waiting = above.above_answer(1), interpreting()
+wait_until_compiled()
+print(first, above.above_answer(1), waiting, interpreting(), compilations.seen > 0)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "made").mkdir()
+    (tmp_path / "temporary").mkdir()
+    (tmp_path / "made" / "above.py").write_text(ABOVE)
+    (tmp_path / "made" / "below.py").write_text(BELOW)
+    write_codes(tmp_path)
+    return tmp_path
+
+
+def write_codes(folder: Path, plus: int = 1, fields: str = "left right") -> None:
+    """Write the module of constants; its size is always the same."""
+    first, second = fields.split()
+    text = CODES.format(plus=f"{plus:2}", first=first, second=second)
+    (folder / "made" / "codes.py").write_text(text)
+
+
+def run(folder: Path, form: str, code: str = USED) -> list[str]:
+    """What a process prints: the answers, whether it had to wait, and whether it compiled."""
+    environment = {
+        **os.environ,
+        "WORKBENCH_KERNELS": form,
+        "XDG_CACHE_HOME": str(folder / "cache"),
+        "TMPDIR": str(folder / "temporary"),
+        "PYTHONPATH": os.pathsep.join([str(folder), *sys.path]),
+    }
+    command = [sys.executable, "-c", code]
+    ran = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=False, timeout=100
+    )
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    return ran.stdout.split()
+
+
+def code_files(folder: Path) -> list[Path]:
+    return list((folder / "cache").rglob("*.code"))
+
+
+@pytest.mark.slow
+def test_another_process_compiles_while_this_one_interprets(folder: Path) -> None:
+    assert run(folder, "auto") == ["2", "2", "True", "False", "False"]
+    assert run(folder, "auto") == ["2", "2", "False", "False", "False"], "they are in the cache"
+    assert run(folder, "python") == ["2", "2", "False", "False", "False"]
+
+
+@pytest.mark.slow
+def test_a_change_below_is_noticed_above(folder: Path) -> None:
+    assert run(folder, "compiled")[-1] == "True"
+    assert run(folder, "compiled") == ["2", "2", "False", "False", "False"]
+    write_codes(folder, plus=41)
+    assert run(folder, "compiled") == ["42", "42", "False", "False", "True"]
+    assert run(folder, "auto") == ["42", "42", "True", "False", "False"], "not all were compiled"
+    write_codes(folder, plus=51)
+    assert run(folder, "auto") == ["52", "52", "True", "False", "False"], "the list is of others"
+
+
+LEFT = """
+from made import above
+print(above.left_of(above.Pair(left=5, right=7)))
+"""
+
+
+@pytest.mark.slow
+def test_a_change_of_the_order_of_fields_is_noticed(folder: Path) -> None:
+    assert run(folder, "compiled", LEFT) == ["5"]
+    write_codes(folder, fields="right left")
+    assert run(folder, "compiled", LEFT) == ["5"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("damage", [b"", b"half", None])
+def test_a_damaged_cache_is_compiled_again(folder: Path, damage: bytes | None) -> None:
+    run(folder, "compiled")
+    for path in code_files(folder):
+        data = bytearray(path.read_bytes())
+        data[len(data) // 2] ^= 1
+        path.write_bytes(data if damage is None else damage)
+    assert run(folder, "compiled") == ["2", "2", "False", "False", "True"]
+    assert run(folder, "compiled") == ["2", "2", "False", "False", "False"]
+
+
+@pytest.mark.slow
+def test_a_cache_that_cannot_be_written_fails_no_call(folder: Path) -> None:
+    (folder / "cache").write_text("a file in the place of the folder")
+    assert run(folder, "auto") == ["2", "2", "True", "False", "False"], "in a temporary folder"
+    assert run(folder, "auto") == ["2", "2", "False", "False", "False"], "which is kept"
+    (own,) = (folder / "temporary").iterdir()
+    assert own.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="the temporary folder is the user's own")
+@pytest.mark.parametrize("opened", ["mode", "link"])
+def test_a_temporary_folder_that_others_may_write_is_not_used(folder: Path, opened: str) -> None:
+    (folder / "cache").write_text("a file in the place of the folder")
+    own = folder / "temporary" / f"grammar-workbench-{os.getuid()}"
+    if opened == "link":
+        (folder / "elsewhere").mkdir(mode=0o700)
+        own.symlink_to(folder / "elsewhere")
+    else:
+        own.mkdir()
+        own.chmod(0o777)
+    assert run(folder, "auto")[:2] == ["2", "2"]
+    assert run(folder, "compiled") == ["2", "2", "False", "False", "True"]
+    assert not list(own.iterdir())
+
+
+@pytest.mark.slow
+def test_of_two_new_processes_one_compiles(folder: Path) -> None:
+    (folder / "made" / "above.py").write_text(ABOVE.replace("def examples():", COUNTED))
+    with ThreadPoolExecutor() as pool:
+        first, second = pool.map(lambda _: run(folder, "auto"), range(2))
+    assert first == second == ["2", "2", "True", "False", "False"]
+    assert (folder / "cache" / "compilations").read_text() == "one "
+
+
+#: The examples of a process that notes that it called them.
+COUNTED = """
+def examples():
+    import os, time
+    with open(os.environ["XDG_CACHE_HOME"] + "/compilations", "a") as file:
+        file.write("one ")
+    time.sleep(3)  # the other process starts meanwhile
+"""
+
+
+@pytest.mark.slow
+def test_code_that_is_not_used_is_removed(folder: Path) -> None:
+    run(folder, "auto")
+    (complete,) = (folder / "cache").rglob("complete-*.json")
+    complete.unlink()
+    of_older_version, emptied, unknown = (
+        complete.parents[1] / name for name in ("0123456789abcdef", "fedcba9876543210", "used")
+    )
+    for one in (of_older_version, emptied, unknown):
+        one.mkdir()
+    (of_older_version / "old.code").touch()
+    (unknown / "new.code").touch()
+    for old in (of_older_version / "old.code", emptied):
+        os.utime(old, (0, 0))
+    used = code_files(folder)
+    run(folder, "auto")
+    assert [path for path in used if path.exists()] == code_files(folder)
+    assert not emptied.exists()
+    assert not list(of_older_version.iterdir())
+
+
+def test_nothing_is_removed_beside_a_folder_that_was_named(tmp_path: Path) -> None:
+    (tmp_path / "named").mkdir()
+    old = tmp_path / "named" / "old"
+    old.touch()
+    os.utime(old, (0, 0))
+    kernels._remove_unused(tmp_path / "named")
+    assert old.exists()
+
+
+@pytest.mark.slow
+def test_a_full_disk_fails_no_call(folder: Path) -> None:
+    full = "from made import above\n\ndef full(*_):\n    raise OSError(28, 'No space left on device')\n"
+    full += "\nabove.kernels._replace = full\n" + USED
+    assert run(folder, "compiled", full) == ["2", "2", "False", "False", "True"]
+    assert not code_files(folder)
+
+
+#: A compiling process that does something else; prints the answers and what is logged.
+FAILS = """
+import logging, sys
+from made import above
+from workbench.base import kernels
+logging.basicConfig(stream=sys.stdout, format="%(message)s")
+kernels._EXAMPLES, kernels._MAX_SECONDS = "made.failing", {seconds}
+print(above.above_answer(1), kernels.interpreting())
+print(kernels.wait_until_compiled(), kernels.interpreting(), above.above_answer(1))
+"""
+
+#   what it does                                        after seconds  what is logged
+FAILURES = [
+    ("raise OSError('no compiler')",                    60.0,          "OSError: no compiler"),
+    ("import os; os._exit(7)",                          60.0,          "exit status 7"),
+    ("import faulthandler, time; faulthandler.cancel_dump_traceback_later(); time.sleep(99)",
+                                                        2.0,           "not compiled in 2 s"),
+]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("fails", "seconds", "logged"), FAILURES)
+def test_without_a_compiler_kernels_stay_ordinary_python(
+    folder: Path, fails: str, seconds: float, logged: str
+) -> None:
+    (folder / "made" / "failing.py").write_text(fails)
+    printed = " ".join(run(folder, "auto", FAILS.format(seconds=seconds)))
+    warning = f"kernels remain ordinary Python, which is slower: {logged}"
+    assert printed == f"2 True {warning} False False 2"
+
+
+FORK = """
+import os
+from made import above
+from workbench.base import kernels
+print(above.above_answer(1), kernels.interpreting(), flush=True)
+child = os.fork()
+compiled = kernels.wait_until_compiled()
+print(above.above_answer(1), compiled, kernels.interpreting(), flush=True)
+if child:
+    os.waitpid(child, 0)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_child_process_waits_for_the_kernels_too(folder: Path) -> None:
+    assert run(folder, "auto", FORK) == ["2", "True", *2 * ["2", "True", "False"]]
+
+
+FORMS = """
+from made import above
+from workbench.base import kernels
+outer, inner = above.above_answer, above.answer
+assert outer(1) == 2
+before = outer.interpreted
+kernels.wait_until_compiled()
+assert outer(1) == 2
+between = before.__globals__["between"]
+print(between is above.between.interpreted, between.__globals__["answer"] is inner.interpreted)
+print(type(outer.compiled.py_func.__globals__["between"]).__name__)
+"""
+
+
+@pytest.mark.slow
+def test_a_call_keeps_its_form_inside(folder: Path) -> None:
+    assert run(folder, "auto", FORMS) == ["True", "True", "CPUDispatcher"]
+
+
+LIMITED = """
+import time
+from made import above
+from workbench.base import kernels
+from workbench.base.limits import Limits
+from workbench.base.errors import LimitError
+
+above.above_answer(1)
+clock = Limits(seconds=1).clock()
+while kernels.interpreting():
+    time.sleep(1.1)
+    clock.check()  # over the limit: it waits
+print(clock.seconds < 1)
+time.sleep(1.1)
+try:
+    clock.check()
+except LimitError as error:
+    print(error.budget)
+"""
+
+
+@pytest.mark.slow
+def test_a_limit_waits_for_the_compiled_kernels(folder: Path) -> None:
+    assert run(folder, "auto", LIMITED) == ["True", "seconds"]
+
+
+#: Every kind of thing with kernels, on the gallery; prints the kernels that were compiled.
+EVERYTHING = """
+from contextlib import suppress
+from numba.core import event
+import workbench as wb
+from workbench.constraint.kernel_examples import call_all_kernels
+from workbench.constraint.compile import METHODS
+from workbench.grammar.gallery import load_gallery
+from workbench.app.pipeline import Notation
+
+call_all_kernels()
+
+class Compilations(event.Listener):
+    def on_start(self, one):
+        print(one.data["dispatcher"].py_func.__qualname__)
+    def on_end(self, _):
+        pass
+
+event.register("numba:compile", Compilations())
+builtin = wb.Vocabulary.load("builtin")
+for name, example in load_gallery().items():
+    with suppress(wb.WorkbenchError):
+        grammar = wb.Grammar.from_text(example.text, Notation(example.notation), example.start)
+        for method in METHODS:
+            with suppress(wb.WorkbenchError):
+                constraint = wb.compile(grammar, builtin, method)
+                state = constraint.initial
+                for token in range(3):
+                    allowed = constraint.mask(state).ids
+                    if not len(allowed):
+                        break
+                    state = constraint.advance(state, int(allowed[len(allowed) // 2]))
+print("end")
+"""
+
+
+@pytest.mark.exhaustive
+def test_the_examples_call_all_kernels_with_all_types() -> None:
+    """Or a process would compile in the middle of a call."""
+    command = [sys.executable, "-c", EVERYTHING]
+    environment = {**os.environ, "WORKBENCH_KERNELS": "compiled"}
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    assert ran.stdout.split() == ["end"]
+
+
+#: The golden files of masks and machines that ordinary Python does not reproduce.
+GOLDEN = """
+import sys
+from tests.golden.entries import stored
+from tests.golden.record import AREAS, made
+
+compared = 0
+for area in ("masks", "edges", "methods", "machines"):
+    written = stored(area)
+    for subject in AREAS[area].subjects():
+        lines = made(area, subject)
+        compared += len(lines)
+        for key, line in lines.items():
+            if line != written[key]:
+                print(area, key)
+print(compared > 700)
+"""
+
+
+@pytest.mark.exhaustive
+def test_interpreted_kernels_make_the_golden_masks() -> None:
+    command = [sys.executable, "-c", GOLDEN]
+    environment = {**os.environ, "WORKBENCH_KERNELS": "python"}
+    ran = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    assert ran.stdout.split() == ["True"]
+
+
+def test_time_is_not_counted_while_kernels_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "counted_now", day_time)
+    began = kernels.counted_now()
+    with kernels._not_counted(), kernels._not_counted():
+        time.sleep(0.5)
+    assert kernels.counted_now() - began < 0.4

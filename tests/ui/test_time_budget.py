@@ -1,0 +1,63 @@
+"""All stages of a request of the page share the seconds that one compilation may take."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from tests.ui.toy import toy_room
+from workbench.app.pipeline import Pipeline
+from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.model_registry import ModelRoom
+from workbench.app.ui.page import QUESTIONS, _named
+from workbench.base.limits import LIMITS, Limits
+from workbench.decoding.model import Logits, ToyModel
+from workbench.vocabulary.vocabulary import TokenId
+
+
+def endless(_: Handlers, __: dict[str, Any]) -> dict[str, Any]:
+    """Operations that each begin with a clock of their own."""
+    while True:
+        LIMITS.clock().check()
+
+
+def test_the_stages_of_a_request_share_its_seconds() -> None:
+    handlers = Handlers(ModelRoom("toy"), Pipeline(Limits(seconds=0.05)))
+    answer = _named(handlers, "ask", endless)({})
+    assert isinstance(answer, dict)
+    assert answer["fault"].startswith("needs more than 0.05 seconds")
+    with pytest.raises(Exception, match="seconds"):
+        handlers.within_budget(endless)(handlers, {})
+
+
+class Slow(ToyModel):
+    """A model that computes for longer than a request may."""
+
+    def logits(self, token_ids: Sequence[TokenId]) -> Logits:
+        began = time.thread_time()
+        while time.thread_time() - began < 1.1:
+            pass
+        return super().logits(token_ids)
+
+
+@pytest.mark.slow
+def test_forward_passes_are_not_part_of_the_budget() -> None:
+    quick, slow = (
+        Handlers(toy_room(kind), Pipeline(Limits(seconds=1.0))) for kind in (ToyModel, Slow)
+    )
+    asked = {**QUESTIONS["run"], **QUESTIONS["compare"]}
+    sent = {
+        "text": "[ab]c",
+        "notation": "regex",
+        "constraint": "online",
+        "methods": ["online"],
+    }
+    for name in ("take_token", "distribution"):
+        asked[name](quick, sent)  # imports what it needs
+        answer = _named(slow, name, asked[name])(sent)
+        assert isinstance(answer, dict)
+        assert answer["ok"], answer
+        assert not answer.get("failed"), answer

@@ -1,0 +1,585 @@
+"""Assertions of regex terminals that depend on the text around the terminal, compiled into rules.
+
+A lookahead at the end of a terminal constrains what follows it, and a lookbehind or a boundary at
+its beginning what precedes it, in the whole text. ``without_contexts`` intersects the grammar with
+these constraints: a rule A becomes a rule for each pair of a context before and after it
+(``lookaround.Context``), a terminal the part of its texts that leads from one to the other. The
+intersection of a context-free and a regular language is context-free, so the result is exact for
+every assertion; assertions that only test the terminal's own text leave the rules as they are.
+
+Source: Bar-Hillel, Perles & Shamir 1961, "On formal properties of simple phrase structure
+        grammars", theorem 8.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Sequence as Row
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from workbench.automata.code_points import Alphabet, alphabet_of
+from workbench.automata.lookaround import (
+    Behind,
+    Context,
+    Looks,
+    atom_nfa,
+    looks_over_atoms,
+    nfa_of_dfa,
+    of_atoms,
+    over_bytes,
+    reads_bytes,
+    sets_of,
+)
+from workbench.automata.nfa import BYTES, NfaBuilder
+from workbench.automata.operations import equivalent, literals
+from workbench.automata.small_dfa import smallest
+from workbench.automata.thompson import thompson
+from workbench.base.dfa import Dfa
+from workbench.base.errors import BuildError
+from workbench.base.limits import Clock, Limits
+from workbench.base.source import Source, Span
+from workbench.pushdown.cfg import gathered, terminal_machine
+from workbench.syntax.grammar_tree import (
+    Automaton,
+    Choice,
+    Except,
+    Expression,
+    GrammarTree,
+    Literal,
+    Names,
+    Nonterminal,
+    Pattern,
+    Repetition,
+    Rule,
+    Sequence,
+    Shape,
+    Stop,
+    Substrings,
+    called,
+    referenced,
+    renamed,
+    shape,
+)
+from workbench.syntax.regex.extensions import labels_in
+from workbench.syntax.regex.tree import Characters, Concat, Regex, asserted, walk
+
+#: A terminal, a literal included.
+_Leaf = Literal | Pattern | Substrings | Except | Automaton
+#: The name of a rule and the context before it.
+_Call = tuple[str, Context]
+_HINT = "use fewer assertions that look beyond their terminals"
+
+
+def without_contexts(tree: GrammarTree, start: str, limits: Limits) -> GrammarTree:
+    """The same language in rules whose assertions test the text of their terminals only.
+
+    The tree itself if they do already, or if a name has no rule.
+
+    Raises: BuildError for a label next to such an assertion, for ``#e`` with one, and if no text is
+            left; LimitError for too many contexts.
+    """
+    patterns = [(shape(one.regex), one) for one in _asserted_patterns(tree)]
+    known = _dependences(patterns, limits)
+    for key, pattern in patterns:
+        if known[key] and pattern.stop is Stop.FIRST_MATCH:
+            raise _refused(tree.source, pattern, "where a match ends by its text")
+    if not any(known.values()):
+        return tree
+    rules = gathered(tree)
+    names = {call.name for rule in tree.rules for call in referenced(rule.body)}
+    if not names | {start} <= rules.keys():
+        return tree
+    return _Contexts(tree, rules, {k: one for k, one in known.items() if one}, limits).tree(start)
+
+
+def check_own_text(tree: GrammarTree, limits: Limits) -> None:
+    """Check that all assertions test the text of their terminals only.
+
+    Raises: BuildError at the first other one.
+    """
+    patterns = [(shape(one.regex), one) for one in _asserted_patterns(tree)]
+    known = _dependences(patterns, limits)
+    for key, pattern in patterns:
+        if known[key]:
+            raise _refused(tree.source, pattern, "in a combination, a negation or a lazy terminal")
+
+
+def _refused(source: Source, pattern: Pattern, where: str) -> BuildError:
+    return BuildError(
+        f"expected no assertion {where} that looks beyond the terminal",
+        source,
+        pattern.span,
+        "let it test the terminal's text only, or write it in a separate terminal",
+        kind="unsupported_regex",
+    )
+
+
+def _asserted_patterns(tree: GrammarTree) -> Iterable[Pattern]:
+    """The regexes with assertions, except those of complements, which test their own text."""
+    for rule in tree.rules:
+        for node in walk(rule.body):
+            if (
+                isinstance(node, Pattern)
+                and node.stop is not Stop.BEFORE_MATCH
+                and asserted(node.regex) is not None
+            ):
+                yield node
+
+
+@dataclass(frozen=True, slots=True)
+class _Dependence:
+    """Whether a terminal depends on the text before it, or constrains the text after it."""
+
+    regex: Regex
+    on_before: bool
+    on_after: bool
+
+    def __bool__(self) -> bool:
+        return self.on_before or self.on_after
+
+
+def _dependences(
+    patterns: Iterable[tuple[Shape, Pattern]], limits: Limits
+) -> dict[Shape, _Dependence]:
+    """The dependence of each pattern; assertions that several patterns share are compiled once."""
+    regexes: dict[Shape, Regex] = {}
+    for key, pattern in patterns:
+        if key not in regexes:
+            regex = asserted(pattern.regex)
+            assert regex is not None, "a pattern with assertions"
+            regexes[key] = regex
+    found: dict[Shape, _Dependence] = {}
+    over_bytes = {key: regex for key, regex in regexes.items() if reads_bytes(regex)}
+    over_atoms = {key: regex for key, regex in regexes.items() if key not in over_bytes}
+    for group in (over_bytes, over_atoms):
+        if group is over_bytes:
+            looks = Looks([*group.values()], BYTES, thompson, limits)
+        else:
+            looks, _ = looks_over_atoms([*group.values()], thompson, limits)
+        for number, (key, regex) in enumerate(group.items()):
+            found[key] = _dependence(looks, number, regex, limits)
+    return {key: found[key] for key in regexes}
+
+
+def _dependence(looks: Looks, number: int, regex: Regex, limits: Limits) -> _Dependence:
+    """Compare a terminal after all texts, character by character."""
+    on_after, first, on_before = False, None, False
+    for behind in _reachable(looks, number):
+        made = looks.product(looks.bodies[number], behind)
+        exits = sorted({tuple(sorted(left)) for left, _ in made.exits.values()})
+        on_after = on_after or any(exits)
+        builder = made.builder
+        builder.symbols += len(exits)
+        for state, (left, _) in made.exits.items():
+            symbol = looks.symbols + exits.index(tuple(sorted(left)))
+            builder.edge(state, symbol, symbol, 0)
+        dfa = smallest(builder.build(1, {0}), limits)
+        first = first or (exits, dfa)
+        if exits != first[0] or not equivalent(dfa, first[1]):
+            on_before = True
+    return _Dependence(regex, on_before, on_after)
+
+
+def _reachable(looks: Looks, number: int) -> list[Behind]:
+    """The states of the lookbehinds of a regex after all texts."""
+    begin = looks.at_start(looks.inside[number])
+    if not begin:
+        return [begin]
+    every = NfaBuilder(looks.symbols)
+    state = every.new_state()
+    every.edge(state, 0, looks.symbols - 1, state)
+    kept = frozenset(look for look, _ in begin)
+    made = looks.product(looks.body(every.build(state, {state})), begin, kept=kept)
+    return list(dict.fromkeys(behind for _, behind in made.exits.values()))
+
+
+class _Contexts:
+    """The rules for each pair of contexts."""
+
+    def __init__(
+        self,
+        tree: GrammarTree,
+        rules: Mapping[str, Expression],
+        dependent: Mapping[Shape, _Dependence],
+        limits: Limits,
+    ) -> None:
+        self._tree = tree
+        self._rules = rules
+        self._limits = limits
+        self._clock = limits.clock()
+        regexes = [one.regex for one in dependent.values()]
+        #: The alphabet of all terminals; None if some of their texts are no characters.
+        self._alphabet = _common_alphabet(rules, regexes)
+        if self._alphabet is None:
+            looks = Looks(regexes, BYTES, thompson, limits)
+        else:
+            trees = [of_atoms(regex, self._alphabet, self._clock) for regex in regexes]
+            looks = Looks(trees, self._alphabet.size, thompson, limits)
+        self._looks = looks
+        self._numbers = {key: number for number, key in enumerate(dependent)}
+        on_before = (number for number, one in enumerate(dependent.values()) if one.on_before)
+        inside = {look for number in on_before for look in looks.inside[number]}
+        #: The lookbehinds that test the text before a terminal.
+        self._tracked = frozenset(looks.behinds(sorted(inside)))
+        self._machines: dict[bytes, Dfa] = {}
+        #: The number of each terminal by its identity; those of one shape have one number.
+        self._leaf_numbers: dict[int, int] = {}
+        self._shapes: dict[Shape, int] = {}
+        self._leaves: dict[tuple[int, Context], dict[Context, _Leaf]] = {}
+        #: The contexts after a rule, by its name and the context before it: the least fixed point.
+        self._after: dict[_Call, frozenset[Context]] = {}
+        #: The calls whose contexts depend on those of a call, and those to be computed (again).
+        self._readers: dict[_Call, dict[_Call, None]] = {}
+        self._unread: dict[_Call, None] = {}
+        #: The call whose contexts are computed.
+        self._reading: _Call | None = None
+        self._heads = {rule.name: rule for rule in reversed(tree.rules)}
+        self._taken = Names(self._heads)
+        self._names: dict[object, str] = {}
+        #: The rule that each new rule is a variant of.
+        self._head_names: dict[str, str] = {}
+        #: Names that no new rule takes: ``except!`` expands these rules.
+        self._reserved = {
+            node.excepted.name
+            for body in rules.values()
+            for node in walk(body)
+            if isinstance(node, Except) and isinstance(node.excepted, Nonterminal)
+        }
+        self._waiting: list[tuple[str, Rule, Callable[[], Expression]]] = []
+
+    def tree(self, start: str) -> GrammarTree:
+        """The rules, the start symbol's first."""
+        begin: Context = frozenset(), self._looks.at_start(sorted(self._tracked))
+        head = self._head = self._heads[start]
+        self._find_ends(start, begin)
+        met = [after for after in self._after[start, begin] if self._looks.is_met(after[0])]
+        if not met:
+            raise BuildError(
+                f"{start!r} never finishes: no text is left for which all assertions hold",
+                self._tree.source,
+                head.name_span,
+                "leave out the assertions that exclude each other",
+                kind="unproductive",
+            )
+        if len(met) != 1:
+            self._reserved.add(start)
+        call = Nonterminal(start, head.name_span)
+        options = [self._between(call, begin, after) for after in met]
+        made: dict[str, Rule] = {}
+        if options != [call]:
+            made[start] = replace(head, body=_choice(options, head.span))
+        for name, head, body in self._waiting:  # grows during the iteration
+            self._head = head
+            self._clock.check()
+            self._limits.check("states", len(self._waiting), _HINT)
+            made[name] = replace(head, name=name, body=body())
+        others = [rule for rule in self._tree.rules if rule.name not in made]
+        rules = (*_merged(made, self._head_names, self._clock), *others)
+        return GrammarTree(rules, self._tree.source, self._tree.counted)
+
+    # -- the contexts after an expression ----------------------------------------------------------
+
+    def _find_ends(self, start: str, begin: Context) -> None:
+        """Fill ``_after`` for all rules that the start symbol reaches, with a worklist."""
+        self._after_call(start, begin)
+        while self._unread:
+            calls, self._unread = self._unread, {}
+            for call in calls:
+                self._clock.check()
+                self._limits.check("states", len(self._after), _HINT)
+                self._reading = call
+                name, context = call
+                ends = self._after[call] | self._ends(self._rules[name], context)
+                if ends != self._after[call]:
+                    self._after[call] = ends
+                    self._unread.update(self._readers[call])
+        self._reading = None
+
+    def _after_call(self, name: str, before: Context) -> frozenset[Context]:
+        """The contexts after a rule as far as they are known; records who reads them."""
+        call = name, before
+        if call not in self._after:
+            self._after[call] = frozenset()
+            self._unread[call] = None
+            self._readers[call] = {}
+        if self._reading is not None:
+            self._readers[call][self._reading] = None
+        return self._after[call]
+
+    def _ends(self, expression: Expression, before: Context) -> frozenset[Context]:
+        """The contexts after an expression; those of calls as far as they are known."""
+        match expression:
+            case Nonterminal(name=name):
+                return self._after_call(name, before)
+            case Sequence(items=items):
+                return self._ends_of_row(items, before)
+            case Choice(options=options):
+                return frozenset().union(*(self._ends(option, before) for option in options))
+            case Repetition(item=item, low=low, high=high):
+                return self._ends_of_copies(item, low, high, before)
+            case _:
+                return frozenset(self._leaf(expression, before))
+
+    def _ends_of_row(self, items: tuple[Expression, ...], before: Context) -> frozenset[Context]:
+        reached = frozenset((before,))
+        for item in items:
+            self._clock.check()
+            reached = self._ends_of_each(item, reached)
+        return reached
+
+    def _ends_of_each(self, item: Expression, before: Set[Context]) -> frozenset[Context]:
+        return frozenset().union(*(self._ends(item, context) for context in before))
+
+    def _ends_of_copies(
+        self, item: Expression, low: int, high: int | None, before: Context
+    ) -> frozenset[Context]:
+        reached, ends = frozenset((before,)), frozenset[Context]()
+        count = 0
+        while True:
+            if count >= low:
+                if reached <= ends:
+                    return ends
+                ends |= reached
+            if count == high:
+                return ends
+            following = self._ends_of_each(item, reached)
+            count = low if following == reached and count < low else count + 1
+            reached = following
+
+    # -- expressions between two contexts ----------------------------------------------------------
+
+    def _between(self, node: Expression, before: Context, after: Context) -> Expression:
+        """The texts of an expression that lead from one context to another one."""
+        match node:
+            case Nonterminal(name=name, span=span):
+                return Nonterminal(self._variant(name, before, after), span)
+            case Sequence(items=items, span=span):
+                leads = self._leading(items, before, after)
+                return Sequence(self._row(items, 0, before, leads), span)
+            case Choice(options=options, span=span):
+                kept = [one for one in options if after in self._ends(one, before)]
+                return _choice([self._between(one, before, after) for one in kept], span)
+            case Repetition(item=item, low=low, high=high, span=span):
+                ends = self._ends(item, before)
+                if ends <= {before} and after == before:
+                    inner = self._between(item, before, after) if ends else Sequence((), span)
+                    return Repetition(inner, low, high, span)
+                return self._copies(node, 0, before, after)
+            case _:
+                return self._leaf(node, before)[after]
+
+    def _variant(self, name: str, before: Context, after: Context) -> str:
+        body, head = self._rules[name], self._heads[name]
+        key = name, before, after
+        return self._rule(key, head, lambda: self._between(body, before, after))
+
+    def _rule(self, key: object, head: Rule, body: Callable[[], Expression]) -> str:
+        """The name of a new rule, after that of ``head``; its body is written later."""
+        if key not in self._names:
+            is_taken = head.name in self._reserved
+            self._names[key] = made = self._taken.fresh(head.name) if is_taken else head.name
+            self._reserved.add(head.name)
+            self._waiting.append((made, head, body))
+            self._head_names[made] = head.name
+        return self._names[key]
+
+    def _leading(
+        self, items: tuple[Expression, ...], before: Context, after: Context
+    ) -> list[Set[Context]]:
+        """At each position between items, the contexts that lead from ``before`` to ``after``."""
+        found: list[Set[Context]] = [{before}]
+        for item in items:
+            self._clock.check()
+            found.append(self._ends_of_each(item, found[-1]))
+        found[-1] = {after}
+        for at in reversed(range(len(items))):
+            self._clock.check()
+            item, then = items[at], found[at + 1]
+            found[at] = {one for one in found[at] if not then.isdisjoint(self._ends(item, one))}
+        return found
+
+    def _row(
+        self, items: tuple[Expression, ...], at: int, before: Context, leads: Row[Set[Context]]
+    ) -> tuple[Expression, ...]:
+        """The items from index ``at`` on after a context; ``leads`` as of ``_leading``."""
+        row: list[Expression] = []
+        for index in range(at, len(items)):
+            self._clock.check()
+            item = items[index]
+            between = [one for one in self._ends(item, before) if one in leads[index + 1]]
+            if len(between) > 1:
+                options: list[Expression] = []
+                for context in between:
+                    first = self._between(item, before, context)
+                    rest = self._rest_of_row(items, index + 1, context, leads)
+                    options.append(Sequence((first, *rest), item.span.to(items[-1].span)))
+                return (*row, _choice(options, options[0].span))
+            row.append(self._between(item, before, between[0]))
+            before = between[0]
+        return tuple(row)
+
+    def _rest_of_row(
+        self, items: tuple[Expression, ...], at: int, before: Context, leads: Row[Set[Context]]
+    ) -> tuple[Expression, ...]:
+        """As ``_row``; several items are a rule, because several choices may lead to them."""
+        if at + 1 >= len(items):
+            return self._row(items, at, before, leads)
+        span = items[at].span.to(items[-1].span)
+        (after,) = leads[-1]
+        key = id(items), at, before, after
+        name = self._rule(
+            key, self._head, lambda: Sequence(self._row(items, at, before, leads), span)
+        )
+        return (Nonterminal(name, span),)
+
+    def _copies(self, node: Repetition, count: int, before: Context, after: Context) -> Expression:
+        """The copies after the first ``count`` ones; counts above both bounds are equal."""
+        item, low, high, span = node.item, node.low, node.high, node.span
+        options: list[Expression] = []
+        count_after = min(count + 1, low if high is None else high)
+        left = (max(low - count_after, 0), None if high is None else high - count_after)
+        for context in self._ends(item, before):
+            if after in self._ends_of_copies(item, *left, context):
+                first = self._between(item, before, context)
+                rest = self._rest_of_copies(node, count_after, context, after)
+                options.append(Sequence((first, *rest), span))
+        if count < low or before != after:
+            return _choice(options, span)
+        return Repetition(_choice(options, span), 0, 1, span) if options else Sequence((), span)
+
+    def _rest_of_copies(
+        self, node: Repetition, count: int, before: Context, after: Context
+    ) -> tuple[Expression, ...]:
+        if count == node.high:
+            return ()
+        key = id(node), count, before, after
+        name = self._rule(key, self._head, lambda: self._copies(node, count, before, after))
+        return (Nonterminal(name, node.span),)
+
+    # -- terminals ---------------------------------------------------------------------------------
+
+    def _leaf(self, leaf: _Leaf, before: Context) -> dict[Context, _Leaf]:
+        """The parts of a terminal by the context that they lead to."""
+        number = self._leaf_numbers.get(id(leaf))
+        if number is None:
+            number = self._shapes.setdefault(shape(leaf), len(self._shapes))
+            self._leaf_numbers[id(leaf)] = number
+        key = number, before
+        if key not in self._leaves:
+            self._leaves[key] = self._parts(leaf, before)
+        return self._leaves[key]
+
+    def _parts(self, leaf: _Leaf, before: Context) -> dict[Context, _Leaf]:
+        left, behind = before
+        number = None
+        if isinstance(leaf, Pattern) and leaf.stop is Stop.ANYWHERE:
+            number = self._numbers.get(shape(leaf.regex))
+        if number is None:
+            if not left and not self._tracked:
+                return {before: leaf}
+            machine = self._machine(leaf)
+            body = self._looks.body(nfa_of_dfa(machine, self._looks.symbols))
+        else:
+            body = self._looks.bodies[number]
+            known = dict(self._looks.at_start(self._looks.inside[number])) | dict(behind)
+            behind = tuple(sorted(known.items()))
+        made = self._looks.product(body, behind, left, self._tracked)
+        ends: dict[Context, set[int]] = {}
+        for state, context in made.exits.items():
+            ends.setdefault(context, set()).add(state)
+        parts: dict[Context, _Leaf] = {}
+        for context, finals in ends.items():
+            dfa = smallest(made.builder.build(1, finals), self._limits)
+            if dfa.is_empty:
+                continue
+            if number is None and (isinstance(leaf, Literal) or equivalent(dfa, machine)):
+                parts[context] = leaf
+            else:
+                label = self._tree.source.text[leaf.span.start : leaf.span.end]
+                if dfa.data not in self._machines:
+                    self._machines[dfa.data] = self._over_bytes(dfa)
+                parts[context] = Automaton(self._machines[dfa.data], label, leaf.span)
+        return parts
+
+    def _over_bytes(self, dfa: Dfa) -> Dfa:
+        if self._alphabet is None:
+            return dfa
+        nfa = nfa_of_dfa(dfa, self._alphabet.size)
+        return smallest(over_bytes(nfa, self._alphabet, self._limits), self._limits)
+
+    def _machine(self, leaf: _Leaf) -> Dfa:
+        if self._alphabet is not None:
+            regex = _over_characters(leaf)
+            assert regex is not None, "all terminals have a common alphabet"
+            nfa = atom_nfa(regex, self._alphabet, thompson, self._limits)
+            return smallest(nfa, self._limits)
+        if isinstance(leaf, Literal):
+            return literals([leaf.value], self._limits)
+        if isinstance(leaf, Pattern):
+            for label, span in labels_in(leaf.regex):
+                raise BuildError(
+                    f"expected no {label.name} in a grammar with assertions that look beyond "
+                    "their terminals: a label has no characters",
+                    self._tree.source,
+                    span,
+                    "leave out the label, or let the assertion test the terminal's own text",
+                    kind="unsupported_regex",
+                )
+        return terminal_machine(leaf, self._rules, self._tree.source, self._limits)
+
+
+def _common_alphabet(rules: Mapping[str, Expression], regexes: Iterable[Regex]) -> Alphabet | None:
+    """The alphabet of some regexes and all terminals; None if some texts are no characters."""
+    read = list(regexes)
+    for body in rules.values():
+        for leaf in walk(body):
+            if isinstance(leaf, _Leaf):
+                regex = _over_characters(leaf)
+                if regex is None:
+                    return None
+                read.append(regex)
+    return alphabet_of(ranges for regex in read for ranges in sets_of(regex))
+
+
+def _over_characters(leaf: _Leaf) -> Regex | None:
+    """The regex of a terminal if it reads characters; None if it is defined over bytes."""
+    match leaf:
+        case Literal(value, span):
+            with suppress(UnicodeDecodeError):
+                codes = map(ord, value.decode())
+                return Concat(tuple(Characters(((code, code),), span) for code in codes), span)
+        case Pattern(regex, Stop.ANYWHERE):
+            inner = asserted(regex) or regex
+            return None if reads_bytes(inner) else inner
+    return None
+
+
+def _merged(made: Mapping[str, Rule], heads: Mapping[str, str], clock: Clock) -> list[Rule]:
+    """The rules without variants of the same rule that derive the same by the same steps.
+
+    Source: Moore 1956, the refinement of a partition until it is stable.
+    """
+    steps: dict[str, tuple[object, tuple[str, ...]]] = {}
+    for name, rule in made.items():
+        clock.check()
+        body = shape(renamed(rule.body, lambda _: ""))
+        steps[name] = (heads.get(name), body), tuple(called(rule.body))
+    first: dict[object, str] = {}
+    refined = {name: first.setdefault(step, name) for name, (step, _) in steps.items()}
+    classes: dict[str, str] = {}
+    while refined != classes:
+        classes, first, refined = refined, {}, {}
+        for name, (_, others) in steps.items():
+            clock.check()
+            key = classes[name], tuple([classes.get(other, other) for other in others])
+            refined[name] = first.setdefault(key, name)
+    return [
+        replace(rule, body=renamed(rule.body, lambda other: classes.get(other, other)))
+        for name, rule in made.items()
+        if classes[name] == name
+    ]
+
+
+def _choice(options: list[Expression], span: Span) -> Expression:
+    return options[0] if len(options) == 1 else Choice(tuple(options), span)
