@@ -345,11 +345,12 @@ def test_a_limit_waits_for_the_compiled_kernels(folder: Path) -> None:
     assert run(folder, "auto", LIMITED) == ["True", "seconds"]
 
 
-#: Every kind of thing with kernels, on the gallery; prints the kernels that were compiled.
+#: Every kind of thing with kernels, on the gallery; prints the kernels and types that no example has
+#: called, also if an earlier process has stored their code.
 EVERYTHING = """
 from contextlib import suppress
-from numba.core import event
 import workbench as wb
+from workbench.base.kernels import _code_cache
 from workbench.constraint.kernel_examples import call_all_kernels
 from workbench.constraint.compile import METHODS
 from workbench.grammar.gallery import load_gallery
@@ -357,13 +358,13 @@ from workbench.app.pipeline import Notation
 
 call_all_kernels()
 
-class Compilations(event.Listener):
-    def on_start(self, one):
-        print(one.data["dispatcher"].py_func.__qualname__)
-    def on_end(self, _):
-        pass
+loads = _code_cache().load_overload
 
-event.register("numba:compile", Compilations())
+def load(self, signature, target):
+    print(self._code.kernel.py_func.__qualname__, signature)
+    return loads(self, signature, target)
+
+_code_cache().load_overload = load
 builtin = wb.Vocabulary.load("builtin")
 for name, example in load_gallery().items():
     with suppress(wb.WorkbenchError):

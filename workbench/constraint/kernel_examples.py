@@ -20,16 +20,21 @@ from workbench.automata.thompson import thompson
 from workbench.base.kernels import compile_all
 from workbench.base.limits import LIMITS
 from workbench.constraint.engine.automaton import DfaConstraint, LazyConstraint, StackConstraint
-from workbench.constraint.engine.compose import RowWriter
+from workbench.constraint.engine.compose import RowWriter, compose
 from workbench.constraint.engine.compose_kernel import Steps
 from workbench.constraint.engine.compose_loops import LoopingStates, looping_states
-from workbench.constraint.engine.mask_rows import loop_kernel
+from workbench.constraint.engine.row_cache import RowCache, doubled
 from workbench.constraint.methods.domino.domino import DominoConstraint
+from workbench.constraint.methods.proper import live_edges
 from workbench.constraint.methods.proper.proper import ProperConstraint
 from workbench.constraint.protocol import Constraint
 from workbench.grammar.grammar import Grammar
+from workbench.pushdown import buffers
 from workbench.pushdown.build import build_separately
+from workbench.pushdown.runner import Runner
 from workbench.vocabulary.tokenization.bpe import Bpe
+from workbench.vocabulary.tokenization.merge_kernels import MAX_SHORT
+from workbench.vocabulary.tokenization.pair_test import row_buffer
 from workbench.vocabulary.trie import Trie
 from workbench.vocabulary.vocabulary import Tokenizer, Vocabulary
 
@@ -70,6 +75,8 @@ def _grammars() -> None:
     twice = Grammar.from_kbnf("start ::= 'a' | start start;")
     assert twice.tree is not None
     build_separately(twice.tree, "start", LIMITS)
+    for full in (buffers.FULL_NODES, buffers.FULL_SITUATIONS):
+        Runner(nested.network).resolve(full, LIMITS.clock())
     Grammar.from_json_schema(
         {
             "type": "object",
@@ -84,21 +91,27 @@ def _grammars() -> None:
 def _masks() -> None:
     vocabulary = Vocabulary((*(bytes([byte]) for byte in range(256)), b"ab", b"a'"))
     pattern, counted = Grammar.from_regex("a[ab]*'|b"), Grammar.from_regex("[ -~]{9}")
+    looping = Grammar.from_regex("[ -~]*")
     nesting = Grammar.from_kbnf("start ::= 'b' start 'b' | #'[0-9]*';").network
     assert pattern.dfa is not None
     assert pattern.regex is not None
     assert counted.dfa is not None
+    assert looping.dfa is not None
+    compose(pattern.dfa, Vocabulary((b"ab'", b"b")))
+    doubled(RowCache.of(1))
+    lazy = LazyDfa(thompson(pattern.regex))
+    lazy.run(b"a")
     for constraint in (
         DfaConstraint(counted.dfa, vocabulary),
         DfaConstraint(pattern.dfa, vocabulary),
-        LazyConstraint(LazyDfa(thompson(pattern.regex)), vocabulary),
+        DfaConstraint(looping.dfa, vocabulary),
+        LazyConstraint(lazy, vocabulary),
         StackConstraint(nesting, vocabulary),
     ):
         state = constraint.initial
         for byte in b"ab":
             constraint.mask(state)
             state = constraint.step_bytes(state, bytes([byte])) or state
-    loop_kernel()
 
 
 def _closed_form() -> None:
@@ -114,7 +127,10 @@ def _closed_form() -> None:
     for state in looping_states(steps):
         looping.add(steps, state)
     writer.write(steps, looping.arrays(1), np.zeros(1, np.int32))
-    writer.edge_rows(looping.arrays(1)).targets(0)
+    rows = writer.edge_rows(looping.arrays(1))
+    rows.targets(0)
+    rows.row(0)
+    rows.step(0, 0)
 
 
 def _methods() -> None:
@@ -125,13 +141,23 @@ def _methods() -> None:
         tokenizer=Tokenizer([(b"a", b"b"), (b"a", b"a")], byte_fallback=range(256)),
     )
     nesting = Grammar.from_kbnf("start ::= 'a' start 'b' | #'[^a]';").machine
+    bpe = Bpe.of(toy)
     halves = Grammar.from_regex('a*b?"[^"]*"').machine
     for machine, text in ((nesting, "acb"), (halves, 'aab"c"')):
         constraint: Constraint = ProperConstraint(machine, toy, LIMITS)
         state = constraint.initial
-        for token in Bpe.of(toy).encode(text):
+        for token in bpe.encode(text):
             state = constraint.advance(state, token)
         constraint.mask(state)
+    bpe.encode("ab" * MAX_SHORT)
+    bpe.pair_ok(0, 0)
+    letters, early = (b"a", b"b", b"ab", b"aba"), [(b"ab", b"a"), (b"a", b"b")]
+    Bpe.of(Vocabulary(letters, tokenizer=Tokenizer(early)))
+    Bpe.of(Vocabulary((*letters, b"abaa"), tokenizer=Tokenizer([*early, (b"aba", b"a")])))
+    tokens, words = np.zeros(1, np.int32), np.zeros(9, np.uint32)
+    live_edges.may_be_followed(
+        bpe.tables, tokens, words, row_buffer(bpe.tables), words.copy(), np.zeros(1, np.uint8)
+    )
 
 
 __all__ = ["call_all_kernels", "main"]
