@@ -24,7 +24,7 @@ import numpy.typing as npt
 from workbench.automata.graphs import reachable
 from workbench.automata.nfa import Bits, Classes, Flags, Ints, Nfa, coaccessible
 from workbench.base.dfa import DEAD, Dfa, State
-from workbench.base.kernels import inner, int64, njit, wrapping
+from workbench.base.kernels import inner, int64, of_arrays, wrapping
 from workbench.base.limits import LIMITS, Clock, Limits
 
 Node = TypeVar("Node", bound=Hashable)
@@ -274,14 +274,24 @@ def _target(
     return number
 
 
+#: The hash of no words.
+_FIRST_MARK = np.uint64(14695981039346656037)
+
+
+@inner
+def mixed_bits(marks: np.uint64, bits: np.uint64) -> np.uint64:
+    """A hash of words combined with one more word."""
+    marks = (marks ^ bits) * np.uint64(1099511628211)
+    return marks ^ marks >> np.uint64(29)
+
+
 @wrapping
-@njit(_nrt=False)
+@inner
 def number_of(members: Bits, sets: Bits, slots: Ints, made: int) -> int:
     """The number of a set, a new one if it is not in the hash table; −1 where ``sets`` is full."""
-    marks = np.uint64(14695981039346656037)
+    marks = _FIRST_MARK
     for bits in members:
-        marks = (marks ^ bits) * np.uint64(1099511628211)
-        marks ^= marks >> np.uint64(29)
+        marks = mixed_bits(marks, bits)
     slot = int(np.int64(marks >> np.uint64(1))) % len(slots)
     while slots[slot] >= 0:
         known = int(slots[slot])
@@ -297,6 +307,27 @@ def number_of(members: Bits, sets: Bits, slots: Ints, made: int) -> int:
         sets[made, word] = members[word]
     slots[slot] = made
     return made
+
+
+def hashes_of(sets: Bits) -> Counts:
+    """The hash of each set, of which ``number_of`` looks up the slot, (n,)."""
+    marks = np.full(len(sets), _FIRST_MARK)
+    for word in range(sets.shape[1]):
+        marks = of_arrays(mixed_bits)(marks, sets[:, word])
+    return (marks >> np.uint64(1)).astype(np.int64)
+
+
+def fill_slots(hashes: Counts, slots: Ints) -> None:
+    """Enter the numbers of n entries into an empty hash table with linear probing.
+
+    Shape: ``hashes`` (n,), not negative; ``slots`` more than n, all −1.
+    """
+    waiting, at = np.arange(len(hashes), dtype=np.int32), hashes % len(slots)
+    while len(waiting):
+        free = slots[at] < 0
+        slots[at[free]] = waiting[free]  # of several for one slot, one is written
+        left = slots[at] != waiting
+        waiting, at = waiting[left], (at[left] + 1) % len(slots)
 
 
 #: A set of symbols, as the sorted ``(low, high)`` ranges an Nfa's edges name it by.

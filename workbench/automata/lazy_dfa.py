@@ -9,13 +9,15 @@ mask took three times as long.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from copy import copy
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from workbench.automata.determinize import find_closures, number_of
+from workbench.automata.determinize import fill_slots, find_closures, hashes_of, number_of
+from workbench.automata.graphs import reachable
 from workbench.automata.nfa import Bits, Flags, Ints, Nfa, classes_of, coaccessible
 from workbench.base.dfa import DEAD, State
 from workbench.base.kernels import inner, int64, njit
@@ -93,11 +95,9 @@ class LazyDfa:
         self.classes, self._columns = classes_of(flat.edges, self._alive, nfa.symbols)
         self._growing = threading.RLock()
         self.subsets = self._subsets()
-        self.table: Ints = np.empty((0, self._columns), np.int32)
+        self.table: Ints = np.full((len(self), self._columns), UNKNOWN, np.int32)
         numbers_per_set = self._columns + 2 * self.subsets.sets.shape[1]
         self._grow(max(64, min(_INITIAL_SETS, _INITIAL_NUMBERS // numbers_per_set)))
-        if not self.is_empty:
-            _add_initial(self.subsets, nfa.initial)
 
     def _subsets(self) -> Subsets:
         flat, size = self.nfa.flat, len(self.nfa)
@@ -112,16 +112,25 @@ class LazyDfa:
             if size <= _MAX_CLOSURE_STATES
             else np.empty((0, words), np.uint64)
         )
-        finals = np.zeros(64 * words, np.bool_)
-        finals[:size] = flat.finals
+        initial, finals = self.nfa.initial, _as_bits(flat.finals)
+        if self.is_empty:
+            sets = np.empty((0, words), np.uint64)
+        elif len(closures):
+            sets = closures[initial : initial + 1]
+        else:
+            closed = np.zeros(size, np.bool_)
+            closed[[*reachable([initial], _targets(epsilons, first_epsilon))]] = True
+            sets = _as_bits(closed)[None]
         return Subsets.none()._replace(
             edges=edges,
             first=first,
             epsilons=epsilons,
             first_epsilon=first_epsilon,
             closures=closures,
-            finals=np.packbits(finals, bitorder="little").view(np.uint64),
-            sets=np.empty((0, words), np.uint64),
+            finals=finals,
+            sets=sets,
+            ends=np.bitwise_or.reduce(sets & finals, axis=1) != 0,
+            made=np.array([len(sets)], np.int64),
             reached=np.empty((self._columns, words), np.uint64),
             stack=np.empty(size, np.int32),
         )
@@ -197,8 +206,19 @@ class LazyDfa:
             self.table[:made],
         )
         slots = np.full(4 * rows, -1, np.int32)
-        _fill_slots(sets, slots, made)
+        fill_slots(hashes_of(sets[:made]), slots)
         self.subsets, self.table = before._replace(sets=sets, ends=ends, slots=slots), table
+
+
+def _as_bits(states: Flags) -> Bits:
+    """Flags of Q states as ceil(Q / 64) words."""
+    bits = np.packbits(states, bitorder="little")
+    return np.append(bits, np.zeros(-len(bits) % 8, np.uint8)).view(np.uint64)
+
+
+def _targets(targets: Ints, first: Ints) -> Callable[[State], list[State]]:
+    """The targets of a state's ε-edges."""
+    return lambda state: targets[first[state] : first[state + 1]].tolist()
 
 
 def _kept(edges: Ints, first: Ints, keep: Flags) -> tuple[Ints, Ints]:
@@ -217,21 +237,6 @@ def _closures(
     closures, space = np.empty((size, (size + 63) // 64), np.uint64), np.empty((2, size), np.int32)
     find_closures(first, epsilons, first_epsilon, alive, finals, closures, space)
     return closures
-
-
-@njit(_nrt=False)
-def _fill_slots(sets: Bits, slots: Ints, made: int) -> None:
-    """Enter the first ``made`` sets into an empty hash table."""
-    for number in range(made):
-        number_of(sets[number], sets, slots, number)
-
-
-@njit(_nrt=False)
-def _add_initial(subsets: Subsets, initial: int) -> None:
-    """Add the initial set, the closure of the initial state."""
-    subsets.reached[0, :] = 0
-    _close(subsets, initial, 0)
-    _number(subsets, 0)
 
 
 @njit(_nrt=False)

@@ -63,15 +63,14 @@ def int_array(numbers: Sequence[int]) -> Ints:
     return made
 
 
-@njit()
 def grouped(edges: Ints, epsilons: Ints, states: int) -> tuple[Ints, Ints, Ints, Ints]:
     """The first four arrays of a ``Flat``; edges of one source keep their order."""
-    first, first_epsilon = np.empty(states + 1, np.int32), np.empty(states + 1, np.int32)
-    by_source = np.empty((len(edges), 3), np.int32)
-    targets = np.empty((len(epsilons), 1), np.int32)
-    group(edges, len(edges), first, by_source)
-    group(epsilons, len(epsilons), first_epsilon, targets)
-    return by_source, first, targets[:, 0], first_epsilon
+    parts = []
+    for rows in (edges, epsilons):
+        first = np.zeros(states + 1, np.int32)
+        np.cumsum(np.bincount(rows[:, 0], minlength=states), out=first[1:])
+        parts += [np.ascontiguousarray(rows[np.argsort(rows[:, 0], kind="stable"), 1:]), first]
+    return parts[0], parts[1], parts[2][:, 0], parts[3]
 
 
 @inner
@@ -141,12 +140,13 @@ def find_coaccessible(
             k = before[k]
 
 
-@njit()
 def classes_of(edges: Ints, alive: Flags, symbols: int) -> tuple[Classes, int]:
     """The class of each symbol and their number: symbols that no edge separates have one class."""
-    classes = np.empty(symbols + 1, np.uint16)
-    count = find_classes(edges, alive, classes)
-    return classes[:symbols], count
+    kept, begins = edges[alive[edges[:, 2]]], np.zeros(symbols + 1, np.uint16)
+    begins[kept[:, 0]] = begins[kept[:, 1] + 1] = 1
+    begins[0] = 0
+    classes = np.cumsum(begins[:symbols], dtype=np.uint16)
+    return classes, int(classes[-1]) + 1
 
 
 @inner

@@ -221,6 +221,11 @@ def wrapping(kernel: KernelFunction) -> KernelFunction:
     return kernel
 
 
+def of_arrays(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel of numbers alone, without branches, as a function of numpy's arrays."""
+    return cast("Kernel", kernel).py_func
+
+
 def int64(number: Any) -> int:  # noqa: ANN401
     """A 64-bit integer that wraps around; numba compiles a kernel again for each integer width."""
     return cast("int", np.int64(number))
@@ -748,6 +753,7 @@ __all__ = [
     "int64",
     "interpreting",
     "njit",
+    "of_arrays",
     "wait_until_compiled",
     "when_waiting",
     "wrapping",

@@ -23,15 +23,12 @@ from workbench.constraint.engine.automaton import DfaConstraint, LazyConstraint,
 from workbench.constraint.engine.compose import RowWriter, compose
 from workbench.constraint.engine.compose_kernel import Steps
 from workbench.constraint.engine.compose_loops import LoopingStates, looping_states
-from workbench.constraint.engine.row_cache import RowCache, doubled
 from workbench.constraint.methods.domino.domino import DominoConstraint
 from workbench.constraint.methods.proper import live_edges
 from workbench.constraint.methods.proper.proper import ProperConstraint
 from workbench.constraint.protocol import Constraint
 from workbench.grammar.grammar import Grammar
-from workbench.pushdown import buffers
 from workbench.pushdown.build import build_separately
-from workbench.pushdown.runner import Runner
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.tokenization.merge_kernels import MAX_SHORT
 from workbench.vocabulary.tokenization.pair_test import row_buffer
@@ -71,12 +68,10 @@ def _regexes() -> None:
 
 def _grammars() -> None:
     nested = Grammar.from_kbnf("start ::= 'a' | 'a' start 'a' | start 'a';")  # left-recursive too
-    _ = nested.network.calling, nested.network.goes_on
+    _ = nested.network
     twice = Grammar.from_kbnf("start ::= 'a' | start start;")
     assert twice.tree is not None
     build_separately(twice.tree, "start", LIMITS)
-    for full in (buffers.FULL_NODES, buffers.FULL_SITUATIONS):
-        Runner(nested.network).resolve(full, LIMITS.clock())
     Grammar.from_json_schema(
         {
             "type": "object",
@@ -98,7 +93,6 @@ def _masks() -> None:
     assert counted.dfa is not None
     assert looping.dfa is not None
     compose(pattern.dfa, Vocabulary((b"ab'", b"b")))
-    doubled(RowCache.of(1))
     lazy = LazyDfa(thompson(pattern.regex))
     lazy.run(b"a")
     for constraint in (
@@ -130,7 +124,6 @@ def _closed_form() -> None:
     rows = writer.edge_rows(looping.arrays(1))
     rows.targets(0)
     rows.row(0)
-    rows.step(0, 0)
 
 
 def _methods() -> None:

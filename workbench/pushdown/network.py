@@ -25,9 +25,8 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.graphs import reachable
-from workbench.automata.nfa import Classes, Flags, Ints
+from workbench.automata.nfa import Ints
 from workbench.base.dfa import DEAD, State
-from workbench.base.kernels import njit
 from workbench.base.limits import LIMITS, Limits
 
 #: The symbol of the call of rule 0; bytes are the symbols below it.
@@ -89,7 +88,9 @@ class Network:
     @cached_property
     def calls(self) -> Ints:
         """All calls, (calls, 3): the calling state, the called rule, the state to return to."""
-        return calls_of_table(self.table, self.classes[CALLS:])
+        targets = self.table[:, self.classes[CALLS:]]
+        states, rules = np.nonzero(targets != DEAD)
+        return np.stack((states, rules, targets[states, rules]), 1).astype(np.int32)
 
     @cached_property
     def calling(self) -> tuple[tuple[tuple[int, State], ...], ...]:
@@ -102,7 +103,8 @@ class Network:
     @cached_property
     def goes_on(self) -> npt.NDArray[np.bool_]:
         """Whether a state has any edges, (Q,)."""
-        return _has_edges(self.table)
+        found: npt.NDArray[np.bool_] = (self.table != DEAD).any(axis=1)
+        return found
 
     @cached_property
     def returns(self) -> tuple[tuple[State, ...], ...]:
@@ -211,36 +213,6 @@ def is_star(table: npt.NDArray[np.int32], finals: npt.NDArray[np.bool_], state: 
             seen.add(target)
             waiting.append(target)
     return True
-
-
-@njit()
-def calls_of_table(table: Ints, columns: Classes) -> Ints:
-    """The calls of a table, ordered by state; ``columns`` are the columns of the rules' calls."""
-    count = 0
-    for state in range(len(table)):
-        for rule in range(len(columns)):
-            count += table[state, columns[rule]] >= 0
-    # counted first: code with slices of a growing array took two seconds to compile
-    found, count = np.empty((count, 3), np.int32), 0
-    for state in range(len(table)):
-        for rule in range(len(columns)):
-            target = table[state, columns[rule]]
-            if target >= 0:
-                found[count, 0], found[count, 1], found[count, 2] = state, rule, target
-                count += 1
-    return found
-
-
-@njit()
-def _has_edges(table: Ints) -> Flags:
-    """Whether each row of a table has a target."""
-    found = np.zeros(len(table), np.bool_)
-    for state in range(len(table)):
-        for target in table[state]:
-            if target >= 0:
-                found[state] = True
-                break
-    return found
 
 
 #: A call: the rule, and the state it returns to.

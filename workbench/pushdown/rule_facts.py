@@ -138,22 +138,14 @@ def sizes_of(
 
     ``order`` lists the rules, each after those it calls. A recursive call adds no states.
     """
-    sizes, space = np.ones(len(first) - 1, np.int32), np.empty(len(code), np.int64)
-    _find_sizes(code, data, after, first, texts, order, kept, most, sizes, space)
+    sizes, found = np.ones(len(first) - 1, np.int32), np.empty(len(code), np.int64)
+    none = np.zeros_like(sizes)
+    _find_sizes(
+        code, data, after, first, texts, order, kept.copy(), none, most, most, most, sizes, found
+    )
     return sizes
 
 
-@njit(_nrt=False)
-def _find_sizes(
-    code: Ints, data: Ints, after: Ints, first: Ints, texts: Ints, order: Ints, kept: Flags,
-    most: int, sizes: Ints, found: npt.NDArray[np.int64],
-) -> None:  # fmt: skip
-    """Write the sizes of the rules; ``found`` is scratch space for those of all instructions."""
-    for rule in order:
-        _find_size(code, data, after, first, texts, rule, kept, most, sizes, found)
-
-
-@njit()
 def keep_separate(
     code: Ints, data: Ints, after: Ints, first: Ints, texts: Ints, order: Ints, kept: Flags,
     copied: Ints, large: int, most: int,
@@ -163,8 +155,23 @@ def keep_separate(
     ``copied`` is the number of copies of each rule beyond the first. Kept rules remain kept.
     """
     sizes, found = np.ones(len(first) - 1, np.int32), np.empty(len(code), np.int64)
+    _find_sizes(
+        code, data, after, first, texts, order, kept, copied, large, most, 10 * large, sizes, found
+    )
+
+
+@njit(_nrt=False)
+def _find_sizes(
+    code: Ints, data: Ints, after: Ints, first: Ints, texts: Ints, order: Ints, kept: Flags,
+    copied: Ints, large: int, most: int, largest: int, sizes: Ints,
+    found: npt.NDArray[np.int64],
+) -> None:  # fmt: skip
+    """Write the sizes of the rules, at most ``largest``; keep rules as ``keep_separate`` says.
+
+    ``found`` is scratch space for the sizes of all instructions.
+    """
     for rule in order:
-        _find_size(code, data, after, first, texts, rule, kept, 10 * large, sizes, found)
+        _find_size(code, data, after, first, texts, rule, kept, largest, sizes, found)
         kept[rule] |= sizes[rule] > large or sizes[rule] * int64(copied[rule]) > most
 
 

@@ -25,9 +25,10 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from workbench.automata.determinize import fill_slots
 from workbench.automata.lazy_dfa import UNKNOWN
 from workbench.base.dfa import DEAD
-from workbench.base.kernels import inner, int64, njit, wrapping
+from workbench.base.kernels import inner, int64, njit, of_arrays, wrapping
 from workbench.pushdown import buffers as rooms
 from workbench.pushdown.buffers import (
     ACCEPTS,
@@ -199,7 +200,9 @@ def grown(room: Room, full: int) -> Room:
     if full == rooms.FULL_NODES:
         nodes = _longer(room.nodes)
         slots = np.full(2 * len(nodes), -1, np.int32)
-        _enter_nodes(nodes, slots, int(room.used[rooms.NODES]))
+        made = int(room.used[rooms.NODES])
+        fill_slots(_hashes_of_nodes(nodes[1:made]), slots)
+        slots[slots >= 0] += 1  # node 0, the empty stack, is not looked up
         return room._replace(nodes=nodes, node_slots=slots)
     if full == rooms.FULL_OPENINGS:
         return room._replace(
@@ -215,7 +218,8 @@ def grown(room: Room, full: int) -> Room:
     table[: len(room.table)] = room.table
     about = _longer(room.about)
     slots = np.full(2 * len(about), -1, np.int32)
-    _enter_situations(room.configurations, about, slots, int(room.used[rooms.SITUATIONS]))
+    made = int(room.used[rooms.SITUATIONS])
+    fill_slots(_hashes_of_situations(room.configurations, about[:made]), slots)
     return room._replace(about=about, floors=_longer(room.floors), table=table, slots=slots)
 
 
@@ -223,25 +227,21 @@ def _longer(array: npt.NDArray[Kind]) -> npt.NDArray[Kind]:
     return np.concatenate([array, np.empty_like(array)])
 
 
-@njit(_nrt=False)
-def _enter_nodes(nodes: Ints, slots: Ints, count: int) -> None:
-    """Enter the first ``count`` nodes into a new hash table."""
-    for node in range(1, count):
-        slot = mixed(int64(nodes[node, PARENT]) + 1, int64(nodes[node, SYMBOL])) & (len(slots) - 1)
-        while slots[slot] >= 0:
-            slot = (slot + 1) & (len(slots) - 1)
-        slots[slot] = node
+def _hashes_of_nodes(nodes: Ints) -> Longs:
+    """The hash of each stack node, as ``push`` computes it, (n,)."""
+    parents, symbols = nodes[:, PARENT].astype(np.int64), nodes[:, SYMBOL].astype(np.int64)
+    hashes: Longs = of_arrays(mixed)(parents + 1, symbols)
+    return hashes
 
 
-@njit(_nrt=False)
-def _enter_situations(configurations: Longs, about: Ints, slots: Ints, count: int) -> None:
-    """Enter the first ``count`` situations into a new hash table."""
-    for situation in range(count):
-        marks = hash_of(configurations, int64(about[situation, FROM]), int64(about[situation, TO]))
-        slot = marks & (len(slots) - 1)
-        while slots[slot] >= 0:
-            slot = (slot + 1) & (len(slots) - 1)
-        slots[slot] = situation
+def _hashes_of_situations(configurations: Longs, about: Ints) -> Longs:
+    """The hash of each situation, as ``hash_of`` computes it, (n,)."""
+    marks, waiting, at = np.ones(len(about), np.int64), np.arange(len(about)), 0
+    while len(waiting := waiting[about[waiting, FROM] + at < about[waiting, TO]]):
+        read = configurations[about[waiting, FROM] + at]
+        marks[waiting] = of_arrays(mixed)(marks[waiting], read)
+        at += 1
+    return marks
 
 
 _NO_FLOOR = 2**31 - 1
@@ -372,7 +372,7 @@ def find_configurations(rules: Rules, room: Room, situation: int, found: Longs) 
     return count
 
 
-@njit(_nrt=False)
+@inner
 def open_state(rules: Rules, room: Room, state: int) -> int:
     """Open a state: everything it can call before it reads a byte; cached.
 

@@ -16,9 +16,9 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from workbench.automata.graphs import reachable
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import VocabularyError
-from workbench.base.kernels import njit
 from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.engine.compose_edges import EdgeRows
 from workbench.constraint.engine.compose_kernel import (
@@ -88,17 +88,13 @@ def _by_first(begins: Ints, ends: Ints, states: int) -> tuple[npt.NDArray[np.int
     return first, ends[np.argsort(begins, kind="stable")]
 
 
-@njit()
 def _reach(first: npt.NDArray[np.int64], ends: Ints, start: Bools) -> Bools:
     """The states reachable from any state of ``start``, (Q,) bool."""
-    reached = start.copy()
-    queue = list(np.flatnonzero(start))
-    while len(queue) > 0:
-        state = queue.pop()
-        for k in range(first[state], first[state + 1]):
-            if not reached[ends[k]]:
-                reached[ends[k]] = True
-                queue.append(np.int64(ends[k]))
+    found = reachable(
+        np.flatnonzero(start).tolist(), lambda at: ends[first[at] : first[at + 1]].tolist()
+    )
+    reached = np.zeros(len(start), np.bool_)
+    reached[[*found]] = True
     return reached
 
 

@@ -43,7 +43,7 @@ from workbench.vocabulary.vocabulary import TokenId
 _HALF, _INDEX = np.uint64(32), np.uint64(2**32 - 1)
 
 
-@njit(_nrt=False)
+@inner
 def decode_row(arrays: RowArrays, tokens: Tokens, row: int, edges: Edges, count: int) -> int:
     """Append a row's edges to the first ``count``, in any order. Returns the new count."""
     record = arrays.rows[row]
@@ -125,7 +125,9 @@ def decode_rows_sorted(
         if end - begin > len(by_token) // 64:
             _sort_by_table(edges, begin, end, by_token)
         else:
-            _sort_by_comparison(edges, begin, end)
+            order = np.argsort(edges.ids[begin:end])
+            edges.ids[begin:end] = edges.ids[begin:end][order]
+            edges.targets[begin:end] = edges.targets[begin:end][order]
 
 
 @inner
@@ -138,45 +140,6 @@ def _sort_by_table(edges: Edges, begin: int, end: int, by_token: Ints) -> None:
             edges.ids[k], edges.targets[k] = token, by_token[token]
             by_token[token] = DEAD
             k += 1
-
-
-@njit()
-def _sort_by_comparison(edges: Edges, begin: int, end: int) -> None:
-    order = np.argsort(edges.ids[begin:end])
-    edges.ids[begin:end] = edges.ids[begin:end][order]
-    edges.targets[begin:end] = edges.targets[begin:end][order]
-
-
-@njit(_nrt=False)
-def edge_target(arrays: RowArrays, row: int, node: int) -> int:
-    """The target of the tokens that end at a node, or ``DEAD``."""
-    record = arrays.rows[row]
-    target = _edge_target(arrays, record[MAP], record[EDGE], record[EDGE_END], node)
-    if target == DEAD and record[LOOP] >= 0:
-        target = _loop_target(arrays, record, node)
-    for k in range(record[RANGE], record[RANGE_END]):
-        shared = arrays.ranges[k]
-        if shared[FROM] <= node < shared[TO]:
-            owner = arrays.rows[shared[OWNER]]
-            target = _edge_target(
-                arrays, owner[MAP], shared[OWNER_EDGE], shared[OWNER_EDGE_END], node
-            )
-            return target if target != DEAD else _loop_target(arrays, owner, node)
-    return target
-
-
-@inner
-def _edge_target(arrays: RowArrays, base: int, begin: int, end: int, node: int) -> int:
-    k = begin + np.searchsorted(arrays.edges[begin:end], np.uint64(node) << _HALF)
-    if k < end and arrays.edges[k] >> _HALF == np.uint64(node):
-        return int(arrays.maps[np.uint64(base) + (arrays.edges[k] & _INDEX)])
-    return DEAD
-
-
-@inner
-def _loop_target(arrays: RowArrays, owner: Ints, node: int) -> int:
-    index = arrays.loop_members[owner[LOOP], node]
-    return int(arrays.maps[owner[MAP] + index]) if index >= 0 else DEAD
 
 
 @njit(_nrt=False)
@@ -259,7 +222,21 @@ class EdgeRows:
     def step(self, state: State, token_id: TokenId) -> State:
         """The target state of a token, or ``DEAD``."""
         node = self.trie.shared(_EndNodes).of(self.trie, token_id)
-        return DEAD if node < 0 else int(edge_target(self.arrays, state, node))
+        if node < 0:
+            return DEAD
+        arrays, row = self.arrays, self.arrays.rows[state]
+        begin, end = row[EDGE], row[EDGE_END]
+        shared = arrays.ranges[row[RANGE] : row[RANGE_END]]
+        for inside in np.flatnonzero((shared[:, FROM] <= node) & (node < shared[:, TO])):
+            row = arrays.rows[shared[inside, OWNER]]
+            begin, end = shared[inside, OWNER_EDGE], shared[inside, OWNER_EDGE_END]
+        at = begin + np.searchsorted(arrays.edges[begin:end], np.uint64(node) << _HALF)
+        target = DEAD
+        if at < end and arrays.edges[at] >> _HALF == node:
+            target = int(arrays.maps[row[MAP] + int(arrays.edges[at] & _INDEX)])
+        if target == DEAD and row[LOOP] >= 0 and arrays.loop_members[row[LOOP], node] >= 0:
+            target = int(arrays.maps[row[MAP] + arrays.loop_members[row[LOOP], node]])
+        return target
 
     def targets(self, state: State) -> npt.NDArray[np.int32]:
         """The target states of a row, in the order of their first token in the trie."""

@@ -18,8 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from workbench.automata.determinize import fill_slots
 from workbench.base.dfa import DEAD
-from workbench.base.kernels import inner, int64, njit
+from workbench.base.kernels import inner, int64
 from workbench.constraint.engine.trie_walk import Ints
 from workbench.pushdown.buffers import DEPTH, FROM, PARENT, SYMBOL, TO, Longs, Room
 from workbench.pushdown.stepping import mixed
@@ -93,18 +94,8 @@ def doubled(cache: RowCache) -> RowCache:
     count = int(cache.used[0])
     wider.rows[:count], wider.hashes[:count] = cache.rows[:count], cache.hashes[:count]
     wider.used[:] = cache.used
-    _insert_all(wider.hashes, wider.slots, count)
+    fill_slots(wider.hashes[:count], wider.slots)
     return wider
-
-
-@njit(_nrt=False)
-def _insert_all(hashes: Longs, slots: Ints, count: int) -> None:
-    """Enter the first ``count`` rows into the hash table."""
-    for row in range(count):
-        slot = hashes[row] & (len(slots) - 1)
-        while slots[slot] >= 0:
-            slot = (slot + 1) & (len(slots) - 1)
-        slots[slot] = row
 
 
 @inner

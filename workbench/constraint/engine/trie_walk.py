@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.lazy_dfa import UNKNOWN
-from workbench.base.kernels import inner, njit
+from workbench.base.kernels import inlined, inner
 from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SEVERAL, SIZE_AT, TOKEN_AT, TOKENS
 
 # numba converts mixed signed and unsigned numbers to floats, so every constant is unsigned.
@@ -79,7 +79,7 @@ def mark_tokens(
     return int(np.int64(at)), int(lowest)
 
 
-@njit(inline="always")
+@inlined
 def set_token_bits(
     record: np.uint64, node: np.uint64, first: Ints, token_ids: Ints, bits: Words
 ) -> None:

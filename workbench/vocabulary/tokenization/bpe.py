@@ -64,7 +64,7 @@ from workbench.vocabulary.tokenization.merge_rules import (
     rules_of,
     spellings,
 )
-from workbench.vocabulary.tokenization.pair_test import forbid, pair_exceptions, pair_ok, row_buffer
+from workbench.vocabulary.tokenization.pair_test import forbid, pair_exceptions, row_buffer
 from workbench.vocabulary.tokenization.pretokenizer import Pretokens, pretokens, splitter
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -327,7 +327,7 @@ class Bpe:
         At the boundary of two pieces every pair is allowed. Which bytes of byte fallback may follow
         each other is decided by the ``guide``.
         """
-        return bool(pair_ok(self.tables, first, second))
+        return bool(pair_test.which_follow(self.tables, first, np.array([second], np.int32))[0])
 
     def row(self, token: TokenId) -> Ints:
         """The tokens that may not follow a token inside a piece, as intervals of ``tables.order``.

@@ -262,19 +262,12 @@ def ends(guide: GuideTables, guess: int) -> bool:
 
 
 @njit(_nrt=False)
-def take(guide: GuideTables, guess: int, token: int, marked: int) -> int:
-    """``taken`` for calls from Python."""
-    return taken(guide, guess, token, marked)
-
-
-@njit(_nrt=False)
-def take_all(guide: GuideTables, guess: int, marked: int, out: npt.NDArray[np.int64]) -> None:
-    """Write the guess after every token of the vocabulary, or −1.
-
-    Shape: ``out`` (V,).
-    """
-    for token in range(len(guide.kind)):
-        out[token] = taken(guide, guess, token, marked)
+def take_tokens(
+    guide: GuideTables, guess: int, tokens: Ints, marked: int, out: npt.NDArray[np.int64]
+) -> None:
+    """Write the guess after each of n tokens, or −1, (n,)."""
+    for i in range(len(tokens)):
+        out[i] = taken(guide, guess, tokens[i], marked)
 
 
 @njit(_nrt=False)
@@ -283,37 +276,17 @@ def may_end(guide: GuideTables, guess: int) -> bool:
     return ends(guide, guess)
 
 
-@njit(_nrt=False)
-def first_classes(guide: GuideTables, out: npt.NDArray[np.int32]) -> None:
-    """Write the class of each token's first character; −1 if it is not whole.
+def _last_nodes(guide: GuideTables, table: Table) -> Ints:
+    """The state after the bytes of each token, from state 0 of a table, (V,).
 
-    Shape: ``out`` (V,).
+    A token stops at its first negative state.
     """
-    for token in range(len(guide.kind)):
-        out[token], node = -1, 0
-        for place in range(guide.text_from[token], guide.text_from[token + 1]):
-            node = guide.characters[node, guide.text[place]]
-            if node <= END:
-                out[token] = END - node
-            if node < 0:
-                break
-
-
-@njit(_nrt=False)
-def continues_none(
-    guide: GuideTables, factors: npt.NDArray[np.int16], out: npt.NDArray[np.bool_]
-) -> None:
-    """Write whether no added text that has begun before a token continues through it.
-
-    Shape: ``factors`` (F, 256), that of ``AddedTable``; ``out`` (V,).
-    """
-    for token in range(len(guide.kind)):
-        state = 0
-        for place in range(guide.text_from[token], guide.text_from[token + 1]):
-            state = factors[state, guide.text[place]]
-            if state < 0:
-                break
-        out[token] = state == -1
+    begins, ends = guide.text_from[:-1], guide.text_from[1:]
+    found, tokens, at = np.zeros(len(begins), np.int32), np.arange(len(begins)), 0
+    while len(tokens := tokens[(found[tokens] >= 0) & (begins[tokens] + at < ends[tokens])]):
+        found[tokens] = table[found[tokens], guide.text[begins[tokens] + at]]
+        at += 1
+    return found
 
 
 #: Tokens that are taken whole although merges do not produce them: the tokens that merges make of
@@ -364,7 +337,7 @@ class Guide:
 
     def take(self, guess: int, token: TokenId, marked: bool) -> int | None:
         """The guess after a token, or None; ``marked``: the token begins a piece of the text."""
-        after = int(take(self.tables, guess, token, int(marked)))
+        after = int(self.after(guess, np.array([token], np.int32), marked)[0])
         return None if after < 0 else after
 
     def may_end(self, guess: int) -> bool:
@@ -376,8 +349,12 @@ class Guide:
 
         Cost: 1 ms for 32k tokens, 5 ms for 131k.
         """
-        out = np.empty(len(self.tables.kind), np.int64)
-        take_all(self.tables, guess, int(marked), out)
+        return self.after(guess, np.arange(len(self.tables.kind), dtype=np.int32), marked)
+
+    def after(self, guess: int, tokens: Ints, marked: bool) -> npt.NDArray[np.int64]:
+        """The guess after each of n tokens, or −1, (n,); a new array."""
+        out = np.empty(len(tokens), np.int64)
+        take_tokens(self.tables, guess, tokens, int(marked), out)
         return out
 
 
@@ -434,11 +411,11 @@ def guide_of(
 
 def _separate(guide: GuideTables, added: AddedTable) -> Bools:
     """The tokens to which the normal form's state, begun added texts and words do not matter."""
-    classes, found = np.empty(len(guide.kind), np.int32), np.empty(len(guide.kind), np.bool_)
-    first_classes(guide, classes)
-    continues_none(guide, added.factors, found)
+    # no added text that has begun before the token continues through it
+    found: Bools = _last_nodes(guide, added.factors) == -1
     if len(guide.forms) > 1:
         alike = (guide.forms == guide.forms[0]).all(axis=0)
+        classes = END - _last_nodes(guide, guide.characters)  # of the first character, if whole
         found &= (classes >= 0) & alike[np.maximum(classes, 0)]
     inner_edges = guide.word_edges.keys[(guide.word_edges.keys >> 32) > _ROOT]
     found[inner_edges & 0xFFFFFFFF] = False

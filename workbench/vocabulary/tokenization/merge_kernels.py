@@ -29,6 +29,7 @@ from workbench.base.kernels import inner, int64, njit, wrapping
 
 Ints = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint32]
+Bytes = npt.NDArray[np.uint8]
 Numbers = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 

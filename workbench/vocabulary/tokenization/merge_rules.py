@@ -32,7 +32,6 @@ from workbench.vocabulary.tokenization.merge_kernels import (
     SYMBOL,
     Bools,
     Ints,
-    Numbers,
     RuleTable,
     find_rule,
     merge_short,
@@ -54,47 +53,31 @@ class Forest(NamedTuple):
 def forest(parent: Ints, rank: Ints, lengths: Ints) -> Forest:
     """The forest with these parents (−1 for a root); children are ordered by rank.
 
-    With left sides as parents it is the left forest, with right sides the right forest.
-
     Shape: all (V,); ``lengths`` are larger for children than for parents.
     Cost:  V log V.
     """
     tokens = len(parent)
-    taking_part = rank != NOT_PRODUCED
-    made = np.flatnonzero(parent >= 0)
+    taking_part, roots = rank != NOT_PRODUCED, parent < 0
+    made = np.flatnonzero(~roots)
     children = made[np.lexsort((made, rank[made], parent[made]))].astype(np.int32)
     first_child = np.zeros(tokens + 1, np.int32)
     np.cumsum(np.bincount(parent[made], minlength=tokens), out=first_child[1:])
+    down = made[np.argsort(lengths[made], kind="stable")]
+    levels = np.split(down, np.flatnonzero(np.diff(lengths[down])) + 1)
     sizes = taking_part.astype(np.int32)
-    down = np.argsort(lengths, kind="stable")
-    before = np.full(tokens, -1, np.int32)
-    _number(parent, down, children, first_child, sizes, before)
+    for level in reversed(levels):
+        np.add.at(sizes, parent[level], sizes[level])
+    before, earlier = np.full(tokens, -1, np.int32), np.zeros(tokens, np.int32)
+    starts = np.flatnonzero(taking_part & roots)
+    before[starts] = np.cumsum(sizes[starts]) - sizes[starts]
+    # the nodes in the subtrees of a token's earlier siblings
+    above = np.cumsum(sizes[children]) - sizes[children]
+    earlier[children] = above - above[first_child[parent[children]]]
+    for level in levels:
+        before[level] = before[parent[level]] + 1 + earlier[level]
     order = np.empty(int(taking_part.sum()), np.int32)
     order[before[taking_part]] = np.flatnonzero(taking_part)
     return Forest(before, before + sizes, order, children, first_child)
-
-
-@njit(_nrt=False)
-def _number(
-    parent: Ints, down: Numbers, children: Ints, first_child: Ints, sizes: Ints, before: Ints
-) -> None:
-    """Compute subtree sizes from the leaves up, then preorder indices from the roots down."""
-    for i in range(len(down) - 1, -1, -1):
-        token = down[i]
-        if parent[token] >= 0:
-            sizes[parent[token]] += sizes[token]
-    place = 0
-    for token in range(len(parent)):
-        if parent[token] < 0 and sizes[token] > 0:
-            before[token] = place
-            place += sizes[token]
-    for token in down:
-        if sizes[token] == 0:
-            continue
-        place = before[token] + 1
-        for i in range(first_child[token], first_child[token + 1]):
-            before[children[i]] = place
-            place += sizes[children[i]]
 
 
 class Rules(NamedTuple):
@@ -142,8 +125,8 @@ def normalise(rules: Rules) -> Splits:
         np.zeros(tokens, np.bool_),
     )
     _split(table, rules.symbols, rules.symbols_from, splits, room[0], room[1])
-    _mark_offending(splits)
-    return splits
+    sides = np.maximum(splits.rank[splits.left], splits.rank[splits.right])
+    return splits._replace(offending=(splits.left >= 0) & (splits.rank < sides))
 
 
 @njit(_nrt=False)
@@ -167,16 +150,6 @@ def _split(
             splits.left[token] = work[0]
             splits.right[token] = work[1]
             splits.rank[token] = rules.ranks[place]
-
-
-@njit(_nrt=False)
-def _mark_offending(splits: Splits) -> None:
-    """Mark the tokens with a side that a later rule produces."""
-    for token in range(len(splits.rank)):
-        left, right = splits.left[token], splits.right[token]
-        if left >= 0:
-            sides = max(splits.rank[left], splits.rank[right])
-            splits.offending[token] = splits.rank[token] < sides
 
 
 def over_characters(vocabulary: Vocabulary) -> bool:

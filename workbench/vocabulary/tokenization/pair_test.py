@@ -20,9 +20,7 @@ the tokens with s on their left spine whose merge above s is later. These are th
 tokens of the article's `.*` automaton (Tran-Thien 2024, appendix, section 4), computed on demand
 instead of merge by merge (reference, section 5).
 
-**Column** (``Columns``): all tokens that may not precede v, in the same way in the right forest
-(the parent of a token is its right side). A tie is merged at the left first, so the comparison of
-ranks is strict in one view and not in the other.
+**Column** (``Columns``): all tokens that may not precede v, found by testing all pairs with v.
 
 **Exceptions.** The walk assumes that ranks increase in a derivation. A token produced by an earlier
 rule than one of its sides is *offending*. The walk can be wrong only if an offending token is in
@@ -35,7 +33,6 @@ those pairs once and stores the results that differ (reference, section 3).
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench.base.errors import VocabularyError
 from workbench.base.kernels import inner, int64, njit
@@ -44,13 +41,14 @@ from workbench.vocabulary.tokenization.merge_kernels import (
     NOT_PRODUCED,
     SYMBOL,
     Bools,
+    Bytes,
     Ints,
     Tables,
     Words,
     find_rule,
     merge_short,
 )
-from workbench.vocabulary.tokenization.merge_rules import Forest, Rules, Splits, forest
+from workbench.vocabulary.tokenization.merge_rules import Rules, Splits
 
 
 @inner
@@ -91,34 +89,47 @@ def may_follow_by_spines(tables: Tables, first: int, second: int) -> bool:
 
 
 @njit(_nrt=False)
-def pair_ok(tables: Tables, first: int, second: int) -> bool:
-    """``may_follow`` for calls from Python."""
-    return may_follow(tables, first, second)
+def pairs_ok(tables: Tables, firsts: Ints, seconds: Ints, result: Bytes) -> None:
+    """Write for each of n pairs whether the second token may follow the first, (n,)."""
+    for i in range(len(result)):
+        result[i] = may_follow(tables, firsts[i], seconds[i])
+
+
+def may_precede(tables: Tables, tokens: Ints, after: int) -> Bools:
+    """Whether ``after`` may follow each of n tokens, (n,)."""
+    result = np.empty(len(tokens), np.uint8)
+    pairs_ok(tables, tokens, np.full(len(tokens), after, np.int32), result)
+    return result.view(np.bool_)
+
+
+def which_follow(tables: Tables, before: int, tokens: Ints) -> Bools:
+    """Whether each of n tokens may follow ``before``, (n,)."""
+    result = np.empty(len(tokens), np.uint8)
+    pairs_ok(tables, np.full(len(tokens), before, np.int32), tokens, result)
+    return result.view(np.bool_)
 
 
 @inner
-def subtree_intervals(
-    forest: Forest | Tables, rank: Ints, token: int, least: int, out: Ints, size: int
-) -> int:
+def subtree_intervals(tables: Tables, token: int, least: int, out: Ints, size: int) -> int:
     """Append the token itself and the subtrees of its children of rank ``least`` or later.
 
     Intervals of forest indices are appended to ``out``; returns their new number: one or two more.
     """
-    low, high = forest.first_child[token], forest.first_child[token + 1]
+    low, high = tables.first_child[token], tables.first_child[token + 1]
     first = low
     while low < high:
         middle = (low + high) >> 1
-        if rank[forest.children[middle]] < least:
+        if tables.rank[tables.children[middle]] < least:
             low = middle + 1
         else:
             high = middle
-    out[size, 0], out[size, 1] = forest.before[token], forest.before[token] + 1
-    if low == forest.first_child[token + 1]:
+    out[size, 0], out[size, 1] = tables.before[token], tables.before[token] + 1
+    if low == tables.first_child[token + 1]:
         return size + 1
     if low == first:
-        out[size, 1] = forest.after[token]
+        out[size, 1] = tables.after[token]
         return size + 1
-    out[size + 1, 0], out[size + 1, 1] = forest.before[forest.children[low]], forest.after[token]
+    out[size + 1, 0], out[size + 1, 1] = tables.before[tables.children[low]], tables.after[token]
     return size + 2
 
 
@@ -141,7 +152,7 @@ def row_intervals(tables: Tables, token: int, out: Ints) -> int:
             rank = tables.rank[made]
             if rank >= limit:
                 break
-            size = subtree_intervals(tables, tables.rank, tables.right[made], rank, out, size)
+            size = subtree_intervals(tables, tables.right[made], rank, out, size)
         if tables.right[left] < 0:
             return size
         limit = tables.rank[left]
@@ -182,23 +193,15 @@ def _among(exceptions: Ints, token: int) -> bool:
 
 def row_buffer(tables: Tables) -> Ints:
     """A buffer for the intervals of any row, (n, 2): two for each rule along a right spine."""
-    rules = np.diff(tables.first_child).astype(np.int32)
-    spine_rules = _max_spine_rules(tables.right, tables.before, rules)
-    return np.empty((2 * max(1, spine_rules), 2), np.int32)
-
-
-@njit(_nrt=False)
-def _max_spine_rules(right: Ints, before: Ints, rules: Ints) -> int:
-    """The most rules whose left side is on the right spine of one token."""
-    most = 0
-    for token in range(len(right)):
-        if before[token] >= 0:
-            count, left = rules[token], right[token]
-            while left >= 0:
-                count += rules[left]
-                left = right[left]
-            most = max(most, count)
-    return most
+    rules = np.diff(tables.first_child)
+    left, most = np.flatnonzero(tables.before >= 0).astype(np.int32), 1
+    counts = np.zeros(len(left), np.int64)
+    while len(left):
+        counts += rules[left]
+        most = max(most, int(counts.max()))
+        left = tables.right[left]
+        counts, left = counts[left >= 0], left[left >= 0]
+    return np.empty((2 * most, 2), np.int32)
 
 
 def merged_intervals(found: Ints) -> Ints:
@@ -214,54 +217,17 @@ def merged_intervals(found: Ints) -> Ints:
 
 
 class Columns:
-    """The columns of a monotone table, computed on demand.
-
-    Raises: VocabularyError for a table that is not monotone.
-    """
+    """The columns of a table, computed on demand; each is a pair test of every token."""
 
     def __init__(self, tables: Tables) -> None:
-        if len(tables.exceptions):
-            raise VocabularyError("columns are not intervals if merge rules are not monotone")
         self._tables = tables
-        self._forest = _right_forest(tables)
+        self._tokens = np.sort(tables.order)
 
     def before(self, token: int) -> Ints:
         """The tokens that may not precede a token inside a piece, sorted."""
         if self._tables.rank[token] == NOT_PRODUCED:
             return np.empty(0, np.int32)
-        room = np.empty((2 * len(self._tables.children) + 2, 2), np.int32)
-        size = _column(self._tables, self._forest, token, room)
-        order = self._forest.order
-        found = [order[begin:end] for begin, end in room[:size].tolist()]
-        return np.unique(np.concatenate([*found, np.empty(0, np.int32)]))
-
-
-def _right_forest(tables: Tables) -> Forest:
-    """The forest in which the parent of a token is its right side."""
-    depth = np.zeros(len(tables.right), np.int32)
-    while True:
-        made = tables.right >= 0
-        deeper = np.where(made, depth[tables.right] + 1, 0).astype(np.int32)
-        if np.array_equal(deeper, depth):
-            return forest(tables.right, tables.rank, depth)
-        depth = deeper
-
-
-@njit(_nrt=False)
-def _column(tables: Tables, mirror: Forest, token: int, out: Ints) -> int:
-    """Write the intervals of a column, as indices in the right forest; return their number."""
-    right, limit, size = token, NEVER, 0
-    while True:
-        for i in range(mirror.first_child[right], mirror.first_child[right + 1]):
-            made = mirror.children[i]
-            rank = tables.rank[made]
-            if rank > limit:
-                break
-            size = subtree_intervals(mirror, tables.rank, tables.left[made], rank + 1, out, size)
-        if tables.left[right] < 0:
-            return size
-        limit = tables.rank[right]
-        right = tables.left[right]
+        return self._tokens[~may_precede(self._tables, self._tokens, token)]
 
 
 #: The most pairs ``pair_exceptions`` encodes: ten seconds of work.
@@ -275,9 +241,7 @@ def pair_exceptions(tables: Tables, splits: Splits, rules: Rules) -> tuple[Ints,
     Raises: VocabularyError if there are too many such pairs.
     """
     tokens = len(splits.rank)
-    unsafe = splits.offending.copy()
-    by_length = np.argsort(np.diff(rules.symbols_from), kind="stable")
-    _inherit(splits, by_length, unsafe)
+    unsafe = _with_derivations(splits, splits.offending)
     nodes = splits.rank != NOT_PRODUCED
     first, second = _suspects(splits, unsafe, nodes)
     unsafe_count, node_count = int(unsafe.sum()), int(nodes.sum())
@@ -329,13 +293,14 @@ def _with_on_spine(sides: Ints, token: int) -> Bools:
     return found
 
 
-@njit(_nrt=False)
-def _inherit(splits: Splits, by_length: npt.NDArray[np.int64], unsafe: Bools) -> None:
-    """Mark the tokens with a marked token in their derivation, shorter tokens first."""
-    for token in by_length:
-        if splits.left[token] >= 0:
-            sides = unsafe[splits.left[token]] or unsafe[splits.right[token]]
-            unsafe[token] = unsafe[token] or sides
+def _with_derivations(splits: Splits, marked: Bools) -> Bools:
+    """The marked tokens, and those with a marked token in their derivation."""
+    made, found, grown = splits.left >= 0, marked, True
+    while grown:
+        more = found | (made & (found[splits.left] | found[splits.right]))
+        grown = bool((more != found).any())
+        found = more
+    return found
 
 
 @inner

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from workbench.base.dfa import State
 from workbench.base.errors import LimitError
-from workbench.base.kernels import int64, njit
+from workbench.base.kernels import inner, int64, njit
 from workbench.base.limits import Limits
 from workbench.constraint.methods.domino.scanner import BETWEEN, Scanner
 from workbench.vocabulary.trie import Trie
@@ -89,13 +89,13 @@ class TreeArrays(NamedTuple):
     partial: Bools
 
 
-@njit()
+@njit(no_cpython_wrapper=True)
 def doubled(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """A copy of an array with twice the length."""
     return np.concatenate((array, np.empty_like(array)))
 
 
-@njit()
+@njit(no_cpython_wrapper=True)
 def read_terminal(
     source: TreeInput, entry: int, low: int, high: int, progress: Progress, visit: int,
     last_visits: tuple[Longs, Longs, Longs], path: Ints,
@@ -146,7 +146,7 @@ def read_terminal(
     return Progress(end_nodes, tokens, partial, end_count, token_count, steps)
 
 
-@njit()
+@njit(no_cpython_wrapper=True)
 def with_node(tree: Ints, size: int, terminal: int, depth: int, token_count: int) -> Ints:
     """The tree with a new node appended; its ``skip`` is not known yet."""
     if size + 1 == tree.shape[1]:
@@ -155,7 +155,7 @@ def with_node(tree: Ints, size: int, terminal: int, depth: int, token_count: int
     return tree
 
 
-@njit()
+@inner
 def close_node(tree: Ints, size: int, node: int, token_count: int) -> int:
     """Complete a node after all terminals that may follow it. Returns the size of the tree.
 
@@ -169,7 +169,7 @@ def close_node(tree: Ints, size: int, node: int, token_count: int) -> int:
     return size
 
 
-@njit()
+@njit(no_cpython_wrapper=True)
 def finished(tree: Ints, size: int, progress: Progress) -> TreeArrays:
     """The arrays of a complete tree, in their final lengths."""
     tree[3, size] = progress.token_count
@@ -180,7 +180,7 @@ def finished(tree: Ints, size: int, progress: Progress) -> TreeArrays:
     )  # fmt: skip
 
 
-@njit()
+@njit(no_cpython_wrapper=True)
 def initial_levels(source: TreeInput, owner: int) -> Longs:
     """The levels of a new walk: inside a terminal only it continues, between two any may begin."""
     levels, last = np.zeros((5, source.height + 2), np.int64), len(source.initials)

@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import VocabularyError
-from workbench.constraint.methods.proper import live_edges
 from workbench.constraint.methods.proper.guide_guesses import (
     NEW_PIECE,
     SAME_PIECE,
@@ -29,6 +28,7 @@ from workbench.constraint.methods.proper.live_edges import Live
 from workbench.constraint.protocol import Constraint
 from workbench.constraint.protocol import State as ConstraintState
 from workbench.vocabulary.tokenization.bpe import Bpe
+from workbench.vocabulary.tokenization.pair_test import may_precede
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 #: By first byte of a character: the number of bytes that follow; 0 for other bytes.
@@ -108,10 +108,9 @@ class PartialCharacters:
                 base = self._guesses.base(after)
                 is_live = base in self._free.get(target_state, ())
             if is_live:
-                pair_ok = np.zeros(len(tokens), np.uint8)
-                live_edges.may_precede(self._live.bpe.tables, tokens, witness, pair_ok)
-                result.append(tokens[pair_ok == 1])
-                tokens = tokens[pair_ok == 0]
+                pair_ok = may_precede(self._live.bpe.tables, tokens, witness)
+                result.append(tokens[pair_ok])
+                tokens = tokens[~pair_ok]
         return np.concatenate(result)
 
     def _within(

@@ -23,9 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.base.kernels import njit, wrapping
-from workbench.vocabulary.tokenization import guide as kernels
 from workbench.vocabulary.tokenization.bpe import Bpe
-from workbench.vocabulary.tokenization.guide import taken
 from workbench.vocabulary.tokenization.merge_kernels import HASH_FACTOR, NOT_PRODUCED
 from workbench.vocabulary.trie import Trie
 from workbench.vocabulary.vocabulary import TokenId
@@ -180,8 +178,7 @@ class Guesses:
         if row is not None:
             return row[tokens]
         assert self._guide is not None
-        codes = np.empty(len(tokens), np.int64)
-        take_tokens(self._guide.tables, self._visited_codes[guess], tokens, mark, codes)
+        codes = self._guide.after(self._visited_codes[guess], tokens, bool(mark))
         with self._lock:
             return self._number_of(codes)
 
@@ -226,23 +223,10 @@ class Guesses:
         if 2 * len(self._visited_codes) > len(self._codes):
             self._codes = np.full(4 * len(self._codes), -1, np.int64)
             self._numbers = np.full(len(self._codes), -1, np.int32)
-            insert(self._codes, self._numbers, np.array(self._visited_codes, np.int64), 0)
+            insert(self._codes, self._numbers, self._visited_codes, 0)
         else:
-            insert(
-                self._codes,
-                self._numbers,
-                np.array(self._visited_codes[-1:], np.int64),
-                len(self._visited_codes) - 1,
-            )
-
-
-@njit(_nrt=False)
-def take_tokens(
-    guide: kernels.GuideTables, code: int, tokens: Ints, mark: int, codes: Numbers
-) -> None:
-    """Write the guide's code after each token, −1 if it is not allowed."""
-    for i in range(len(tokens)):
-        codes[i] = taken(guide, code, tokens[i], mark)
+            last = len(self._visited_codes) - 1
+            insert(self._codes, self._numbers, self._visited_codes[last:], last)
 
 
 @wrapping
@@ -264,13 +248,11 @@ def look_up(table: Numbers, numbers: Ints, codes: Numbers, begin: int, result: I
     return len(codes)
 
 
-@wrapping
-@njit(_nrt=False)
-def insert(table: Numbers, numbers: Ints, codes: Numbers, first: int) -> None:
+def insert(table: Numbers, numbers: Ints, codes: list[int], first: int) -> None:
     """Insert codes into the hash table, numbered from ``first``."""
     last = len(table) - 1
-    for i in range(len(codes)):
-        slot = ((codes[i] * HASH_FACTOR) >> 24) & last
+    for number, code in enumerate(codes, first):
+        slot = ((code * HASH_FACTOR) >> 24) & last  # the low bits are those of 64-bit integers
         while table[slot] != -1:
             slot = (slot + 1) & last
-        table[slot], numbers[slot] = codes[i], first + i
+        table[slot], numbers[slot] = code, number

@@ -26,8 +26,9 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.base.dfa import Dfa, State
-from workbench.base.kernels import inner, njit
+from workbench.base.kernels import inlined, inner, njit
 from workbench.base.limits import LIMITS, Limits
+from workbench.constraint.mask import pack
 from workbench.constraint.methods.proper.guide_guesses import (
     NEW_PIECE,
     SAME_PIECE,
@@ -107,7 +108,7 @@ def move_live_first(
     return live
 
 
-@njit(inline="always", _nrt=False)
+@inlined
 def _has_witness(tables: Tables, evidence: Evidence, token: int, target: int) -> bool:
     if evidence.free[target]:
         return True
@@ -152,34 +153,13 @@ def may_be_followed(
         result[i] = any_bit != 0
 
 
-@njit(_nrt=False)
-def may_precede(tables: Tables, tokens: Ints, after: int, result: Bytes) -> None:
-    """Write for each token whether ``after`` may follow it, (n,)."""
-    for i in range(len(tokens)):
-        result[i] = may_follow(tables, tokens[i], after)
-
-
-@njit(_nrt=False)
-def which_follow(tables: Tables, before: int, tokens: Ints, result: Bytes) -> None:
-    """Write for each token whether it may follow ``before``, (n,)."""
-    for i in range(len(tokens)):
-        result[i] = may_follow(tables, before, tokens[i])
-
-
-@njit(_nrt=False)
-def set_bits(tokens: Ints, bits: Words) -> None:
-    """Set the bits of tokens."""
-    for token in tokens:
-        bits[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
-
-
 def as_bits(row: Row, words: int) -> Words:
     """A row as bits; the same array if it has this form."""
     if row.dtype == np.uint32:
         return row  # type: ignore[return-value]
-    bits = np.zeros(words, np.uint32)
-    set_bits(row, bits)  # type: ignore[arg-type]
-    return bits
+    flags = np.zeros(32 * words, np.bool_)
+    flags[row] = True
+    return pack(flags)
 
 
 @dataclass(slots=True)
@@ -375,7 +355,7 @@ class _LiveEdgeFinder:
         edges = self._edges[mark][position]
         row = edges.live_tokens
         if row.dtype == np.uint32:
-            set_bits(tokens, row)  # type: ignore[arg-type]
+            edges.live_tokens = row | as_bits(tokens, self._words)
         else:
             edges.live_tokens = self._as_row(np.concatenate([row, tokens]))
         self._record_live(position, mark, tokens)

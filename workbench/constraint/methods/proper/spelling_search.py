@@ -19,7 +19,7 @@ import numpy as np
 
 from workbench.base.dfa import State
 from workbench.base.limits import Clock, Limits
-from workbench.constraint.methods.proper import live_edges
+from workbench.constraint.mask import pack
 from workbench.constraint.methods.proper.guide_guesses import (
     NEW_PIECE,
     SAME_PIECE,
@@ -28,6 +28,7 @@ from workbench.constraint.methods.proper.guide_guesses import (
     Ints,
     Words,
 )
+from workbench.constraint.methods.proper.live_edges import as_bits
 from workbench.vocabulary.tokenization import pair_test as rows_of_bpe
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import TokenId
@@ -135,16 +136,18 @@ class ProperRows(ABC):
             for token, target in self._edges_from(position, mark):
                 if known is None or not separate[token]:
                     grouped[mark, self._base(target)].append((token, target[1]))
+        live: tuple[list[Ints], list[Ints]] = [], []
         for (mark, target), edges in grouped.items():
             tokens, guesses = np.array(edges, np.int32).T.copy()
-            live_edges.set_bits(self._filter_live(tokens, guesses, target), rows_by_mark[mark])
+            live[mark].append(self._filter_live(tokens, guesses, target))
+        for mark in (SAME_PIECE, NEW_PIECE):
+            if live[mark]:
+                rows_by_mark[mark] |= as_bits(np.concatenate(live[mark]), self.words)
         return rows_by_mark[SAME_PIECE], rows_by_mark[NEW_PIECE]
 
     @cached_property
     def _separate_bits(self) -> Words:
-        bits = np.zeros(self.words, np.uint32)
-        live_edges.set_bits(np.flatnonzero(self.guesses.separate).astype(np.int32), bits)
-        return bits
+        return pack(self.guesses.separate)
 
     def _filter_live(self, tokens: Ints, guesses: Ints, target: Position) -> Ints:
         """Of tokens that lead to one position, those that are live.
@@ -163,10 +166,9 @@ class ProperRows(ABC):
             if len(tokens) < 2:
                 break
             if self.is_coaccessible(next_position, witness):
-                pair_ok = np.zeros(len(tokens), np.uint8)
-                live_edges.may_precede(self.bpe.tables, tokens, witness, pair_ok)
-                result.append(tokens[pair_ok == 1])
-                tokens, guesses = tokens[pair_ok == 0], guesses[pair_ok == 0]
+                pair_ok = rows_of_bpe.may_precede(self.bpe.tables, tokens, witness)
+                result.append(tokens[pair_ok])
+                tokens, guesses = tokens[~pair_ok], guesses[~pair_ok]
         rest = [
             token
             for token, guess in zip(tokens.tolist(), guesses.tolist(), strict=True)
@@ -244,9 +246,9 @@ class ProperRows(ABC):
         tokens, states, guesses, distance = self._undecided(position, mark)
         for begin in range(0, len(tokens), _BATCH):  # the first batch is nearly always enough
             batch = tokens[begin : begin + _BATCH]
-            pair_ok = np.ones(len(batch), np.uint8)
+            pair_ok = np.ones(len(batch), np.bool_)
             if mark == SAME_PIECE and last >= 0:
-                live_edges.which_follow(self.bpe.tables, last, batch, pair_ok)
+                pair_ok = rows_of_bpe.which_follow(self.bpe.tables, last, batch)
             for i in (begin + np.flatnonzero(pair_ok)).tolist():
                 yield int(distance[i]), (int(states[i]), int(guesses[i])), int(tokens[i])
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from workbench.automata.lazy_dfa import UNKNOWN
 from workbench.base.dfa import Dfa, State
-from workbench.base.kernels import njit
+from workbench.base.kernels import inner, njit
 from workbench.base.limits import Limits
 from workbench.constraint.engine.trie_walk import (
     BYTE_MASK,
@@ -106,7 +106,7 @@ def filter_by_guide(
     return count
 
 
-@njit(_nrt=False)
+@inner
 def _number(positions: Positions, state: int, column: int) -> int:
     number = np.int32(positions.visited_count[0])
     if number == len(positions.states):
