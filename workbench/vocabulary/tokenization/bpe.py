@@ -342,7 +342,7 @@ class Bpe:
                 " intervals",
                 "use 'row_mask' instead",
             )
-        room = self._room
+        room = self.row_buffer()
         found = room[: pair_test.row_intervals(self.tables, token, room)]
         return pair_test.merged_intervals(found)
 
@@ -352,7 +352,7 @@ class Bpe:
         Shape: (ceil(V / 32),) uint32, as in ``TokenMask``; a new array.
         """
         bits = np.full((len(self.vocabulary) + 31) // 32, 0xFFFFFFFF, np.uint32)
-        pair_test.forbid(self.tables, token, self._room, bits)
+        pair_test.forbid(self.tables, token, self.row_buffer(), bits)
         return ~bits
 
     @cached_property
@@ -360,8 +360,8 @@ class Bpe:
         """Whether every rule comes after the rules that produce its two sides."""
         return is_monotone(self.tables)
 
-    @property
-    def _room(self) -> Ints:
+    def row_buffer(self) -> Ints:
+        """A new buffer for the intervals of any row, as ``pair_test.row_buffer``."""
         return np.empty((self._max_intervals, 2), np.int32)
 
     @cached_property

@@ -39,7 +39,6 @@ from workbench.constraint.methods.proper.guide_guesses import (
     Words,
 )
 from workbench.constraint.methods.proper.walker import Walker
-from workbench.vocabulary.tokenization import pair_test as rows_of_bpe
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.tokenization.merge_kernels import Tables
 from workbench.vocabulary.tokenization.pair_test import forbid, may_follow
@@ -242,7 +241,7 @@ class _LiveEdgeFinder:
         self._walker = Walker(dfa, bpe, limits)
         self._words = (len(bpe.vocabulary) + 31) // 32
         self._bits = np.zeros(self._words, np.uint32)
-        self._buffer = rows_of_bpe.row_buffer(bpe.tables)
+        self._buffer = bpe.row_buffer()
         self._bytes = 0
         self._evidence = Evidence.empty(len(bpe.vocabulary))
         self._slots = 0

@@ -68,7 +68,7 @@ class ProperRows(ABC):
         #: The clock of the current row; a search outside of ``rows`` has its own.
         self._clock: Clock | None = None
         self._max_rows = limits.rows_of(8 * self.words)
-        self._buffer = rows_of_bpe.row_buffer(bpe.tables)
+        self._buffer = bpe.row_buffer()
         self._rows: dict[Position, tuple[Words, Words]] = {}
         self._coaccessible_nodes: dict[Node, bool] = {}
         self._edges: dict[tuple[Position, int], tuple[Ints, Ints, Ints, Ints]] = {}
