@@ -13,7 +13,7 @@ from workbench.base.limits import Limits
 from workbench.constraint.engine.automaton import DfaConstraint
 from workbench.constraint.engine.compose import TokenFsa, compose
 from workbench.constraint.engine.compose_kernel import EDGE, LOOP, RANGE, RANGE_END
-from workbench.constraint.engine.compose_loops import EdgeLoopCache
+from workbench.constraint.engine.self_loops import SelfLoopCache
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -153,7 +153,7 @@ def test_looping_states_share_the_loop_of_the_vocabulary() -> None:
     assert again.rows.arrays.loop_members is fsa.rows.arrays.loop_members, (
         "remembered with the vocabulary"
     )
-    assert len(vocabulary.trie.shared(EdgeLoopCache).table(vocabulary.trie).loops) == 1
+    assert len(vocabulary.trie.shared(SelfLoopCache).edge_table(vocabulary.trie).loops) == 1
 
 
 def test_a_path_into_a_loop_shares_its_row() -> None:

@@ -20,9 +20,13 @@ from workbench.automata.thompson import thompson
 from workbench.base.kernels import compile_all
 from workbench.base.limits import LIMITS
 from workbench.constraint.engine.automaton import DfaConstraint, LazyConstraint, StackConstraint
-from workbench.constraint.engine.compose import RowWriter, compose
+from workbench.constraint.engine.compose import (
+    LoopingStates,
+    RowWriter,
+    compose,
+    looping_states,
+)
 from workbench.constraint.engine.compose_kernel import Steps
-from workbench.constraint.engine.compose_loops import LoopingStates, looping_states
 from workbench.constraint.methods.domino.domino import DominoConstraint
 from workbench.constraint.methods.proper import live_edges
 from workbench.constraint.methods.proper.proper import ProperConstraint

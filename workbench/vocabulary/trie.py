@@ -86,6 +86,21 @@ class Trie:
         return records
 
     @cached_property
+    def token_nodes(self) -> npt.NDArray[np.int32]:
+        """The node at which each of ``token_ids[first[0]:]`` ends."""
+        nodes = np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self.first))
+        nodes.setflags(write=False)
+        return nodes
+
+    @cached_property
+    def end_nodes(self) -> npt.NDArray[np.int32]:
+        """The node at which each token ends, by token id; −1 for a token without bytes."""
+        nodes = np.full(int(self.token_ids.max(initial=-1)) + 1, -1, np.int32)
+        nodes[self.token_ids[self.first[0] :]] = self.token_nodes
+        nodes.setflags(write=False)
+        return nodes
+
+    @cached_property
     def _shared(self) -> dict[type, Any]:
         return {}
 

@@ -49,7 +49,13 @@ from workbench.constraint.engine.compose_kernel import (
     nodes_of,
     write_rows,
 )
-from workbench.constraint.engine.compose_loops import LoopingStates, looping_states
+from workbench.constraint.engine.self_loops import (
+    MAX_MEMBERS,
+    MIN_LOOP_BYTES,
+    EdgeLoop,
+    SelfLoopCache,
+    find_self_loop,
+)
 from workbench.constraint.engine.trie_walk import Ints, Records
 from workbench.vocabulary.trie import Trie
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
@@ -96,6 +102,69 @@ def _reach(first: npt.NDArray[np.int64], ends: Ints, start: Bools) -> Bools:
     reached = np.zeros(len(start), np.bool_)
     reached[[*found]] = True
     return reached
+
+
+class LoopingStates:
+    """The looping states of a machine, added one by one."""
+
+    def __init__(self, trie: Trie) -> None:
+        self._table = trie.shared(SelfLoopCache).edge_table(trie)
+        self._found: list[tuple[Ints, EdgeLoop]] = []
+        self._members = np.empty(MAX_MEMBERS, np.int32)
+        self._local = np.empty((MAX_MEMBERS, 256), np.int8)
+
+    def add(self, steps: Steps, state: State) -> tuple[State, int] | None:
+        """Add a looping state, or return a state and a byte class whose step is needed first."""
+        count, unknown, column = find_self_loop(*steps, state, state, self._members, self._local)
+        if count < 0:
+            return unknown, column
+        loop = self._table.of(self._local[:count]) if count else None
+        if loop is not None:
+            self._found.append((self._members[:count].copy(), loop))
+        return None
+
+    def arrays(self, states: int) -> LoopArrays:
+        """The arrays for the kernel, for a machine of ``states`` states."""
+        found = self._found
+        loop_of = np.full(states, -1, np.int32)
+        members = np.zeros((len(found), MAX_MEMBERS), np.int32)
+        member_tokens = np.zeros((len(found), MAX_MEMBERS), np.int32)
+        for number, (in_loop, loop) in enumerate(found):
+            members[number, : len(in_loop)] = in_loop
+            member_tokens[number, : len(in_loop)] = loop.member_tokens
+            loop_of[in_loop] = number << 8 | np.arange(len(in_loop), dtype=np.int32)
+        for number, (in_loop, _) in enumerate(found):
+            loop_of[in_loop[0]] = number << 8  # its own loop, even if it is a member of another
+        exit_starts = np.cumsum([0, *(len(loop.exits) for _, loop in found)], dtype=np.int32)
+        return LoopArrays(
+            loop_of=loop_of,
+            members=members,
+            sizes=np.array([len(in_loop) for in_loop, _ in found], np.int32),
+            loop_rows=np.array([loop.row for _, loop in found], np.int32),
+            member_tokens=member_tokens,
+            exit_starts=exit_starts,
+            exits=np.concatenate([_NO_EXITS, *(loop.exits for _, loop in found)]),
+            exit_members=np.concatenate([_NO_MEMBERS, *(loop.exit_members for _, loop in found)]),
+            loop_members=self._table.loop_members,
+        )
+
+
+_NO_EXITS, _NO_MEMBERS = np.empty(0, np.int32), np.empty(0, np.int8)
+
+
+def looping_states(steps: Steps) -> list[State]:
+    """The states to which at least ``MIN_LOOP_BYTES`` ASCII bytes lead back."""
+    table = steps.table.reshape(-1, steps.width)
+    weights = np.bincount(steps.classes[:128], minlength=steps.width)
+    states, classes = np.nonzero(table == np.arange(len(table), dtype=np.int32)[:, None])
+    found = np.bincount(states, weights[classes], len(table)) >= MIN_LOOP_BYTES
+    return [int(state) for state in np.flatnonzero(found)]
+
+
+def is_looping(steps: Steps, state: State) -> bool:
+    """The same for one state; bytes whose step is ``UNKNOWN`` do not count."""
+    row = steps.table[state * steps.width : (state + 1) * steps.width]
+    return int((row[steps.classes[:128]] == state).sum()) >= MIN_LOOP_BYTES
 
 
 Array = TypeVar("Array", Ints, Records)

@@ -221,7 +221,8 @@ class EdgeRows:
 
     def step(self, state: State, token_id: TokenId) -> State:
         """The target state of a token, or ``DEAD``."""
-        node = self.trie.shared(_EndNodes).of(self.trie, token_id)
+        nodes = self.trie.end_nodes
+        node = int(nodes[token_id]) if 0 <= token_id < len(nodes) else -1
         if node < 0:
             return DEAD
         arrays, row = self.arrays, self.arrays.rows[state]
@@ -248,20 +249,3 @@ class EdgeRows:
     @property
     def _tokens(self) -> Tokens:
         return Tokens(self.trie.records, self.trie.first, self.trie.token_ids)
-
-
-class _EndNodes:
-    """The trie node at which each token of a vocabulary ends, cached with the trie."""
-
-    def __init__(self) -> None:
-        self._nodes: Ints | None = None
-
-    def of(self, trie: Trie, token_id: TokenId) -> int:
-        """The node of a token, or −1 for a token without bytes."""
-        if self._nodes is None:
-            nodes = np.full(int(trie.token_ids.max(initial=-1)) + 1, -1, np.int32)
-            nodes[trie.token_ids] = np.repeat(
-                np.arange(len(trie), dtype=np.int32), np.diff(trie.first)
-            )
-            self._nodes = nodes
-        return int(self._nodes[token_id]) if 0 <= token_id < len(self._nodes) else -1

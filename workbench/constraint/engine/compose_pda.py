@@ -21,10 +21,9 @@ from workbench.automata.lazy_dfa import UNKNOWN
 from workbench.base.dfa import DEAD, State, table_rows, used_bytes
 from workbench.base.errors import LimitError
 from workbench.base.limits import LIMITS, Limits
-from workbench.constraint.engine.compose import RowWriter
+from workbench.constraint.engine.compose import LoopingStates, RowWriter, is_looping
 from workbench.constraint.engine.compose_edges import EdgeRows
 from workbench.constraint.engine.compose_kernel import Steps
-from workbench.constraint.engine.compose_loops import LoopingStates, is_looping
 from workbench.constraint.engine.trie_walk import Ints
 from workbench.pushdown.network import CALLS, Move, Network
 from workbench.pushdown.pda import BOTTOM, dotted

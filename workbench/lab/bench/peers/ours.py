@@ -18,8 +18,8 @@ from workbench.base.limits import Limits
 from workbench.base.source import Source
 from workbench.constraint.engine.automaton import automaton
 from workbench.constraint.engine.compose import TokenFsa, compose
-from workbench.constraint.engine.compose_loops import EdgeLoopCache
 from workbench.constraint.engine.compose_pda import TokenPda, compose_pda
+from workbench.constraint.engine.self_loops import SelfLoopCache
 from workbench.constraint.mask import TokenMask
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
@@ -102,7 +102,7 @@ class Ours(Peer):
             made = _composed(machine, self.vocabulary)
         except LimitError as error:
             return Extras(closed_note=f"no closed form: {error.message}")
-        loops = self.vocabulary.trie.shared(EdgeLoopCache)
+        loops = self.vocabulary.trie.shared(SelfLoopCache)
         compose_it = partial(_composed, machine, self.vocabulary)
         return Extras(
             closed_ms=quickest_ms(compose_it),
