@@ -21,6 +21,7 @@ def main() -> None:
         ServeSettings(
             host=os.environ.get("GRADIO_SERVER_NAME", "0.0.0.0" if on_a_space else "127.0.0.1"),
             port=int(port) if port else 7860,
+            behind_proxy=on_a_space,
             models=tuple(os.environ.get("WORKBENCH_MODEL", _ON_A_SPACE * on_a_space).split()),
         )
     )

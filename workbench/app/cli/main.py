@@ -40,6 +40,12 @@ def serve(
     mcp: Annotated[
         bool, typer.Option("--mcp", help="Serve the endpoints as tools for assistants too.")
     ] = False,
+    behind_proxy: Annotated[
+        bool,
+        typer.Option(
+            "--behind-proxy", help="Tell visitors apart by the proxy's header X-Forwarded-For."
+        ),
+    ] = False,
 ) -> None:
     """Open the page in the browser; stops with Ctrl+C."""
     with errors_reported():
@@ -56,6 +62,7 @@ def serve(
                 revision=revision,
                 open_browser=open_browser,
                 mcp=mcp,
+                behind_proxy=behind_proxy,
             )
         )
 

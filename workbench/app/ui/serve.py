@@ -49,6 +49,8 @@ class ServeSettings:
     open_browser: bool = False
     #: Whether the endpoints are tools for assistants too (MCP).
     mcp: bool = False
+    #: Whether requests come through a proxy, which reports the addresses of its clients.
+    behind_proxy: bool = False
     quiet: bool = False
 
 
@@ -121,7 +123,7 @@ def _launched(
     # visitors of a page that only this machine can reach may open any model
     may_open = settings.host in _LOCAL_ADDRESSES
     handlers = Handlers(ModelRooms(rooms, may_open=may_open, make=make))
-    page = build(handlers)
+    page = build(handlers, behind_proxy=settings.behind_proxy)
     page.launch(
         server_name=settings.host,
         server_port=_port(settings),
