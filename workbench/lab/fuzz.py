@@ -19,6 +19,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from decimal import Decimal
 from functools import cache, partial
 from itertools import count
 from pathlib import Path
@@ -397,11 +398,18 @@ def _libraries(
         except ImportError:
             return
         try:
-            schema = json.loads(subject.text)
+            # numbers with a fraction are decimal in JSON: 75.13 is a multiple of 0.01
+            schema = json.loads(subject.text, parse_float=Decimal)
             Draft202012Validator.check_schema(schema)
             validator = Draft202012Validator(schema)
-            values = [(text, json.loads(text, object_pairs_hook=_unique)) for text in inside]
-            wrong = [text for text, value in values if not validator.is_valid(value)]
+            values = (
+                json.loads(text, object_pairs_hook=_unique, parse_float=Decimal) for text in inside
+            )
+            wrong = [
+                text
+                for text, value in zip(inside, values, strict=True)
+                if not validator.is_valid(value)
+            ]
         except Exception:  # whatever the other library cannot read
             return
         if wrong:
