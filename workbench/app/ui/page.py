@@ -44,6 +44,7 @@ _Lines = Callable[[Handlers, _Sent], Iterator[str]]
 QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
     "header": {
         "model_state": lambda handlers, _: handlers.model_state(),
+        "open_model": Handlers.open_model,
         "open_example": Handlers.example,
     },
     "grammar": {
@@ -142,7 +143,12 @@ def build(handlers: Handlers) -> gr.Blocks:
 
         return streamed
 
-    page = gr.Blocks(title="Grammar workbench", fill_width=True, analytics_enabled=False)
+    page = gr.Blocks(
+        title="Grammar workbench",
+        fill_width=True,
+        analytics_enabled=False,
+        delete_cache=(600, 600),  # seconds between two looks, and the age of a file
+    )
     with page:
         part(handlers, "header", encoded(handlers.page()))
         with gr.Row(elem_id="wb-main"):
