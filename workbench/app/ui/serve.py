@@ -74,7 +74,7 @@ class ServeSettings:
 
 
 def serve(settings: ServeSettings) -> None:
-    """Serve the page until Ctrl+C or SIGTERM, after which runs end with a reason.
+    """Serve the page until Ctrl+C or SIGTERM, after which runs end with a reason; main thread only.
 
     Raises: WorkbenchError, as ``start``, and for an unknown log level.
     """
@@ -84,7 +84,8 @@ def serve(settings: ServeSettings) -> None:
     ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ended.set())
     with suppress(KeyboardInterrupt):
-        ended.wait()
+        while not ended.wait(0.5):  # on Windows, Ctrl+C is noticed between two waits
+            pass
     handlers.closing.set()
     latest = time.monotonic() + _MAX_CLOSING
     while time.monotonic() < latest and any(one.kind == "events" for one in [*open_requests]):
