@@ -29,7 +29,7 @@ function ownerToken() {
 /** How to open a model that is not in the menu, where this visitor cannot. */
 const HOW = {
   true: "To open another model, use the address with ?token=… that workbench serve printed.",
-  false: "To open other models from this page: workbench serve --open-models, or --model NAME.",
+  false: "To use another model, serve the page yourself: workbench serve --open-models, or --model NAME.",
 };
 
 /* The model that runs: those the page offers, and for its owner any other by its directory or hub id. */

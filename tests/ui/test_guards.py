@@ -15,12 +15,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import anyio
 import httpx
 import pytest
 
-from workbench.app.ui.guards import MAX_BODY
+from workbench.app.ui import guards
+from workbench.app.ui.guards import MAX_BODY, RequestGuard, host_names
+from workbench.app.ui.serve import ServeSettings, serve
+from workbench.base.errors import WorkbenchError
 
 pytestmark = pytest.mark.slow
 
@@ -263,6 +268,31 @@ def test_only_who_has_the_token_opens_a_model(owned: Served, tmp_path: Path) -> 
     assert owned.token not in owned.log.read_text()
 
 
+def test_hosts_are_checked_where_they_are_known() -> None:
+    assert host_names(local=True, allowed=()) == ("127.0.0.1", "localhost", "[::1]")
+    assert host_names(local=True, allowed=("a.example",))[3:] == ("a.example",)  # type: ignore[index]
+    assert host_names(local=False, allowed=("*.example",)) == ("*.example",)
+    assert host_names(local=False, allowed=()) is None
+
+
+@pytest.mark.parametrize("name", ["https://a.example", "a.example:80", "a*b", "*", "", "a b"])
+def test_error_what_is_no_host(name: str) -> None:
+    with pytest.raises(WorkbenchError, match="expected the name of a host"):
+        host_names(local=False, allowed=(name,))
+
+
+@pytest.mark.parametrize("site", ["a.example", "*", "https://a.example/x", "https://a; x", ""])
+def test_error_what_is_no_site(site: str) -> None:
+    page: Any = None
+    with pytest.raises(WorkbenchError, match="expected the address of a site"):
+        guards.guards(page, set(), hosts=None, embed=[site])
+
+
+def test_error_an_unknown_log_level() -> None:
+    with pytest.raises(WorkbenchError, match="expected one of debug, info"):
+        serve(ServeSettings(log_level="loud"))
+
+
 # -- what may be sent ------------------------------------------------------------------------------
 
 
@@ -291,6 +321,31 @@ def test_a_body_is_not_awaited_to_its_end_to_be_refused(plain: Served) -> None:
     connection.endheaders(b"{")
     assert connection.getresponse().status == 413
     connection.close()
+
+
+def test_a_body_that_does_not_arrive_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guards, "BODY_SECONDS", 0.05)
+    answered: list[Any] = []
+
+    async def asked() -> None:
+        async def receive() -> Any:
+            await anyio.sleep(0.01)
+            return {"type": "http.request", "body": b" ", "more_body": True}
+
+        async def send(message: Any) -> None:
+            answered.append(message)
+
+        async def never(*_: object) -> None:
+            pytest.fail("the request was passed on")
+
+        page: Any = SimpleNamespace(get_api_info=lambda: {"named_endpoints": {}})
+        headers = [(b"content-type", b"application/json")]
+        scope = {"type": "http", "method": "POST", "path": ASK, "headers": headers}
+        await RequestGuard(never, page, None, tools=False)(scope, receive, send)
+
+    anyio.run(asked)
+    assert answered[0]["status"] == 408
+    assert b"did not arrive" in answered[1]["body"]
 
 
 @pytest.mark.parametrize(
@@ -336,6 +391,24 @@ def test_wrong_input_is_refused_with_a_sentence(
     assert isinstance(said, str)
     assert len(said) > 15
     assert "object at 0x" not in said
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/gradio_api/queue/data?session_hash=unknown",
+        "/gradio_api/queue/data",
+        "/gradio_api/call/check/unknown",
+        "/gradio_api/call/v2/check/unknown",
+    ],
+)
+def test_events_that_were_not_requested_are_refused(plain: Served, path: str) -> None:
+    answer = plain.client.get(path)
+    assert (answer.status_code, answer.json()) == (
+        404,
+        {"detail": "there is no call with these events"},
+    )
+    assert "Traceback" not in plain.log.read_text()
 
 
 @pytest.mark.parametrize("data", [None, [], "text", 5, [GRAMMAR]])

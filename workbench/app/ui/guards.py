@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 import anyio
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
@@ -36,6 +36,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from workbench.app.ui.request_log import Metrics, RequestFacts, RequestLog
+from workbench.base.errors import WorkbenchError
 
 if TYPE_CHECKING:
     import gradio as gr
@@ -51,6 +52,12 @@ _MAX_SESSION = 100
 
 #: Names of this machine in requests to an address that only it can reach.
 _LOCAL_HOSTS = ("127.0.0.1", "localhost", "[::1]")
+
+#: The name or the address of a host, or of all below one.
+_HOST = re.compile(r"(?:\*\.)?[\w-]+(?:\.[\w-]+)*|\[[0-9a-fA-F:]+\]")
+
+#: A site in a content security policy.
+_SITE = re.compile(r"https?://(?:\*\.)?[\w-]+(?:\.[\w-]+)*(?::\d+)?")
 
 _API = "/gradio_api"
 
@@ -86,7 +93,14 @@ def guards(
 
     ``hosts``: the names under which the page may be requested, None for any; ``embed``: the
     addresses of sites that may show it in a frame; ``tools``: whether it serves assistants (MCP).
+
+    Raises: WorkbenchError where ``embed`` has something else.
     """
+    if wrong := [one for one in embed if not _SITE.fullmatch(one)]:
+        raise WorkbenchError(
+            f"expected the address of a site that shows the page, not {wrong[0]!r}",
+            "for example https://site.example",
+        )
     checked = [] if hosts is None else [Middleware(TrustedHostMiddleware, allowed_hosts=[*hosts])]
     return [
         Middleware(RequestLog, open_requests=open_requests, metrics=metrics),
@@ -103,7 +117,14 @@ def host_names(local: bool, allowed: Sequence[str]) -> tuple[str, ...] | None:
     """The names under which a page may be requested; None for any.
 
     At an address that only this machine can reach, those of this machine and ``allowed``.
+
+    Raises: WorkbenchError where ``allowed`` has something else than names.
     """
+    if wrong := [name for name in allowed if not _HOST.fullmatch(name)]:
+        raise WorkbenchError(
+            f"expected the name of a host, not {wrong[0]!r}",
+            "without scheme, port and path, for example demo.example or *.example",
+        )
     if local:
         return (*_LOCAL_HOSTS, *allowed)
     return tuple(allowed) or None
@@ -154,6 +175,8 @@ class RequestGuard:
             if not tools and not _READABLE.fullmatch(path):
                 raise HTTPException(404, "there is nothing at this address")
             facts.kind = facts.kind or _kind(path)
+            if facts.kind == "events":
+                self._check_events(path, QueryParams(scope["query_string"]))
             return receive
         written = _WRITABLE.fullmatch(path)
         if not tools and (written is None or method != "POST"):
@@ -168,6 +191,18 @@ class RequestGuard:
             facts.kind = written[1]
             facts.kind = self._checked_call(written[1], written[2] or "", _object_of(body))
         return _again(body, receive)
+
+    def _check_events(self, path: str, query: QueryParams) -> None:
+        """Refuse a stream of events that was not requested: Gradio would begin it and then fail.
+
+        Raises: HTTPException
+        """
+        queue = self._page._queue
+        name = path.rpartition("/")[2] if "/call/" in path else query.get("session_hash", "")
+        known = (queue.pending_messages_per_session, queue.event_ids_to_events)
+        pending = list(queue.pending_event_ids_session.values())
+        if not any(name in each for each in (*known, *pending)):
+            raise HTTPException(404, "there is no call with these events")
 
     def _check_origin(self, headers: Headers) -> None:
         """Refuse what a page of another site sends; programs send no origin.
@@ -306,7 +341,7 @@ def _with_fault(facts: RequestFacts, send: Send) -> Send:
     return sent
 
 
-#: Script elements with a content of their own.
+#: Script elements that contain their script.
 _INLINE = re.compile(rb"<script(?![^>]*\ssrc=)[^>]*>(.*?)</script>", re.DOTALL)
 
 #: ``unsafe-eval``: Gradio makes functions of the texts of an HTML component's script and template.
