@@ -175,7 +175,9 @@ def build(handlers: Handlers) -> gr.Blocks:
                 show_progress="hidden",
                 api_visibility="private",
             )
-            running.then(None, None, None, js=f"() => {{ window.wb.emit('{over}'); }}")
+            # one of them for each stream; ``then`` is not called where the queue is full
+            for after in (running.success, running.failure):
+                after(None, None, None, js=f"() => {{ window.wb.emit('{over}'); }}")
         add_endpoints(handlers, page)
     page.queue(default_concurrency_limit=4, max_size=32)
     return page
