@@ -53,7 +53,7 @@ export function mountCompare({ element, trigger, props, watch, server }) {
     },
     missed: (asked) => askServer(server.missed_lines, asked),
     over: "compare over",
-    dropped: (why, hint) => fail(why, `${hint} Press Compare again in a moment`),
+    dropped: fail,
   });
   find(".legend").append(shades.legend("surprisal", []));
 

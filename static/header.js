@@ -122,6 +122,11 @@ export function createModelMenu(box, server) {
   on("slow answer", () => {
     if (answered === asking) look();
   });
+  on("busy", (waiting) =>
+    showNotice(
+      `The server is busy: ${waiting === 1 ? "1 question waits" : `${waiting} questions wait`}. Trying again…`,
+    ),
+  );
 }
 
 /* The introduction: one sentence about what the page shows, and three things to try. "Break it" changes one rule of

@@ -79,7 +79,7 @@ export function mountRun(
     arrived: drawn,
     missed: (asked) => askServer(server.missed_lines, asked),
     over: "run over",
-    dropped: (why, hint) => fail(why, `${hint} Press Run again in a moment`),
+    dropped: fail,
   });
 
   // -- runs, steps, forks ------------------------------------------------------------------------

@@ -91,33 +91,6 @@ def tab(browser: Browser) -> Iterator[Page]:
     context.close()
 
 
-def test_a_full_queue_is_said_and_the_run_may_be_tried_again(
-    browser: Browser, address: str
-) -> None:
-    with tab(browser) as page:
-        page.goto(f"{address}?example=time")
-        page.wait_for_function("window.wb?.ready")
-        page.wait_for_selector("#wb-run .insp:not([hidden])")
-        full = '{"detail": "Queue is full. Max size is 32 and size is 32."}'
-        page.route("**/queue/join*", lambda one: one.fulfill(status=503, body=full))
-        page.click("#wb-run .go")
-        page.wait_for_selector("#wb-run .runerr:not([hidden])")
-        said = page.inner_text("#wb-run .runerr")
-        assert "too many runs are waiting" in said
-        assert "Press Run again in a moment" in said
-        page.unroute("**/queue/join*")
-        page.click("#wb-run .go:enabled")
-        page.wait_for_selector("#wb-run .runerr", state="hidden")
-        page.wait_for_function("wb.state.steps.length > 0 && !wb.state.running")
-        page.click("#wb-header [data-view=compare]")
-        page.wait_for_selector("#wb-compare .way[aria-checked]")
-        page.route("**/queue/join*", lambda one: one.fulfill(status=503, body=full))
-        page.click("#wb-compare .go:enabled")
-        page.wait_for_function(
-            "document.querySelector('#wb-compare').innerText.includes('Press Compare again')"
-        )
-
-
 def test_an_injected_script_does_not_run(browser: Browser, address: str) -> None:
     with tab(browser) as page:
         page.goto(address)

@@ -19,7 +19,7 @@ from workbench.app.cli.options import (
 from workbench.base.kernels import when_waiting
 
 #: The commands of ``workbench.lab``.
-_LAB = ("bench", "evaluate", "train")
+_LAB = ("bench", "evaluate", "fuzz", "train")
 
 
 def serve(
@@ -62,6 +62,12 @@ def serve(
         str,
         typer.Option(help="debug, info (a line for each request), warning or error; on stderr."),
     ] = "warning",
+    behind_proxy: Annotated[
+        bool,
+        typer.Option(
+            "--behind-proxy", help="Tell visitors apart by the proxy's header X-Forwarded-For."
+        ),
+    ] = False,
 ) -> None:
     """Open the page in the browser; stops with Ctrl+C."""
     with errors_reported():
@@ -83,6 +89,7 @@ def serve(
                 embed=tuple(embed or ()),
                 metrics=metrics,
                 log_level=log_level,
+                behind_proxy=behind_proxy,
             )
         )
 

@@ -70,6 +70,8 @@ class ServeSettings:
     metrics: bool = False
     #: Of the messages on stderr; ``info`` has a line for each request.
     log_level: str = "warning"
+    #: Whether requests come through a proxy, which reports the addresses of its clients.
+    behind_proxy: bool = False
     quiet: bool = False
 
 
@@ -182,7 +184,7 @@ def _launched(
     names = settings.models or default_models()
     rooms = [room] if room else [make(name, revision=settings.revision) for name in names]
     handlers = Handlers(ModelRooms(rooms, token=settings.token, make=make))
-    page = build(handlers)
+    page = build(handlers, behind_proxy=settings.behind_proxy)
     metrics = Metrics(open_requests) if settings.metrics else None
     hosts = host_names(settings.host in _LOCAL_ADDRESSES, settings.allowed_hosts)
     page.launch(

@@ -18,9 +18,13 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 
 class Fault(TypedDict):
-    """The question could not be answered: a sentence for the reader."""
+    """The question could not be answered: a sentence for the reader.
+
+    ``busy``: how many questions wait, where it was not taken; the page asks again.
+    """
 
     fault: str
+    busy: NotRequired[int]
 
 
 class Refusal(TypedDict):
