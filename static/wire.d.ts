@@ -708,6 +708,11 @@ export interface Models {
   compiling: boolean;
 }
 
+/** The name of a model on the page. */
+export interface OpenedModel {
+  name: string;
+}
+
 /** Names and values. */
 export interface About {
   versions: string[][];
@@ -1055,6 +1060,7 @@ export type CompareRecord = Head | From | Status | Start | Began | CompareStep |
 export interface Servers {
   header: {
     model_state(sent: object): Promise<Models>;
+    open_model(sent: object): Promise<OpenedModel>;
     open_example(sent: object): Promise<Example>;
   };
   grammar: {

@@ -22,7 +22,7 @@ from workbench.app.ui.compare_view import compared
 from workbench.app.ui.explain_view import why
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.pictures import sentence
-from workbench.app.ui.requests import TextRequest, number_in
+from workbench.app.ui.requests import TextRequest, number_in, text_in
 from workbench.app.ui.runs import run_records
 from workbench.app.ui.streams import RUNS_AT_ONCE, batches
 from workbench.base.errors import WorkbenchError
@@ -160,8 +160,14 @@ class Endpoints:
         Returns:
             allowed, reason, read, failing, expected, stacks of rules, spans in the grammar.
         """
-        sent = {**grammar_sent(text, notation, start, style), "so_far": hexadecimal(so_far)}
-        return why(self._handlers, {**sent, "token": hexadecimal(token) if token else None})
+
+        def answer() -> Answer:
+            read = hexadecimal(text_in({"so_far": so_far}, "so_far"))
+            asked = hexadecimal(text_in({"token": token}, "token")) if token else None
+            sent = {**grammar_sent(text, notation, start, style), "so_far": read}
+            return why(self._handlers, {**sent, "token": asked})
+
+        return answered(answer)
 
     def samples(
         self,

@@ -58,6 +58,7 @@ _Lines = Callable[[Handlers, _Sent], Iterator[str]]
 QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
     "header": {
         "model_state": lambda handlers, _: handlers.model_state(),
+        "open_model": Handlers.open_model,
         "open_example": Handlers.example,
     },
     "grammar": {
@@ -192,7 +193,12 @@ def build(handlers: Handlers, *, behind_proxy: bool = False) -> gr.Blocks:
 
         return streamed
 
-    page = gr.Blocks(title="Grammar workbench", fill_width=True, analytics_enabled=False)
+    page = gr.Blocks(
+        title="Grammar workbench",
+        fill_width=True,
+        analytics_enabled=False,
+        delete_cache=(600, 600),  # seconds between two looks, and the age of a file
+    )
     page.queue(default_concurrency_limit=4, max_size=MAX_EVENTS)
     events = Events(page._queue, admission)
     with page:

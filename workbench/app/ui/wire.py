@@ -688,6 +688,12 @@ class Models(ModelState):
     compiling: bool
 
 
+class OpenedModel(TypedDict):
+    """The name of a model on the page."""
+
+    name: str
+
+
 class About(TypedDict):
     """Names and values."""
 
@@ -1069,7 +1075,7 @@ CompareRecord = (
 
 #: The answers, by the part of the page that asks and the name of the question (``page.QUESTIONS``).
 ANSWERS: Mapping[str, Mapping[str, Any]] = {
-    "header": {"model_state": Models, "open_example": Example},
+    "header": {"model_state": Models, "open_model": OpenedModel, "open_example": Example},
     "grammar": {
         "compile_grammar": Compiled,
         "check_texts": TestResults,
