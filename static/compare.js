@@ -53,7 +53,7 @@ export function mountCompare({ element, trigger, props, watch, server }) {
     },
     missed: (asked) => askServer(server.missed_lines, asked),
     over: "compare over",
-    dropped: () => fail("the server ended it", "is it still running? Press Compare again"),
+    dropped: fail,
   });
   find(".legend").append(shades.legend("surprisal", []));
 

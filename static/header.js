@@ -8,6 +8,30 @@ import { linkedWork, shareWork } from "./work.js";
 
 /** @import { Context } from "./wire" */
 
+/** The token of the page's owner, out of the address, which loses it: links and screenshots show the address. It is
+    kept until the tab is closed. */
+function ownerToken() {
+  const place = new URLSearchParams(location.search),
+    given = place.get("token");
+  if (given) {
+    place.delete("token");
+    const rest = place.toString();
+    history.replaceState(null, "", (rest ? `?${rest}` : location.pathname) + location.hash);
+  }
+  try {
+    if (given) sessionStorage.setItem("wb:token", given);
+    return sessionStorage.getItem("wb:token") ?? "";
+  } catch {
+    return given ?? "";
+  }
+}
+
+/** How to open a model that is not in the menu, where this visitor cannot. */
+const HOW = {
+  true: "To open another model, use the address with ?token=… that workbench serve printed.",
+  false: "To use another model, serve the page yourself: workbench serve --open-models, or --model NAME.",
+};
+
 /* The model that runs: those the page offers, and for its owner any other by its directory or hub id. */
 export function createModelMenu(box, server) {
   const button = box.querySelector("button.model"),
@@ -16,7 +40,8 @@ export function createModelMenu(box, server) {
   const form = box.querySelector("form"),
     closed = box.querySelector(".closed"),
     input = form.querySelector("input");
-  const sheet = createMenu(box);
+  const sheet = createMenu(box),
+    token = ownerToken();
   let asking = 0,
     answered = 0;
 
@@ -24,8 +49,9 @@ export function createModelMenu(box, server) {
     button.className = `model ${answer.state}`;
     name.textContent = answer.text;
     button.title = answer.title || "";
-    form.hidden = !answer.may_open;
-    closed.hidden = Boolean(answer.may_open) || (answer.models || []).length > 1;
+    form.hidden = !(answer.may_open && token);
+    closed.hidden = !form.hidden;
+    closed.textContent = HOW[Boolean(answer.may_open)];
     list.replaceChildren(
       ...(answer.models || []).map((each) => {
         const chosen = each.name === state.model || (!state.model && each === answer.models[0]);
@@ -52,14 +78,18 @@ export function createModelMenu(box, server) {
     );
   }
 
+  function fail(fault) {
+    button.className = "model failed";
+    name.textContent = fault;
+  }
+
   async function look() {
     const mine = ++asking;
     const answer = await askServer(server.model_state, {});
     answered = mine;
     if (mine !== asking) return;
     if (answer.fault) {
-      button.className = "model failed";
-      name.textContent = answer.fault;
+      fail(answer.fault);
       return;
     }
     draw(answer);
@@ -80,14 +110,23 @@ export function createModelMenu(box, server) {
     emit("compile now");
   }
 
-  form.addEventListener("submit", (event) => {
+  form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    if (input.value.trim()) choose(input.value.trim());
+    const wanted = input.value.trim();
+    if (!wanted) return;
+    const answer = await askServer(server.open_model, { model: "", name: wanted, token });
+    if (answer.fault) fail(answer.fault);
+    else choose(answer.name);
   });
   on("ready", look);
   on("slow answer", () => {
     if (answered === asking) look();
   });
+  on("busy", (waiting) =>
+    showNotice(
+      `The server is busy: ${waiting === 1 ? "1 question waits" : `${waiting} questions wait`}. Trying again…`,
+    ),
+  );
 }
 
 /* The introduction: one sentence about what the page shows, and three things to try. "Break it" changes one rule of

@@ -79,7 +79,7 @@ export function mountRun(
     arrived: drawn,
     missed: (asked) => askServer(server.missed_lines, asked),
     over: "run over",
-    dropped: () => fail("the server ended it", "is it still running? Press Run again"),
+    dropped: fail,
   });
 
   // -- runs, steps, forks ------------------------------------------------------------------------

@@ -65,7 +65,12 @@ export const systemOf = (chat) => (chat ? (chat[0]?.content ?? "") : null);
       compare: { settings(): object } }} */
 export const cards = { run: null, compare: null };
 
-/** Ask the server; what it could not answer becomes a sentence instead of an exception.
+/** Milliseconds before a question that the server was too busy to take is asked again. */
+const WAITS = [1000, 2000, 4000, 8000];
+const sleep = (time) => new Promise((resolve) => setTimeout(resolve, time));
+
+/** Ask the server; what it could not answer becomes a sentence instead of an exception. A busy server is asked again a
+    few times, and "busy" is emitted with the number of questions that wait there.
     @template T @param {(sent: object) => Promise<T>} question @param {object} sent @returns {Promise<Answer<T>>} */
 export async function askServer(question, sent) {
   /** @type {any} */
@@ -73,6 +78,12 @@ export async function askServer(question, sent) {
   const slow = setTimeout(() => emit("slow answer"), 1500);
   try {
     answer = await question({ model: state.model, ...sent });
+    for (const wait of WAITS) {
+      if (answer?.busy === undefined) break;
+      emit("busy", answer.busy);
+      await sleep(wait * (0.75 + Math.random() / 2)); // many browsers do not come back at the same moment
+      answer = await question({ model: state.model, ...sent });
+    }
   } catch {
     answer = { fault: "the server did not answer; is it still running?" };
   } finally {

@@ -7,8 +7,8 @@ const LEAST = 33; // milliseconds between two calls of `arrived`
 
 /** `doors.take(record)` is called with every record of the run that was begun last, and `doors.arrived()` after
       records, at most 30 times a second. `doors.missed({ run, from })` asks the server for lines that no text had.
-      Gradio emits the event named `doors.over` at the end of every stream (also where the queue is full or the server
-      has ended); if the run's last record does not come with it, `doors.dropped()` is called. */
+      The event named `doors.over` is emitted at the end of every stream (also where the queue is full or the server has
+      ended); if the run's last record does not come with it, `doors.dropped(words, advice)` is called. */
 export function createStream(props, watch, doors) {
   let name = null,
     heard = 0,
@@ -47,7 +47,7 @@ export function createStream(props, watch, doors) {
     if (run !== name) return;
     asking = false;
     if (answer.fault) {
-      doors.dropped();
+      dropped();
       return;
     }
     take(answer.lines, 0, answer.from);
@@ -71,11 +71,16 @@ export function createStream(props, watch, doors) {
   }
   watch("value", arrived);
 
+  const dropped = () =>
+    heard
+      ? doors.dropped("the server ended it", "is it still running?")
+      : doors.dropped("the server did not begin it", "others may be waiting; try again in a few seconds");
+
   /** The stream is over: a last record that is still missing does not come. */
   function ended(run) {
     if (run !== name || over < begun) return;
     if (asking) setTimeout(() => ended(run), 500);
-    else doors.dropped();
+    else dropped();
   }
   on(doors.over, () => {
     over += 1;

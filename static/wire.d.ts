@@ -10,6 +10,7 @@ export interface Failure {
   ok?: boolean;
   why?: string;
   fault?: string;
+  busy?: number;
 }
 
 /** What Gradio gives to a part when it is on the page. */
@@ -21,9 +22,12 @@ export interface Context<Name extends keyof Servers> {
   server: Servers[Name];
 }
 
-/** The question could not be answered: a sentence for the reader. */
+/** The question could not be answered: a sentence for the reader.
+
+    ``busy``: how many questions wait, where it was not taken; the page asks again. */
 export interface Fault {
   fault: string;
+  busy?: number;
 }
 
 /** There is no such answer: a sentence that says why. */
@@ -704,6 +708,11 @@ export interface Models {
   compiling: boolean;
 }
 
+/** The name of a model on the page. */
+export interface OpenedModel {
+  name: string;
+}
+
 /** Names and values. */
 export interface About {
   versions: string[][];
@@ -1051,6 +1060,7 @@ export type CompareRecord = Head | From | Status | Start | Began | CompareStep |
 export interface Servers {
   header: {
     model_state(sent: object): Promise<Models>;
+    open_model(sent: object): Promise<OpenedModel>;
     open_example(sent: object): Promise<Example>;
   };
   grammar: {

@@ -1,4 +1,4 @@
-"""The paths in CONTRIBUTING.md exist: files, the names in them, and the tests of each door."""
+"""The paths in CONTRIBUTING.md exist, and the tests that SECURITY.md names for each attack."""
 
 from __future__ import annotations
 
@@ -34,6 +34,18 @@ def test_path_exists(name: str) -> None:
     assert found(name) is not None
 
 
+ATTACKS = re.findall(
+    r"`(tests/[\w/]+\.py)(?:::(test_\w+))?`", (ROOT / "SECURITY.md").read_text("utf-8")
+)
+
+
+@pytest.mark.parametrize(("file", "name"), ATTACKS)
+def test_an_attack_has_its_test(file: str, name: str) -> None:
+    text = (ROOT / file).read_text("utf-8")
+    assert f"\ndef {name}(" in text if name else "\ndef test_" in text
+
+
 def test_there_are_many_paths() -> None:
     assert len(STEPS) > 30
     assert len(TESTS) > 40
+    assert len(ATTACKS) > 20

@@ -82,7 +82,7 @@ def test_the_readmes_comments_are_true() -> None:
     assert "# fails at column 3: expected o" in README
 
 
-CONSOLE = re.findall(r"^\$ workbench (?!serve|train|bench)(.*)$", README, re.MULTILINE)
+CONSOLE = re.findall(r"^\$ workbench (?!serve|train|bench|fuzz)(.*)$", README, re.MULTILINE)
 
 
 @pytest.mark.slow

@@ -105,6 +105,11 @@ def write_codes(folder: Path, plus: int = 1, fields: str = "left right") -> None
 
 def run(folder: Path, form: str, code: str = USED) -> list[str]:
     """What a process prints: the answers, whether it had to wait, and whether it compiled."""
+    return ran(folder, form, code).stdout.split()
+
+
+def ran(folder: Path, form: str, code: str = USED) -> subprocess.CompletedProcess[str]:
+    """A process that succeeded, with what it printed and logged."""
     environment = {
         **os.environ,
         "WORKBENCH_KERNELS": form,
@@ -113,11 +118,11 @@ def run(folder: Path, form: str, code: str = USED) -> list[str]:
         "PYTHONPATH": os.pathsep.join([str(folder), *sys.path]),
     }
     command = [sys.executable, "-c", code]
-    ran = subprocess.run(
+    done = subprocess.run(
         command, env=environment, capture_output=True, text=True, check=False, timeout=100
     )
-    assert ran.returncode == 0, ran.stderr[-2000:]
-    return ran.stdout.split()
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done
 
 
 def code_files(folder: Path) -> list[Path]:
@@ -163,8 +168,14 @@ def test_a_damaged_cache_is_compiled_again(folder: Path, damage: bytes | None) -
         data = bytearray(path.read_bytes())
         data[len(data) // 2] ^= 1
         path.write_bytes(data if damage is None else damage)
-    assert run(folder, "compiled") == ["2", "2", "False", "False", "True"]
-    assert run(folder, "compiled") == ["2", "2", "False", "False", "False"]
+    again = ran(folder, "compiled")
+    assert again.stdout.split() == ["2", "2", "False", "False", "True"]
+    logged = again.stderr.splitlines()
+    assert logged
+    assert all(line.endswith("is damaged and is compiled again") for line in logged)
+    after = ran(folder, "compiled")
+    assert after.stdout.split() == ["2", "2", "False", "False", "False"]
+    assert after.stderr == ""
 
 
 @pytest.mark.slow
@@ -246,7 +257,10 @@ def test_nothing_is_removed_beside_a_folder_that_was_named(tmp_path: Path) -> No
 def test_a_full_disk_fails_no_call(folder: Path) -> None:
     full = "from made import above\n\ndef full(*_):\n    raise OSError(28, 'No space left on device')\n"
     full += "\nabove.kernels._replace = full\n" + USED
-    assert run(folder, "compiled", full) == ["2", "2", "False", "False", "True"]
+    done = ran(folder, "compiled", full)
+    assert done.stdout.split() == ["2", "2", "False", "False", "True"]
+    (logged,) = done.stderr.splitlines()
+    assert "cannot be cached: [Errno 28] No space left on device" in logged
     assert not code_files(folder)
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from tests.browser.server import TOKEN
+
 pytestmark = pytest.mark.browser
 
 TEXT = "wb.state.steps.map(s => s.token.text ?? '').join('')"
@@ -70,8 +72,17 @@ def test_the_lessons_are_a_click_and_a_key_away(visit: Any) -> None:
         assert v.page.locator("#wb-main").is_visible()
 
 
-def test_another_model_is_opened_or_says_why_not(visit: Any) -> None:
+def test_only_the_owner_opens_another_model(visit: Any) -> None:
     with visit("?example=time") as v:
+        v.wait_run()
+        v.page.click("#wb-header button.model")
+        assert v.page.locator("#wb-header .openmodel").is_hidden()
+        assert "the address with ?token=" in v.page.inner_text("#wb-header .models .closed")
+
+
+def test_another_model_is_opened_or_says_why_not(visit: Any) -> None:
+    with visit(f"?example=time&token={TOKEN}") as v:
+        assert v.page.evaluate("location.search") == "?example=time", "the token is not shown"
         v.wait_run()
         v.page.click("#wb-header button.model")
         v.page.fill("#wb-header .openmodel input", "/missing/model")

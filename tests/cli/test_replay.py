@@ -46,6 +46,15 @@ def test_run_with_its_grammar(tmp_path: Path) -> None:
     assert '"words":"done"' in page
 
 
+@pytest.mark.parametrize("mark", ["\u2028", "\u2029", "\x85", "\v", "\f", "\x1c", "\x1e"])
+def test_a_text_may_contain_what_other_programs_take_for_line_ends(mark: str) -> None:
+    head = {**HEAD, "text": f"ab?|{mark}"}
+    written = "".join(json.dumps(one, ensure_ascii=False) + "\r\n" for one in (head, STEP))
+    result = run("-", given=written)
+    assert result.exit_code == 0, result.stderr
+    assert "<!doctype html>" in result.stdout
+
+
 def test_recorded_run_of_the_gallery_is_found_by_its_name() -> None:
     result = run(str(GRAMMARS / "person.trace.ndjson"))
     assert result.exit_code == 0, result.stderr

@@ -115,7 +115,7 @@ def test_a_run_goes_on_with_a_draft(handlers: Handlers) -> None:
     ("draft", "message"),
     [
         ("other", "toy cannot draft for toy: their tokens differ"),
-        ("nobody", "this page does not open other models"),
+        ("nobody", "this page does not offer the model 'nobody'"),
         ("broken", "no tokenizer"),
     ],
 )

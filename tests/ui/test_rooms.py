@@ -30,17 +30,36 @@ def test_path_of_this_machine_is_never_sent() -> None:
 
 def test_error_strangers_open_nothing() -> None:
     rooms = ModelRooms(("a",), make=named)
-    with pytest.raises(ModelError, match="does not open other models"):
+    with pytest.raises(ModelError, match="does not offer the model '/etc'"):
         rooms.get("/etc")
+    for token in ("", "None", "guessed"):
+        with pytest.raises(ModelError, match="does not open other models"):
+            rooms.open("/etc", token)
 
 
-def test_local_visitor_opens_models_and_the_oldest_is_dropped() -> None:
-    rooms = ModelRooms(("a",), may_open=True, make=named)
+@pytest.mark.parametrize("token", ["", "secre", "secret2", "SECRET", "sécret"])
+def test_error_a_wrong_token_opens_nothing(token: str) -> None:
+    rooms = ModelRooms(("a",), token="secret", make=named)
+    with pytest.raises(ModelError, match="only the owner"):
+        rooms.open("/etc", token)
+    with pytest.raises(ModelError, match="does not offer the model"):
+        rooms.get("/etc")
+    assert [known["name"] for known in rooms.known()] == ["a"]
+
+
+def test_owner_opens_models_and_the_oldest_is_dropped() -> None:
+    rooms = ModelRooms(("a",), token="secret", make=named)
+    assert rooms.open("/home/me/x", "secret") == "x"
     first = rooms.get("x")
-    rooms.get("y")
+    assert first.name == "/home/me/x"
+    assert rooms.open("y", "secret") == "y"
+    assert rooms.open("/home/me/x", "secret") == "x"
     assert rooms.get("x") is first
-    rooms.get("z")
+    rooms.open("z", "secret")
     assert [known["name"] for known in rooms.known()] == ["a", "x", "z"]
+    assert rooms.open("a", "secret") == "a"
+    with pytest.raises(ModelError, match="does not offer the model 'y'"):
+        rooms.get("y")
 
 
 def test_models_of_installed_packages_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:

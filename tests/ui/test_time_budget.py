@@ -12,7 +12,7 @@ from tests.ui.toy import toy_room
 from workbench.app.pipeline import Pipeline
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import ModelRoom
-from workbench.app.ui.page import QUESTIONS, _named
+from workbench.app.ui.page import QUESTIONS, answered
 from workbench.base.limits import LIMITS, Limits
 from workbench.decoding.model import Logits, ToyModel
 from workbench.vocabulary.vocabulary import TokenId
@@ -26,7 +26,7 @@ def endless(_: Handlers, __: dict[str, Any]) -> dict[str, Any]:
 
 def test_the_stages_of_a_request_share_its_seconds() -> None:
     handlers = Handlers(ModelRoom("toy"), Pipeline(Limits(seconds=0.05)))
-    answer = _named(handlers, "ask", endless)({})
+    answer = handlers.within_budget(answered)(handlers, endless, {})
     assert isinstance(answer, dict)
     assert answer["fault"].startswith("needs more than 0.05 seconds")
     with pytest.raises(Exception, match="seconds"):
@@ -57,7 +57,7 @@ def test_forward_passes_are_not_part_of_the_budget() -> None:
     }
     for name in ("take_token", "distribution"):
         asked[name](quick, sent)  # imports what it needs
-        answer = _named(slow, name, asked[name])(sent)
+        answer = slow.within_budget(answered)(slow, asked[name], sent)
         assert isinstance(answer, dict)
         assert answer["ok"], answer
         assert not answer.get("failed"), answer

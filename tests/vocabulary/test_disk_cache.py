@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+import subprocess
+import sys
 import threading
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +26,14 @@ DAMAGED = [
     b"\n",
     b"[]\n",
     b'{"byte": 1}\n',
-    b'{"byte": ["|u1", [-1], 0]}\n',
-    b'{"byte": ["|u1", [5], -9]}\n.....',
-    b'{"byte": ["|u1", [99], 0]}\n.....',
-    b'{"byte": ["|O", [1], 0]}\n........',
-    b'{"byte": ["nonsense", [1], 0]}\n........',
+    b'{"byte": ["|u1", [5], 0]}\n.....',
+    b'{"byte": ["|u1", [-1], 0, 0]}\n',
+    b'{"byte": ["|u1", [5], -9, 0]}\n.....',
+    b'{"byte": ["|u1", [99], 0, 0]}\n.....',
+    b'{"byte": ["|u1", [5], 0, 0]}\n.....',
+    b'{"byte": ["|u1", [5], 0, %d]}\n.....' % zlib.crc32(b"....."),
+    b'{"byte": ["|O", [1], 0, %d]}\n........' % zlib.crc32(b"........"),
+    b'{"byte": ["nonsense", [1], 0, 0]}\n........',
     b"\xff\xfe\n",
 ]
 
@@ -75,6 +82,51 @@ def test_a_damaged_file_is_replaced(home: Path, damage: bytes) -> None:
     assert same(disk_cache.trie_of(TOKENS), made)
 
 
+def test_a_changed_byte_is_noticed_logged_and_the_file_replaced(
+    home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = disk_cache.trie_of(TOKENS)
+    file = next(home.iterdir())
+    whole = file.read_bytes()
+    head = whole.index(b"\n") + 1
+    for part in range(8):
+        place = head + 100 + part * (len(whole) - head - 1000) // 8
+        changed = whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :]
+        file.write_bytes(changed)
+        caplog.clear()
+        assert same(disk_cache.trie_of(TOKENS), made), place
+        assert file.read_bytes() == whole
+        (line,) = caplog.messages
+        assert line == f"{file.name} cannot be read and is made again: its checksum differs"
+
+
+FULL_DISK = """
+import resource, sys
+from tests.vocabulary.test_disk_cache import TOKENS, same
+from workbench.vocabulary.disk_cache import trie_of
+from workbench.vocabulary.trie import Trie
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+assert same(trie_of(TOKENS), Trie.of(TOKENS))
+assert same(trie_of(TOKENS), Trie.of(TOKENS))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit of the size of a file")
+def test_a_full_disk_is_logged_once_and_work_goes_on(home: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FULL_DISK],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).resolve().parents[2],
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "nothing can be cached in" in done.stderr
+    assert list(home.iterdir()) == []
+
+
 def test_inconsistent_arrays_are_not_used(home: Path) -> None:
     made = disk_cache.trie_of(TOKENS)
     file = next(home.iterdir())
@@ -91,10 +143,16 @@ def test_inconsistent_arrays_are_not_used(home: Path) -> None:
         assert same(disk_cache.trie_of(TOKENS), made), name
 
 
-def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    assert same(disk_cache.trie_of(TOKENS), Trie.of(TOKENS))
+    with caplog.at_level(logging.WARNING):
+        assert same(disk_cache.trie_of(TOKENS), Trie.of(TOKENS))
+        assert same(disk_cache.trie_of(TOKENS), Trie.of(TOKENS))
+    assert len(caplog.messages) == 1
+    assert "Not a directory" in caplog.text or "File exists" in caplog.text
 
 
 def test_no_partial_file_remains_if_writing_fails(

@@ -691,6 +691,7 @@ class _Code:
             path = self._path(key)
             data = path.read_bytes()
             if hashlib.sha256(data[32:]).digest() != data[:32]:
+                _log.warning("%s is damaged and is compiled again", path.name)
                 return None
             if wall_time() - path.stat().st_mtime > _UNUSED / 3:
                 with suppress(OSError):  # the folder may be read-only
@@ -702,7 +703,9 @@ class _Code:
     def write(self, key: object, data: bytes) -> None:
         try:
             _replace(self._path(key), hashlib.sha256(data).digest() + data)
-        except OSError:  # a full disk, or no folder: it is compiled in each process
+        except OSError as error:  # a full disk, or no folder: it is compiled in each process
+            if _Code.all_written:
+                _log.warning("compiled kernels cannot be cached: %s", error)
             _Code.all_written = False
 
     def _path(self, key: object) -> Path:

@@ -5,6 +5,7 @@ Loops call ``Limits.check`` and ``Clock.check``, which raise LimitError above a 
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from workbench.base.errors import LimitError
 
 
 @dataclass(slots=True)
-class _Deadline:
+class Deadline:
     """A ``time_budget``: when it began, and the reading of ``_cpu_seconds`` at its end.
 
     Both are set again after compiled kernels replaced ordinary Python.
@@ -26,9 +27,13 @@ class _Deadline:
     began: float
     cpu: float
 
+    def end(self) -> None:
+        """Let the next check in the block raise; may be called from another thread."""
+        self.seconds, self.cpu = -math.inf, -math.inf
+
 
 #: The deadline of the current request; None outside a ``time_budget``.
-_DEADLINE: ContextVar[_Deadline | None] = ContextVar("deadline", default=None)
+_DEADLINE: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
 
 #: The CPU seconds of all ``not_budgeted`` blocks.
 _NOT_BUDGETED: ContextVar[float] = ContextVar("not_budgeted", default=0.0)
@@ -54,7 +59,7 @@ def not_budgeted() -> Iterator[None]:
 
 
 @contextmanager
-def time_budget(seconds: float) -> Iterator[None]:
+def time_budget(seconds: float) -> Iterator[Deadline]:
     """Within the block, no clock allows more than ``seconds`` of this thread's CPU time in all.
 
     A request consists of operations, each with separate limits; together they have this budget.
@@ -62,10 +67,11 @@ def time_budget(seconds: float) -> Iterator[None]:
     ``time_budget`` the earlier deadline holds.
     """
     outer = _DEADLINE.get()
-    own = _Deadline(seconds, kernels.counted_now(), _cpu_seconds() + seconds)
-    token = _DEADLINE.set(own if outer is None or own.cpu < outer.cpu else outer)
+    own = Deadline(seconds, kernels.counted_now(), _cpu_seconds() + seconds)
+    earlier = own if outer is None or own.cpu < outer.cpu else outer
+    token = _DEADLINE.set(earlier)
     try:
-        yield
+        yield earlier
     finally:
         _DEADLINE.reset(token)
 
@@ -89,6 +95,8 @@ def _check_deadline(now: float, hint: str) -> None:
         kernels.wait_until_compiled()
     began = kernels.counted_from(deadline.began)
     if began == deadline.began:
+        if deadline.seconds < 0:
+            raise LimitError("was ended before it was done", "seconds", hint)
         raise LimitError(f"needs more than {deadline.seconds:,} seconds", "seconds", hint)
     # the CPU time at the switch is known only if this thread waited for it: counted from here
     deadline.began, deadline.cpu = began, _cpu_seconds() + deadline.seconds

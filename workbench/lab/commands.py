@@ -1,8 +1,10 @@
-"""``workbench bench``, ``evaluate`` and ``train``; ``app.cli.main`` imports them when called."""
+"""``workbench bench``, ``evaluate``, ``fuzz``, ``train``; ``cli.main`` imports them when called."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -27,6 +29,7 @@ from workbench.app.cli.options import (
 )
 from workbench.base.errors import WorkbenchError
 from workbench.base.kernels import wait_until_compiled
+from workbench.grammar.notations import Notation
 from workbench.lab.bench.benchmark import Plan
 from workbench.lab.bench.benchmark import bench as measured
 from workbench.lab.bench.cases import CASES, REAL
@@ -372,6 +375,53 @@ def _completed(steps: Iterable[Progress]) -> bool:
     return True
 
 
+def fuzz(
+    texts: Annotated[int | None, typer.Option(min=1, help="How many texts.")] = None,
+    minutes: Annotated[float | None, typer.Option(help="Stop after this time.")] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same texts.")] = 0,
+    notation: Annotated[
+        list[Notation] | None, typer.Option(help="Only texts of this notation; may be repeated.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The folder of the faults that are found.")] = Path(
+        "faults"
+    ),
+    again: Annotated[
+        list[Path] | None, typer.Option(help="Test a stored fault once more; may be repeated.")
+    ] = None,
+) -> None:
+    """Test random changes of real grammars and requests; ends with 1 if there are faults.
+
+    Without --texts and --minutes it continues until Ctrl+C.
+    """
+    with errors_reported():
+        from workbench.lab import fuzz as lab
+
+        wait_until_compiled()  # or the first texts would take long
+
+        def show(finding: lab.Finding) -> None:
+            kept = lab.stored(finding, out)
+            typer.echo(f"{finding.stage}: {finding.fault} ({kept})", err=True)
+
+        if again:
+            found = [finding for path in again for finding in lab.again(path)]
+            for finding in found:
+                typer.echo(f"{finding.stage}: {finding.fault}")
+            raise typer.Exit(bool(found))
+        seconds, chosen = minutes and 60 * minutes, tuple(notation or Notation)
+        report, shown = lab.Report(), time.monotonic()
+        with suppress(KeyboardInterrupt):
+            for report in lab.fuzz(texts, seconds, seed, chosen, show):
+                if time.monotonic() - shown > _REPORT_SECONDS:
+                    shown = time.monotonic()
+                    typer.echo(str(report), err=True)
+        typer.echo(str(report))
+        raise typer.Exit(bool(report.findings))
+
+
+#: Seconds between two lines of ``fuzz``.
+_REPORT_SECONDS = 30.0
+
+
 def train(
     out: Annotated[Path, typer.Option(help="Where checkpoint, log and model are written.")],
     steps: Annotated[int, typer.Option(min=1, help="Optimizer steps in all.")] = 1950,
@@ -407,5 +457,5 @@ def train(
 
 
 app = typer.Typer(add_completion=False)
-for command in (bench, evaluate, train):
+for command in (bench, evaluate, fuzz, train):
     app.command()(command)

@@ -260,7 +260,7 @@ def _records(text: str) -> list[_Record]:
     Raises: WorkbenchError where a line is not a record, or there is no step.
     """
     records = []
-    for number, written in enumerate(text.splitlines(), start=1):
+    for number, written in enumerate(text.split("\n"), start=1):
         if not written.strip():
             continue
         try:

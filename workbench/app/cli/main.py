@@ -19,7 +19,7 @@ from workbench.app.cli.options import (
 from workbench.base.kernels import when_waiting
 
 #: The commands of ``workbench.lab``.
-_LAB = ("bench", "evaluate", "train")
+_LAB = ("bench", "evaluate", "fuzz", "train")
 
 
 def serve(
@@ -40,10 +40,38 @@ def serve(
     mcp: Annotated[
         bool, typer.Option("--mcp", help="Serve the endpoints as tools for assistants too.")
     ] = False,
+    open_models: Annotated[
+        bool,
+        typer.Option(
+            "--open-models",
+            help="Visitors with the printed address may open further models.",
+        ),
+    ] = False,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(help="A further name under which the page is requested, of a proxy."),
+    ] = None,
+    embed: Annotated[
+        list[str] | None,
+        typer.Option(help="The address of a site that may show the page in a frame."),
+    ] = None,
+    metrics: Annotated[
+        bool, typer.Option("--metrics", help="Serve numbers for Prometheus at /metrics.")
+    ] = False,
+    log_level: Annotated[
+        str,
+        typer.Option(help="debug, info (a line for each request), warning or error; on stderr."),
+    ] = "warning",
+    behind_proxy: Annotated[
+        bool,
+        typer.Option(
+            "--behind-proxy", help="Tell visitors apart by the proxy's header X-Forwarded-For."
+        ),
+    ] = False,
 ) -> None:
     """Open the page in the browser; stops with Ctrl+C."""
     with errors_reported():
-        from workbench.app.ui.serve import ServeSettings
+        from workbench.app.ui.serve import ServeSettings, new_token
         from workbench.app.ui.serve import serve as run
 
         run(
@@ -56,6 +84,12 @@ def serve(
                 revision=revision,
                 open_browser=open_browser,
                 mcp=mcp,
+                token=new_token() if open_models else None,
+                allowed_hosts=tuple(allow_host or ()),
+                embed=tuple(embed or ()),
+                metrics=metrics,
+                log_level=log_level,
+                behind_proxy=behind_proxy,
             )
         )
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from functools import wraps
+from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import gradio as gr
@@ -15,11 +17,12 @@ from gradio.events import api
 from gradio.utils import get_function_description
 
 from workbench.analysis.random_texts import near_misses, samples
+from workbench.app.ui.admission import Events
 from workbench.app.ui.compare_view import compared
 from workbench.app.ui.explain_view import why
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.pictures import sentence
-from workbench.app.ui.requests import TextRequest, number_in
+from workbench.app.ui.requests import TextRequest, number_in, text_in
 from workbench.app.ui.runs import run_records
 from workbench.app.ui.streams import RUNS_AT_ONCE, batches
 from workbench.base.errors import WorkbenchError
@@ -157,8 +160,14 @@ class Endpoints:
         Returns:
             allowed, reason, read, failing, expected, stacks of rules, spans in the grammar.
         """
-        sent = {**grammar_sent(text, notation, start, style), "so_far": hexadecimal(so_far)}
-        return why(self._handlers, {**sent, "token": hexadecimal(token) if token else None})
+
+        def answer() -> Answer:
+            read = hexadecimal(text_in({"so_far": so_far}, "so_far"))
+            asked = hexadecimal(text_in({"token": token}, "token")) if token else None
+            sent = {**grammar_sent(text, notation, start, style), "so_far": read}
+            return why(self._handlers, {**sent, "token": asked})
+
+        return answered(answer)
 
     def samples(
         self,
@@ -361,7 +370,7 @@ class Endpoints:
         yield from compared(self._handlers, sent)
 
 
-def add_endpoints(handlers: Handlers, page: gr.Blocks) -> None:
+def add_endpoints(handlers: Handlers, page: gr.Blocks, events: Events) -> None:
     """Add the endpoints to the page being built."""
     ours = Endpoints(handlers)
     quick = (ours.compile, ours.check, ours.explain, ours.samples, ours.mask, ours.draw)
@@ -372,10 +381,27 @@ def add_endpoints(handlers: Handlers, page: gr.Blocks) -> None:
             concurrency_id="compile",
             concurrency_limit=2,
         )
-    api(ours.generate, api_name="generate", concurrency_limit=RUNS_AT_ONCE)
-    api(ours.compare, api_name="compare", concurrency_limit=1)
+    for streamed, limit in ((ours.generate, RUNS_AT_ONCE), (ours.compare, 1)):
+        api(_while_read(streamed, events), api_name=streamed.__name__, concurrency_limit=limit)
     for documented in (*quick, ours.generate, ours.compare):
         _label(page, documented)
+
+
+def _while_read(
+    endpoint: Callable[..., Iterator[Any]], events: Events
+) -> Callable[..., Iterator[Any]]:
+    """The endpoint, which ends where a client reads none of its results."""
+
+    @wraps(endpoint)
+    def guarded(request: gr.Request, *args: object) -> Iterator[Any]:
+        yield from events.while_read(request.session_hash, endpoint(*args))
+
+    # Gradio passes the request to a parameter of this type, and shows the other ones
+    asked = Parameter("request", Parameter.POSITIONAL_OR_KEYWORD, annotation=gr.Request)
+    shown = signature(endpoint)
+    vars(guarded)["__signature__"] = shown.replace(parameters=[asked, *shown.parameters.values()])
+    guarded.__annotations__ = {"request": gr.Request, **endpoint.__annotations__}
+    return guarded
 
 
 def _label(page: gr.Blocks, endpoint: Callable[..., Any]) -> None:

@@ -59,7 +59,7 @@ def _text(data: bytes | None) -> Record | None:
 
 
 #: The usual name of the first rule, for notations that have one.
-_START = {Notation.GBNF: "root"}
+_START: dict[str, str] = {Notation.GBNF: "root"}
 
 
 def convert_grammar(handlers: Handlers, sent: Record) -> Record:
@@ -78,7 +78,7 @@ def convert_grammar(handlers: Handlers, sent: Record) -> Record:
             f" {MAX_TEXT_CHARACTERS:,}. The command workbench convert has no such limit."
         )
         return {"ok": False, "why": why}
-    return {"ok": True, "text": text, "start": _START.get(Notation(to), "start")}
+    return {"ok": True, "text": text, "start": _START.get(to, "start")}
 
 
 #: Samples for one press of the button, and texts one edit away from the language.

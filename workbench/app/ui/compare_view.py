@@ -166,7 +166,7 @@ def compare_records(handlers: Handlers, sent: Record) -> Iterator[Record]:
         yield from _records(handlers.with_model(sent), CompareRequest.of(sent))
 
     yield {"k": "head", "run": str(sent.get("run", ""))[:64]}
-    yield from with_faults(records())
+    yield from with_faults(handlers, records())
 
 
 def compared(handlers: Handlers, sent: Record) -> Iterator[Record]:
@@ -211,7 +211,7 @@ def _records(handlers: Handlers, request: CompareRequest) -> Iterator[Record]:
         elif isinstance(event, RunFailed):
             failed.append(event)
     if stop():
-        yield {"k": "stop", "good": False, "words": "stopped by you"}
+        yield {"k": "stop", "good": False, "words": WORDS[StopReason.STOPPED]}
     else:
         lines = [line for line in verdict(ended, failed) if line]
         yield {"k": "stop", "good": True, "words": "all runs are done", "verdict": lines}

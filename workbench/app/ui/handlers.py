@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Callable
 from copy import copy
 from dataclasses import asdict
@@ -57,6 +58,8 @@ class Handlers:
         self.gallery: Gallery = load_gallery()
         #: The lines that runs have sent to the page.
         self.streams = Streams()
+        #: Set when the server closes: all runs end.
+        self.closing = threading.Event()
         self._figures: dict[str, Vocabulary] = {}
         self._stopped: dict[str, None] = {}
 
@@ -109,6 +112,11 @@ class Handlers:
         if name not in self.gallery:
             return {"fault": "there is no such example"}
         return example_record(self.gallery[name])
+
+    def open_model(self, sent: Record) -> Record:
+        """Open a model that the page does not offer; its name on the page."""
+        name, token = text_in(sent, "name", MAX_NAME), text_in(sent, "token", MAX_NAME)
+        return {"name": self.rooms.open(name, token)}
 
     def model_state(self) -> Record:
         """The state of the models for the header; also begins to load the chosen one.
@@ -249,8 +257,8 @@ class Handlers:
         return {"ok": True}
 
     def is_stopped(self, run: str) -> bool:
-        """Whether a stop of the run was requested; a run without a name cannot be stopped."""
-        return bool(run) and run in self._stopped
+        """Whether the run has to end; one without a name ends when the server closes."""
+        return self.closing.is_set() or (bool(run) and run in self._stopped)
 
     # -- recorded runs -----------------------------------------------------------------------
 

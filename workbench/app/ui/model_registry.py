@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -200,20 +201,20 @@ _MAX_OPENED = 2
 class ModelRooms:
     """One ``ModelRoom`` for each model that the page was started with or a visitor opened.
 
-    Safe to share between threads. Only a page that is reachable from its own machine alone may open
-    further models (``may_open``): a remote visitor must not make it read a directory or download
-    anything.
+    Safe to share between threads. Further models are opened for visitors who know the ``token``: no
+    other visitor must make the page read a directory or download anything. Without a token no
+    visitor may.
     """
 
     def __init__(
         self,
         offered: Sequence[str | ModelRoom] = (BUILTIN,),
         *,
-        may_open: bool = False,
+        token: str | None = None,
         make: Callable[[str], ModelRoom] = ModelRoom,
     ) -> None:
         rooms = [one if isinstance(one, ModelRoom) else make(one) for one in offered]
-        self.may_open = may_open
+        self._token = token
         self.first = rooms[0]
         self._offered = {_key(room, rooms[:i]): room for i, room in enumerate(rooms)}
         self._opened: OrderedDict[str, ModelRoom] = OrderedDict()
@@ -229,18 +230,46 @@ class ModelRooms:
             return self.first
         if name in self._offered:
             return self._offered[name]
-        if not self.may_open:
-            raise ModelError(
-                "this page does not open other models",
-                "serve it on your own machine: workbench serve --model DIRECTORY-OR-HUB-ID",
-            )
         with self._lock:
             if name not in self._opened:
-                self._opened[name] = self._make(name)
-                while len(self._opened) > _MAX_OPENED:
-                    self._opened.popitem(last=False)
+                raise ModelError(
+                    f"this page does not offer the model {name!r}",
+                    "a model that was opened from the page is closed when others are opened",
+                )
             self._opened.move_to_end(name)
             return self._opened[name]
+
+    @property
+    def may_open(self) -> bool:
+        """Whether visitors who know the token may open further models."""
+        return self._token is not None
+
+    def open(self, name: str, token: str) -> str:
+        """Open a model for a visitor; returns its name on the page.
+
+        Raises: ModelError where the visitor may not open one.
+        """
+        if self._token is None:
+            raise ModelError(
+                "this page does not open other models",
+                "serve it on your own machine: workbench serve --open-models",
+            )
+        if not secrets.compare_digest(token.encode(), self._token.encode()):
+            raise ModelError(
+                "only the owner of this page opens models",
+                "open the address with ?token=… that workbench serve --open-models printed",
+            )
+        with self._lock:
+            rooms = {**self._offered, **self._opened}
+            for known, room in rooms.items():
+                if name in (known, room.name):
+                    return known
+            room = self._make(name)
+            key = _key(room, list(rooms.values()))
+            self._opened[key] = room
+            while len(self._opened) > _MAX_OPENED:
+                self._opened.popitem(last=False)
+            return key
 
     def drafts(self, room: ModelRoom) -> list[tuple[str, ModelRoom]]:
         """The other models with the same tokens, by name: they can propose tokens for this one.

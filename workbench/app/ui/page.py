@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import gradio as gr
 
 from workbench.app.ui import author, compare_view, explain_view, lesson_view
+from workbench.app.ui.admission import (
+    HEAVY,
+    LIGHT,
+    MAX_EVENTS,
+    MODEL,
+    Admission,
+    BusyError,
+    Events,
+    Share,
+)
 from workbench.app.ui.api import add_endpoints
 from workbench.app.ui.author import convert_grammar, what_changed
 from workbench.app.ui.handlers import Handlers, encoded
@@ -29,6 +40,9 @@ from workbench.app.ui.takeaway import take_code, take_machine, take_replay
 from workbench.base.errors import WorkbenchError
 from workbench.base.resources import STATIC
 
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
 
 def theme() -> gr.themes.Base:
     """A plain theme without web fonts (two thirds of an empty page's weight)."""
@@ -44,6 +58,7 @@ _Lines = Callable[[Handlers, _Sent], Iterator[str]]
 QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
     "header": {
         "model_state": lambda handlers, _: handlers.model_state(),
+        "open_model": Handlers.open_model,
         "open_example": Handlers.example,
     },
     "grammar": {
@@ -94,19 +109,42 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
     },
 }
 
+#: How much of the server questions may take; the others are ``LIGHT``.
+_SHARES: Mapping[str, Share] = {
+    **dict.fromkeys(
+        (
+            "lint_grammar",
+            "time_mask",
+            "sample_texts",
+            "what_changed",
+            "convert_grammar",
+            "draw_machine",
+            "draw_railroad",
+            "take_machine",
+            "take_code",
+            "take_replay",
+            "lesson_figure",
+        ),
+        HEAVY,
+    ),
+    **dict.fromkeys(
+        ("read_prompt", "turn", "take_token", "find_tokens", "compared_run", "distribution"), MODEL
+    ),
+}
+
 #: A component's script: passes itself to the page's script; the comment names Gradio's event.
 _ON_LOAD = """
 wb.mount("%s", { element, trigger, props, watch, server: %s }); /* event: "run" */
 """
 
 
-def part(handlers: Handlers, name: str, value: str = "") -> gr.HTML:
+def part(handlers: Handlers, admission: Admission, name: str, value: str = "") -> gr.HTML:
     """A part of the page: a static skeleton, filled by its script.
 
     Text of users and models is never put into the template, because Gradio would evaluate ``${…}``
     and ``{{…}}`` in it. It is passed as ``value`` and enters the page through textContent.
     """
-    questions = QUESTIONS.get(name, {})
+    questions = [_named(handlers, admission, *each) for each in QUESTIONS.get(name, {}).items()]
     return gr.HTML(
         value,
         html_template=(Path(STATIC) / f"{name}.html").read_text("utf-8"),
@@ -114,46 +152,66 @@ def part(handlers: Handlers, name: str, value: str = "") -> gr.HTML:
         apply_default_css=False,
         elem_id=f"wb-{name}",
         head=head(),
-        server_functions=[_named(handlers, *each) for each in questions.items()],
+        server_functions=questions,
     )
 
 
-def _named(handlers: Handlers, name: str, question: _Question) -> Callable[[_Sent], _Answer]:
+def _named(
+    handlers: Handlers, admission: Admission, name: str, question: _Question
+) -> Callable[[_Sent, gr.Request], Awaitable[_Answer | None]]:
     """A request as a function for Gradio, which calls it by its ``__name__``."""
+    share, seconds = _SHARES.get(name, LIGHT), handlers.pipeline.limits.seconds
 
-    @handlers.within_budget
-    def ask(sent: _Sent) -> _Answer:
+    async def ask(sent: _Sent, request: gr.Request) -> _Answer | None:
+        work = partial(answered, handlers, question, sent)
         try:
-            return question(handlers.with_model(sent), sent)
-        except WorkbenchError as error:
-            return {"fault": sentence(error)}
+            # what Gradio passes here is the web server's own request
+            return await admission.answer(share, cast("Request", request), seconds, work)
+        except BusyError as busy:
+            return {"fault": sentence(busy), "busy": busy.waiting}
 
     ask.__name__ = name
     return ask
 
 
-def build(handlers: Handlers) -> gr.Blocks:
-    """The whole page."""
+def answered(handlers: Handlers, question: _Question, sent: _Sent) -> _Answer:
+    """The answer to a request of the page, or the error as a record."""
+    try:
+        return question(handlers.with_model(sent), sent)
+    except WorkbenchError as error:
+        return {"fault": sentence(error)}
 
-    def stream(lines: _Lines) -> Callable[[gr.EventData], Iterator[str]]:
-        def streamed(event: gr.EventData) -> Iterator[str]:
+
+def build(handlers: Handlers, *, behind_proxy: bool = False) -> gr.Blocks:
+    """The whole page; ``behind_proxy``: clients have the addresses that the proxy reports."""
+    admission = Admission(behind_proxy=behind_proxy)
+
+    def stream(lines: _Lines) -> Callable[[gr.EventData, gr.Request], Iterator[str]]:
+        def streamed(event: gr.EventData, request: gr.Request) -> Iterator[str]:
             sent = event._data if isinstance(event._data, dict) else {}
-            yield from lines(handlers, sent)
+            yield from events.while_read(request.session_hash, lines(handlers, sent))
 
         return streamed
 
-    page = gr.Blocks(title="Grammar workbench", fill_width=True, analytics_enabled=False)
+    page = gr.Blocks(
+        title="Grammar workbench",
+        fill_width=True,
+        analytics_enabled=False,
+        delete_cache=(600, 600),  # seconds between two looks, and the age of a file
+    )
+    page.queue(default_concurrency_limit=4, max_size=MAX_EVENTS)
+    events = Events(page._queue, admission)
     with page:
-        part(handlers, "header", encoded(handlers.page()))
+        part(handlers, admission, "header", encoded(handlers.page()))
         with gr.Row(elem_id="wb-main"):
-            part(handlers, "grammar")
-            part(handlers, "picture")
+            part(handlers, admission, "grammar")
+            part(handlers, admission, "picture")
         with gr.Column(elem_id="wb-below"):
-            run = part(handlers, "run")
-            part(handlers, "takeaway")
-        part(handlers, "learn")
-        side_by_side = part(handlers, "compare")
-        part(handlers, "footer", encoded(release()))
+            run = part(handlers, admission, "run")
+            part(handlers, admission, "takeaway")
+        part(handlers, admission, "learn")
+        side_by_side = part(handlers, admission, "compare")
+        part(handlers, admission, "footer", encoded(release()))
         for component, lines, limit, over in (
             (run, run_lines, RUNS_AT_ONCE, "run over"),
             (side_by_side, compare_view.compare_lines, 1, "compare over"),
@@ -169,7 +227,8 @@ def build(handlers: Handlers) -> gr.Blocks:
                 show_progress="hidden",
                 api_visibility="private",
             )
-            running.then(None, None, None, js=f"() => {{ window.wb.emit('{over}'); }}")
-        add_endpoints(handlers, page)
-    page.queue(default_concurrency_limit=4, max_size=32)
+            say_over = f"() => {{ window.wb.emit('{over}'); }}"
+            running.then(None, None, None, js=say_over)
+            running.failure(None, None, None, js=say_over)
+        add_endpoints(handlers, page, events)
     return page

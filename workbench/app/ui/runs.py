@@ -20,6 +20,7 @@ from workbench.app.ui import wire
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.pictures import sentence
 from workbench.app.ui.records import (
+    WORDS,
     Record,
     draft_record,
     ended_record,
@@ -93,7 +94,8 @@ def _run(
         yield from _items(handlers.with_model(sent), RunRequest.of(sent))
 
     yield {"k": "head", "run": str(sent.get("run", ""))[:64]}
-    yield from with_faults(item() if callable(item) else item for item in scheduled(items()))
+    records = (item() if callable(item) else item for item in scheduled(items()))
+    yield from with_faults(handlers, records)
 
 
 def missed_lines(handlers: Handlers, sent: dict[str, Any]) -> Record:
@@ -105,10 +107,16 @@ def missed_lines(handlers: Handlers, sent: dict[str, Any]) -> Record:
     return {"from": count, "lines": lines}
 
 
-def with_faults(records: Iterator[Record]) -> Iterator[Record]:
-    """The same records; an error while they are computed becomes the last one."""
+def with_faults(handlers: Handlers, records: Iterator[Record]) -> Iterator[Record]:
+    """The same records; an error while they are computed becomes the last one.
+
+    Those of a run that the closing server ended say so.
+    """
     try:
-        yield from records
+        for record in records:
+            if handlers.closing.is_set() and record.get("words") == WORDS[StopReason.STOPPED]:
+                record = {**record, "words": "ended because the server was closed"}
+            yield record
     except WorkbenchError as error:
         yield {"k": "error", "message": error.message, "hint": error.hint}
     except Exception as error:

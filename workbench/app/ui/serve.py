@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
+import secrets
+import signal
 import socket
 import sys
 import threading
+import time
+import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -26,9 +31,15 @@ if TYPE_CHECKING:
     from starlette.routing import Route
 
     from workbench.app.ui.handlers import Handlers
+    from workbench.app.ui.request_log import RequestFacts
 
 #: Addresses that only this machine can reach.
 _LOCAL_ADDRESSES = ("127.0.0.1", "localhost", "::1")
+
+LOG_LEVELS = ("debug", "info", "warning", "error")
+
+#: Seconds for which a page that closes waits until its runs have ended.
+_MAX_CLOSING = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,13 +60,41 @@ class ServeSettings:
     open_browser: bool = False
     #: Whether the endpoints are tools for assistants too (MCP).
     mcp: bool = False
+    #: Visitors who send it may open further models from the page; None: no visitor may.
+    token: str | None = None
+    #: Further names under which the page may be requested: those of a proxy.
+    allowed_hosts: tuple[str, ...] = ()
+    #: Addresses of sites that may show the page in a frame.
+    embed: tuple[str, ...] = ()
+    #: Whether numbers for Prometheus are served at ``/metrics``.
+    metrics: bool = False
+    #: Of the messages on stderr; ``info`` has a line for each request.
+    log_level: str = "warning"
+    #: Whether requests come through a proxy, which reports the addresses of its clients.
+    behind_proxy: bool = False
     quiet: bool = False
 
 
 def serve(settings: ServeSettings) -> None:
-    """Serve the page until interrupted."""
-    page = start(settings)
-    page.block_thread()
+    """Serve the page until Ctrl+C or SIGTERM, after which runs end with a reason; main thread only.
+
+    Raises: WorkbenchError, as ``start``, and for an unknown log level.
+    """
+    _log_to_stderr(settings.log_level)
+    # beside work in other threads, a file was answered in 50 ms instead of 200 (``bench.visitors``)
+    sys.setswitchinterval(0.0005)
+    open_requests: set[RequestFacts] = set()
+    page, handlers = _started(settings, None, open_requests)
+    ended = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: ended.set())
+    with suppress(KeyboardInterrupt):
+        while not ended.wait(0.5):  # on Windows, Ctrl+C is noticed between two waits
+            pass
+    handlers.closing.set()
+    latest = time.monotonic() + _MAX_CLOSING
+    while time.monotonic() < latest and any(one.kind == "events" for one in [*open_requests]):
+        time.sleep(0.02)
+    page.close(verbose=False)
 
 
 def start(settings: ServeSettings, room: ModelRoom | None = None) -> gr.Blocks:
@@ -67,17 +106,42 @@ def start(settings: ServeSettings, room: ModelRoom | None = None) -> gr.Blocks:
     Raises: WorkbenchError where the address or the port is not available; ModelError for an unknown
             device or dtype, or a revision of several models.
     """
+    return _started(settings, room, set())[0]
+
+
+def _started(
+    settings: ServeSettings, room: ModelRoom | None, open_requests: set[RequestFacts]
+) -> tuple[gr.Blocks, Handlers]:
     _check_models(settings)
     # read by Gradio when it is imported: it sends nothing about this machine
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     tools = _tools(settings)
     with _quick_start():
-        page, handlers = _launched(settings, room, mcp=tools)
+        page, handlers = _launched(settings, room, open_requests, mcp=tools)
+    address = str(page.local_url) + (f"?token={settings.token}" if settings.token else "")
     if not settings.quiet:
-        print(f"The grammar workbench is open at {page.local_url} — Ctrl+C closes it", flush=True)
+        print(f"The grammar workbench is open at {address} — Ctrl+C closes it", flush=True)
+    if settings.open_browser:
+        webbrowser.open(address)
     threading.Thread(target=_warm, args=(handlers,), name="warm", daemon=True).start()
-    return page
+    return page, handlers
+
+
+def new_token() -> str:
+    """A token that cannot be guessed, for ``ServeSettings.token``."""
+    return secrets.token_urlsafe(24)
+
+
+def _log_to_stderr(level: str) -> None:
+    """Write the package's log messages of at least this level to stderr.
+
+    Raises: WorkbenchError for an unknown level.
+    """
+    if level not in LOG_LEVELS:
+        raise WorkbenchError(f"expected one of {', '.join(LOG_LEVELS)} as log level, not {level!r}")
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.getLogger("workbench").setLevel(level.upper())
 
 
 @contextmanager
@@ -104,28 +168,30 @@ def _quick_start() -> Iterator[None]:
 
 
 def _launched(
-    settings: ServeSettings, room: ModelRoom | None, *, mcp: bool
+    settings: ServeSettings,
+    room: ModelRoom | None,
+    open_requests: set[RequestFacts],
+    *,
+    mcp: bool,
 ) -> tuple[gr.Blocks, Handlers]:
     """Gradio's page, launched, and the handlers of its requests."""
-    from starlette.middleware import Middleware
-    from starlette.middleware.gzip import GZipMiddleware
-
+    from workbench.app.ui.guards import guards, host_names
     from workbench.app.ui.handlers import Handlers
     from workbench.app.ui.page import build, theme
     from workbench.app.ui.page_files import script, sheet
+    from workbench.app.ui.request_log import Metrics, health
     from workbench.base.resources import STATIC
 
     make = partial(ModelRoom, device=settings.device, dtype=settings.dtype)
     names = settings.models or default_models()
     rooms = [room] if room else [make(name, revision=settings.revision) for name in names]
-    # visitors of a page that only this machine can reach may open any model
-    may_open = settings.host in _LOCAL_ADDRESSES
-    handlers = Handlers(ModelRooms(rooms, may_open=may_open, make=make))
-    page = build(handlers)
+    handlers = Handlers(ModelRooms(rooms, token=settings.token, make=make))
+    page = build(handlers, behind_proxy=settings.behind_proxy)
+    metrics = Metrics(open_requests) if settings.metrics else None
+    hosts = host_names(settings.host in _LOCAL_ADDRESSES, settings.allowed_hosts)
     page.launch(
         server_name=settings.host,
         server_port=_port(settings),
-        inbrowser=settings.open_browser,
         quiet=True,  # Gradio would offer a public link
         prevent_thread_lock=True,
         theme=theme(),
@@ -134,17 +200,25 @@ def _launched(
             "routes": [
                 _file("page.css", "text/css", sheet),
                 _file("page.js", "text/javascript", script),
+                health(),
+                *([metrics.route()] if metrics else ()),
             ],
-            # Gradio compresses its own files, but not the page and its answers
-            "middleware": [Middleware(GZipMiddleware, minimum_size=2_000)],
+            "middleware": guards(
+                page,
+                open_requests,
+                hosts=hosts,
+                embed=settings.embed,
+                tools=mcp,
+                metrics=metrics,
+            ),
         },
         footer_links=["api"],
         run_history=False,
         enable_monitoring=False,
         mcp_server=mcp,
         ssr_mode=False,
-        max_file_size="1mb",
-        show_error=True,
+        # an error that is not the page's own is in the log only
+        show_error=False,
     )
     return page, handlers
 

@@ -18,9 +18,13 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 
 class Fault(TypedDict):
-    """The question could not be answered: a sentence for the reader."""
+    """The question could not be answered: a sentence for the reader.
+
+    ``busy``: how many questions wait, where it was not taken; the page asks again.
+    """
 
     fault: str
+    busy: NotRequired[int]
 
 
 class Refusal(TypedDict):
@@ -684,6 +688,12 @@ class Models(ModelState):
     compiling: bool
 
 
+class OpenedModel(TypedDict):
+    """The name of a model on the page."""
+
+    name: str
+
+
 class About(TypedDict):
     """Names and values."""
 
@@ -1065,7 +1075,7 @@ CompareRecord = (
 
 #: The answers, by the part of the page that asks and the name of the question (``page.QUESTIONS``).
 ANSWERS: Mapping[str, Mapping[str, Any]] = {
-    "header": {"model_state": Models, "open_example": Example},
+    "header": {"model_state": Models, "open_model": OpenedModel, "open_example": Example},
     "grammar": {
         "compile_grammar": Compiled,
         "check_texts": TestResults,

@@ -35,6 +35,7 @@ export interface Failure {
   ok?: boolean;
   why?: string;
   fault?: string;
+  busy?: number;
 }
 
 /** What Gradio gives to a part when it is on the page. */

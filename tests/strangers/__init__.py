@@ -1,0 +1,1 @@
+"""What one visitor can do to the others on a public page."""

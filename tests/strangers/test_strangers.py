@@ -1,0 +1,220 @@
+"""Floods, hogs and storms against a served page, on this machine's own address only.
+
+Each visitor has an address, as a proxy would report it. Which of two answers comes first is
+compared, never seconds: what one visitor asks must not decide how long another one waits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+pytestmark = [pytest.mark.slow, pytest.mark.strangers]
+
+#: Questions of a flood: as many as took the whole page down before there was admission.
+FLOOD = 45
+
+
+class Page:
+    """A served page, and the ways to ask it."""
+
+    def __init__(self, url: str, process: int) -> None:
+        self.url = url
+        self.process = process
+        self.http = httpx.Client(base_url=url, timeout=120)
+        parts = self.http.get("/config").json()["components"]
+        self._part = {
+            name: part["id"] for part in parts for name in part["props"].get("server_fns") or ()
+        }
+
+    def ask(self, visitor: str, name: str, **sent: Any) -> Any:
+        """The answer to a question of the page's scripts."""
+        answered = self.http.post(
+            "/gradio_api/component_server/", json=self.body(name, sent), headers=address(visitor)
+        )
+        assert answered.status_code == 200, answered.text[:200]
+        return answered.json()
+
+    def body(self, name: str, sent: dict[str, Any]) -> dict[str, Any]:
+        part = self._part[name]
+        return {"data": sent, "component_id": part, "fn_name": name, "session_hash": "tab"}
+
+    def call(self, visitor: str, name: str, *given: Any) -> httpx.Response:
+        """Begin a call of the API."""
+        return self.http.post(
+            f"/gradio_api/call/{name}", json={"data": given}, headers=address(visitor)
+        )
+
+    def events(self, name: str, event: str) -> str:
+        """What the call sent, at its end."""
+        return self.http.get(f"/gradio_api/call/{name}/{event}").text
+
+    def megabytes(self) -> int:
+        """The memory that the server uses."""
+        status = Path(f"/proc/{self.process}/status").read_text()
+        found = re.search(r"VmRSS:\s+(\d+) kB", status)
+        assert found
+        return int(found[1]) // 1024
+
+
+def address(visitor: str) -> dict[str, str]:
+    """The header with which a proxy reports a visitor's address."""
+    digest = hashlib.sha256(visitor.encode()).digest()
+    return {"x-forwarded-for": f"10.{digest[0]}.{digest[1]}.{digest[2]}"}
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Page]:
+    command = [sys.executable, "-m", "workbench", "serve", "--port", "0", "--no-open"]
+    with subprocess.Popen(
+        [*command, "--behind-proxy"], stdout=subprocess.PIPE, text=True
+    ) as served:
+        assert served.stdout is not None
+        found = re.search(r"http://[0-9.:]+", served.stdout.readline())
+        assert found
+        opened = Page(found[0], served.pid)
+        regex = {"text": "ab", "notation": "regex"}
+        assert opened.ask("first", "turn", **regex)["ok"]  # the model is loaded
+        yield opened
+        opened.http.close()
+        served.terminate()
+
+
+def costly(number: int) -> dict[str, Any]:
+    """A text that no other question has, with half a second of work."""
+    return {"text": f"(a|b)*a(a|b){{{40 + number % 40}}}|x{number}", "notation": "regex"}
+
+
+def generate_settings(text: str, tokens: int) -> tuple[Any, ...]:
+    """The inputs of /generate, for a run under a regex."""
+    return (text, "regex", "Hello", tokens, 0.7, 1, "start", "", "automaton", "", None, False, None, "", None)  # fmt: skip
+
+
+def test_a_flood_of_questions_does_not_stop_others(page: Page) -> None:
+    with ThreadPoolExecutor(FLOOD) as pool:
+        flood: list[Future[Any]] = [
+            pool.submit(page.ask, "flood", "draw_machine", **costly(number), tab="characters")
+            for number in range(FLOOD)
+        ]
+        wait(flood, return_when="FIRST_COMPLETED")
+        for number in range(3):
+            text = {"text": f"[0-9]{{2}}:{number}", "notation": "regex"}
+            assert page.http.get("/favicon.ico").status_code == 200
+            assert page.ask("other", "compile_grammar", **text)["ok"]
+            assert page.ask("other", "check_texts", **text, texts=["12:0"])["results"]
+            assert page.ask("other", "draw_machine", **text, tab="characters")["ok"]
+        # seconds of the flood's work are left
+        assert sum(not future.done() for future in flood) > 3
+    answers = [future.result() for future in flood]
+    refused = [answer for answer in answers if "busy" in answer]
+    assert all("the server is busy" in answer["fault"] for answer in refused)
+    assert 0 < len(refused) < FLOOD
+    assert all(answer["ok"] for answer in answers if answer not in refused)
+
+
+def test_work_of_visitors_who_left_is_not_done(page: Page) -> None:
+    def leave(number: int) -> None:
+        body = page.body("draw_machine", {**costly(500 + number), "tab": "characters"})
+        url = f"{page.url}/gradio_api/component_server/"
+        with pytest.raises(httpx.TimeoutException):
+            httpx.post(url, json=body, headers=address(f"gone {number}"), timeout=0.3)
+
+    with ThreadPoolExecutor(FLOOD) as pool:
+        list(pool.map(leave, range(FLOOD)))
+    # one after another these would take as long as all the others together
+    used = cpu_seconds(page)
+    assert page.ask("other", "draw_machine", text="ab*c", notation="regex", tab="characters")["ok"]
+    assert cpu_seconds(page) - used < FLOOD * 0.25
+
+
+def cpu_seconds(page: Page) -> float:
+    """The processor time that the server has used."""
+    fields = Path(f"/proc/{page.process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / 100
+
+
+def test_unread_comparisons_do_not_hold_the_model(page: Page) -> None:
+    prompts = [f"Hello {number}" for number in range(4)]
+    for number in range(4):
+        begun = page.call("hog", "compare", "[a-z ]{200}", "automaton,online", "regex", prompts, 8, 128, 0.7, 1 + number, "start", "", "", None)  # fmt: skip
+        assert begun.status_code == 200, begun.text
+    event = page.call("other", "generate", *generate_settings("[a-z ]{5}", 10)).json()["event_id"]
+    assert "stop" in page.events("generate", event)
+    status = page.http.get("/gradio_api/queue/status").json()
+    assert status["queue_size"] >= 1, "the comparisons were over before the run"
+
+
+def test_one_address_cannot_fill_the_queue_of_runs(page: Page) -> None:
+    settings = generate_settings("[a-z ]{900}", 1_000)
+    begun = [page.call("greedy", "generate", *settings) for _ in range(20)]
+    refused = [answer for answer in begun if answer.status_code != 200]
+    assert refused
+    assert {answer.status_code for answer in refused} == {503}
+    assert "busy" in refused[0].json()["detail"]
+    event = page.call("other", "generate", *generate_settings("[a-z ]{5}", 10)).json()["event_id"]
+    assert "stop" in page.events("generate", event)
+
+
+@pytest.mark.exhaustive
+def test_memory_after_a_storm_of_large_grammars(page: Page) -> None:
+    def ask_all(number: int, grammar: dict[str, str]) -> None:
+        for name, more in (
+            ("compile_grammar", {}),
+            ("draw_machine", {"tab": "tokens"}),
+            ("draw_machine", {"tab": "stack"}),
+            ("lint_grammar", {}),
+        ):
+            page.ask(f"visitor {number}", name, **grammar, **more)
+
+    before = page.megabytes()
+    for number in range(64):
+        rules = "".join(
+            f"r{k} ::= 'a{k}' r{(7 * k + number) % 150} 'b' | 'c' r{(3 * k + 1) % 150} | #'[a-z]*';\n"
+            for k in range(150)
+        )
+        letters = r"(\p{L}|\p{N}|\P{Lu}|[^\p{L}\p{M}])*" + f"x{number}"
+        if number % 2:
+            ask_all(number, {"text": f"start ::= r0;\n{rules}", "notation": "kbnf"})
+        else:
+            ask_all(number, {"text": letters, "notation": "regex"})
+    for number in range(70):
+        page.ask("light", "compile_grammar", text=f"light{number}a*", notation="regex")
+    assert page.megabytes() < max(1.2 * before, before + 200)
+
+
+def test_a_body_that_is_no_question_is_no_fault_of_the_server(page: Page) -> None:
+    for content in (b"[]", b"{}", b"nonsense", json.dumps({"data": []}).encode()):
+        answered = page.http.post(
+            "/gradio_api/component_server/",
+            content=content,
+            headers={"content-type": "application/json"},
+        )
+        assert 400 <= answered.status_code < 500, (content, answered.status_code)
+
+
+def test_many_people_at_once(page: Page) -> None:
+    """Fifty visitors begin together; each gets every answer."""
+    begin = threading.Barrier(50)
+
+    def visit(number: int) -> str:
+        visitor, text = f"person {number}", {"text": f"[a-z]{{3}}{number}", "notation": "regex"}
+        begin.wait()
+        assert page.ask(visitor, "compile_grammar", **text)["ok"]
+        assert page.ask(visitor, "draw_machine", **text, tab="characters")["ok"]
+        begun = page.call(visitor, "generate", *generate_settings(text["text"], 20))
+        assert begun.status_code == 200, begun.text
+        return page.events("generate", begun.json()["event_id"])
+
+    with ThreadPoolExecutor(50) as pool:
+        assert all('\\"k\\": \\"stop\\"' in events for events in pool.map(visit, range(50)))

@@ -1,0 +1,398 @@
+"""Checks of every HTTP request before Gradio sees it, and headers of every answer.
+
+Gradio serves more than this page uses: uploads, files, links that are stored, calls that bypass
+its queue. ``RequestGuard`` lets through only the requests that the page, Gradio's clients and
+assistants send, with JSON bodies in the shape that Gradio expects, because Gradio answers other
+shapes with an internal error. Starlette's middleware checks the name of the host and the size of
+the body.
+
+A request passes the middleware in the order of ``guards``::
+
+    RequestLog → GZip → SecurityHeaders → TrustedHost → RequestBodyLimit → RequestGuard → Gradio
+
+An origin is checked where the host is: at an address that only this machine can reach, where any
+page that the owner visits could send requests (cross-site requests, DNS rebinding).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlsplit
+
+import anyio
+from starlette.datastructures import Headers, MutableHeaders, QueryParams
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.body_limit import RequestBodyLimitMiddleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from workbench.app.ui.request_log import Metrics, RequestFacts, RequestLog
+from workbench.base.errors import WorkbenchError
+
+if TYPE_CHECKING:
+    import gradio as gr
+
+#: Bytes of a request's body at most.
+MAX_BODY = 2_000_000
+
+#: Seconds in which a body must arrive.
+BODY_SECONDS = 60.0
+
+#: Characters of the name of a session at most: Gradio stores 10,000 of them.
+_MAX_SESSION = 100
+
+#: Names of this machine in requests to an address that only it can reach.
+_LOCAL_HOSTS = ("127.0.0.1", "localhost", "[::1]")
+
+#: The name or the address of a host, or of all below one.
+_HOST = re.compile(r"(?:\*\.)?[\w-]+(?:\.[\w-]+)*|\[[0-9a-fA-F:]+\]")
+
+#: A site in a content security policy.
+_SITE = re.compile(r"https?://(?:\*\.)?[\w-]+(?:\.[\w-]+)*(?::\d+)?")
+
+_API = "/gradio_api"
+
+_READ = ("GET", "HEAD", "OPTIONS")
+
+#: What may be read: the page with its files, and what Gradio's clients ask for.
+_READABLE = re.compile(
+    r"/|/(?:config|theme\.css|favicon\.ico|manifest\.json|robots\.txt|healthz|metrics)"
+    r"|/(?:wb|assets|static|svelte|pwa_icon)/.+|/pwa_icon"
+    rf"|{_API}/(?:info|openapi\.json|theme\.css|app_id|user|token|login_check|startup-events)"
+    rf"|{_API}/(?:heartbeat/[^/]{{1,{_MAX_SESSION}}}|queue/data|queue/status)"
+    rf"|{_API}/call(?:/v2)?/[^/]+/[^/]+"
+)
+
+#: What may be sent; ``/run`` and ``/api`` would bypass Gradio's queue.
+_WRITABLE = re.compile(
+    rf"{_API}/(component_server|queue/join|cancel|reset|call/v2|call)(?:/([^/]+))?"
+)
+
+_TOOLS = re.compile(rf"{_API}/mcp(?:/.*)?")
+
+
+def guards(
+    page: gr.Blocks,
+    open_requests: set[RequestFacts],
+    *,
+    hosts: Sequence[str] | None,
+    embed: Sequence[str] = (),
+    tools: bool = False,
+    metrics: Metrics | None = None,
+) -> list[Middleware]:
+    """The middleware of a page, the outermost first; it keeps ``open_requests``.
+
+    ``hosts``: the names under which the page may be requested, None for any; ``embed``: the
+    addresses of sites that may show it in a frame; ``tools``: whether it serves assistants (MCP).
+
+    Raises: WorkbenchError where ``embed`` has something else.
+    """
+    if wrong := [one for one in embed if not _SITE.fullmatch(one)]:
+        raise WorkbenchError(
+            f"expected the address of a site that shows the page, not {wrong[0]!r}",
+            "for example https://site.example",
+        )
+    checked = [] if hosts is None else [Middleware(TrustedHostMiddleware, allowed_hosts=[*hosts])]
+    return [
+        Middleware(RequestLog, open_requests=open_requests, metrics=metrics),
+        # Gradio compresses its own files, but not the page and its answers
+        Middleware(GZipMiddleware, minimum_size=2_000),
+        Middleware(SecurityHeaders, embed=embed),
+        *checked,
+        Middleware(RequestBodyLimitMiddleware, max_body_size=MAX_BODY),
+        Middleware(RequestGuard, page=page, hosts=hosts, tools=tools),
+    ]
+
+
+def host_names(local: bool, allowed: Sequence[str]) -> tuple[str, ...] | None:
+    """The names under which a page may be requested; None for any.
+
+    At an address that only this machine can reach, those of this machine and ``allowed``.
+
+    Raises: WorkbenchError where ``allowed`` has something else than names.
+    """
+    if wrong := [name for name in allowed if not _HOST.fullmatch(name)]:
+        raise WorkbenchError(
+            f"expected the name of a host, not {wrong[0]!r}",
+            "without scheme, port and path, for example demo.example or *.example",
+        )
+    if local:
+        return (*_LOCAL_HOSTS, *allowed)
+    return tuple(allowed) or None
+
+
+class RequestGuard:
+    """Refuses requests that the page does not serve, with 4xx and a sentence."""
+
+    def __init__(
+        self, app: ASGIApp, page: gr.Blocks, hosts: Sequence[str] | None, *, tools: bool
+    ) -> None:
+        self.app = app
+        self._page, self._hosts, self._tools = page, hosts, tools
+        #: The endpoints for programs with their parameters, by name.
+        self._endpoints: dict[str, list[dict[str, Any]]] = {
+            name.removeprefix("/"): endpoint["parameters"]
+            for name, endpoint in page.get_api_info()["named_endpoints"].items()
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        try:
+            with anyio.fail_after(BODY_SECONDS):
+                receive = await self._checked(scope, receive)
+        except HTTPException as refused:
+            answer = JSONResponse({"detail": refused.detail}, refused.status_code)
+            await answer(scope, receive, send)
+        except TimeoutError:
+            said = f"the request did not arrive within {BODY_SECONDS:g} seconds"
+            await JSONResponse({"detail": said}, 408)(scope, receive, send)
+        except ClientDisconnect:
+            pass
+        else:
+            await self.app(scope, receive, _with_fault(RequestFacts.of(scope), send))
+
+    async def _checked(self, scope: Scope, receive: Receive) -> Receive:
+        """The request's messages, its body read and checked.
+
+        Raises: HTTPException to refuse it; ClientDisconnect.
+        """
+        method, path = scope["method"], scope["path"].rstrip("/") or "/"
+        facts, tools = RequestFacts.of(scope), self._tools and _TOOLS.fullmatch(path)
+        if tools:
+            facts.kind = "tools"
+        if method in _READ:
+            if not tools and not _READABLE.fullmatch(path):
+                raise HTTPException(404, "there is nothing at this address")
+            facts.kind = facts.kind or _kind(path)
+            if facts.kind == "events":
+                self._check_events(path, QueryParams(scope["query_string"]))
+            return receive
+        written = _WRITABLE.fullmatch(path)
+        if not tools and (written is None or method != "POST"):
+            raise HTTPException(404, "nothing can be sent to this address")
+        headers = Headers(scope=scope)
+        self._check_origin(headers)
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json" and method != "DELETE":
+            raise HTTPException(415, "expected a body of the type application/json")
+        body = await Request(scope, receive).body()
+        if written is not None:
+            facts.kind = written[1]
+            facts.kind = self._checked_call(written[1], written[2] or "", _object_of(body))
+        return _again(body, receive)
+
+    def _check_events(self, path: str, query: QueryParams) -> None:
+        """Refuse a stream of events that was not requested: Gradio would begin it and then fail.
+
+        Raises: HTTPException
+        """
+        queue = self._page._queue
+        name = path.rpartition("/")[2] if "/call/" in path else query.get("session_hash", "")
+        known = (queue.pending_messages_per_session, queue.event_ids_to_events)
+        pending = list(queue.pending_event_ids_session.values())
+        if not any(name in each for each in (*known, *pending)):
+            raise HTTPException(404, "there is no call with these events")
+
+    def _check_origin(self, headers: Headers) -> None:
+        """Refuse what a page of another site sends; programs send no origin.
+
+        Raises: HTTPException
+        """
+        origin = headers.get("origin")
+        if origin is None or self._hosts is None:
+            return
+        found = urlsplit(origin)
+        # a proxy may change the host, so an allowed name counts as well
+        others = set(self._hosts) - set(_LOCAL_HOSTS)
+        if found.netloc != headers.get("host") and found.hostname not in others:
+            raise HTTPException(403, "this request came from a page of another site")
+
+    def _checked_call(self, door: str, name: str, body: Mapping[str, Any]) -> str:
+        """What a request calls, by its name.
+
+        Raises: HTTPException where Gradio would fail.
+        """
+        session = body.get("session_hash")
+        if session is not None and not _is_name(session):
+            raise HTTPException(
+                400, f"expected a session_hash of at most {_MAX_SESSION} characters"
+            )
+        if door == "component_server":
+            return self._question(body)
+        if door == "queue/join":
+            return self._joined(body)
+        if door in ("call", "call/v2"):
+            if name not in self._endpoints:
+                known = ", ".join(self._endpoints)
+                raise HTTPException(404, f"there is no endpoint of this name, only {known}")
+            self._check_inputs(name, body, named=door == "call/v2")
+            return name
+        for field in ("event_id", "fn_index", "session_hash"):
+            if not isinstance(body.get(field), str | int):
+                raise HTTPException(400, f"expected the field {field}")
+        return door
+
+    def _question(self, body: Mapping[str, Any]) -> str:
+        """The name of the page's question; the answer may be any object."""
+        part, name = body.get("component_id"), body.get("fn_name")
+        if not _is_name(body.get("session_hash")):
+            raise HTTPException(400, "expected a name as session_hash")
+        block = self._page.blocks.get(part) if type(part) is int else None
+        asked = getattr(block, name, None) if isinstance(name, str) else None
+        if not getattr(asked, "_is_server_fn", False):
+            raise HTTPException(404, "the page has no such question")
+        if not isinstance(body.get("data"), dict):
+            raise HTTPException(400, "expected an object as data")
+        return cast("str", name)
+
+    def _joined(self, body: Mapping[str, Any]) -> str:
+        """The name of an event of the page, or of an endpoint that Gradio's clients call."""
+        index = body.get("fn_index")
+        function = self._page.fns.get(index) if type(index) is int else None
+        if function is None or function.fn is None:
+            raise HTTPException(404, "there is no function of this number")
+        if function.api_visibility == "private":
+            if body.get("data") != [] or not isinstance(body.get("event_data"), dict | None):
+                raise HTTPException(400, "expected an empty list as data, and an event_data")
+            target = self._page.blocks.get(function.targets[0][0] or 0)
+            return str(getattr(target, "elem_id", "event")).removeprefix("wb-")
+        name = str(function.api_name)
+        self._check_inputs(name, body, named=False)
+        return name
+
+    def _check_inputs(self, name: str, body: Mapping[str, Any], *, named: bool) -> None:
+        """Compare the inputs of an endpoint with its parameters: how many, and which names.
+
+        Raises: HTTPException
+        """
+        parameters = self._endpoints[name]
+        names = [one["parameter_name"] for one in parameters]
+        if not named:
+            given = body.get("data")
+            if not isinstance(given, list) or len(given) != len(names):
+                said = ", ".join(names)
+                raise HTTPException(422, f"expected as data a list of {len(names)} values: {said}")
+            return
+        if unknown := [field for field in body if field not in names]:
+            raise HTTPException(422, f"{len(unknown)} unknown inputs; expected {', '.join(names)}")
+        needed = [one["parameter_name"] for one in parameters if not one["parameter_has_default"]]
+        if missing := [field for field in needed if field not in body]:
+            raise HTTPException(422, f"expected the inputs {', '.join(missing)} too")
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= _MAX_SESSION
+
+
+def _object_of(body: bytes) -> dict[str, Any]:
+    """The JSON object of a body.
+
+    Raises: HTTPException
+    """
+    try:
+        read = json.loads(body)
+    except (ValueError, RecursionError):
+        raise HTTPException(400, "the body cannot be read as JSON") from None
+    if not isinstance(read, dict):
+        raise HTTPException(400, "expected a JSON object as the body")
+    return read
+
+
+def _kind(path: str) -> str:
+    """What a request reads, from a few names: addresses may contain names of sessions."""
+    if path == "/":
+        return "page"
+    if path.startswith((f"{_API}/queue/data", f"{_API}/call/")):
+        return "events"
+    if path.startswith(f"{_API}/heartbeat"):
+        return "heartbeat"
+    return {"/healthz": "health", "/metrics": "metrics"}.get(path, "file")
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """The messages of a request whose body was read."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def again() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return again
+
+
+def _with_fault(facts: RequestFacts, send: Send) -> Send:
+    """Note whether the answer is an error of the page's own: a record that begins with it."""
+
+    async def sent(message: Message) -> None:
+        if message.get("body", b"")[:9] == b'{"fault":':
+            facts.fault = True
+        await send(message)
+
+    return sent
+
+
+#: Script elements that contain their script.
+_INLINE = re.compile(rb"<script(?![^>]*\ssrc=)[^>]*>(.*?)</script>", re.DOTALL)
+
+#: ``unsafe-eval``: Gradio makes functions of the texts of an HTML component's script and template.
+#: Inline styles are everywhere in Gradio's page and in pictures.
+_POLICY = (
+    "default-src 'none'; script-src 'self' 'unsafe-eval'{scripts}; style-src 'self' 'unsafe-inline'"
+    "; img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; manifest-src 'self'"
+    "; base-uri 'self'; form-action 'none'; frame-ancestors {ancestors}"
+)
+
+
+class SecurityHeaders:
+    """Adds the headers with which a browser restricts the page.
+
+    The scripts inside Gradio's HTML are allowed by their hashes, because they contain its
+    configuration; no other inline script runs.
+    """
+
+    def __init__(self, app: ASGIApp, embed: Sequence[str] = ()) -> None:
+        self.app = app
+        self._ancestors = " ".join(embed) or "'none'"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        held: list[Message] = []
+
+        async def headed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers["X-Content-Type-Options"] = "nosniff"
+                headers["Referrer-Policy"] = "same-origin"
+                if headers.get("content-type", "").startswith("text/html"):
+                    held.append(message)
+                    return
+            if not held:
+                await send(message)
+                return
+            held.append(message)
+            if message.get("more_body"):
+                return
+            whole = b"".join(part.get("body", b"") for part in held)
+            MutableHeaders(scope=held[0])["Content-Security-Policy"] = self._policy(whole)
+            for part in held:
+                await send(part)
+            held.clear()
+
+        await self.app(scope, receive, headed)
+
+    def _policy(self, html: bytes) -> str:
+        scripts = (hashlib.sha256(found).digest() for found in _INLINE.findall(html))
+        hashes = "".join(f" 'sha256-{base64.b64encode(one).decode()}'" for one in scripts)
+        return _POLICY.format(scripts=hashes, ancestors=self._ancestors)
