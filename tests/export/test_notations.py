@@ -75,6 +75,8 @@ def test_written(kbnf: str, gbnf: str, lark: str, because: str) -> None:
 TO_KBNF = [
     ('root ::= a-b?\na-b ::= "x" # two',
      "start ::= a_b?;\n\n(* two *)\na_b ::= 'x';\n",                 "names and comments"),
+    ('# ends *) early\nroot ::= "x"',
+     "(* ends * ) early *)\nstart ::= 'x';\n",                        "the end of a comment in one"),
     ('root ::= [a-z]{2,5}',
      "start ::= #'[a-z]{2,5}';\n",                                   "a count of a set is a regex"),
     ('root ::= r{3} "."\nr ::= "x" r "y" | "z"',

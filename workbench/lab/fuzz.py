@@ -50,6 +50,9 @@ MAX_STAGE_SECONDS = 1.6 * LIMITS.seconds + 1.0
 #: The same for a question of the page, whose limits are the default ones.
 MAX_QUESTION_SECONDS = 1.6 * DEFAULTS.seconds + 2.0
 
+#: Characters of a text that the oracles read: they compute every mask along it.
+MAX_SAMPLE = 300
+
 #: The folder of the grammars that the benchmark uses.
 _REAL = Path(__file__).parent / "bench" / "real"
 
@@ -232,8 +235,9 @@ def tested(subject: Subject, random: Random, counts: Counter[str]) -> Iterator[F
     inside, outside = list[str](), list[str]()
 
     def sample() -> None:
-        inside.extend(samples(grammar, 4, seed=seed))
-        outside.extend(text for text, _ in near_misses(grammar, 4, seed=seed))
+        misses = (text for text, _ in near_misses(grammar, 4, seed=seed))
+        inside.extend(text for text in samples(grammar, 4, seed=seed) if len(text) <= MAX_SAMPLE)
+        outside.extend(text for text in misses if len(text) <= MAX_SAMPLE)
 
     yield from _staged("samples", subject, sample)
     for stage, oracle in _ORACLES.items():

@@ -34,13 +34,19 @@ from workbench.syntax.regex.tree import Alternate, Characters, Concat, Regex, Re
 
 
 def print_rules(made: Prepared, printer: TreePrinter, comment: tuple[str, str]) -> str:
-    """The text of all rules; ``comment`` has the delimiters around each comment line."""
+    """The text of all rules; ``comment`` has the delimiters around each comment line.
+
+    A closing delimiter inside a line is written with a space.
+    """
     before, after = comment
+    closing = after.strip()
     pieces: list[str] = []
     for rule in made.rules:
         lines = made.comments.get(rule.name, ())
         if lines and pieces:
             pieces.append("\n")
+        if closing:
+            lines = tuple(line.replace(closing, " ".join(closing)) for line in lines)
         pieces += [f"{before}{line}{after}\n" for line in lines]
         pieces.append(printer.rule(rule))
     return "".join(pieces)
