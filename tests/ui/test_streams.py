@@ -48,29 +48,29 @@ def heard(texts: list[str], streams: Streams, run: str = "r") -> tuple[list[Any]
     return found, asked
 
 
-def test_steps_are_sent_in_batches() -> None:
-    texts = list(Streams(seconds=60).texts(iter(RUN)))
-    assert len(texts) == 2, "the start immediately, then all steps together with the end"
+def test_a_text_has_the_records_of_its_batch() -> None:
+    texts = list(Streams().texts(iter([RUN[:1], RUN[1:2], RUN[2:]])))
+    assert len(texts) == 2
     assert heard(texts, Streams()) == (RUN[1:], 0)
 
 
 def test_a_text_has_two_batches_at_most() -> None:
-    streams = Streams(seconds=0)
-    texts = list(streams.texts(iter(RUN)))
+    streams = Streams()
+    texts = list(streams.texts([each] for each in RUN))
     assert [text.splitlines()[0] for text in texts] == [line(RUN[0]).strip()] * len(texts)
     assert {len(text.splitlines()) for text in texts[1:]} == {4}
     assert heard(texts, streams) == (RUN[1:], 0)
 
 
 def test_a_page_that_misses_one_text_lacks_nothing() -> None:
-    streams = Streams(seconds=0)
-    texts = list(streams.texts(iter(RUN)))
+    streams = Streams()
+    texts = list(streams.texts([each] for each in RUN))
     assert heard([*texts[::2], texts[-1]], streams) == (RUN[1:], 0)
 
 
 def test_a_page_that_misses_many_texts_asks_for_their_lines() -> None:
-    streams = Streams(seconds=0)
-    texts = list(streams.texts(iter(RUN)))
+    streams = Streams()
+    texts = list(streams.texts([each] for each in RUN))
     found, asked = heard([*texts[::10], texts[-1]], streams)
     assert found == RUN[1:]
     assert asked == 1, "the answer holds everything up to the end"
@@ -79,7 +79,7 @@ def test_a_page_that_misses_many_texts_asks_for_their_lines() -> None:
 def test_lines_of_the_latest_runs_are_kept() -> None:
     streams = Streams()
     for number in range(MAX_KEPT_RUNS + 1):
-        list(streams.texts(iter([{"k": "head", "run": f"r{number}"}, {"k": "stop"}])))
+        list(streams.texts(iter([[{"k": "head", "run": f"r{number}"}], [{"k": "stop"}]])))
     assert streams.since("r0", 0) is None
     assert streams.since("r1", 0) == line({"k": "stop"})
     assert streams.since("r1", 1) == ""
@@ -87,7 +87,7 @@ def test_lines_of_the_latest_runs_are_kept() -> None:
 
 def test_a_run_without_a_name_is_not_kept() -> None:
     streams = Streams()
-    list(streams.texts(iter([{"k": "head", "run": ""}, {"k": "stop"}])))
+    list(streams.texts(iter([[{"k": "head", "run": ""}], [{"k": "stop"}]])))
     assert streams.since("", 0) is None
 
 

@@ -381,52 +381,43 @@ class CountModel:
 _MAX_IDLE = 4
 
 
-class PooledSession:
-    """A session that records the tokens it has read."""
+@runtime_checkable
+class CachingSession(Session, Protocol):
+    """A session that keeps what the model computed for the tokens it has read."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self.read: list[TokenId] = []
-
-    def logits(self, token_ids: Sequence[TokenId]) -> Logits:
-        """Implements ``Session``."""
-        found: Logits = self.score(token_ids, 1)[0]
-        return found
-
-    def score(self, token_ids: Sequence[TokenId], last: int) -> Logits:
-        """Implements ``Session``."""
-        self.read = []  # after a failed call the cache is unknown
-        found = self._session.score(token_ids, last)
-        self.read = list(token_ids)
-        return found
+    @property
+    def read(self) -> Sequence[TokenId]:
+        """The tokens that are not computed again; none after a failed call."""
+        ...
 
 
 class SessionPool:
-    """The idle sessions of one model, the most recently used last."""
+    """The idle sessions of one model that have a cache, the most recently used last."""
 
     def __init__(self, kept: int = _MAX_IDLE) -> None:
         self._kept = kept
-        self._idle: list[PooledSession] = []
+        self._idle: list[CachingSession] = []
         self._lock = threading.Lock()
 
     @contextmanager
-    def borrow(self, model: LanguageModel, context: Sequence[TokenId]) -> Iterator[PooledSession]:
+    def borrow(self, model: LanguageModel, context: Sequence[TokenId]) -> Iterator[Session]:
         """Borrow a session for ``context``; no other caller gets it until the block ends.
 
         It is an idle one that has read most of the text, if any, else a new one: cropping the cache
         of another user's session would cost them what it saves here.
         """
-        session = self._pop_best(list(context)) or PooledSession(model.session())
+        session = self._pop_best(list(context)) or model.session()
         try:
             yield session
         finally:
-            with self._lock:
-                self._idle.append(session)
-                del self._idle[: -self._kept]
+            if isinstance(session, CachingSession):
+                with self._lock:
+                    self._idle.append(session)
+                    del self._idle[: -self._kept]
 
-    def _pop_best(self, context: list[TokenId]) -> PooledSession | None:
+    def _pop_best(self, context: list[TokenId]) -> Session | None:
         with self._lock:
-            shared = [common_prefix(session.read, context) for session in self._idle]
+            shared = [common_prefix(list(session.read), context) for session in self._idle]
             best = max(range(len(shared)), key=shared.__getitem__, default=None)
             if best is None or 2 * shared[best] < len(context):
                 return None

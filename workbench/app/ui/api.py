@@ -23,8 +23,8 @@ from workbench.app.ui.explain_view import why
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.pictures import sentence
 from workbench.app.ui.requests import TextRequest, number_in, text_in
-from workbench.app.ui.runs import run_records
-from workbench.app.ui.streams import RUNS_AT_ONCE, batches
+from workbench.app.ui.runs import run_batches
+from workbench.app.ui.streams import RUNS_AT_ONCE
 from workbench.base.errors import WorkbenchError
 from workbench.grammar.notations import Notation
 
@@ -62,11 +62,11 @@ def hexadecimal(text: str) -> str:
     return text.encode("utf-8", "replace").hex()
 
 
-def event_texts(records: Iterator[Answer]) -> Iterator[str]:
-    """The events of a run: lines of JSON, a record each; those of about ``_SECONDS`` together."""
+def event_texts(batched: Iterator[list[Answer]]) -> Iterator[str]:
+    """The events of a run, one for each batch: lines of JSON, a record each."""
     taken = b""
     # text: Gradio sends a client the differences between events, wrongly for lists in lists
-    for batch in batches(records, _SECONDS):
+    for batch in batched:
         for record in batch:
             if record["k"] == "step":
                 taken += token_bytes(record["token"])
@@ -318,7 +318,7 @@ class Endpoints:
             "draft": draft,
             "reasoning": reasoning,
         }
-        yield from event_texts(run_records(self._handlers, sent))
+        yield from event_texts(run_batches(self._handlers, sent, _SECONDS))
 
     def compare(
         self,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from workbench.app.ui.handlers import Handlers
@@ -25,7 +26,7 @@ from workbench.app.ui.requests import (
     text_in,
 )
 from workbench.app.ui.runs import replayed, room_left, with_faults
-from workbench.app.ui.streams import ahead
+from workbench.app.ui.streams import BATCH_SECONDS, in_thread
 from workbench.base.errors import TokenNotAllowed, WorkbenchError
 from workbench.decoding.compare import Event, RunBegan, RunEnded, RunFailed, RunStep, compare
 from workbench.decoding.contenders import UNCONSTRAINED, Contender, all_contenders, contenders_named
@@ -155,18 +156,26 @@ def compared_run(handlers: Handlers, sent: Record) -> Record:
 
 
 def compare_lines(handlers: Handlers, sent: Record) -> Iterator[str]:
-    """The lines of a comparison, one text for each batch."""
-    return handlers.streams.texts(ahead(compare_records(handlers, sent)))
+    """The lines of a comparison, one text for each batch; an error is its last line."""
+    computed = in_thread(_computed(handlers, sent), BATCH_SECONDS)
+    return handlers.streams.texts(_with_head(handlers, sent, computed))
 
 
 def compare_records(handlers: Handlers, sent: Record) -> Iterator[Record]:
     """The records of a comparison; an error is the last one."""
+    computed = ([record] for record in _computed(handlers, sent))
+    return chain.from_iterable(_with_head(handlers, sent, computed))
 
-    def records() -> Iterator[Record]:
-        yield from _records(handlers.with_model(sent), CompareRequest.of(sent))
 
-    yield {"k": "head", "run": str(sent.get("run", ""))[:64]}
-    yield from with_faults(handlers, records())
+def _with_head(
+    handlers: Handlers, sent: Record, computed: Iterator[list[Record]]
+) -> Iterator[list[Record]]:
+    yield [{"k": "head", "run": str(sent.get("run", ""))[:64]}]
+    yield from with_faults(handlers, computed)
+
+
+def _computed(handlers: Handlers, sent: Record) -> Iterator[Record]:
+    yield from _records(handlers.with_model(sent), CompareRequest.of(sent))
 
 
 def compared(handlers: Handlers, sent: Record) -> Iterator[Record]:

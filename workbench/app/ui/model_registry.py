@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
+from workbench.app.ui.streams import PassLoop
 from workbench.base.errors import ModelError, WorkbenchError
 from workbench.decoding.checkpoint import Progress, set_threads
 from workbench.decoding.model import ChatModel, LanguageModel, SessionPool
@@ -81,6 +82,8 @@ class ModelRoom:
         self._device, self._dtype, self._revision = device, dtype, revision
         #: Sessions that continue from one request to the next.
         self.sessions = SessionPool()
+        #: Computes all runs with the model.
+        self.loop = PassLoop()
         self._load = load or self._loaded
         self._stage = "loading"
         self._load_vocabulary = load_vocabulary or partial(load_vocabulary_of, revision=revision)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from workbench.analysis.run_tracing import RunTracer, token_cycle
@@ -35,15 +36,21 @@ from workbench.app.ui.records import (
     turn_record,
 )
 from workbench.app.ui.requests import RunRequest, number_in, text_in, token_in
-from workbench.app.ui.streams import ahead
-from workbench.base.errors import TokenNotAllowed, WorkbenchError
+from workbench.app.ui.streams import BATCH_SECONDS, Work
+from workbench.base.errors import ModelError, TokenNotAllowed, WorkbenchError
 from workbench.base.visible_text import shorten
 from workbench.constraint.labels import read_as, read_by
 from workbench.constraint.protocol import Constraint, State
 from workbench.constraint.reasoning import Reasoning
 from workbench.decoding.candidates import TokenDistribution, milliseconds_since
 from workbench.decoding.generate import after, generate
-from workbench.decoding.model import LanguageModel, Session, chatting
+from workbench.decoding.model import (
+    ForwardPass,
+    LanguageModel,
+    Session,
+    TimedLogits,
+    chatting,
+)
 from workbench.decoding.retokenize import ImproperToken, first_improper
 from workbench.decoding.speculative import CoupledSpeculation
 from workbench.decoding.strategy import PLAIN, Strategy
@@ -66,36 +73,30 @@ _MAX_VALUE = 300
 _MAX_LINES = 1_000_000
 
 
-#: A record, or a function that makes it without the model, while the model computes.
-_Item = Record | Callable[[], Record]
-
-
 def run_lines(handlers: Handlers, sent: dict[str, Any]) -> Iterator[str]:
-    """The lines of a run, one text for each batch; an error is its last line.
-
-    The model runs in a separate thread; records are built and encoded in the caller's thread.
-    """
-    return handlers.streams.texts(_run(handlers, sent, ahead))
+    """The lines of a run, one text for each batch; an error is its last line."""
+    return handlers.streams.texts(run_batches(handlers, sent))
 
 
 def run_records(handlers: Handlers, sent: dict[str, Any]) -> Iterator[Record]:
     """The records of a run: ``head``, ``status``, ``start``, steps, then ``stop`` or ``error``."""
-    return _run(handlers, sent, iter)
+    return chain.from_iterable(run_batches(handlers, sent))
 
 
-def _run(
-    handlers: Handlers,
-    sent: dict[str, Any],
-    scheduled: Callable[[Iterator[_Item]], Iterator[_Item]],
-) -> Iterator[Record]:
-    """The records; ``scheduled`` is ``iter``, or ``ahead`` to run the model in a thread."""
+def run_batches(
+    handlers: Handlers, sent: dict[str, Any], seconds: float = BATCH_SECONDS
+) -> Iterator[list[Record]]:
+    """The records of a run in lists, at least ``seconds`` apart.
 
-    def items() -> Iterator[_Item]:
-        yield from _items(handlers.with_model(sent), RunRequest.of(sent))
+    The runs of a model are computed in one thread (``PassLoop``).
+    """
 
-    yield {"k": "head", "run": str(sent.get("run", ""))[:64]}
-    records = (item() if callable(item) else item for item in scheduled(items()))
-    yield from with_faults(handlers, records)
+    def computed() -> Iterator[list[Record]]:
+        own = handlers.with_model(sent)
+        yield from own.room.loop.batches(_computed(own, RunRequest.of(sent)), seconds)
+
+    yield [{"k": "head", "run": str(sent.get("run", ""))[:64]}]
+    yield from with_faults(handlers, computed())
 
 
 def missed_lines(handlers: Handlers, sent: dict[str, Any]) -> Record:
@@ -107,29 +108,31 @@ def missed_lines(handlers: Handlers, sent: dict[str, Any]) -> Record:
     return {"from": count, "lines": lines}
 
 
-def with_faults(handlers: Handlers, records: Iterator[Record]) -> Iterator[Record]:
-    """The same records; an error while they are computed becomes the last one.
+def with_faults(handlers: Handlers, computed: Iterator[list[Record]]) -> Iterator[list[Record]]:
+    """The same lists of records; an error while they are computed becomes the last record.
 
-    Those of a run that the closing server ended say so.
+    A run that the closing server ended says so.
     """
     try:
-        for record in records:
-            if handlers.closing.is_set() and record.get("words") == WORDS[StopReason.STOPPED]:
-                record = {**record, "words": "ended because the server was closed"}
-            yield record
+        for batch in computed:
+            if handlers.closing.is_set() and batch[-1].get("words") == WORDS[StopReason.STOPPED]:
+                batch[-1]["words"] = "ended because the server was closed"
+            yield batch
     except WorkbenchError as error:
-        yield {"k": "error", "message": error.message, "hint": error.hint}
+        yield [{"k": "error", "message": error.message, "hint": error.hint}]
     except Exception as error:
         # an internal error must reach the page, which would wait forever
         _log.exception("a run failed")
-        yield {
-            "k": "error",
-            "message": f"internal error ({type(error).__name__})",
-            "hint": "details are in the log",
-        }
+        yield [
+            {
+                "k": "error",
+                "message": f"internal error ({type(error).__name__})",
+                "hint": "details are in the log",
+            }
+        ]
 
 
-def _items(handlers: Handlers, request: RunRequest) -> Iterator[_Item]:
+def _computed(handlers: Handlers, request: RunRequest) -> Work[Record]:
     compiled = handlers.compiled(request.grammar)
     if not handlers.room.is_loaded:
         yield {"k": "status", "text": "loading the model, a few seconds the first time…"}
@@ -145,10 +148,10 @@ def _items(handlers: Handlers, request: RunRequest) -> Iterator[_Item]:
     context = [*model.encode(request.prompt), *request.prefix]
     with handlers.room.sessions.borrow(model, context) as session:
         stop = partial(handlers.is_stopped, request.run)
-        yield from steps(model, session, constraint, compiled, request, stop, strategy)
+        yield from _steps(model, session, constraint, compiled, request, stop, strategy)
 
 
-def steps(
+def _steps(
     model: LanguageModel,
     session: Session,
     constraint: Constraint,
@@ -156,8 +159,8 @@ def steps(
     request: RunRequest,
     stop: Callable[[], bool],
     strategy: Strategy,
-) -> Iterator[_Item]:
-    """An item for every token, then the record of the end of the run."""
+) -> Work[Record]:
+    """A record for every token, then that of the end of the run."""
     follower = following(compiled, constraint, request.prefix)
     room = room_left(model, request.prompt, len(request.prefix))
     generation = generate(
@@ -174,9 +177,14 @@ def steps(
     )
 
     started = time.perf_counter()
-    for step in generation:
-        yield partial(_of_step, step, constraint, compiled, follower)
-    record = stop_record(generation.trace, 1000 * (time.perf_counter() - started))
+    answer: TimedLogits | ModelError | None = None
+    while (item := generation.proceed(answer)) is not None:
+        if isinstance(item, ForwardPass):
+            answer = yield item
+        else:
+            answer = None
+            yield _of_step(item, constraint, compiled, follower)
+    record = stop_record(generation.trace, milliseconds_since(started))
     if generation.stop is StopReason.TOKEN_BUDGET and len(generation.steps) == room:
         record |= full_record()
     taken = [*request.prefix, *generation.trace.token_ids]

@@ -1,4 +1,4 @@
-"""Batches the lines of a run, which a thread computes ahead of the consumer.
+"""Batches the lines of runs, which threads compute ahead of the consumers.
 
 Gradio sends the page a component's latest value and may skip earlier ones. A text therefore
 contains two batches and the number of its first line. A page that misses more lines requests them;
@@ -9,15 +9,18 @@ took most of the page's time.)
 
 from __future__ import annotations
 
-import math
-import queue
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Generator, Iterator
-from typing import TypeVar
+from collections import OrderedDict, deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import Any, Generic, TypeVar
 
 from workbench.app.ui.records import Record, line
+from workbench.base import kernels
+from workbench.base.errors import ModelError
+from workbench.decoding.batch import run_together, shared_passes_of
+from workbench.decoding.candidates import milliseconds_since
+from workbench.decoding.model import ForwardPass, TimedLogits
 
 Item = TypeVar("Item")
 
@@ -25,82 +28,198 @@ Item = TypeVar("Item")
 RUNS_AT_ONCE = 16
 
 
-def ahead(items: Iterator[Item]) -> Generator[Item, None, None]:
-    """The same items in the same order, computed in a separate thread.
-
-    The run continues while earlier records are sent: Gradio requests the next text only after it
-    has compared, packed and sent the last one (2 % of the time at 100 tokens a second). If the
-    consumer stops, the work ends at its next item; an exception of the work is raised in the
-    consumer.
-    """
-    computed: queue.SimpleQueue[tuple[Item] | BaseException | None] = queue.SimpleQueue()
-    left = threading.Event()
-
-    def work() -> None:
-        try:
-            for item in items:
-                computed.put((item,))
-                if left.is_set():
-                    break
-            computed.put(None)
-        except BaseException as error:  # raised again in the consumer
-            computed.put(error)
-        finally:
-            close = getattr(items, "close", None)
-            if close is not None:
-                close()  # in the thread that ran it: its resources are released immediately
-
-    threading.Thread(target=work, name="run", daemon=True).start()
-    try:
-        while (found := computed.get()) is not None:
-            if isinstance(found, BaseException):
-                raise found
-            yield found[0]
-    finally:
-        left.set()
-
-
-#: Seconds between two texts of steps.
+#: The least seconds between two texts of a run.
 BATCH_SECONDS = 0.08
+
+#: The same for each run of a model at a time: an event takes Gradio about 4 ms, whatever its size.
+_SECONDS_PER_RUN = 0.02
 
 #: Runs whose lines are stored: the current one and those before it.
 MAX_KEPT_RUNS = 8
 
+#: What computes items and, in between, waits for the results of forward passes.
+Work = Generator[Item | ForwardPass, TimedLogits | ModelError | None, None]
 
-def batches(records: Iterator[Record], seconds: float = BATCH_SECONDS) -> Iterator[list[Record]]:
-    """The records in lists: the steps since the last list, or all up to a record of another kind.
+#: Work that needed more seconds between two passes gets a separate thread.
+_SLOW_SECONDS = 0.05
 
-    Seconds are counted from when the consumer asks for the next list: one that is slow gets longer
-    lists.
+
+def in_thread(items: Iterator[Item], seconds: float) -> Generator[list[Item], None, None]:
+    """The items in the same order, in lists, computed in a separate thread.
+
+    If the caller stops, the work ends at its next item; its exceptions are raised in the caller.
     """
-    batch, last = list[Record](), -math.inf
-    for record in records:
-        batch.append(record)
-        if record["k"] != "step" or time.monotonic() - last >= seconds:
-            yield batch
-            batch, last = [], time.monotonic()
-    if batch:
-        yield batch
+
+    def work() -> Work[Item]:
+        yield from items
+
+    one = _Advancing(work())
+    one.advance_alone()
+    return one.batches(lambda: seconds)
+
+
+class PassLoop:
+    """Runs the work of many callers in one thread, with the forward passes of all together.
+
+    Compared to a thread for each work, no threads are switched for a token, and no other Python
+    code runs between the operations of a pass, each of which would wait for it. In a separate
+    thread continues what would delay the others: work with slow masks, all work before the kernels
+    are compiled, and that of models whose sessions cannot share passes. The loop's thread ends when
+    there is no work.
+    """
+
+    def __init__(self) -> None:
+        self._mutex = threading.Lock()
+        self._new: list[_Advancing[Any]] = []
+        self._count = 0
+        self._active = False
+
+    def batches(self, work: Work[Item], seconds: float) -> Iterator[list[Item]]:
+        """The items of some work in the same order, in lists, computed ahead of the caller.
+
+        What comes before the first forward pass is computed in the caller's thread, each item a
+        list. If the caller stops, the work is closed before its next pass.
+
+        ``seconds``  the least time between two lists; longer if the loop has much work.
+
+        Raises: what the work raises, after the items before it.
+        """
+        first = next(work, None)
+        while first is not None and not isinstance(first, ForwardPass):
+            yield [first]
+            first = next(work, None)
+        if first is None:
+            return
+        one = _Advancing(work, first)
+        if kernels.interpreting() or shared_passes_of(first.session) is None:
+            one.advance_alone()
+        else:
+            self._add(one)
+        yield from one.batches(lambda: max(seconds, self._count * _SECONDS_PER_RUN))
+
+    def _add(self, one: _Advancing[Any]) -> None:
+        with self._mutex:
+            self._new.append(one)
+            if not self._active:
+                self._active = True
+                threading.Thread(target=self._run, name="runs", daemon=True).start()
+
+    def _run(self) -> None:
+        running: list[_Advancing[Any]] = []
+        while True:
+            with self._mutex:
+                running += self._new
+                self._new.clear()
+                self._count = len(running)
+                if not running:
+                    self._active = False
+                    return
+            running = list(_advanced(running))
+
+
+def _advanced(running: Sequence[_Advancing[Any]]) -> Iterator[_Advancing[Any]]:
+    """Run the passes that all wait for; those that the loop continues with."""
+    try:
+        results = run_together([one.waits_for for one in running if one.waits_for is not None])
+    except BaseException as error:  # raised in each caller
+        for one in running:
+            one.end(error)
+        return
+    for one, result in zip(running, results, strict=True):
+        started = time.perf_counter()
+        if one.advance(result):
+            if milliseconds_since(started) > 1000 * _SLOW_SECONDS:
+                one.advance_alone()
+            else:
+                yield one
+
+
+class _Advancing(Generic[Item]):
+    """Work that is computed in another thread than its caller's."""
+
+    def __init__(self, work: Work[Item], waits_for: ForwardPass | None = None) -> None:
+        self._work = work
+        #: None before work that may have no passes.
+        self.waits_for = waits_for
+        #: Whether the caller wants no further items.
+        self._left = False
+        self._computed: deque[Item] = deque()
+        self._error: BaseException | None = None
+        #: Set when there are items, or none will follow.
+        self._found = threading.Event()
+        self._ended = threading.Event()
+
+    def advance(self, result: TimedLogits | ModelError | None) -> bool:
+        """Compute up to the next forward pass; False at the end."""
+        try:
+            while not self._left:
+                item = self._work.send(result)
+                if isinstance(item, ForwardPass):
+                    self.waits_for = item
+                    return True
+                result = None
+                self._computed.append(item)
+                self._found.set()
+            self._work.close()  # in the thread that ran it: its resources are released immediately
+        except StopIteration:
+            self.end()
+        except BaseException as error:  # raised again in the caller
+            self.end(error)
+        else:
+            self.end()
+        return False
+
+    def advance_alone(self) -> None:
+        """Compute the rest in a separate thread."""
+
+        def run() -> None:
+            goes_on = self.waits_for is not None or self.advance(None)
+            while goes_on:
+                goes_on = any(_advanced([self]))
+
+        threading.Thread(target=run, name="run", daemon=True).start()
+
+    def end(self, error: BaseException | None = None) -> None:
+        """There are no further items; an error is raised in the caller."""
+        self._error = error
+        self._ended.set()
+        self._found.set()
+
+    def batches(self, seconds: Callable[[], float]) -> Generator[list[Item], None, None]:
+        """The items in lists, some ``seconds`` apart; the first and the last without delay."""
+        try:
+            while True:
+                self._found.wait()
+                self._found.clear()
+                ended = self._ended.is_set()
+                if items := [self._computed.popleft() for _ in range(len(self._computed))]:
+                    yield items
+                if ended:
+                    break
+                self._ended.wait(seconds())
+        finally:
+            self._left = True
+        if self._error is not None:
+            raise self._error
 
 
 class Streams:
     """The lines of the latest runs; safe to share between threads."""
 
-    def __init__(self, seconds: float = BATCH_SECONDS) -> None:
-        self._seconds = seconds
+    def __init__(self) -> None:
         self._lines: OrderedDict[str, list[str]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def texts(self, records: Iterator[Record]) -> Iterator[str]:
-        """A text for each batch of records; the first record is the head.
+    def texts(self, batched: Iterator[list[Record]]) -> Iterator[str]:
+        """A text for each batch of records; the first one is the head alone.
 
         A text consists of the head, ``{"k":"from","n":…}`` with the number of lines before it, the
-        last batch and the new batch. Records that are not steps are sent without delay.
+        last batch and the new batch.
         """
-        first = next(records)
+        [first] = next(batched)
         head, lines = line(first), self._stored(first["run"])
         start = 0
-        for batch in batches(records, self._seconds):
+        for batch in batched:
             sent = len(lines)
             lines += map(line, batch)
             yield _text(head, start, lines)
