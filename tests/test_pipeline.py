@@ -182,6 +182,29 @@ def test_remembered_texts_are_bounded_by_their_bytes() -> None:
     assert pipeline.compile(LAZY % 64, Notation.REGEX) is latest
 
 
+def test_a_large_text_is_dropped_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    size = held_bytes(compile_text(LAZY % 40, Notation.REGEX))
+    monkeypatch.setattr("workbench.app.pipeline._BYTE_SECONDS", 0.3 * size)
+    monkeypatch.setattr("workbench.app.pipeline._WEIGHING_SECONDS", 0.01)
+    pipeline = Pipeline()
+    large, small = (
+        pipeline.compile(LAZY % 40, Notation.REGEX),
+        pipeline.compile("a", Notation.REGEX),
+    )
+    while pipeline.nbytes < size / 2:
+        time.sleep(0.01)
+    while pipeline.nbytes > size / 2:  # nothing is requested meanwhile
+        time.sleep(0.01)
+    assert pipeline.compile("a", Notation.REGEX) is small
+    assert pipeline.compile(LAZY % 40, Notation.REGEX) is not large
+
+
+def test_the_default_is_a_quarter_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    for total, expected in ((8_000_000_000, 2_000_000_000), (None, 1_000_000_000)):
+        monkeypatch.setattr("workbench.app.pipeline.total_memory", lambda total=total: total)
+        assert Pipeline()._max_bytes == expected
+
+
 def test_what_is_computed_later_is_weighed_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """A while after a request for a cached text, without another request."""
     monkeypatch.setattr("workbench.app.pipeline._WEIGHING_SECONDS", 0.01)

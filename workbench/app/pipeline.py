@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import math
 import sys
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import suppress
@@ -32,6 +34,7 @@ from workbench.base.problems import Problem
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.protocol import Constraint
 from workbench.constraint.reasoning import Reasoning
+from workbench.decoding.checkpoint import total_memory
 from workbench.drawing.drawable import (
     OVER_TOKENS,
     Drawn,
@@ -303,23 +306,29 @@ def compile_text(
 class Pipeline:
     """``compile_text`` with a cache of the latest texts and everything computed from them.
 
-    The least recently used texts are dropped until all together have at most ``megabytes``. A
-    thread weighs the requested texts a second later, with what was computed from them. At most two
-    texts are compiled at a time, the number of cores of a small machine.
+    The least recently used texts are dropped until all together have at most ``megabytes`` (by
+    default a quarter of the machine's memory), and each after a time without a request that is
+    shorter for larger texts. A thread weighs the requested texts a second later, with what was
+    computed from them. At most two texts are compiled at a time, the number of cores of a small
+    machine.
     """
 
     def __init__(
         self,
         limits: Limits = LIMITS,
-        cached: int = 64,
+        cached: int = 256,
         parallel: int = 2,
-        megabytes: int = 1_000,
+        megabytes: int | None = None,
     ) -> None:
         self.limits = limits
         self._max_cached = cached
-        self._max_bytes = megabytes * 1_000_000
+        self._max_bytes = _default_bytes() if megabytes is None else megabytes * 1_000_000
         self._cache: OrderedDict[_Key, _Slot] = OrderedDict()
         self._bytes: dict[_Key, int] = {}
+        #: When each text was requested last, a reading of ``time.monotonic``.
+        self._requested: dict[_Key, float] = {}
+        #: When texts are dropped next without a request.
+        self._next_drop = math.inf
         #: The texts requested since they were last weighed.
         self._used: set[_Key] = set()
         #: The bytes of dropped texts since free memory was last returned to the system.
@@ -342,10 +351,9 @@ class Pipeline:
                         text, notation, start, limits=self.limits, style=style
                     )
         with self._lock:
+            self._requested[key] = time.monotonic()
             if not self._used:
-                timer = threading.Timer(_WEIGHING_SECONDS, self.weigh)
-                timer.daemon = True
-                timer.start()
+                self._weigh_in(_WEIGHING_SECONDS)
             self._used.add(key)
         compiled: Compiled = slot.result
         return compiled
@@ -355,8 +363,17 @@ class Pipeline:
         """The bytes of all cached texts when they were last weighed."""
         return sum(list(self._bytes.values()))
 
+    def _end(self, key: _Key) -> float:
+        """When a weighed text is dropped if it is not requested."""
+        return self._requested[key] + _BYTE_SECONDS / self._bytes[key]
+
+    def _weigh_in(self, seconds: float) -> None:
+        timer = threading.Timer(seconds, self.weigh)
+        timer.daemon = True
+        timer.start()
+
     def weigh(self) -> None:
-        """Weigh the texts requested since the last time, and drop the least recently used ones."""
+        """Weigh the texts requested since the last time, and drop those that are not kept."""
         with self._lock:
             used = {key: self._cache[key] for key in self._used if key in self._cache}
             self._used.clear()
@@ -364,11 +381,20 @@ class Pipeline:
         dropped = []
         with self._lock:
             self._bytes |= {key: size for key, size in weighed.items() if key in self._cache}
-            before = self.nbytes
-            while len(self._cache) > self._max_cached or self.nbytes > self._max_bytes:
-                key, slot = self._cache.popitem(last=False)
+            before, now = self.nbytes, time.monotonic()
+            ends = {key: self._end(key) for key in self._bytes}
+            old = [key for key, end in ends.items() if end <= now]
+            while old or len(self._cache) > self._max_cached or self.nbytes > self._max_bytes:
+                key = old.pop() if old else next(iter(self._cache))
+                dropped.append(self._cache.pop(key))
                 self._bytes.pop(key, None)
-                dropped.append(slot)
+                self._requested.pop(key, None)
+            if self._next_drop <= now:
+                self._next_drop = math.inf
+            soon = min((self._end(key) for key in self._bytes), default=math.inf)
+            if soon < self._next_drop:
+                self._next_drop = soon
+                self._weigh_in(soon - now)
             self._freed += before - self.nbytes
             trims = self._freed > _MIN_TRIMMED_BYTES
             if trims:
@@ -380,11 +406,21 @@ class Pipeline:
                 ctypes.CDLL(None).malloc_trim(0)
 
 
+def _default_bytes() -> int:
+    """A quarter of the memory; a gigabyte where its size is unknown."""
+    total = total_memory()
+    return 1_000_000_000 if total is None else total // 4
+
+
 #: The text, the notation, the start symbol, the style.
 _Key = tuple[str, Notation, str, str]
 
 #: Seconds from a request until its text is weighed, with what was computed from it.
 _WEIGHING_SECONDS = 1.0
+
+#: A text is kept so long without a request: 20 MB for 15 seconds, 50 kB for 100 minutes. Compiling
+#: it again takes a time that grows with its bytes, two seconds at most.
+_BYTE_SECONDS = 300e6
 
 #: After texts of that many bytes were dropped, free memory is returned to the operating system.
 _MIN_TRIMMED_BYTES = 32_000_000

@@ -130,6 +130,20 @@ def set_threads(model: torch.nn.Module) -> None:
     torch.set_num_threads(1 if max(_sizes) <= _MAX_ONE_THREAD_PARAMETERS else own)
 
 
+#: The limit and the use of a container's memory on Linux.
+_CONTAINER = Path("/sys/fs/cgroup")
+
+
+def total_memory() -> int | None:
+    """The bytes of memory of the machine, or the limit of a container; None if unknown."""
+    if not {"SC_PHYS_PAGES", "SC_PAGE_SIZE"} <= set(getattr(os, "sysconf_names", {})):
+        return None  # Windows
+    total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    with suppress(OSError, ValueError):  # no limit: the file is missing, or contains "max"
+        total = min(total, int((_CONTAINER / "memory.max").read_text()))
+    return total
+
+
 def free_memory(device: str) -> int | None:
     """The bytes of memory that are free on a device; None if unknown.
 
@@ -143,17 +157,13 @@ def free_memory(device: str) -> int | None:
     try:
         text = Path("/proc/meminfo").read_text()
     except OSError:
-        pages = getattr(os, "sysconf_names", {})
-        if not {"SC_PHYS_PAGES", "SC_PAGE_SIZE"} <= set(pages):
-            return None  # Windows
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        return total_memory()
     lines = (line.split() for line in text.splitlines())
     free = next((int(parts[1]) * 1024 for parts in lines if parts[0] == "MemAvailable:"), None)
-    group = Path("/sys/fs/cgroup")
     with suppress(OSError, ValueError):  # no limit: the file is missing, or contains "max"
-        limit = int((group / "memory.max").read_text())
-        stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
-        used = int((group / "memory.current").read_text()) - int(stat["inactive_file"])
+        limit = int((_CONTAINER / "memory.max").read_text())
+        stat = dict(line.split() for line in (_CONTAINER / "memory.stat").read_text().splitlines())
+        used = int((_CONTAINER / "memory.current").read_text()) - int(stat["inactive_file"])
         free = min(limit - used, limit if free is None else free)
     return free
 

@@ -62,6 +62,14 @@ def serve(
         str,
         typer.Option(help="debug, info (a line for each request), warning or error; on stderr."),
     ] = "warning",
+    memory: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="MB",
+            help="What remembered grammars may need.  [default: a quarter of memory]",
+        ),
+    ] = None,
     behind_proxy: Annotated[
         bool,
         typer.Option(
@@ -89,6 +97,7 @@ def serve(
                 embed=tuple(embed or ()),
                 metrics=metrics,
                 log_level=log_level,
+                memory=memory,
                 behind_proxy=behind_proxy,
             )
         )

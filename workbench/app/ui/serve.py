@@ -70,6 +70,8 @@ class ServeSettings:
     metrics: bool = False
     #: Of the messages on stderr; ``info`` has a line for each request.
     log_level: str = "warning"
+    #: Megabytes of remembered grammars with everything made from them; None: a quarter of memory.
+    memory: int | None = None
     #: Whether requests come through a proxy, which reports the addresses of its clients.
     behind_proxy: bool = False
     quiet: bool = False
@@ -175,6 +177,7 @@ def _launched(
     mcp: bool,
 ) -> tuple[gr.Blocks, Handlers]:
     """Gradio's page, launched, and the handlers of its requests."""
+    from workbench.app.pipeline import Pipeline
     from workbench.app.ui.guards import guards, host_names
     from workbench.app.ui.handlers import Handlers
     from workbench.app.ui.page import build, theme
@@ -185,7 +188,8 @@ def _launched(
     make = partial(ModelRoom, device=settings.device, dtype=settings.dtype)
     names = settings.models or default_models()
     rooms = [room] if room else [make(name, revision=settings.revision) for name in names]
-    handlers = Handlers(ModelRooms(rooms, token=settings.token, make=make))
+    pipeline = Pipeline(megabytes=settings.memory)
+    handlers = Handlers(ModelRooms(rooms, token=settings.token, make=make), pipeline)
     page = build(handlers, behind_proxy=settings.behind_proxy)
     metrics = Metrics(open_requests) if settings.metrics else None
     hosts = host_names(settings.host in _LOCAL_ADDRESSES, settings.allowed_hosts)
