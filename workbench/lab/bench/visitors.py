@@ -57,6 +57,12 @@ class Results:
         return "\n".join(lines)
 
 
+def generate_settings(regex: str, tokens: int, seed: int) -> list[Any]:
+    """The arguments of the endpoint ``generate``."""
+    first = [regex, "regex", "Hello", tokens, 0.7, seed, "start", "", "automaton", "", None, False]
+    return [*first, None, "", None]
+
+
 class Visitor:
     """One visitor, with an address."""
 
@@ -115,10 +121,9 @@ class Visitor:
 
     async def _generate(self, text: str) -> None:
         seed, began = self._random.randrange(10**6), time.monotonic()
-        given = [text, "regex", "Hello", 60, 0.7, seed, "start", "", "automaton", "", None, False]
         begun = await self._client.post(
             "/gradio_api/call/generate",
-            json={"data": [*given, None, "", None]},
+            json={"data": generate_settings(text, 60, seed)},
             headers=self._headers,
         )
         if begun.status_code != 200:
@@ -170,12 +175,17 @@ def served() -> Iterator[tuple[str, int]]:
     with subprocess.Popen(
         [*command, "--behind-proxy"], stdout=subprocess.PIPE, text=True
     ) as process:
-        assert process.stdout is not None
-        while not (found := re.search(r"http://[0-9.:]+", line := process.stdout.readline())):
-            if not line:
-                raise SystemExit("the page did not start")
-        yield found[0], process.pid
+        yield printed_address(process), process.pid
         process.terminate()
+
+
+def printed_address(process: subprocess.Popen[str]) -> str:
+    """The address that a starting page prints."""
+    assert process.stdout is not None
+    while not (found := re.search(r"http://[0-9.:]+", line := process.stdout.readline())):
+        if not line:
+            raise SystemExit("the page did not start")
+    return found[0]
 
 
 def megabytes(process: int) -> int:
