@@ -10,6 +10,7 @@ a quiet machine. It needs a package index, and the commands ``git`` and ``tar``.
 from __future__ import annotations
 
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -21,7 +22,7 @@ from pathlib import Path
 import httpx
 
 from workbench.base.tables import format_table
-from workbench.lab.bench.visitors import generate_settings, printed_address
+from workbench.lab.bench.visitors import generate_settings
 
 _ROOT = Path(__file__).resolve().parents[3]
 
@@ -39,8 +40,8 @@ def install(python: str, folder: Path) -> Path:
     subprocess.run(["tar", "-x"], cwd=folder / "files", input=archive.stdout, check=True)
     subprocess.run([python, "-m", "venv", folder / "venv"], check=True)
     own = folder / "venv" / "bin" / "python"
-    command = [own, "-m", "pip", "install", "--quiet", "-r", folder / "files" / "requirements.txt"]
-    subprocess.run(command, check=True)
+    needed = str(folder / "files" / "requirements.txt")
+    subprocess.run([own, "-m", "pip", "install", "--quiet", "-r", needed], check=True)
     return own
 
 
@@ -49,6 +50,9 @@ def space(python: Path, folder: Path) -> Iterator[str]:
     """The address of the page, as a Space starts it, until the end of the block."""
     home = folder / "home"
     home.mkdir(exist_ok=True)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
     with subprocess.Popen(
         [*_two_cores(), python, "app.py"],
         cwd=folder / "files",
@@ -56,13 +60,12 @@ def space(python: Path, folder: Path) -> Iterator[str]:
             "PATH": "",  # no compiler
             "HOME": str(home),
             "SPACE_ID": "somebody/grammar-workbench",
-            "GRADIO_SERVER_PORT": "0",
+            "GRADIO_SERVER_PORT": str(port),
         },
-        stdout=subprocess.PIPE,
-        text=True,
+        stdout=subprocess.DEVNULL,  # the address that a Space prints is not this machine's
     ) as process:
         try:
-            yield printed_address(process)
+            yield f"http://127.0.0.1:{port}"
         finally:
             process.terminate()
 
@@ -77,7 +80,10 @@ def measured(url: str, began: float) -> dict[str, float]:
     """The seconds since ``began`` until each kind of answer."""
     seconds = dict[str, float]()
     with httpx.Client(base_url=url, timeout=_PATIENCE) as client:
-        client.get("/").raise_for_status()
+        while not _answers(client):
+            if time.monotonic() - began > _PATIENCE:
+                raise SystemExit("the page did not start")
+            time.sleep(0.05)
         seconds["page"] = time.monotonic() - began
         parts = client.get("/config").json()["components"]
         names = {name: part["id"] for part in parts for name in part["props"].get("server_fns", [])}
@@ -105,6 +111,13 @@ def measured(url: str, began: float) -> dict[str, float]:
                     seconds["first token"] = time.monotonic() - began
                     return seconds
     raise SystemExit("no token")
+
+
+def _answers(client: httpx.Client) -> bool:
+    try:
+        return client.get("/").is_success
+    except httpx.TransportError:
+        return False
 
 
 def main(python: str = sys.executable) -> None:

@@ -175,17 +175,12 @@ def served() -> Iterator[tuple[str, int]]:
     with subprocess.Popen(
         [*command, "--behind-proxy"], stdout=subprocess.PIPE, text=True
     ) as process:
-        yield printed_address(process), process.pid
+        assert process.stdout is not None
+        while not (found := re.search(r"http://[0-9.:]+", line := process.stdout.readline())):
+            if not line:
+                raise SystemExit("the page did not start")
+        yield found[0], process.pid
         process.terminate()
-
-
-def printed_address(process: subprocess.Popen[str]) -> str:
-    """The address that a starting page prints."""
-    assert process.stdout is not None
-    while not (found := re.search(r"http://[0-9.:]+", line := process.stdout.readline())):
-        if not line:
-            raise SystemExit("the page did not start")
-    return found[0]
 
 
 def megabytes(process: int) -> int:
