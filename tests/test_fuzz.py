@@ -105,3 +105,19 @@ def test_the_command_counts_and_stores(tmp_path: Path) -> None:
     assert ran.exit_code == 0
     assert "texts 20; faults 0" in ran.output
     assert not (tmp_path / "faults").exists()
+
+
+def test_files_of_runs_are_changed_and_replayed(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = Random(3)
+    texts = [fuzz.changed_run(REGEX, random) for _ in range(40)]
+    assert len(set(texts)) == 40
+    assert sum('"(ab|c)+d"' in text for text in texts) > 30
+    found = [finding for text in texts for finding in fuzz._replay(Subject(text, Notation.REGEX))]
+    assert not found
+
+    def fail(_: str) -> str:
+        raise TypeError("broken")
+
+    monkeypatch.setattr(fuzz, "replay_page", fail)
+    (finding,) = fuzz._replay(Subject(texts[0], Notation.REGEX))
+    assert (finding.stage, finding.fault) == ("replay", "TypeError: broken")

@@ -27,11 +27,13 @@ from random import Random
 from typing import Any
 
 from workbench.analysis.random_texts import near_misses, samples
+from workbench.app.cli.generate import replay_page
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import TOY, ModelRoom
 from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.limits import LIMITS as DEFAULTS
 from workbench.base.limits import Limits
+from workbench.base.resources import GRAMMARS
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.grammar.export.registry import export
 from workbench.grammar.gallery import load_gallery
@@ -49,6 +51,9 @@ MAX_STAGE_SECONDS = 1.6 * LIMITS.seconds + 1.0
 
 #: The same for a question of the page, whose limits are the default ones.
 MAX_QUESTION_SECONDS = 1.6 * DEFAULTS.seconds + 2.0
+
+#: The same for the page of a run, whose pictures and explanations have 12 seconds.
+MAX_REPLAY_SECONDS = MAX_QUESTION_SECONDS + 12.0
 
 #: Characters of a text that the oracles read: they compute every mask along it.
 MAX_SAMPLE = 300
@@ -116,7 +121,7 @@ def fuzz(
         random = Random(f"{seed} {number}")
         subject = mutated(random, seeds)
         faults = [shrunk(one) for one in tested(subject, random, report.counts)]
-        for finding in (*faults, *questions.asked(subject, random)):
+        for finding in (*faults, *questions.asked(subject, random), *replayed(subject, random)):
             report.findings.append(finding)
             found(finding)
         report.counts["texts"] += 1
@@ -510,6 +515,44 @@ class Questions:
         yield from _staged(name, subject, work, MAX_QUESTION_SECONDS)
 
 
+# -- files of runs ---------------------------------------------------------------------------------
+
+
+@cache
+def _recorded_runs() -> tuple[str, ...]:
+    return tuple(path.read_text("utf-8") for path in sorted(GRAMMARS.glob("*.trace.ndjson")))
+
+
+def changed_run(subject: Subject, random: Random) -> str:
+    """The file of a recorded run with the grammar of ``subject``, after a few random changes."""
+    records = [json.loads(line) for line in random.choice(_recorded_runs()).splitlines()]
+    grammar = {"text": subject.text, "notation": str(subject.notation), "start": subject.start}
+    records[0] |= {**grammar, "model": TOY}
+    for _ in range(random.randint(0, 3)):
+        place: Any = records
+        while True:
+            keys = range(len(place)) if isinstance(place, list) else [*place]
+            key = random.choice(keys)
+            if not (isinstance(place[key], list | dict) and place[key]) or random.random() < 0.1:
+                break
+            place = place[key]
+        place[key] = random.choice(_VALUES)
+    text = "\n".join(map(json.dumps, records))
+    return random.choice(_EDITS)(text, random, _recorded_runs()) if random.random() < 0.2 else text
+
+
+def replayed(subject: Subject, random: Random) -> Iterator[Finding]:
+    """Make the page of a changed run, for one text in eight."""
+    if random.random() < 1 / 8:
+        changed = Subject(changed_run(subject, random), subject.notation)
+        yield from _replay(changed)
+
+
+def _replay(changed: Subject) -> Iterator[Finding]:
+    work = partial(replay_page, changed.text)
+    yield from _staged("replay", changed, work, MAX_REPLAY_SECONDS)
+
+
 def again(path: Path) -> list[Finding]:
     """Test the text of a stored finding once more.
 
@@ -518,6 +561,8 @@ def again(path: Path) -> list[Finding]:
     record = json.loads(path.read_text("utf-8"))
     sent = record["subject"]
     subject = Subject(sent["text"], Notation(sent["notation"]), sent["start"])
+    if record["stage"] == "replay":
+        return [*_replay(subject)]
     if record["stage"] in ("build", "samples", *_ORACLES):
         return [*tested(subject, Random(0), Counter())]
     return [*Questions().repeated(record["stage"], subject)]

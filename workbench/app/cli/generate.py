@@ -230,25 +230,28 @@ def replay(
     Traces of older versions do not name their grammar; --example names it then.
     """
     with errors_reported():
-        records = _records(read_text(trace, "name a run that the page exported as NDJSON"))
-        head = next((record for record in records if record["k"] == "head"), {})
-        page = page_of(_about(head, _named(trace, example)), records)
+        text = read_text(trace, "name a run that the page exported as NDJSON")
+        page = replay_page(text, _named(trace, example))
         write_file(out, page.encode(), "choose another --out")
 
 
-def page_of(about: _Record, records: list[_Record]) -> str:
-    """The page of a run.
+def replay_page(text: str, example: Example | None = None) -> str:
+    """The page of a run, from its lines; ``example`` for one that does not name its grammar.
 
-    Raises: WorkbenchError where its grammar cannot be read.
+    Raises: WorkbenchError if the lines are no run, or its grammar cannot be read.
     """
     from workbench.app.ui.handlers import Handlers
     from workbench.app.ui.model_registry import BUILTIN, ModelRoom
     from workbench.app.ui.replay import drawn, taken
     from workbench.app.ui.replay import replay as written
+    from workbench.app.ui.requests import MAX_NAME, text_in
 
+    records = _records(text)
+    head = next((record for record in records if record["k"] == "head"), {})
+    about = _about(head, example)
     steps = [record for record in records if record["k"] == "step"]
     end = next((record for record in records if record["k"] == "stop"), None)
-    handlers = Handlers(ModelRoom(about.get("model") or BUILTIN))
+    handlers = Handlers(ModelRoom(text_in(about, "model", MAX_NAME) or BUILTIN))
     sent = {key: about.get(key, "") for key in ("text", "notation", "start", "style", "example")}
     sent["small_tokens"] = about.get("small_tokens")
     return written(about, steps, end, drawn(handlers, sent, taken(steps)))

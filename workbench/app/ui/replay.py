@@ -209,11 +209,20 @@ def _draw(handlers: Handlers, request: Record) -> Record | None:
 
 
 def taken(steps: Iterable[Mapping[str, Any]]) -> list[Taken]:
-    """The tokens of a run, each with the forbidden tokens the model preferred."""
-    return [
-        (_bytes(step["token"]), [_bytes(one) for one in step.get("wanted", ()) if not one["ok"]])
-        for step in steps
-    ]
+    """The tokens of a run, each with the forbidden tokens the model preferred.
+
+    Raises: WorkbenchError for a step without its tokens.
+    """
+    found: list[Taken] = []
+    for number, step in enumerate(steps, start=1):
+        try:
+            wanted = [_bytes(one) for one in step.get("wanted", ()) if not one["ok"]]
+            found.append((_bytes(step["token"]), wanted))
+        except (KeyError, TypeError, AttributeError):
+            raise WorkbenchError(
+                f"step {number} of the run does not name its tokens", "export the run again"
+            ) from None
+    return found
 
 
 def _bytes(token: Mapping[str, Any]) -> bytes | None:
