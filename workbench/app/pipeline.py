@@ -418,8 +418,8 @@ _Key = tuple[str, Notation, str, str]
 #: Seconds from a request until its text is weighed, with what was computed from it.
 _WEIGHING_SECONDS = 1.0
 
-#: A text is kept so long without a request: 20 MB for 15 seconds, 50 kB for 100 minutes. Compiling
-#: it again takes a time that grows with its bytes, two seconds at most.
+#: The seconds that a text is kept without a request, times its bytes: 20 MB for 15 seconds, 50 kB
+#: for 100 minutes. To compile it again takes longer for more bytes, two seconds at most.
 _BYTE_SECONDS = 300e6
 
 #: After texts of that many bytes were dropped, free memory is returned to the operating system.

@@ -28,7 +28,7 @@ import numpy.typing as npt
 from workbench.base.errors import TokenNotAllowed, VocabularyError
 from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.mask import TokenMask, pack
-from workbench.constraint.protocol import Constraint, ReadsLabels, State, state_key
+from workbench.constraint.protocol import Constraint, State, reads_labels, state_key
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.label_encoding import LABEL_CODES, LEAD, RESERVED, encode_labels, labels_of
 from workbench.syntax.regex.extensions import LABELS, Label
@@ -205,16 +205,16 @@ def read_by(constraint: Constraint, token_ids: Iterable[TokenId]) -> Iterator[by
 
     Raises: TokenNotAllowed.
     """
-    state = constraint.initial
+    state, has_labels = constraint.initial, reads_labels(constraint)
     for token_id in token_ids:
         yield read_as(constraint, state, token_id)
-        if isinstance(constraint, ReadsLabels):
+        if has_labels:
             state = constraint.advance(state, token_id)
 
 
 def read_as(constraint: Constraint, state: State, token_id: TokenId) -> bytes:
     """The bytes that the machine of a constraint reads for a token."""
-    if isinstance(constraint, ReadsLabels):
+    if reads_labels(constraint):
         return constraint.read_as(state, token_id)
     return constraint.vocabulary.tokens[token_id] or b""
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Hashable
-from typing import Any, Protocol, runtime_checkable
+from functools import cache
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 
@@ -78,6 +79,16 @@ class ReadsLabels(Protocol):
     def read_as(self, state: State, token_id: TokenId) -> bytes:
         """The bytes that the machine reads for a token: its bytes or a label's code."""
         ...
+
+
+@cache
+def _reads_labels(kind: type) -> bool:
+    return issubclass(kind, ReadsLabels)
+
+
+def reads_labels(constraint: object) -> TypeGuard[ReadsLabels]:
+    """Whether a constraint has terminal labels; for each token (``isinstance`` takes 15 µs)."""
+    return _reads_labels(type(constraint))
 
 
 @runtime_checkable

@@ -10,7 +10,7 @@ from typing import Any, cast
 from workbench.analysis.run_tracing import TracedToken
 from workbench.app.ui import wire
 from workbench.constraint.mask import TokenMask
-from workbench.constraint.protocol import Constraint, ReadsLabels, State
+from workbench.constraint.protocol import Constraint, State, reads_labels
 from workbench.constraint.reasoning import Reasoning
 from workbench.decoding.candidates import TokenDistribution
 from workbench.decoding.retokenize import ImproperToken
@@ -78,7 +78,7 @@ def step_record(
 
 def label_record(constraint: Constraint, state: State, token_id: TokenId) -> Record:
     """The terminal label that reads a token; empty if it is read as text."""
-    label = constraint.label(state, token_id) if isinstance(constraint, ReadsLabels) else None
+    label = constraint.label(state, token_id) if reads_labels(constraint) else None
     return {} if label is None else {"label": label.name}
 
 

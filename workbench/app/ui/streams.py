@@ -32,7 +32,7 @@ RUNS_AT_ONCE = 16
 BATCH_SECONDS = 0.08
 
 #: The same for each run of a model at a time: an event takes Gradio about 4 ms, whatever its size.
-_SECONDS_PER_RUN = 0.02
+_SECONDS_PER_RUN = 0.03
 
 #: Runs whose lines are stored: the current one and those before it.
 MAX_KEPT_RUNS = 8

@@ -59,7 +59,7 @@ def space(python: Path, folder: Path) -> Iterator[str]:
         env={
             "PATH": "",  # no compiler
             "HOME": str(home),
-            "SPACE_ID": "somebody/grammar-workbench",
+            "SPACE_ID": "owner/grammar-workbench",
             "GRADIO_SERVER_PORT": str(port),
         },
         stdout=subprocess.DEVNULL,  # the address that a Space prints is not this machine's
