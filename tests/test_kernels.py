@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.own_time import day_time
-from workbench.base import kernels
+from workbench.base import kernel_cache, kernels
 
 ROOT = Path(__file__).parents[1]
 
@@ -249,14 +249,14 @@ def test_nothing_is_removed_beside_a_folder_that_was_named(tmp_path: Path) -> No
     old = tmp_path / "named" / "old"
     old.touch()
     os.utime(old, (0, 0))
-    kernels._remove_unused(tmp_path / "named")
+    kernel_cache.remove_unused(tmp_path / "named")
     assert old.exists()
 
 
 @pytest.mark.slow
 def test_a_full_disk_fails_no_call(folder: Path) -> None:
-    full = "from made import above\n\ndef full(*_):\n    raise OSError(28, 'No space left on device')\n"
-    full += "\nabove.kernels._replace = full\n" + USED
+    full = "from made import above\nfrom workbench.base import kernel_cache\n\ndef full(*_):\n    raise OSError(28, 'No space left on device')\n"
+    full += "\nkernel_cache.replace_file = full\n" + USED
     done = ran(folder, "compiled", full)
     assert done.stdout.split() == ["2", "2", "False", "False", "True"]
     (logged,) = done.stderr.splitlines()

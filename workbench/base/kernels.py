@@ -11,10 +11,9 @@ once by their compiled forms. A call that is running ends as it began.
     undecided ──first call──▶ all kernels are in the cache ──────────────▶ compiled
                               some are missing ──▶ interpreted ──switch──▶ compiled
 
-The cache has one file for each kernel and types of arguments. Its name is a digest of everything
-the machine code depends on (sources of the kernel and of all kernels it calls, the constants they
-refer to, types, versions, processor), and its content is checked against a digest: a file that is
-damaged is compiled again.
+The cache (``kernel_cache``) has one file for each kernel and types of arguments. Its name is a
+digest of everything the machine code depends on (sources of the kernel and of all kernels it calls,
+the constants they refer to, types, versions, processor).
 
 ``WORKBENCH_KERNELS=compiled`` compiles each kernel in this process at its first call, for tests;
 ``python`` never compiles. ``python -m workbench.constraint.kernel_examples`` fills the cache.
@@ -23,31 +22,35 @@ damaged is compiled again.
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import math
 import os
-import pickle
-import platform
 import signal
-import stat
 import subprocess
 import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache, cached_property
-from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
-from time import time as wall_time
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import numpy as np
 
-from workbench.base.resources import cache_folder
+from workbench.base.kernel_cache import (
+    FOLDER_VARIABLE,
+    StoredCode,
+    code_folder,
+    complete_list,
+    has_all,
+    installation,
+    is_complete,
+    remove_unused,
+    write_complete,
+)
 
 KernelFunction = TypeVar("KernelFunction", bound=Callable[..., Any])
 
@@ -59,9 +62,6 @@ _EXAMPLES = "workbench.constraint.kernel_examples"
 
 #: The seconds after which a process that compiles is ended.
 _MAX_SECONDS = 300.0
-
-#: Cached code that no process has read for this many seconds is removed.
-_UNUSED = 90 * 86_400
 
 
 class Kernel:
@@ -297,16 +297,14 @@ def compile_all(examples: Callable[[], object]) -> None:
         assert _state.form != "interpreted", "a process that compiles has called no kernel before"
         _state.form = "compiled"
         _state.settled.set()
-    folder = _code_folder()
-    complete = _complete_list(folder)
-    with FileLock(complete.with_suffix(".lock"), timeout=_MAX_SECONDS):
-        if _is_complete(folder):
+    folder = code_folder()
+    with FileLock(complete_list(folder).with_suffix(".lock"), timeout=_MAX_SECONDS):
+        if is_complete(folder):
             return
         examples()
-        if _Code.all_written:
-            _remove_unused(folder)
-            files = {file: _stamp(file) for file in _loaded_files()}
-            _replace(complete, json.dumps(files).encode())
+        if StoredCode.all_written:
+            remove_unused(folder)
+            write_complete(folder, _loaded_files())
 
 
 def _loaded_files() -> Iterator[str]:
@@ -323,7 +321,7 @@ def _decide() -> None:
         if _state.form != "undecided":
             return
         chosen = os.environ.get("WORKBENCH_KERNELS", "auto")
-        if chosen == "compiled" or (chosen == "auto" and _has_all()):
+        if chosen == "compiled" or (chosen == "auto" and has_all()):
             _state.form = "compiled"
         else:
             _state.form = "interpreted"
@@ -384,10 +382,10 @@ def _compile_in_another_process() -> None:
         f"import faulthandler; faulthandler.dump_traceback_later({_MAX_SECONDS}, exit=True)\n"
         f"import sys; sys.path[:] = {sys.path!r}; import {_EXAMPLES} as m; m.main()"
     )
-    with tempfile.TemporaryFile(dir=_code_folder()) as errors:
+    with tempfile.TemporaryFile(dir=code_folder()) as errors:
         process = subprocess.Popen(
             [sys.executable, "-c", code],
-            env={**os.environ, _FOLDER: str(_code_folder())},
+            env={**os.environ, FOLDER_VARIABLE: str(code_folder())},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=errors,
@@ -481,7 +479,7 @@ def _constant(name: str, value: object) -> object:
     if isinstance(value, type):
         return _qualified(value), getattr(value, "_field_defaults", None)
     if value is np or value is math or value is int64:
-        return None  # their versions are part of ``_installation``
+        return None  # their versions are part of ``installation``
     if isinstance(value, bool | int | float | complex | str | bytes | np.generic | None):
         return type(value).__name__, value
     raise TypeError(f"a kernel refers to {name!r}, which is a {type(value).__name__}")
@@ -503,11 +501,6 @@ def _named_tuples(types: Iterable[Any]) -> Iterator[tuple[object, ...]]:
 @cache
 def _digest(file: str) -> str:
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()
-
-
-def _stamp(file: str) -> list[float]:
-    found = Path(file).stat()
-    return [found.st_mtime, found.st_size]
 
 
 class _Uncounted:
@@ -566,158 +559,9 @@ def _count_compile_seconds() -> None:
     event.register("numba:compile", Compilations())
 
 
-# The cache of compiled code.
-
-#: The variable that names the folder to a process that compiles.
-_FOLDER = "WORKBENCH_KERNEL_FOLDER"
-
-
-@cache
-def _code_folder() -> Path:
-    """The folder of compiled code for this processor: the user's, else a temporary one.
-
-    Raises: OSError if neither can be written.
-    """
-    if named := os.environ.get(_FOLDER):
-        folder = Path(named)
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder
-    try:
-        return _usable(cache_folder())
-    except (OSError, RuntimeError):  # it cannot be written, or there is no home folder
-        return _usable(_temporary_folder())
-
-
-def _usable(folder: Path) -> Path:
-    """The folder of compiled code in a cache folder; it is complete, or it can be written.
-
-    Raises: OSError
-    """
-    found = folder / "kernels" / _installation()
-    if not _is_complete(found):
-        found.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=found).close()
-    return found
-
-
-def _temporary_folder() -> Path:
-    """A folder of the user in the system's temporary folder; it is the same in all processes.
-
-    Raises: OSError if others may have written to it: code that is read from it is run.
-    """
-    owner = "" if sys.platform == "win32" else os.getuid()
-    folder = Path(tempfile.gettempdir()) / f"grammar-workbench-{owner}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    found = folder.lstat()
-    if owner != "" and (found.st_uid, found.st_mode) != (owner, stat.S_IFDIR | 0o700):
-        raise PermissionError(f"{folder} must be a folder that only this user can use")
-    return folder
-
-
-@cache
-def _installation() -> str:
-    """A digest of what compiled code depends on besides sources: versions and the processor."""
-    processor = platform.machine() + platform.processor()
-    with suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith(("flags", "Features", "model name")):
-                processor += line
-            elif not line:
-                break
-    parts = [sys.version, np.__version__, processor]
-    parts += [version(name) for name in ("numba", "llvmlite")]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
-
-
-def _has_all() -> bool:
-    try:
-        return _is_complete(_code_folder())
-    except OSError:
-        return False
-
-
-def _is_complete(folder: Path) -> bool:
-    """Whether all kernels of the present sources are in a folder of compiled code."""
-    try:
-        files = json.loads(_complete_list(folder).read_bytes())
-        return bool(files) and all(_stamp(file) == stamp for file, stamp in files.items())
-    except (OSError, ValueError, AttributeError):
-        return False
-
-
-def _complete_list(folder: Path) -> Path:
-    """The file that lists the sources all of whose kernels are in the folder."""
-    package = hashlib.sha256(__file__.encode()).hexdigest()[:16]
-    return folder / f"complete-{package}.json"
-
-
-def _remove_unused(folder: Path) -> None:
-    """Remove what was not read for long, of other versions of Python and numba too."""
-    if folder.name != _installation():
-        return  # a folder that the environment names
-    for path in (*folder.parent.glob("*/*"), *folder.parent.glob("*")):
-        with suppress(OSError):  # a folder that is not empty
-            if wall_time() - path.stat().st_mtime > _UNUSED:
-                path.rmdir() if path.is_dir() else path.unlink()
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Write a file as a whole.
-
-    Raises: OSError
-    """
-    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
-        try:
-            file.write(data)
-            file.close()
-            os.replace(file.name, path)
-        except OSError:
-            Path(file.name).unlink(missing_ok=True)
-            raise
-
-
-class _Code:
-    """Compiled code of one kernel on disk."""
-
-    #: False after code could not be written.
-    all_written = True
-
-    def __init__(self, kernel: Kernel) -> None:
-        self.kernel = kernel
-
-    def read(self, key: object) -> Any:  # noqa: ANN401  # numba's own data
-        """What was stored under a key; None if there is nothing or it is damaged."""
-        try:
-            path = self._path(key)
-            data = path.read_bytes()
-            if hashlib.sha256(data[32:]).digest() != data[:32]:
-                _log.warning("%s is damaged and is compiled again", path.name)
-                return None
-            if wall_time() - path.stat().st_mtime > _UNUSED / 3:
-                with suppress(OSError):  # the folder may be read-only
-                    path.touch()
-        except OSError:
-            return None
-        return pickle.loads(data[32:])  # the user's own file
-
-    def write(self, key: object, data: bytes) -> None:
-        try:
-            _replace(self._path(key), hashlib.sha256(data).digest() + data)
-        except OSError as error:  # a full disk, or no folder: it is compiled in each process
-            if _Code.all_written:
-                _log.warning("compiled kernels cannot be cached: %s", error)
-            _Code.all_written = False
-
-    def _path(self, key: object) -> Path:
-        function = self.kernel.py_func
-        whole = (function.__module__, function.__qualname__, self.kernel.sources, key)
-        digest = hashlib.sha256(repr(whole).encode()).hexdigest()[:24]
-        return _code_folder() / f"{function.__qualname__}-{digest}.code"
-
-
 @cache
 def _code_cache() -> type:
-    """The class of numba's caches that store code with ``_Code``."""
+    """The class of numba's caches that store code with ``StoredCode``."""
     from numba.core.caching import NullCache
     from numba.core.compiler import CompileResult
     from numba.core.serialize import dumps
@@ -727,7 +571,7 @@ def _code_cache() -> type:
 
     class Cache(NullCache):
         def __init__(self, kernel: Kernel) -> None:
-            self._code = _Code(kernel)
+            self._code = StoredCode(kernel.py_func, kernel.sources)
 
         def load_overload(self, signature: object, target: Any) -> object:  # noqa: ANN401
             with _not_counted():
@@ -741,7 +585,7 @@ def _code_cache() -> type:
 
         def _key(self, signature: Any, codegen: Any) -> tuple[object, ...]:  # noqa: ANN401
             fields = list(_named_tuples(signature))
-            return str(signature), fields, codegen.magic_tuple(), _installation()
+            return str(signature), fields, codegen.magic_tuple(), installation()
 
     return Cache
 
