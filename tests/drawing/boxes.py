@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from workbench.drawing.connectors import BOX
-from workbench.drawing.lanes import RADIUS, LaneLayout
+from workbench.drawing.lane_rails import RADIUS
+from workbench.drawing.lanes import LaneLayout
 
 #: Pixels by which boxes may differ without a fault: rounding.
 _ROUNDING = 0.1

@@ -9,7 +9,8 @@ from workbench.base.limits import check_time_budget
 from workbench.base.visible_text import printable, shorten
 from workbench.drawing.connectors import BOX, Label, Point
 from workbench.drawing.graph import Edge, Node
-from workbench.drawing.lanes import NAME, RADIUS, Lane, LaneLayout, Line, Placed
+from workbench.drawing.lane_rails import RADIUS
+from workbench.drawing.lanes import NAME, Lane, LaneLayout, Line, Placed
 from workbench.drawing.render import MONOSPACED, NAMESPACE
 
 #: Size of labels and of state numbers, in pixels.

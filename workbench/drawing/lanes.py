@@ -15,7 +15,6 @@ Coordinates are pixels at scale 1, x to the right and y downwards.
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -30,9 +29,21 @@ from workbench.drawing.connectors import (
     ordered,
 )
 from workbench.drawing.graph import Graph, Node
+from workbench.drawing.lane_rails import (
+    DOWN,
+    RADIUS,
+    UP,
+    Route,
+    Row,
+    Want,
+    assign_columns,
+    detour,
+    direction,
+    head_at,
+)
 
-#: Width of one column of the font of state numbers, and the radius of a state.
-SMALL_CHAR, RADIUS = 6.1, 12.0
+#: Width of one column of the font of state numbers.
+SMALL_CHAR = 6.1
 
 #: Track before a label, after it (with the arrow), and between two states that no edge joins.
 _LEAD, _OUT, _GAP = 15.0, 17.0, 14.0
@@ -165,77 +176,6 @@ def _right(lane: Lane) -> float:
     return max(ends, default=0.0)
 
 
-#: The side of a row a rail lies on.
-_UP, _DOWN = 0, 1
-
-
-class _Rails:
-    """Free heights on one side of a row: intervals of x with the heights they take."""
-
-    def __init__(self) -> None:
-        self._taken: list[tuple[float, float, float, float]] = []
-
-    def block(self, left: float, right: float, high: float) -> None:
-        """Mark an interval as occupied by something on the track."""
-        self._taken.append((left, right, 0.0, high))
-
-    def place(self, left: float, right: float, high: float) -> float:
-        """The lowest free height for something as high as this: its lower end."""
-        at = RADIUS + 3
-        near = [
-            (begin, end)
-            for one, other, begin, end in self._taken
-            if one < right + 3 and left - 3 < other
-        ]
-        while hit := [end for begin, end in near if begin < at + high and at < end]:
-            at = max(hit)
-        self._taken.append((left, right, at, at + high))
-        return at
-
-    @property
-    def top(self) -> float:
-        return max((end for *_, end in self._taken), default=RADIUS + 3)
-
-
-@dataclass(slots=True)
-class _Row:
-    """A row; its track gets a y when all rails are placed."""
-
-    states: list[str] = field(default_factory=list)
-    width: float = 0.0
-    sides: tuple[_Rails, _Rails] = field(default_factory=lambda: (_Rails(), _Rails()))
-    track: float = 0.0
-
-
-@dataclass(slots=True)
-class _Want:
-    """A rail that is needed: its row and side, its interval of x, its height."""
-
-    row: int
-    side: int
-    left: float
-    right: float
-    high: float
-    level: float = 0.0
-
-
-@dataclass(slots=True)
-class _Route:
-    """The rails that one group of edges needs, and a function that draws it at known heights."""
-
-    wants: list[_Want]
-    draw: Callable[[_Route], None]
-    #: The rows between which a column of the margin is needed, as an interval.
-    span: tuple[float, float] | None = None
-    column: int = 0
-    #: Drawn below everything else in its row.
-    last: bool = False
-
-    @property
-    def length(self) -> float:
-        return max(want.right - want.left for want in self.wants)
-
-
 class _Builder:
     """Lays one lane out."""
 
@@ -297,7 +237,7 @@ class _Builder:
         self, order: list[str], loops: dict[str, tuple[int, int]], room: float
     ) -> dict[str, tuple[int, int]]:
         """Give every state a row and an x; returns the loop states that can stay on a rail."""
-        self._rows = [_Row()]
+        self._rows = [Row()]
         self._x: dict[str, float] = {}
         self._row: dict[str, int] = {}
         #: The connectors between neighbours: row and left end of the labels.
@@ -315,7 +255,7 @@ class _Builder:
             row = self._rows[-1]
             wraps = bool(row.states) and row.width + lead + wide > room
             if wraps:
-                self._rows.append(row := _Row())
+                self._rows.append(row := Row())
                 lead = lead if number is not None else 0.0
             if number is not None:
                 self._track[number] = len(self._rows) - 1, row.width + _LEAD
@@ -357,7 +297,7 @@ class _Builder:
         return max(found, key=lambda n: self._connectors[n].width, default=None)
 
     # -- rails -------------------------------------------------------------------------------------
-    def _routes(self, loops: Mapping[str, tuple[int, int]]) -> list[_Route]:
+    def _routes(self, loops: Mapping[str, tuple[int, int]]) -> list[Route]:
         """The routes of all edges that are not on the track."""
         routes = [self._loop_route(state, *ends) for state, ends in loops.items()]
         used = {number for ends in loops.values() for number in ends}
@@ -386,7 +326,7 @@ class _Builder:
         right = self._x[source] + self._wide(source) / 2
         return self._row[source] == row and abs(right + _LEAD - x) < 0.5
 
-    def _reserve(self, routes: list[_Route]) -> int:
+    def _reserve(self, routes: list[Route]) -> int:
         """Give every rail its height and every route its column; returns the columns used."""
         for number, (row, x) in self._track.items():
             one = self._connectors[number]
@@ -396,9 +336,9 @@ class _Builder:
             for want in route.wants:
                 rails = self._rows[want.row].sides[want.side]
                 want.level = rails.place(want.left, want.right, want.high)
-        return _assign_columns([route for route in routes if route.span])
+        return assign_columns([route for route in routes if route.span])
 
-    def _rail_routes(self, number: int, row: int, sources: list[str]) -> list[_Route]:
+    def _rail_routes(self, number: int, row: int, sources: list[str]) -> list[Route]:
         """The routes of the sources in one row."""
         goal_row, goal = self._goal(number)
         if goal_row != row:
@@ -407,7 +347,7 @@ class _Builder:
         behind = [s for s in sources if self._x[s] >= goal]
         return [
             self._rail_route(number, side, group)
-            for side, group in ((_UP, ahead), (_DOWN, behind))
+            for side, group in ((UP, ahead), (DOWN, behind))
             if group
         ]
 
@@ -426,15 +366,15 @@ class _Builder:
             return _PLAIN
         return one.height + 4
 
-    def _rail_route(self, number: int, side: int, sources: list[str]) -> _Route:
+    def _rail_route(self, number: int, side: int, sources: list[str]) -> Route:
         """Sources of the same row: up or down, along, and back to the track."""
         one, (row, goal) = self._connectors[number], self._goal(number)
         joins = number in self._track
-        edge = goal if joins else goal + (-5 if side == _UP else 5)
-        xs = [self._x[s] + (4 if side == _UP else -4) for s in sources]
+        edge = goal if joins else goal + (-5 if side == UP else 5)
+        xs = [self._x[s] + (4 if side == UP else -4) for s in sources]
         left, right = min(*xs, edge) if len(xs) > 1 else min(xs[0], edge), max(*xs, edge)
         # the labels are between the last source and the end
-        near = max(xs) if side == _UP else min(xs)
+        near = max(xs) if side == UP else min(xs)
         room = abs(edge - near) - 12
         need = 0.0 if joins else one.width - room
         middle = (near + edge) / 2
@@ -443,12 +383,12 @@ class _Builder:
             middle = self._between(middle, reach)  # keeps the margins free
             left, right = min(left, middle - reach), max(right, middle + reach)
 
-        def draw(route: _Route) -> None:
+        def draw(route: Route) -> None:
             track = self._rows[row].track
             want = route.wants[0]
             centre = want.level + (4 if joins or not one.labels else want.high / 2)
-            y = track - centre if side == _UP else track + centre
-            rim = -RADIUS if side == _UP else RADIUS
+            y = track - centre if side == UP else track + centre
+            rim = -RADIUS if side == UP else RADIUS
             if joins or not one.labels:
                 ends = None if joins else (edge, track + rim)
                 tail = [(edge, y), (edge, track if joins else track + rim)]
@@ -458,20 +398,20 @@ class _Builder:
                 return
             first, last = middle - one.width / 2, middle + one.width / 2
             self._labels(number, first, y)
-            before, after = (first, last) if side == _UP else (last, first)
+            before, after = (first, last) if side == UP else (last, first)
             for source, x in zip(sources, xs, strict=True):
-                bend_in = min(x, before) if side == _UP else max(x, before)
-                entry = _detour(x, track + rim, bend_in, y, before)
-                bend_out = max(edge, after + 6) if side == _UP else min(edge, after - 6)
+                bend_in = min(x, before) if side == UP else max(x, before)
+                entry = detour(x, track + rim, bend_in, y, before)
+                bend_out = max(edge, after + 6) if side == UP else min(edge, after - 6)
                 leave = [(after, y), (edge, y), (edge, track + rim)]
                 if abs(bend_out - edge) > 0.5:
-                    leave = _detour(edge, track + rim, bend_out, y, after)[::-1]
+                    leave = detour(edge, track + rim, bend_out, y, after)[::-1]
                 self._lines(number, source, entry, (edge, track + rim), side, leave)
 
-        wants = [_Want(row, side, left, right, self._high(number) + (6 if need > 0 else 0))]
-        return _Route(wants, draw)
+        wants = [Want(row, side, left, right, self._high(number) + (6 if need > 0 else 0))]
+        return Route(wants, draw)
 
-    def _self_route(self, number: int) -> _Route:
+    def _self_route(self, number: int) -> Route:
         """A loop at one state: a rail above it with the labels."""
         one = self._connectors[number]
         state = one.target
@@ -479,7 +419,7 @@ class _Builder:
         half = max(14.0, one.width / 2 + 7)
         middle = self._between(x, half)
 
-        def draw(route: _Route) -> None:
+        def draw(route: Route) -> None:
             track, want = self._rows[row].track, route.wants[0]
             y = track - want.level - 6 - one.height / 2
             low = track - want.level - 1
@@ -490,12 +430,12 @@ class _Builder:
             leave += [(x - 5, low), (x - 5, track - RADIUS)]
             if one.labels:
                 self._labels(number, first, y)
-            self._lines(number, state, entry, (x - 5, track - RADIUS), _UP, leave)
+            self._lines(number, state, entry, (x - 5, track - RADIUS), UP, leave)
 
-        want = _Want(row, _UP, middle - half, middle + half, one.height + 10)
-        return _Route([want], draw)
+        want = Want(row, UP, middle - half, middle + half, one.height + 10)
+        return Route([want], draw)
 
-    def _cross_route(self, number: int, row: int, sources: list[str]) -> _Route:
+    def _cross_route(self, number: int, row: int, sources: list[str]) -> Route:
         """Sources of another row: below it, through a column of the margin, above the goal."""
         one, (goal_row, goal) = self._connectors[number], self._goal(number)
         joins = number in self._track
@@ -507,7 +447,7 @@ class _Builder:
         high = one.height + 4 if carries and not early else _PLAIN
         low_high = one.height + 4 if early else _PLAIN
 
-        def draw(route: _Route) -> None:
+        def draw(route: Route) -> None:
             low, up = route.wants
             y = self._rows[row].track + low.level + (low.high / 2 if early else 4)
             track = self._rows[goal_row].track
@@ -520,43 +460,43 @@ class _Builder:
             for source, x in zip(sources, xs, strict=True):
                 rim = self._rows[row].track + RADIUS
                 bend = max(x, start + one.width + 8) if early else x
-                entry = _detour(x, rim, bend, y, start + one.width if early else column)
+                entry = detour(x, rim, bend, y, start + one.width if early else column)
                 if not carries:
                     path = [*entry, (column, above), (edge, above), end]
-                    self._lines(number, source, path, None if joins else end, _UP)
+                    self._lines(number, source, path, None if joins else end, UP)
                 elif early:
                     leave = [(start, y), (column, y), (column, above), (edge, above), end]
-                    self._lines(number, source, entry, end, _UP, leave)
+                    self._lines(number, source, entry, end, UP, leave)
                 else:
                     leave = [(start + one.width, above), (edge, above), end]
                     path = [*entry, (column, above), (start, above)]
-                    self._lines(number, source, path, end, _UP, leave)
+                    self._lines(number, source, path, end, UP, leave)
 
         right = max(*xs, one.width + 26) if early else max(xs)
         wants = [
-            _Want(row, _DOWN, -30.0, right, low_high + (6 if right > max(xs) else 0)),
-            _Want(goal_row, _UP, -30.0, edge, high),
+            Want(row, DOWN, -30.0, right, low_high + (6 if right > max(xs) else 0)),
+            Want(goal_row, UP, -30.0, edge, high),
         ]
-        return _Route(wants, draw, (min(row + 0.9, goal_row + 0.1), max(row + 0.9, goal_row + 0.1)))
+        return Route(wants, draw, (min(row + 0.9, goal_row + 0.1), max(row + 0.9, goal_row + 0.1)))
 
-    def _wrap_route(self, number: int) -> _Route:
+    def _wrap_route(self, number: int) -> Route:
         """The track where it continues in the next row."""
         source = self._wrapped[number]
         row = self._row[source]
         x = self._x[source] + self._wide(source) / 2
         end = self._track[number][1]
 
-        def draw(route: _Route) -> None:
+        def draw(route: Route) -> None:
             track, below = self._rows[row].track, self._rows[row + 1].track
             y = track + route.wants[0].level + 4
             column = self._column(route)
             path = [(x, track), (x + 9, track), (x + 9, y), (column, y), (column, below)]
-            self._lines(number, source, [*path, (end, below)], None, _UP, self._track_out(number))
+            self._lines(number, source, [*path, (end, below)], None, UP, self._track_out(number))
 
-        want = _Want(row, _DOWN, -30.0, x + 9, _PLAIN)
-        return _Route([want], draw, (row + 0.9, row + 1.5), last=True)
+        want = Want(row, DOWN, -30.0, x + 9, _PLAIN)
+        return Route([want], draw, (row + 0.9, row + 1.5), last=True)
 
-    def _loop_route(self, state: str, entry: int, leave: int) -> _Route:
+    def _loop_route(self, state: str, entry: int, leave: int) -> Route:
         """A state on a rail below, with the edge that leads to it and the one that leads back."""
         one, back = self._connectors[entry], self._connectors[leave]
         source, target = one.sources[0], back.target
@@ -574,7 +514,7 @@ class _Builder:
         widened = right > begin + 0.5 or left < end - 0.5
         high = max(one.height, 0 if joins else back.height, 2 * RADIUS) + 3 + (8 if widened else 0)
 
-        def draw(route: _Route) -> None:
+        def draw(route: Route) -> None:
             track, want = self._rows[row].track, route.wants[0]
             low = track + want.level + 3
             y = track + want.level + want.high - (want.high - (8 if widened else 0)) / 2
@@ -588,24 +528,24 @@ class _Builder:
             self._lane.states.append(
                 Placed(self._nodes[state], self._left + middle, y, self._wide(state))
             )
-            into = _detour(begin, rim, right, y, label + one.width, low)
+            into = detour(begin, rim, right, y, label + one.width, low)
             to_state = [(label, y), (middle + self._wide(state) / 2, y)]
-            self._lines(entry, source, into, to_state[-1], _DOWN, to_state, flat=True)
+            self._lines(entry, source, into, to_state[-1], DOWN, to_state, flat=True)
             start = (middle - self._wide(state) / 2, y)
             goal = (end, track if joins else rim)
             if joins:
                 path = [start, (end, y), goal]
-                self._lines(leave, state, path, None, _DOWN, self._track_out(leave))
+                self._lines(leave, state, path, None, DOWN, self._track_out(leave))
                 return
             first = start[0] - 10 - back.width
             self._labels(leave, first, y)
-            out = _detour(end, rim, left, y, first, low)[::-1]
-            self._lines(leave, state, [start, (first + back.width, y)], goal, _DOWN, out)
+            out = detour(end, rim, left, y, first, low)[::-1]
+            self._lines(leave, state, [start, (first + back.width, y)], goal, DOWN, out)
 
-        return _Route([_Want(row, _DOWN, left, right, high)], draw)
+        return Route([Want(row, DOWN, left, right, high)], draw)
 
     # -- coordinates -------------------------------------------------------------------------------
-    def _column(self, route: _Route) -> float:
+    def _column(self, route: Route) -> float:
         return -10.0 - _COLUMN * route.column
 
     def _measure(self, y: float, slots: Slots | None) -> None:
@@ -622,14 +562,14 @@ class _Builder:
         for row, space in zip(self._rows, spaces, strict=True):
             y += space
             top = y
-            row.track = y + row.sides[_UP].top
-            y = row.track + row.sides[_DOWN].top
+            row.track = y + row.sides[UP].top
+            y = row.track + row.sides[DOWN].top
             lane.rows.append((top, y))
             y += 6
         lane.track = self._rows[0].track
         lane.height = y - 6 + PADDING - lane.top
 
-    def _emit(self, routes: list[_Route], loops: Mapping[str, tuple[int, int]]) -> None:
+    def _emit(self, routes: list[Route], loops: Mapping[str, tuple[int, int]]) -> None:
         """Add all states, labels and lines with their coordinates."""
         for state, x in list(self._x.items()):
             track = self._rows[self._row[state]].track
@@ -647,7 +587,7 @@ class _Builder:
                     continue
                 right = self._x[source] + self._wide(source) / 2
                 path = [(right, track), (x, track)]
-                self._lines(number, source, path, None, _UP, self._track_out(number))
+                self._lines(number, source, path, None, UP, self._track_out(number))
         for route in routes:
             route.draw(route)
 
@@ -675,10 +615,10 @@ class _Builder:
             leave = self._track_out(number)
         if leave is None:  # no labels: one line
             for edge in one.entries[source]:
-                self._line(edge, [entry], _head(end, side) if end else None)
+                self._line(edge, [entry], head_at(end, side) if end else None)
             return
         at = leave[-1]
-        head = (at, _direction(leave)) if not flat else (at, (-1.0, 0.0))
+        head = (at, direction(leave)) if not flat else (at, (-1.0, 0.0))
         for edge in one.entries[source]:
             if self._graph.edges[edge].target == one.target:
                 self._line(edge, [entry, leave], head)
@@ -710,46 +650,3 @@ def state_width(node: Node) -> float:
     """The width of a state: an ellipse, wider for a long number."""
     shown = columns(node.label)
     return 2 * RADIUS if shown <= 3 else shown * SMALL_CHAR + 12
-
-
-def _detour(
-    x: float, rim: float, bend: float, y: float, end: float, low: float | None = None
-) -> list[Point]:
-    """From a state's rim to a rail that begins next to it, and along the rail to ``end``."""
-    if abs(bend - x) < 0.5:
-        return [(x, rim), (x, y), (end, y)]
-    if low is None:
-        low = rim + (5 if y > rim else -5)
-    return [(x, rim), (x, low), (bend, low), (bend, y), (end, y)]
-
-
-def _direction(path: Sequence[Point]) -> Point:
-    """The direction of the last piece of a path."""
-    (x0, y0), (x1, y1) = path[-2:]
-    if abs(x1 - x0) >= abs(y1 - y0):
-        return (1.0 if x1 >= x0 else -1.0), 0.0
-    return 0.0, (1.0 if y1 >= y0 else -1.0)
-
-
-def _head(end: Point, side: int) -> tuple[Point, Point]:
-    return end, (0.0, 1.0 if side == _UP else -1.0)
-
-
-def _assign_columns(routes: Sequence[_Route]) -> int:
-    """Assign columns of the margin so that routes do not overlap; returns the number of columns."""
-    # the intervals of each column, sorted
-    taken: list[list[tuple[float, float]]] = []
-    for route in sorted(routes, key=lambda r: r.span[1] - r.span[0] if r.span else 0.0):
-        assert route.span is not None, "routes within a row need no column"
-        low, high = route.span
-        for number, column in enumerate(taken):  # noqa: B007
-            after = bisect_left(column, (low, high))
-            free = not after or column[after - 1][1] < low
-            if free and (after == len(column) or high < column[after][0]):
-                break
-        else:
-            number = len(taken)
-            taken.append([])
-        insort(taken[number], (low, high))
-        route.column = number
-    return len(taken)
