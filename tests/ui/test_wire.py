@@ -10,7 +10,7 @@ from typing import Any, Literal, Union, get_args, get_origin, is_typeddict
 import pytest
 
 from tests.ui.toy import toy_room
-from workbench.app.ui import wire
+from workbench.app.ui import wire, wire_cards
 from workbench.app.ui.author import (
     convert_grammar,
     draw_railroad,
@@ -106,17 +106,17 @@ def test_every_question_of_the_page_has_an_answer_in_the_format() -> None:
     from workbench.app.ui.page import QUESTIONS
 
     asked = {part: set(questions) for part, questions in QUESTIONS.items()}
-    assert asked == {part: set(answers) for part, answers in wire.ANSWERS.items()}
+    assert asked == {part: set(answers) for part, answers in wire_cards.ANSWERS.items()}
 
 
 def test_the_page(handlers: Handlers) -> None:
-    check(handlers.page(), wire.PageRecord)
-    check(handlers.model_state(), wire.Models)
+    check(handlers.page(), wire_cards.PageRecord)
+    check(handlers.model_state(), wire_cards.Models)
     for name in handlers.gallery:
-        check(handlers.example({"name": name}), wire.Example)
+        check(handlers.example({"name": name}), wire_cards.Example)
     check(handlers.example({"name": "?"}), wire.Fault)
-    check(about(handlers, {}), wire.About)
-    check(release(), wire.Release)
+    check(about(handlers, {}), wire_cards.About)
+    check(release(), wire_cards.Release)
 
 
 QUESTIONS = [
@@ -164,14 +164,14 @@ def test_answers(
         answer = ask(handlers, {**grammar, **sent})
     except WorkbenchError:
         return  # ``page.part`` answers with a fault
-    check(answer, wire.ANSWERS[part][question] | wire.Fault)
+    check(answer, wire_cards.ANSWERS[part][question] | wire.Fault)
 
 
 @pytest.mark.parametrize("tab", ["together", "table", *map(str, Machine)])
 @pytest.mark.parametrize("grammar", GRAMMARS, ids=lambda grammar: grammar["text"])
 def test_pictures(handlers: Handlers, grammar: Any, tab: str) -> None:
     answer = handlers.draw({**grammar, **BOX, "tab": tab, "centre": ""})
-    check(answer, wire.ANSWERS["picture"]["draw_machine"])
+    check(answer, wire_cards.ANSWERS["picture"]["draw_machine"])
 
 
 @pytest.mark.parametrize("grammar", GRAMMARS, ids=lambda grammar: grammar["text"])
@@ -183,7 +183,7 @@ def test_runs(handlers: Handlers, grammar: Any, constraint: str) -> None:
 
 
 def test_comparisons(handlers: Handlers) -> None:
-    check(contender_list(handlers, {}), wire.Contenders)
+    check(contender_list(handlers, {}), wire_cards.Contenders)
     sent = {
         "methods": ["unconstrained", "automaton"],
         "prompts": ["x"],
@@ -191,7 +191,7 @@ def test_comparisons(handlers: Handlers) -> None:
         "max_tokens": 9,
     }
     for record in compare_records(handlers, {**GRAMMARS[0], **sent}):
-        check(json.loads(json.dumps(record)), wire.CompareRecord)
+        check(json.loads(json.dumps(record)), wire_cards.CompareRecord)
 
 
 @pytest.mark.parametrize("name", ["person", "time"])
@@ -203,10 +203,10 @@ def test_recorded_runs(name: str) -> None:
 @pytest.mark.slow
 def test_lessons(handlers: Handlers) -> None:
     listed = lesson_list(handlers, {})
-    check(listed, wire.LessonList)
+    check(listed, wire_cards.LessonList)
     for entry in listed["lessons"][:6]:
         content = lesson(handlers, {"lesson": entry["name"]})
-        check(content, wire.LessonContent)
+        check(content, wire_cards.LessonContent)
         for step in range(len(content["pages"])):
             figure = lesson_figure(handlers, {"lesson": entry["name"], "step": step})
-            check(figure, wire.ANSWERS["learn"]["lesson_figure"])
+            check(figure, wire_cards.ANSWERS["learn"]["lesson_figure"])

@@ -19,11 +19,11 @@ from typing import (
     is_typeddict,
 )
 
-from workbench.app.ui import wire
+from workbench.app.ui import wire, wire_cards
 from workbench.base.resources import STATIC
 
 _HEAD = """\
-// Generated from workbench/app/ui/wire.py by `python -m workbench.app.ui.wire_declarations`.
+// Generated from wire.py and wire_cards.py by `python -m workbench.app.ui.wire_declarations`.
 
 /** An answer to a request. A refusal has only ``why``, a fault only ``fault``. */
 export type Answer<T> = [T] extends [string]
@@ -57,7 +57,7 @@ DECLARATIONS = STATIC / "wire.d.ts"
 def declarations() -> str:
     """The types as TypeScript: an interface for each record, then the servers of the parts."""
     parts = [_HEAD]
-    for name, value in vars(wire).items():
+    for name, value in (vars(wire) | vars(wire_cards)).items():
         if is_typeddict(value) and not name.startswith("_"):
             parts.append(_interface(name, value))
         elif isinstance(value, types.UnionType) or get_origin(value) is Union:
@@ -69,7 +69,7 @@ def declarations() -> str:
             for question, answer in answers.items()
         )
         + "  };\n"
-        for part, answers in wire.ANSWERS.items()
+        for part, answers in wire_cards.ANSWERS.items()
     )
     parts.append(f"/** The requests of each part. */\nexport interface Servers {{\n{servers}}}\n")
     return "\n".join(parts)

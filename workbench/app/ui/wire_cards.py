@@ -1,0 +1,558 @@
+"""The wire format: the records of the page, downloads, lessons and comparisons; all questions.
+
+``wire`` says what the format is, and has the records that these contain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, NotRequired, TypedDict
+
+from workbench.app.ui.wire import (
+    AboutEdge,
+    AboutState,
+    ChangeAnswer,
+    Compiled,
+    Converted,
+    Done,
+    DraftModels,
+    Edge,
+    Error,
+    FoundStates,
+    From,
+    Head,
+    LintAnswer,
+    MaskTimes,
+    Missed,
+    NextAnswer,
+    OutlineAnswer,
+    Picture,
+    ReadPrompt,
+    Reasons,
+    Refusal,
+    SampleAnswer,
+    SearchAnswer,
+    Start,
+    State,
+    Status,
+    Step,
+    TakeAnswer,
+    TestResults,
+    Token,
+    Why,
+)
+
+# -- the page --------------------------------------------------------------------------------------
+
+
+class ExampleName(TypedDict):
+    """An example in the gallery; ``refused`` choices of its recorded run were forbidden."""
+
+    name: str
+    title: str
+    group: str
+    refused: int | None
+
+
+class Settings(TypedDict):
+    """Settings of an example's runs."""
+
+    small_tokens: bool
+
+
+class Example(TypedDict):
+    """An example as the page opens it."""
+
+    name: str
+    title: str
+    note: str
+    notation: str
+    text: str
+    prompt: str
+    max_tokens: int
+    accepts: list[str]
+    rejects: list[str]
+    group: str
+    start: str
+    breaks: list[str] | None
+    settings: Settings
+
+
+class Method(TypedDict):
+    """A method of constraining; ``deep`` where ``k`` can be set."""
+
+    name: str
+    title: str
+    source: str
+    deep: bool
+
+
+class PageRecord(TypedDict):
+    """What the page is opened with."""
+
+    gallery: list[ExampleName]
+    first: Example | None
+    methods: list[Method]
+    space: str
+
+
+class ModelState(TypedDict):
+    """Whether a model is loading, ready or failed."""
+
+    state: str
+    text: str
+    title: str
+    #: Whether it has a chat template.
+    chat: bool
+
+
+class KnownModel(ModelState):
+    """A model that can be chosen; ``about``: what to expect of it, or empty."""
+
+    name: str
+    about: str
+
+
+class Models(ModelState):
+    """The chosen model and all others; ``compiling``: the engine's kernels are being compiled."""
+
+    models: list[KnownModel]
+    may_open: bool
+    compiling: bool
+
+
+class OpenedModel(TypedDict):
+    """The name of a model on the page."""
+
+    name: str
+
+
+class About(TypedDict):
+    """Names and values."""
+
+    versions: list[list[str]]
+    limits: list[list[str]]
+
+
+class Release(TypedDict):
+    """The version and the address of the source."""
+
+    version: str
+    source: str
+
+
+# -- downloads -------------------------------------------------------------------------------------
+
+
+class File(TypedDict):
+    """A file."""
+
+    name: str
+    type: str
+    base64: str
+
+
+class ReplayDrawing(TypedDict):
+    """What a replay would request: pictures by tab, and for each token its reasons."""
+
+    pictures: dict[str, list[dict[str, Any]]]
+    reasons: list[Any]
+
+
+class Replay(TypedDict):
+    """A page that plays a run; its recording goes in the place of ``mark``."""
+
+    html: str
+    mark: str
+    drawn: ReplayDrawing
+    version: str
+
+
+# -- lessons ---------------------------------------------------------------------------------------
+
+
+class LessonEntry(TypedDict):
+    """A lesson in the list; ``steps`` are titles."""
+
+    name: str
+    title: str
+    aim: str
+    source: str
+    steps: list[str]
+
+
+class ShelvedLesson(LessonEntry):
+    """A lesson with its shelf."""
+
+    shelf: str
+
+
+class LessonList(TypedDict):
+    """All lessons."""
+
+    ok: Literal[True]
+    lessons: list[ShelvedLesson]
+
+
+class LessonWorld(TypedDict):
+    """The language and the tokens of a step."""
+
+    text: str
+    notation: str
+    tokens: list[str]
+    merges: list[str]
+
+
+class LessonTable(TypedDict):
+    """A table; the ``hidden`` columns are covered until the question is answered."""
+
+    caption: str
+    heads: list[str]
+    rows: list[list[str]]
+    hidden: list[int]
+
+
+class LessonQuestion(TypedDict):
+    """A question and the form of its answer."""
+
+    ask: str
+    form: str
+    options: list[str]
+
+
+class ExpectedText(TypedDict):
+    """A test of an example."""
+
+    text: str
+    expect: str
+
+
+class LessonOpening(TypedDict):
+    """What a step opens in the workbench."""
+
+    text: str
+    notation: str
+    start: str
+    style: str
+    prompt: str
+    tab: str
+    name: str
+    tests: list[ExpectedText]
+
+
+class LessonPage(TypedDict):
+    """One step of a lesson."""
+
+    title: str
+    paragraphs: list[str]
+    source: str
+    figure: bool
+    broad: bool
+    explained: bool
+    caption: str
+    given: LessonWorld
+    table: LessonTable | None
+    question: LessonQuestion | None
+    open: LessonOpening | None
+
+
+class LessonContent(LessonEntry):
+    """A lesson."""
+
+    ok: Literal[True]
+    pages: list[LessonPage]
+
+
+class FilmView(TypedDict):
+    """What is lit in a picture, and what is in it (null for all), by the ids of its elements."""
+
+    lit: list[str]
+    arcs: list[str]
+    dead: list[str]
+    shown: list[str] | None
+
+
+class FilmRow(TypedDict):
+    """A line of chips under a picture."""
+
+    name: str
+    chips: list[str]
+    now: int
+    next: int
+    bits: list[float]
+
+
+class FilmChoice(TypedDict):
+    """A token that can be taken."""
+
+    id: int
+    text: str
+    ok: bool
+    why: str
+
+
+class FilmBar(TypedDict):
+    """A token's probabilities before the mask and after it."""
+
+    text: str
+    before: float
+    after: float | None
+    taken: bool
+
+
+class FilmFrame(TypedDict):
+    """A moment of a film."""
+
+    say: str
+    good: bool | None
+    rules: list[str]
+    views: list[FilmView]
+    rows: list[FilmRow]
+    choices: list[FilmChoice]
+    bars: list[FilmBar]
+
+
+class FilmGraph(TypedDict):
+    """A picture of a film."""
+
+    name: str
+    svg: str
+    centre: str
+    where: dict[str, str]
+    names: dict[str, str]
+    states: list[State]
+    edges: list[Edge]
+
+
+class FilmAnswer(TypedDict):
+    """A film; no pictures where the page has them already."""
+
+    ok: Literal[True]
+    takes: str
+    opens_at: int
+    taken: list[int]
+    frames: list[FilmFrame]
+    graphs: list[FilmGraph]
+
+
+class Note(TypedDict):
+    """Why an option is right or wrong."""
+
+    option: str
+    why: str
+
+
+class Judged(TypedDict):
+    """What the engine says of an answer."""
+
+    ok: Literal[True]
+    right: bool
+    say: str
+    notes: list[Note]
+
+
+# -- comparisons -----------------------------------------------------------------------------------
+
+
+class Contender(TypedDict):
+    """A method that can be compared; ``usual`` ones are chosen first."""
+
+    name: str
+    title: str
+    detail: str
+    source: str
+    group: str
+    usual: bool
+
+
+class CompareLimits(TypedDict):
+    """The largest comparison."""
+
+    prompts: int
+    seeds: int
+    in_all: int
+
+
+class Contenders(TypedDict):
+    """All methods."""
+
+    methods: list[Contender]
+    limits: CompareLimits
+
+
+class Column(TypedDict):
+    """A method and its distances from the model's own distribution, in nats; null for infinite."""
+
+    name: str
+    total_variation: NotRequired[float | None]
+    kl: NotRequired[float | None]
+    kl_back: NotRequired[float | None]
+
+
+class LikelyText(TypedDict):
+    """A text and its probability by column."""
+
+    text: str
+    p: list[float]
+
+
+class Distribution(TypedDict):
+    """The probability of each text of a finite language under each method."""
+
+    ok: Literal[True]
+    prompt: str
+    columns: list[Column]
+    texts: list[LikelyText]
+    others: list[float] | None
+    count: int
+    #: By method why its distribution is not there.
+    failed: dict[str, str]
+    spellings: int
+
+
+class ComparedRun(TypedDict):
+    """One run of a comparison with all that is known of its tokens."""
+
+    ok: Literal[True]
+    steps: list[Step]
+    model: str
+    constraint: str
+    lookahead: int | None
+
+
+class Began(TypedDict):
+    """A run of a comparison begins; ``r`` is its number."""
+
+    k: Literal["began"]
+    r: int
+    compile_ms: float
+
+
+class CompareStep(Token):
+    """A token of a comparison's run; marks are left out where they do not hold."""
+
+    k: Literal["step"]
+    r: int
+    s: float | None
+    m: float | None
+    forced: NotRequired[bool]
+    cut: NotRequired[bool]
+    skipped: NotRequired[bool]
+
+
+class Surprisal(TypedDict):
+    """Surprisal of some tokens, summed."""
+
+    nats: float | None
+    tokens: int
+
+
+class Ended(TypedDict):
+    """A run of a comparison and its measures; null for what was not measured.
+
+    ``late`` has the surprisal of steps whose probability was not known when they were sent.
+    """
+
+    k: Literal["ended"]
+    r: int
+    method: str
+    prompt: str
+    seed: int
+    text: str
+    valid: bool
+    ended: bool
+    stop: str
+    tokens: int
+    free_tokens: int
+    forced_tokens: int
+    free: Surprisal
+    forced: Surprisal
+    interventions: int
+    mask_bits: float | None
+    forward_passes: int
+    compile_ms: float | None
+    seconds: float | None
+    cpu_seconds: float | None
+    proper: bool | None
+    perplexity: float | None
+    perplexity_free: float | None
+    perplexity_forced: float | None
+    tokens_per_second: float | None
+    words: str
+    late: list[list[float | None]]
+
+
+class Failed(TypedDict):
+    """A run of a comparison that could not be made."""
+
+    k: Literal["failed"]
+    r: int
+    method: str
+    prompt: str
+    seed: int
+    why: str
+
+
+class CompareStop(TypedDict):
+    """The end of a comparison, and the two lines of its summary."""
+
+    k: Literal["stop"]
+    good: bool
+    words: str
+    verdict: NotRequired[list[str]]
+
+
+CompareRecord = (
+    Head | From | Status | Start | Began | CompareStep | Ended | Failed | CompareStop | Error
+)
+
+#: The answers, by the part of the page that asks and the name of the question (``page.QUESTIONS``).
+ANSWERS: Mapping[str, Mapping[str, Any]] = {
+    "header": {"model_state": Models, "open_model": OpenedModel, "open_example": Example},
+    "grammar": {
+        "compile_grammar": Compiled,
+        "check_texts": TestResults,
+        "lint_grammar": LintAnswer | Refusal,
+        "time_mask": MaskTimes,
+        "outline_rules": OutlineAnswer | Refusal,
+        "sample_texts": SampleAnswer | Refusal,
+        "what_changed": ChangeAnswer | Refusal,
+        "convert_grammar": Converted | Refusal,
+        "read_prompt": ReadPrompt | Refusal,
+        "why": Why | Refusal,
+    },
+    "picture": {
+        "draw_machine": Picture | Refusal,
+        "draw_railroad": Picture | Refusal,
+        "find_states": FoundStates,
+        "about_state": AboutState | Refusal,
+        "about_edge": AboutEdge,
+    },
+    "takeaway": {"take_machine": File, "take_code": dict[str, str], "take_replay": Replay},
+    "learn": {
+        "lesson_list": LessonList | Refusal,
+        "lesson": LessonContent | Refusal,
+        "lesson_figure": FilmAnswer | Refusal,
+        "lesson_why": Why | Refusal,
+        "lesson_answer": Judged | Refusal,
+    },
+    "compare": {
+        "contender_list": Contenders,
+        "compared_run": ComparedRun | Refusal,
+        "distribution": Distribution | Refusal,
+        "missed_lines": Missed,
+        "stop_run": Done,
+    },
+    "footer": {"about": About},
+    "run": {
+        "recorded_run": str,
+        "draft_models": DraftModels | Refusal,
+        "explain_tokens": Reasons,
+        "why": Why | Refusal,
+        "missed_lines": Missed,
+        "stop_run": Done,
+        "turn": NextAnswer | Refusal,
+        "take_token": TakeAnswer | Refusal,
+        "find_tokens": SearchAnswer | Refusal,
+    },
+}
