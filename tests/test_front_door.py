@@ -15,6 +15,8 @@ from typer.testing import CliRunner
 import workbench as wb
 from workbench.app.cli.main import app
 from workbench.base.resources import BUILTIN_MODEL
+from workbench.decoding.model import ToyModel
+from workbench.vocabulary.toy import toy
 
 README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
 needs_model = pytest.mark.skipif(
@@ -99,3 +101,32 @@ def test_the_readmes_commands_run(
 
 def test_the_readme_names_commands() -> None:
     assert len(CONSOLE) >= 4
+
+
+def test_objects_are_written_in_one_short_line() -> None:
+    rules = wb.Grammar.from_kbnf("start ::= 'a' start 'b' | #'[0-9]{1,200}';")
+    regex = wb.Grammar.from_regex("(yes|no){1,300}")
+    vocabulary = toy(["yes", "no", "n", "y", "a", "b", "1"])
+    run = wb.generate(
+        ToyModel(vocabulary), wb.compile(regex, vocabulary), "", wb.Sampling(1.0), max_tokens=200
+    )
+    trace = (list(run), run.trace)[1]
+    explanation = wb.explain(regex, b"yes" * 99, b"maybe" * 99)
+    found = {
+        repr(one).partition("(")[0]: repr(one)
+        for one in (
+            rules,
+            regex,
+            regex.machine,
+            rules.network,
+            vocabulary,
+            trace,
+            trace.steps[0],
+            explanation,
+            wb.draw(regex, "characters"),
+        )
+    }
+    assert all(len(line) <= 140 and "\n" not in line for line in found.values()), found
+    assert found["Grammar"] == "Grammar(regex, '(yes|no){1,300}')"
+    assert re.fullmatch(r"Trace\(b'(yes|no).*', \d+ tokens, [a-z ]+\)", found["Trace"])
+    assert found["Explanation"].endswith(": forbidden at 'm')")

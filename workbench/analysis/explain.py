@@ -20,6 +20,7 @@ from workbench.analysis.earley import MAX_STACKS, ExpectedPiece, Frame, SourceRe
 from workbench.automata.describe import expected as in_words
 from workbench.automata.describe import in_brief, is_most, spoken
 from workbench.base.errors import LimitError, WorkbenchError
+from workbench.base.visible_text import shorten
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.label_encoding import labels_of
 from workbench.grammar.recognition import Verdict, character_start, utf8
@@ -63,6 +64,11 @@ class Explanation:
     places: tuple[ExpectedPiece, ...] = ()
     #: Whether ``places`` is complete; False if it was not computed, or time ran out.
     complete: bool = False
+
+    def __repr__(self) -> str:
+        allowed = "allowed" if self.allowed else f"forbidden at {self.failing or 'the end'!r}"
+        after = shorten(repr(self.so_far), 40)
+        return f"Explanation({shorten(repr(self.token), 40)} after {after}: {allowed})"
 
     @property
     def allowed(self) -> bool:

@@ -22,6 +22,7 @@ from workbench.automata.nfa import Bits, Flags, Ints, Nfa, classes_of, coaccessi
 from workbench.base.dfa import DEAD, State
 from workbench.base.kernels import inner, int64, njit
 from workbench.base.limits import LIMITS, Limits, check_time_budget
+from workbench.base.visible_text import count_of
 
 #: A step not computed yet.
 UNKNOWN = -2
@@ -138,6 +139,9 @@ class LazyDfa:
     def __len__(self) -> int:
         """The number of states computed until now."""
         return int(self.subsets.made[0])
+
+    def __repr__(self) -> str:
+        return f"LazyDfa({count_of(len(self), 'state')} until now)"
 
     @property
     def is_empty(self) -> bool:

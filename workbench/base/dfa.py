@@ -9,6 +9,8 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from workbench.base.visible_text import count_of
+
 T = TypeVar("T")
 
 #: A state of a machine: its row in the table.
@@ -44,6 +46,9 @@ class Dfa:
     def __len__(self) -> int:
         """The number of states."""
         return len(self.finals)
+
+    def __repr__(self) -> str:
+        return f"Dfa({count_of(len(self), 'state')})"
 
     def step(self, state: State, byte: int) -> State:
         """The state after a byte, or ``DEAD``."""

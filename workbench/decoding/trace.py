@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
+from workbench.base.visible_text import count_of, shorten
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import State
 from workbench.vocabulary.vocabulary import TokenId
@@ -97,6 +98,10 @@ class Step:
     #: none.
     draft_id: TokenId | None = None
 
+    def __repr__(self) -> str:
+        p = math.exp(self.logprob)  # nan if it was not scored
+        return f"Step({self.index}, {self.token!r}, id {self.token_id}, p {p:.3g}, {self.mask!r})"
+
     @property
     def intervened(self) -> bool:
         """Whether the mask forbids the model's likeliest token."""
@@ -143,6 +148,10 @@ class Trace:
     steps: tuple[Step, ...]
     #: Why it ended; None while it continues.
     stop: StopReason | None = None
+
+    def __repr__(self) -> str:
+        text, tokens = shorten(repr(self.text), 60), count_of(len(self.steps), "token")
+        return f"Trace({text}, {tokens}, {self.stop.value if self.stop else 'not ended'})"
 
     @property
     def text(self) -> bytes:

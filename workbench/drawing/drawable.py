@@ -96,6 +96,9 @@ class Drawn:
     #: The number that the picture shows for each state; empty if it is the id.
     numbers: Mapping[str, str] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        return f"Drawn({self.followed or ''})"
+
     @cached_property
     def graph(self) -> Graph:
         """The whole machine.

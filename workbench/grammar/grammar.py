@@ -20,6 +20,7 @@ from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.limits import LIMITS, Limits, Phase, timed
 from workbench.base.problems import Advice
 from workbench.base.source import Source
+from workbench.base.visible_text import shorten
 from workbench.grammar.notations import (
     Notation,
     ParsedGrammar,
@@ -71,6 +72,9 @@ class Grammar(Language):
     #: Advice found while the text was parsed.
     notes: tuple[Advice, ...] = ()
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+
+    def __repr__(self) -> str:
+        return f"Grammar({self.notation}, {shorten(repr(self.source.text), 60)})"
 
     @staticmethod
     def from_regex(

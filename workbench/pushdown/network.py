@@ -28,6 +28,7 @@ from workbench.automata.graphs import reachable
 from workbench.automata.nfa import Ints
 from workbench.base.dfa import DEAD, State
 from workbench.base.limits import LIMITS, Limits
+from workbench.base.visible_text import count_of
 
 #: The symbol of the call of rule 0; bytes are the symbols below it.
 CALLS = 256
@@ -66,6 +67,10 @@ class Network:
     def __len__(self) -> int:
         """The number of states."""
         return len(self.finals)
+
+    def __repr__(self) -> str:
+        rules, states = count_of(len(self.initials), "rule"), count_of(len(self), "state")
+        return f"Network({rules}, {states})"
 
     @property
     def initial(self) -> State:
