@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import tomllib
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -33,6 +35,22 @@ def test_the_versions_are_those_that_are_allowed() -> None:
         for line in found[needed.name]:
             (exact,) = line.specifier
             assert needed.specifier.contains(exact.version), line
+
+
+def test_what_the_installed_versions_need_is_there_too() -> None:
+    found = {canonicalize_name(name) for name in pinned()}
+    for name, lines in pinned().items():
+        try:
+            installed = version(name)
+        except PackageNotFoundError:  # not for this machine
+            continue
+        if not any(line.specifier.contains(installed) for line in lines):
+            continue  # other versions may need something else
+        for needed in map(Requirement, requires(name) or ()):
+            if needed.marker is None or needed.marker.evaluate({"extra": ""}):
+                own = canonicalize_name(needed.name)
+                # torch itself names the exact versions of these
+                assert own in found or own.startswith(("cuda", "nvidia", "triton")), (name, own)
 
 
 def test_a_space_installs_the_gradio_it_is_set_to() -> None:

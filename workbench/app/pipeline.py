@@ -351,10 +351,11 @@ class Pipeline:
                         text, notation, start, limits=self.limits, style=style
                     )
         with self._lock:
-            self._requested[key] = time.monotonic()
-            if not self._used:
-                self._weigh_in(_WEIGHING_SECONDS)
-            self._used.add(key)
+            if key in self._cache:  # it was not dropped meanwhile
+                self._requested[key] = time.monotonic()
+                if not self._used:
+                    self._weigh_in(_WEIGHING_SECONDS)
+                self._used.add(key)
         compiled: Compiled = slot.result
         return compiled
 
@@ -362,10 +363,6 @@ class Pipeline:
     def nbytes(self) -> int:
         """The bytes of all cached texts when they were last weighed."""
         return sum(list(self._bytes.values()))
-
-    def _end(self, key: _Key) -> float:
-        """When a weighed text is dropped if it is not requested."""
-        return self._requested[key] + _BYTE_SECONDS / self._bytes[key]
 
     def _weigh_in(self, seconds: float) -> None:
         timer = threading.Timer(seconds, self.weigh)
@@ -382,7 +379,10 @@ class Pipeline:
         with self._lock:
             self._bytes |= {key: size for key, size in weighed.items() if key in self._cache}
             before, now = self.nbytes, time.monotonic()
-            ends = {key: self._end(key) for key in self._bytes}
+            ends = {
+                key: self._requested.get(key, now) + _BYTE_SECONDS / size
+                for key, size in self._bytes.items()
+            }
             old = [key for key, end in ends.items() if end <= now]
             while old or len(self._cache) > self._max_cached or self.nbytes > self._max_bytes:
                 key = old.pop() if old else next(iter(self._cache))
@@ -391,7 +391,7 @@ class Pipeline:
                 self._requested.pop(key, None)
             if self._next_drop <= now:
                 self._next_drop = math.inf
-            soon = min((self._end(key) for key in self._bytes), default=math.inf)
+            soon = min((ends[key] for key in self._bytes), default=math.inf)
             if soon < self._next_drop:
                 self._next_drop = soon
                 self._weigh_in(soon - now)

@@ -25,7 +25,7 @@ from workbench.app.ui.requests import (
     RunRequest,
     text_in,
 )
-from workbench.app.ui.runs import replayed, room_left, with_faults
+from workbench.app.ui.runs import replayed, room_left, with_head
 from workbench.app.ui.streams import BATCH_SECONDS, in_thread
 from workbench.base.errors import TokenNotAllowed, WorkbenchError
 from workbench.decoding.compare import Event, RunBegan, RunEnded, RunFailed, RunStep, compare
@@ -158,20 +158,13 @@ def compared_run(handlers: Handlers, sent: Record) -> Record:
 def compare_lines(handlers: Handlers, sent: Record) -> Iterator[str]:
     """The lines of a comparison, one text for each batch; an error is its last line."""
     computed = in_thread(_computed(handlers, sent), BATCH_SECONDS)
-    return handlers.streams.texts(_with_head(handlers, sent, computed))
+    return handlers.streams.texts(with_head(handlers, sent, computed))
 
 
 def compare_records(handlers: Handlers, sent: Record) -> Iterator[Record]:
     """The records of a comparison; an error is the last one."""
     computed = ([record] for record in _computed(handlers, sent))
-    return chain.from_iterable(_with_head(handlers, sent, computed))
-
-
-def _with_head(
-    handlers: Handlers, sent: Record, computed: Iterator[list[Record]]
-) -> Iterator[list[Record]]:
-    yield [{"k": "head", "run": str(sent.get("run", ""))[:64]}]
-    yield from with_faults(handlers, computed)
+    return chain.from_iterable(with_head(handlers, sent, computed))
 
 
 def _computed(handlers: Handlers, sent: Record) -> Iterator[Record]:

@@ -95,8 +95,7 @@ def run_batches(
         own = handlers.with_model(sent)
         yield from own.room.loop.batches(_computed(own, RunRequest.of(sent)), seconds)
 
-    yield [{"k": "head", "run": str(sent.get("run", ""))[:64]}]
-    yield from with_faults(handlers, computed())
+    return with_head(handlers, sent, computed())
 
 
 def missed_lines(handlers: Handlers, sent: dict[str, Any]) -> Record:
@@ -108,11 +107,14 @@ def missed_lines(handlers: Handlers, sent: dict[str, Any]) -> Record:
     return {"from": count, "lines": lines}
 
 
-def with_faults(handlers: Handlers, computed: Iterator[list[Record]]) -> Iterator[list[Record]]:
-    """The same lists of records; an error while they are computed becomes the last record.
+def with_head(
+    handlers: Handlers, sent: dict[str, Any], computed: Iterator[list[Record]]
+) -> Iterator[list[Record]]:
+    """The head of a run or comparison, then the lists; an error becomes the last record.
 
     A run that the closing server ended says so.
     """
+    yield [{"k": "head", "run": str(sent.get("run", ""))[:64]}]
     try:
         for batch in computed:
             if handlers.closing.is_set() and batch[-1].get("words") == WORDS[StopReason.STOPPED]:

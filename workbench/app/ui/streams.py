@@ -34,8 +34,8 @@ BATCH_SECONDS = 0.08
 #: The same for each run of a model at a time: an event takes Gradio about 4 ms, whatever its size.
 _SECONDS_PER_RUN = 0.03
 
-#: Runs whose lines are stored: the current one and those before it.
-MAX_KEPT_RUNS = 8
+#: Runs whose lines are stored: those that are computed, and as many before them.
+MAX_KEPT_RUNS = 2 * RUNS_AT_ONCE
 
 #: What computes items and, in between, waits for the results of forward passes.
 Work = Generator[Item | ForwardPass, TimedLogits | ModelError | None, None]
@@ -78,7 +78,7 @@ class PassLoop:
         """The items of some work in the same order, in lists, computed ahead of the caller.
 
         What comes before the first forward pass is computed in the caller's thread, each item a
-        list. If the caller stops, the work is closed before its next pass.
+        list. If the caller stops, the work is closed after the pass it waits for.
 
         ``seconds``  the least time between two lists; longer if the loop has much work.
 
