@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from workbench.constraint.mask import TokenMask
     from workbench.constraint.protocol import Constraint, HasStateKeys, ReadsLabels, StepsByBytes
     from workbench.constraint.reasoning import Reasoning
+    from workbench.constraint.within_budget import WithinBudget
     from workbench.decoding.generate import Generation, generate, generate_batch
     from workbench.decoding.kbnf_engine import Advance, Engine
     from workbench.decoding.logits_processor import LogitsProcessor
@@ -99,6 +100,7 @@ _HOMES = {
     "ReadsLabels": "constraint.protocol",
     "StepsByBytes": "constraint.protocol",
     "Reasoning": "constraint.reasoning",
+    "WithinBudget": "constraint.within_budget",
     "Generation": "decoding.generate",
     "generate": "decoding.generate",
     "generate_batch": "decoding.generate",
@@ -186,6 +188,7 @@ __all__ = [
     "Verdict",
     "Vocabulary",
     "VocabularyError",
+    "WithinBudget",
     "WorkbenchError",
     "compile",
     "draw",

@@ -10,6 +10,7 @@ from itertools import takewhile
 
 from workbench.base.errors import ModelError, TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.constraint.protocol import Constraint, State
+from workbench.constraint.within_budget import WithinBudget
 from workbench.decoding.batch import MAX_ROWS, run_together, shared_passes_of
 from workbench.decoding.model import (
     ForwardPass,
@@ -40,6 +41,7 @@ def generate(
     strategy: Strategy = PLAIN,
     prefix: Sequence[TokenId] = (),
     session: Session | None = None,
+    finish: bool = False,
 ) -> Generation:
     """Generate under a constraint; iterate for steps, the iterator also has the trace.
 
@@ -52,15 +54,19 @@ def generate(
     ``prefix``       tokens already taken after the prompt. With the same seed the generation
                      continues exactly as it would have: to rewind or fork, pass another prefix.
     ``session``      a model session to continue: its cached prompt is not computed again.
+    ``finish``       whether only tokens are allowed after which the text can still end within
+                     ``max_tokens`` (``WithinBudget``), so that no text is cut.
 
-    Raises: TokenNotAllowed if the constraint forbids ``prefix``; VocabularyError if the constraint
-            was compiled for another vocabulary than the model's; while iterating ModelError and
-            LimitError.
+    Raises: WorkbenchError with ``finish`` if every text is longer; TokenNotAllowed if the
+            constraint forbids ``prefix``; VocabularyError if the constraint was compiled for
+            another vocabulary than the model's; while iterating ModelError and LimitError.
     Source: Koo et al. 2024, Algorithm 2; Beurer-Kellner et al. 2024 (DOMINO), Algorithm 1.
     """
     same_tokens(model.vocabulary, constraint.vocabulary)
     if max_tokens < 0 or top < 0:
         raise WorkbenchError(f"expected counts of 0 or more, not {min(max_tokens, top)}")
+    if finish:
+        constraint = WithinBudget(constraint, len(prefix) + max_tokens)
     loop = DecodingLoop(
         constraint=constraint,
         sampling=sampling,

@@ -51,14 +51,14 @@ class RelativeMachine:
     def __init__(self, network: Network, limits: Limits, shown_pops: int | None = None) -> None:
         #: If tokens can pop without end: the most pops of the edges shown. None: raise instead.
         self._shown_pops = shown_pops
-        self._network = network
+        self.network = network
         self._limits = limits
-        self._clock = limits.clock()
+        self.clock = limits.clock()
         self._numbers: dict[tuple[Relative, ...], int] = {}
         self._rows = table_rows(network.table)
         self._columns = [int(network.classes[members[0]]) for members in network.class_bytes]
-        self._continues: list[bool] = network.goes_on.tolist()
-        self._finals: list[bool] = network.finals.tolist()
+        self.continues: list[bool] = network.goes_on.tolist()
+        self.finals: list[bool] = network.finals.tolist()
         self.configurations: list[tuple[Relative, ...]] = []
         self.classes = network.byte_classes[:]
         self.classes.flags.writeable = False
@@ -79,11 +79,11 @@ class RelativeMachine:
         existing = int(self.table[source, byte_class])
         if existing != UNKNOWN:
             return existing
-        self._clock.check()
+        self.clock.check()
         targets: set[Relative] = set()
         for at, popped, pushed in self.configurations[source]:
             for target, entered in self._moves(at, byte_class):
-                if self._finals[target]:
+                if self.finals[target]:
                     targets.update(self._settle(target, popped, (*pushed, *entered)))
                 else:
                     targets.add((target, popped, (*pushed, *entered)))
@@ -106,7 +106,7 @@ class RelativeMachine:
         if state == END:
             return
         column = self._columns[byte_class]
-        for inner, pushed in self._network.openings(state):
+        for inner, pushed in self.network.openings(state):
             target = self._rows[inner][column]
             if target != DEAD:
                 yield target, pushed
@@ -115,10 +115,10 @@ class RelativeMachine:
         self, state: State, popped: tuple[State, ...], pushed: tuple[State, ...]
     ) -> Iterator[Relative]:
         """A configuration after a byte, and all those it reaches by returning from rules."""
-        network = self._network
-        if self._continues[state]:
+        network = self.network
+        if self.continues[state]:
             yield state, popped, pushed
-        if not self._finals[state]:
+        if not self.finals[state]:
             return
         if pushed:
             yield from self._settle(pushed[-1], popped, pushed[:-1])
@@ -265,44 +265,61 @@ def compose_pda(
             rule that may end wherever its caller may): such a grammar has infinitely many edges.
     Source: Koo et al. 2024, Algorithm 3, §3.2.
     """
-    composition = _Composition(network, vocabulary, limits, shown_pops)
-    visited = {network.initial: None}
-    queue = [network.initial]
-    choices: dict[int, None] = {}
-    for state in queue:  # the list grows during the loop
-        for choice in composition.write(state):
-            if choice not in choices:
-                choices[choice] = None
-                ends = [end for end, _, _ in composition.machine.configurations[choice]]
-                queue += [end for end in dict.fromkeys(ends) if end not in visited and end != END]
-                visited.update(dict.fromkeys(ends))
-    return _numbered(network, vocabulary, composition, list(visited), list(choices), limits)
+    machine = RelativeMachine(network, limits, shown_pops)
+    composition = Composition(machine, vocabulary, limits)
+    composition.explore(network.initial)
+    return _numbered(network, vocabulary, composition, limits)
 
 
-class _Composition:
+class Composition:
     """Writes the rows of a relative machine; each row uses the looping states found before it."""
 
-    def __init__(
-        self, network: Network, vocabulary: Vocabulary, limits: Limits, shown_pops: int | None
-    ) -> None:
-        self.machine = RelativeMachine(network, limits, shown_pops)
+    def __init__(self, machine: RelativeMachine, vocabulary: Vocabulary, limits: Limits) -> None:
+        self.machine = machine
+        #: The states of the network whose rows are written, with the choices of their tokens in the
+        #: order of the trie, and ``END`` where tokens lead to it.
+        self.visited: dict[State, list[int]] = {}
+        #: The sets of configurations that tokens lead to.
+        self.choices: dict[int, None] = {}
         self._looping = LoopingStates(vocabulary.trie)
         self._writer = RowWriter(vocabulary.trie, len(self.machine.table), limits)
         self._arrays = self._looping.arrays(len(self.machine.table))
+        network = machine.network
         used = used_bytes(network.table, network.classes[:CALLS])
         self._complete = used <= vocabulary.single_bytes
 
+    def explore(self, first: State) -> list[State]:
+        """Write the rows of all states that whole tokens reach; returns those written now."""
+        if first in self.visited:
+            return []
+        self.visited[first] = []
+        queue = [first]
+        for state in queue:  # the list grows during the loop
+            self.visited[state] = self.write(state)
+            for choice in self.visited[state]:
+                if choice not in self.choices:
+                    self.choices[choice] = None
+                    ends = [end for end, _, _ in self.machine.configurations[choice]]
+                    fresh = [end for end in dict.fromkeys(ends) if end not in self.visited]
+                    queue += [end for end in fresh if end != END]
+                    self.visited.update((end, []) for end in fresh)
+        return queue
+
     def write(self, state: State) -> list[int]:
         """Write the row of a state of the network; its targets, in the order of the trie."""
-        machine = self.machine
-        start = machine.at(state)
+        start = self.machine.at(state)
         self._add_if_looping(start)
         starts = np.array([start], np.int32)
         self._fit_buffers()
+        machine = self.machine
         while not self._writer.write(machine.steps, self._arrays, starts):
             machine.grow(*self._writer.missing(machine.steps))
             self._fit_buffers()
         return [int(c) for c in self._writer.edge_rows_so_far(self._arrays).targets(start)]
+
+    def row(self, state: State) -> tuple[Ints, Ints]:
+        """The tokens of a state whose row is written, sorted, and the choice of each."""
+        return self._writer.edge_rows_so_far(self._arrays).row(self.machine.at(state))
 
     def _add_if_looping(self, start: int) -> None:
         """Add a looping state; only if all bytes used are tokens, so that every step is needed."""
@@ -332,17 +349,18 @@ class _Composition:
 def _numbered(
     network: Network,
     vocabulary: Vocabulary,
-    composition: _Composition,
-    visited: list[State],
-    choices_found: list[int],
+    composition: Composition,
     limits: Limits,
 ) -> TokenPda:
     """The token PDA, with states and stack symbols numbered."""
     relatives = composition.machine.configurations
-    states = [state for state in visited if state != END] + [END]
+    states = [state for state in composition.visited if state != END] + [END]
     numbers = {state: i for i, state in enumerate(states)}
     used = {
-        s for c in choices_found for _, popped, pushed in relatives[c] for s in (*popped, *pushed)
+        s
+        for c in composition.choices
+        for _, popped, pushed in relatives[c]
+        for s in (*popped, *pushed)
     }
     symbols = [END, *sorted(used - {END})]
     symbol = {state: i for i, state in enumerate(symbols, start=BOTTOM)}
@@ -355,7 +373,7 @@ def _numbered(
             )
             for target, popped, pushed in relatives[choice]
         )
-        for choice in choices_found
+        for choice in composition.choices
     }
     return TokenPda(
         vocabulary=vocabulary,
