@@ -954,6 +954,16 @@ export interface LikelyText {
   p: number[];
 }
 
+/** The total variation of drawn texts from the model's own distribution, by forward passes.
+
+    ``points`` are pairs of a number of passes and the distance; ``texts`` the number of texts at
+    the last one. */
+export interface DistanceCurve {
+  name: string;
+  texts: number;
+  points: number[][];
+}
+
 /** The probability of each text of a finite language under each method. */
 export interface Distribution {
   ok: true;
@@ -964,6 +974,7 @@ export interface Distribution {
   count: number;
   failed: Record<string, string>;
   spellings: number;
+  curves: DistanceCurve[];
 }
 
 /** One run of a comparison with all that is known of its tokens. */
