@@ -70,7 +70,7 @@ function curvesFigure(curves) {
       el("b", {}, "Total variation of all texts drawn so far, by the forward passes they cost."),
       ` Texts drawn after the last number of passes: ${texts}. Simulated on the scored texts of the table.`,
     ),
-    chart,
+    el("div", { class: "plot", tabindex: "0", role: "group", "aria-label": "Chart of distances" }, chart),
   );
 }
 

@@ -18,12 +18,13 @@ Rejection Sampling (CARS).
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from workbench.base.errors import WorkbenchError
+from workbench.base.visible_text import count_of
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.candidates import TokenDistribution
@@ -35,6 +36,9 @@ from workbench.vocabulary.vocabulary import TokenId
 
 #: The most prefixes that are stored; of further ones nothing is learnt.
 MAX_PREFIXES = 200_000
+
+#: The smallest bound of a prefix that a valid text may follow: a float may round to 0.
+_SMALLEST = 1e-300
 
 #: The most texts that are rejected for one that is accepted.
 MAX_ATTEMPTS = 1_000
@@ -54,23 +58,28 @@ class _Prefix:
     #: At most this is the probability that a valid text follows.
     bound: float = 1.0
 
+    #: Whether no valid text follows; exact masks have no such prefixes.
+    is_dead: bool = False
+
     def learn(self) -> None:
-        """Compute the bound from those of longer prefixes."""
-        if len(self.longer) == self.allowed:  # without a difference of nearly equal numbers
-            self.bound = math.fsum(p * after.bound for p, after in self.longer.values())
-        else:
-            lost = math.fsum(p * (1.0 - after.bound) for p, after in self.longer.values())
-            self.bound = max(0.0, self.kept - lost)
+        """Compute the bound from those of longer prefixes and the tokens that were not taken."""
+        afters = [after for _, after in self.longer.values()]
+        read = math.fsum(p * after.bound for p, after in self.longer.values())
+        unread = max(0.0, self.kept - math.fsum(p for p, _ in self.longer.values()))
+        if len(afters) == self.allowed:
+            self.is_dead, unread = all(after.is_dead for after in afters), 0.0
+        self.bound = read + unread
 
     def weighted(self, logits: Logits, temperature: float) -> Scores:
         """The logits of the next token, with each probability times the bound after the token."""
         if not self.longer:
             return logits
-        ids = list(self.longer)
-        bounds = np.array([after.bound for _, after in self.longer.values()])
+        afters = [after for _, after in self.longer.values()]
+        dead = np.array([after.is_dead for after in afters])
+        bounds = np.array([after.bound for after in afters])
         weighted = logits.astype(np.float64)
-        with np.errstate(divide="ignore"):
-            weighted[ids] += temperature * np.log(bounds)
+        weighted[list(self.longer)] += temperature * np.log(np.maximum(bounds, _SMALLEST))
+        weighted[np.array(list(self.longer))[dead]] = -np.inf
         return weighted
 
 
@@ -89,10 +98,20 @@ class _Prefixes:
         """The empty prefix of a loop's texts, None if it was never read."""
         return self._first.get(_setting(loop))
 
+    def bound(self, setting: _Setting, token_ids: Sequence[TokenId]) -> float:
+        """The bound after some tokens."""
+        here = self._first.get(setting)
+        for token_id in token_ids:
+            if here is None:
+                return 1.0
+            here = here.longer[token_id][1] if token_id in here.longer else None
+        return 1.0 if here is None else here.bound
+
     def add(self, loop: DecodingLoop, path: _Path, scored: TokenDistribution) -> _Prefix:
         """Store the prefix at the end of a path, whose next tokens were scored."""
-        total = log_sum(scored.rows / np.float32(loop.sampling.temperature))
-        within = log_sum(scored.within / np.float32(loop.sampling.temperature))
+        # in float64: bounds are differences of sums, and may be a billionth of their terms
+        total = log_sum(scored.rows.astype(np.float64) / loop.sampling.temperature)
+        within = log_sum(scored.within.astype(np.float64) / loop.sampling.temperature)
         kept = math.exp(min(within - total, 0.0))
         here = _Prefix(total, len(scored.ids), kept, bound=kept)
         if self.count < MAX_PREFIXES:
@@ -175,7 +194,7 @@ class _Drawing:
         """
         loop, temperature = self._loop, self._loop.sampling.temperature
         self._path.steps.append((prefix, -1))
-        if prefix.bound == 0:
+        if prefix.is_dead:
             loop.end()
             return None
         logits = prefix.weighted(scored.logits, temperature)
@@ -198,7 +217,10 @@ class _Drawing:
         """Store that no text continues the current prefix; exact masks have no dead ends."""
         if self._here is None and self._path.steps and not len(mask):
             prefix, token_id = self._path.steps[-1]
-            prefix.longer[token_id] = self._path.probability, _Prefix(0.0, 0, 0.0, bound=0.0)
+            prefix.longer[token_id] = (
+                self._path.probability,
+                _Prefix(0.0, 0, 0.0, bound=0.0, is_dead=True),
+            )
 
 
 class Asap:
@@ -219,6 +241,20 @@ class Asap:
 
     def __repr__(self) -> str:
         return f"Asap({self._prefixes.count:,} prefixes)"
+
+    def bound(
+        self,
+        constraint: Constraint,
+        temperature: float,
+        context: Sequence[TokenId],
+        token_ids: Sequence[TokenId] = (),
+    ) -> float:
+        """The upper bound of the probability that a valid text follows some allowed tokens.
+
+        ``context``  the tokens of the prompt. Without ``token_ids`` it is the bound of the
+                     probability that the model writes a valid text.
+        """
+        return self._prefixes.bound((constraint, temperature, tuple(context)), token_ids)
 
     def steps(self, loop: DecodingLoop) -> Steps:
         """Implements ``Strategy``."""
@@ -259,6 +295,20 @@ class Cars:
     def __repr__(self) -> str:
         return f"Cars({self._prefixes.count:,} prefixes)"
 
+    def bound(
+        self,
+        constraint: Constraint,
+        temperature: float,
+        context: Sequence[TokenId],
+        token_ids: Sequence[TokenId] = (),
+    ) -> float:
+        """The upper bound of the probability that a valid text follows some allowed tokens.
+
+        ``context``  the tokens of the prompt. Without ``token_ids`` it is the bound of the
+                     probability that the model writes a valid text.
+        """
+        return self._prefixes.bound((constraint, temperature, tuple(context)), token_ids)
+
     def steps(self, loop: DecodingLoop) -> Steps:
         """Implements ``Strategy``."""
         check_drawn("CARS", loop.sampling)
@@ -272,7 +322,7 @@ class Cars:
             if not loop.has_room():
                 return
         raise WorkbenchError(
-            f"the model wrote no valid text in {self.attempts:,} attempts",
+            f"the model wrote no valid text in {count_of(self.attempts, 'attempt')}",
             "wb.Asap() writes a valid text each time, and its distribution converges",
         )
 

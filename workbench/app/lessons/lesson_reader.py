@@ -222,7 +222,7 @@ SHELVES: dict[str, tuple[str, ...]] = {
         "wide",
         "labels",
     ),
-    "Reading a run": ("masked", "perplexity"),
+    "Reading a run": ("masked", "perplexity", "conditional"),
     "Older ways to a mask": ("index", "terminals", "online"),
     "DOMINO": ("bridge", "templates", "subterminals", "lookahead", "speculation"),
     "Proper tokens": ("improper", "merges", "direct", "product"),

@@ -7,6 +7,7 @@ from typing import Any
 
 from workbench.app.lessons import (
     composition_films,
+    conditional_films,
     distribution_films,
     domino_films,
     index_films,
@@ -150,6 +151,11 @@ TABLES: dict[str, Callable[..., Table]] = {
     "machines": composition_films.machines,
     "shares": distribution_films.shares,
     "invasive": distribution_films.invasive,
+    "weights": conditional_films.weights,
+    "bounds": conditional_films.bounds,
+    "attempts": conditional_films.attempts,
+    "population": conditional_films.population,
+    "distances": conditional_films.distances,
     "table 1": merge_films.table_1,
     "encoders": merge_films.encoders,
     "merge rules": merge_films.live,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from workbench.app.lessons import (
+    conditional_films,
     distribution_films,
     domino_films,
     merge_films,
@@ -151,6 +152,9 @@ QUANTITIES: dict[str, Callable[..., float]] = {
     "perplexity": _perplexity,
     "per cent under a method": _share,
     "per cent of the model's own": _own_share,
+    "weight": conditional_films.weight_of,
+    "weight ratio": conditional_films.weight_ratio,
+    "valid share": conditional_films.valid_share,
     "merged edges": _merged_edges,
     "acceptance": acceptance,
     "natural tokens": natural_tokens,
