@@ -71,8 +71,9 @@ class Reasoning:
         size = len(self.vocabulary)
         self._marker = closing.encode()
         self._closing = named.get(closing)
-        #: The mask before the free part, if its opening marker is a special token.
-        self._opening = TokenMask.of([named[opening]], size) if opening in named else None
+        #: The opening marker if it is a special token, and the mask before the free part then.
+        self.opening = named.get(opening)
+        self._opening = None if self.opening is None else TokenMask.of([self.opening], size)
         #: The opening marker as text.
         self._before = "" if opening in named else opening
         until = r"[\s\S]*" if closing in named else f"(?P<TEXT_UNTIL>{re.escape(closing)})"

@@ -88,8 +88,6 @@ def token_distances(constraint: Constraint, limits: Limits = LIMITS) -> TokenDis
 
     Raises: WorkbenchError for a constraint with too many states to explore; LimitError.
     """
-    if isinstance(constraint, Reasoning):
-        return _ReasoningDistances(constraint, limits)
     known = _CACHE.get(constraint)
     if known is None:
         known = _CACHE[constraint] = _distances(constraint, limits)
@@ -107,6 +105,8 @@ def _distances(constraint: Constraint, limits: Limits) -> TokenDistances:
                 "the automaton of this regex is too large to count the tokens to its end",
                 f"bound its repetitions, or {TOO_LONG}",
             )
+        case Reasoning():
+            return _ReasoningDistances(constraint, limits)
         case Unconstrained():
             return _AlwaysFinal(constraint)
         case Labelled(encoded=DfaConstraint(dfa=dfa) as encoded):
@@ -186,6 +186,8 @@ def _explored(constraint: Constraint, limits: Limits) -> TokenDistances:
 class _ReasoningDistances:
     """The distances with a free part: the tokens to its closing marker, then those of the answer.
 
+    It keeps no reference to the constraint, with which it is cached.
+
     Until its budget is spent the free part may take any way to the marker, afterwards the nearest
     one. So the distances are computed for each number of tokens to the budget, from 0 up, until
     another token makes no difference.
@@ -197,13 +199,14 @@ class _ReasoningDistances:
                 "the tokens to the end of a text after reasoning are counted for the exact engine",
                 "compile the answer with the method 'automaton'",
             )
-        self._reasoning = reasoning
+        self._budget = reasoning.budget
+        self._opening = reasoning.opening
         self._answer = token_distances(engine_of(reasoning.answer), limits)
         rows = compose(reasoning.free.dfa, reasoning.vocabulary, limits).rows
         states = range(len(reasoning.free.dfa))
         row_of = [rows.row(state) for state in states]
-        over = [self._row(state, True, row_of[state]) for state in states]
-        before = [self._row(state, False, row_of[state]) for state in states]
+        over = [self._row(reasoning, state, True, row_of[state]) for state in states]
+        before = [self._row(reasoning, state, False, row_of[state]) for state in states]
         self._rows = over, before
         least = np.full(len(states), FAR, np.int32)
         while not np.array_equal(nearer := self._least(over, least), least):
@@ -213,9 +216,10 @@ class _ReasoningDistances:
         while not np.array_equal(level := self._least(before, self._levels[-1]), self._levels[-1]):
             self._levels.append(level)
 
-    def _row(self, thought: int, over: bool, row: tuple[Ints, Ints]) -> _FreeRow:
+    def _row(
+        self, reasoning: Reasoning, thought: int, over: bool, row: tuple[Ints, Ints]
+    ) -> _FreeRow:
         """The tokens of a state of the free part."""
-        reasoning = self._reasoning
         left = reasoning.free_mask(thought, over=over).bools.copy()
         inside = left[row[0]]
         ids, targets = row[0][inside], row[1][inside]
@@ -236,7 +240,10 @@ class _ReasoningDistances:
         )
 
     def _until_budget(self, spent: int) -> int:
-        return max(0, self._reasoning.budget - spent)
+        return max(0, self._budget - spent)
+
+    def _opens(self, state: ReasoningState) -> bool:
+        return self._opening is not None and state.thought is not None and state.spent == 0
 
     def _level(self, until_budget: int) -> Ints:
         return self._levels[min(until_budget, len(self._levels) - 1)]
@@ -244,7 +251,7 @@ class _ReasoningDistances:
     def distance(self, state: ReasoningState) -> int:
         if state.thought is None:
             return self._answer.distance(state.answer)
-        if self._reasoning.opens(state):
+        if self._opens(state):
             return min(FAR, 1 + int(self._level(self._until_budget(1))[state.thought]))
         return int(self._level(self._until_budget(state.spent))[state.thought])
 
@@ -258,9 +265,9 @@ class _ReasoningDistances:
         if state.thought is None:
             return self._answer.after(state.answer)
         after = self._level(self._until_budget(state.spent + 1))
-        if self._reasoning.opens(state):
-            ids = self._reasoning.mask(state).ids.astype(np.int32)
-            return AfterTokens(ids, np.full(len(ids), after[state.thought], np.int32))
+        if self._opens(state):
+            ids = np.array([self._opening], np.int32)
+            return AfterTokens(ids, after[[state.thought]])
         row = self._rows[self._until_budget(state.spent) > 0][state.thought]
         return AfterTokens(np.concatenate([row.ids, row.others]), row.distances(after))
 
@@ -349,9 +356,11 @@ class WithinBudget:
             counted = there if self._same else self._engine.advance(counted, token_id)
             fits = self._distance(counted) <= left - 1 - self._end
         if not fits:
-            needed = _tokens(self._distance(counted) + self._end)
+            needed = self._distance(counted) + self._end
             raise TokenNotAllowed(
-                f"after token {token_id} the shortest text needs {needed} more; {left - 1} are left"
+                f"after token {token_id} the shortest text needs {_tokens(needed)} more; at most"
+                f" {max(0, left - 1)} may follow",
+                f"allow {_tokens(self.budget - left + 1 + needed)} or more",
             )
         return BudgetState(left - 1, there, counted)
 

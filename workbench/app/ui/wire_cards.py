@@ -418,6 +418,7 @@ class ComparedRun(TypedDict):
     model: str
     constraint: str
     lookahead: int | None
+    finish: bool
 
 
 class Began(TypedDict):
