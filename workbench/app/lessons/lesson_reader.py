@@ -221,6 +221,7 @@ SHELVES: dict[str, tuple[str, ...]] = {
         "kbnf",
         "wide",
         "labels",
+        "finishing",
     ),
     "Reading a run": ("masked", "perplexity"),
     "Older ways to a mask": ("index", "terminals", "online"),
