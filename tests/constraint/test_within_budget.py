@@ -352,8 +352,30 @@ def test_error_a_prefix_that_leaves_too_little() -> None:
     model = ToyModel(all_bytes())
     constraint = wb.compile(wb.Grammar.from_regex("a{1,20}b"), model.vocabulary)
     a = model.vocabulary.ids_of[b"a"][0]
-    with pytest.raises(TokenNotAllowed, match="the shortest text needs 2 tokens more; 1 are left"):
+    with pytest.raises(TokenNotAllowed, match="the shortest text needs 2 tokens more; at most 1 may"):
         wb.generate(model, constraint, "", max_tokens=1, prefix=[a, a], finish=True)
+
+
+def test_a_budget_within_a_budget_is_the_smaller_one() -> None:
+    inner = wb.compile(wb.Grammar.from_kbnf(CASES["counted twice"]), SIGNS)
+    nested = WithinBudget(WithinBudget(inner, 4), 9)
+    assert (nested.budget, nested.constraint) == (4, inner)
+
+
+def test_transformers_loop_ends_in_the_budget() -> None:
+    torch = pytest.importorskip("torch")
+    inner = wb.compile(wb.Grammar.from_kbnf(CASES["two kinds of brackets"]), SIGNS)
+    for seed in range(5):
+        processor = wb.LogitsProcessor(WithinBudget(inner, 7))
+        rows = torch.zeros((2, 1), dtype=torch.long)
+        torch.manual_seed(seed)
+        for _ in range(7):
+            scores = processor(rows, torch.randn(2, len(SIGNS)))
+            rows = torch.cat([rows, scores.argmax(dim=1, keepdim=True)], dim=1)
+        grammar = wb.Grammar.from_kbnf(CASES["two kinds of brackets"])
+        for row in rows[:, 1:].tolist():
+            assert SIGNS.end in row
+            assert grammar.accepts(SIGNS.decode(row[: row.index(SIGNS.end)]))
 
 
 def test_threads_share_distances() -> None:

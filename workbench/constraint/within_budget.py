@@ -292,6 +292,8 @@ class WithinBudget:
     A token is in the mask if and only if the constraint allows it and some accepted text follows
     it within the tokens left. So a generation of ``budget`` tokens always ends in an accepted text.
 
+    ``limits``  of the distances; default: those of the constraint.
+
     Cost:   the distances of all states (``token_distances``) once; then a mask costs the bound of
             the distances after it, and where that is above the tokens left, a look at each token.
     Raises: WorkbenchError if every text is longer than the budget, and for a method whose states
@@ -299,11 +301,16 @@ class WithinBudget:
     Source: exact for automata and for stacks. TruncProof (2026) approximates it for LL(1).
     """
 
-    def __init__(self, constraint: Constraint, budget: int, limits: Limits = LIMITS) -> None:
-        self.constraint = constraint
+    def __init__(self, constraint: Constraint, budget: int, limits: Limits | None = None) -> None:
+        if isinstance(constraint, WithinBudget):
+            budget = min(budget, constraint.budget)
+        self.constraint: Constraint = without_budget(constraint)
+        constraint = self.constraint
         self.vocabulary: Vocabulary = constraint.vocabulary
         self.budget = budget
         self._engine = engine_of(constraint)
+        if limits is None:
+            limits = getattr(self._engine, "limits", LIMITS)
         self._same = _has_states_of_engine(constraint)
         #: The fewest tokens from a state to an accepted text.
         self.distances = token_distances(self._engine, limits)
@@ -395,10 +402,10 @@ def _tokens(count: int) -> str:
 
 
 def without_budget(constraint: Constraint) -> Constraint:
-    """The constraint inside one with a budget; any other as it is."""
+    """The constraint inside one with a budget; any other unchanged."""
     return constraint.constraint if isinstance(constraint, WithinBudget) else constraint
 
 
 def state_without_budget(state: State) -> State:
-    """The state of the constraint inside one with a budget; any other as it is."""
+    """The state of the constraint inside one with a budget; any other unchanged."""
     return state.inner if isinstance(state, BudgetState) else state

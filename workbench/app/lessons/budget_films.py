@@ -49,7 +49,7 @@ def fewest(world: World, *, after: str = "") -> float:
 
 
 def _graph(world: World) -> Graph:
-    """The machine over tokens; beside each state the fewest tokens from it to the end."""
+    """The machine over tokens, with each state the fewest tokens from it to the end."""
     fsa = compose(world.dfa, world.vocabulary)
     graph = draw_token_fsa(fsa, world.dfa, f"{name_of(world)}, tokens to the end")
     distances = token_distances(world.constraint)

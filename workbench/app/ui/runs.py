@@ -220,7 +220,7 @@ def _constraint(request: RunRequest, compiled: Compiled, model: LanguageModel) -
         return constraint
     room = room_left(model, request.prompt, 0)
     budget = request.max_tokens if room is None else min(room, request.max_tokens)
-    return WithinBudget(constraint, budget, compiled.limits)
+    return compiled.within_budget(constraint, budget)
 
 
 def following(compiled: Compiled, constraint: Constraint, taken: Sequence[TokenId]) -> RunTracer:

@@ -1,8 +1,8 @@
 """Token distances: the fewest tokens from a state to an accepted text, and after each next token.
 
-The distance of a state is exact for every vocabulary: it counts tokens, which may end several rules
-at once. ``GraphDistances`` is a breadth-first search backwards over the edges of finitely many
-states. ``StackDistances`` computes summaries of a push-down system whose edges are tokens.
+The distance of a state is exact for every vocabulary: it counts tokens, and one of them may end
+several rules. ``GraphDistances`` is a breadth-first search backwards over the edges of finitely
+many states. ``StackDistances`` computes summaries of a push-down system whose edges are tokens.
 
 A summary maps a state to *exits*: what remains of a token's move when the rule of that state has
 ended, which is to pop symbols of the unknown stack below, push others and continue in a state.
@@ -37,7 +37,7 @@ FAR = 1 << 28
 
 
 #: The hint where the distances pass a limit.
-TOO_LONG = "generate without a text that must end in its budget, or simplify the grammar"
+TOO_LONG = "simplify the grammar, allow more with Limits, or generate without the budget"
 
 
 class AfterTokens(NamedTuple):
