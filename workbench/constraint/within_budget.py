@@ -307,7 +307,7 @@ class WithinBudget:
         self.constraint: Constraint = without_budget(constraint)
         constraint = self.constraint
         self.vocabulary: Vocabulary = constraint.vocabulary
-        self.budget = budget
+        self.budget: int = budget
         self._engine = engine_of(constraint)
         if limits is None:
             limits = getattr(self._engine, "limits", LIMITS)

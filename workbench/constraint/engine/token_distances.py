@@ -260,6 +260,8 @@ class StackDistances:
         self._table = np.zeros((0, 0), np.int32)
         self._vectors: dict[StackNode, Ints] = {}
         self._leaving: dict[State, _Leaving] = {}
+        #: The moves and exits of the tokens of a state, while summaries are computed.
+        self._leading: dict[State, tuple[Ints, Ints]] = {}
         self._lock = threading.RLock()
         #: The error that stopped a computation of summaries: those known then may be too high.
         self._error: WorkbenchError | None = None
@@ -300,6 +302,7 @@ class StackDistances:
         # these refer to the moves and exits before
         self._vectors.clear()
         self._leaving.clear()
+        self._leading.clear()
 
     def _listed(self, before: int, dependents: dict[int, set[int]]) -> Iterator[int]:
         """Number what follows the moves from number ``before`` on, and yield their numbers.
@@ -310,14 +313,15 @@ class StackDistances:
         index = before
         while index < len(listed):
             target, _, pushed = listed[index]
-            needed: Iterable[_Move] = self._token_moves(target)
-            if pushed:
-                pushing.append(listed[index])
-                needed = [(target, (), ())]
+            needed: Iterable[_Move] = [(target, (), ())] if pushed else self._token_moves(target)
             for move in needed:
                 self._numbers.add(move)
                 if move in moves:
                     dependents.setdefault(moves[move], set()).add(index)
+            if pushed:
+                pushing.append(listed[index])
+            else:
+                self._leading[target] = self._numbered(needed)
             listed += itertools.islice(moves, len(listed), None)
             yield index
             index += 1
@@ -346,12 +350,18 @@ class StackDistances:
                 found = self._through(found, symbol)
             return found
         found = np.full(self._table.shape[1], FAR, np.int32)
-        leading = list(self._token_moves(target))
-        moves = [self._numbers.moves[each] for each in leading if not each[1]]
-        if moves:
+        moves, exits = self._leading[target]
+        if len(moves):
             np.minimum(self._table[moves].min(axis=0) + 1, FAR, out=found)
-        found[[self._numbers.exits[each] for each in leading if each[1]]] = 1
+        found[exits] = 1
         return found
+
+    def _numbered(self, leading: Iterable[_Move]) -> tuple[Ints, Ints]:
+        """The numbers of moves, and those of exits."""
+        numbers, listed = self._numbers, list(leading)
+        moves = [numbers.moves[each] for each in listed if not each[1]]
+        exits = [numbers.exits[each] for each in listed if each[1]]
+        return np.array(moves, np.int32), np.array(exits, np.int32)
 
     def _token_moves(self, state: State) -> Iterable[_Move]:
         """The distinct moves of the tokens of a state."""
