@@ -352,7 +352,9 @@ def test_error_a_prefix_that_leaves_too_little() -> None:
     model = ToyModel(all_bytes())
     constraint = wb.compile(wb.Grammar.from_regex("a{1,20}b"), model.vocabulary)
     a = model.vocabulary.ids_of[b"a"][0]
-    with pytest.raises(TokenNotAllowed, match="the shortest text needs 2 tokens more; at most 1 may"):
+    with pytest.raises(
+        TokenNotAllowed, match="the shortest text needs 2 tokens more; at most 1 may"
+    ):
         wb.generate(model, constraint, "", max_tokens=1, prefix=[a, a], finish=True)
 
 
