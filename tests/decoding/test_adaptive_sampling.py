@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+import workbench as wb
 from tests.decoding.conditional_world import (
     HashedModel,
     conditional,
@@ -120,6 +121,24 @@ def test_what_is_learnt_for_one_prompt_is_not_used_for_another() -> None:
     list(generate(model, rules, [1], Sampling(1.0), strategy=asap))
     list(generate(model, rules, [1], Sampling(0.5), strategy=asap))
     assert len(asap._prefixes._first) == 3
+
+
+@pytest.mark.parametrize("strategy", [Asap(), Cars()])
+def test_texts_within_a_budget_are_learnt_together(strategy: Asap | Cars) -> None:
+    rules = wb.compile(wb.Grammar.from_regex("(ab|b|c){1,6}"), VOCABULARY)
+    for seed in range(20):
+        run = generate(
+            HashedModel(1),
+            rules,
+            "",
+            Sampling(1.0, seed=seed),
+            strategy=strategy,
+            max_tokens=4,
+            finish=True,
+        )
+        list(run)
+        assert run.trace.accepted
+    assert len(strategy._prefixes._first) == 1
 
 
 @pytest.mark.parametrize("strategy", [Asap(), Cars()])

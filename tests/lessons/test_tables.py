@@ -44,6 +44,19 @@ def test_appendix_a_of_koo_and_others() -> None:
     ]
 
 
+def test_the_tokens_that_an_end_needs() -> None:
+    # by hand, the end token included; columns after [ ] 1 , ,1 1]
+    assert _rows("finishing", 1) == [
+        ("(nothing)", "3", "2", "✗", "✗", "✗", "✗", "✗"),
+        ("[", "2", "✗", "1", "2", "✗", "✗", "1"),
+        ("[1", "2", "✗", "1", "✗", "2", "2", "✗"),
+        ("[1,", "2", "✗", "✗", "2", "✗", "✗", "1"),
+        ("[1]", "1", "✗", "✗", "✗", "✗", "✗", "✗"),
+    ]
+    # n lists are closed by n / 2 tokens, rounded up
+    assert [row[1] for row in _rows("finishing", 3)] == ["2", "2", "3", "3"]
+
+
 def test_utf_8() -> None:
     assert _rows("tokens", 4) == [
         ("a", "U+0061", "<0x61>"),

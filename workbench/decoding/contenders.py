@@ -20,6 +20,7 @@ from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.compile import METHODS
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.constraint.protocol import Constraint
+from workbench.constraint.within_budget import engine_of, token_distances
 from workbench.decoding.adaptive_sampling import Asap, Cars
 from workbench.decoding.candidates import milliseconds_since
 from workbench.decoding.generate import Generation, generate
@@ -216,6 +217,8 @@ class Contender:
     strategy: str = "plain"
     #: Whether a hand-written template replaces the grammar.
     program: bool = False
+    #: Whether every text must end in its budget (``WithinBudget``).
+    finish: bool = False
     #: What the strategy learns from warm-up runs; None if it learns nothing.
     learns: CountGuesses | CountDrafts | None = None
     #: The paper and section that describe it.
@@ -232,6 +235,8 @@ class Contender:
         started = time.perf_counter()
         read = program_of(grammar, limits) if self.program else grammar
         constraint = compile_grammar(read, model.vocabulary, self.method, limits, **self.options)
+        if self.finish:
+            token_distances(engine_of(constraint), limits)  # cached for the runs
         return PreparedContender(
             self, model, constraint, milliseconds_since(started), STRATEGIES[self.strategy]()
         )
@@ -285,6 +290,7 @@ class PreparedContender:
             stop=stop,
             strategy=self.strategy,
             session=session,
+            finish=self.contender.finish,
         )
 
 
@@ -301,6 +307,14 @@ _ALL = (
         detail="The exact mask: a token is allowed if some accepted text continues with it",
         method="automaton",
         source=f"{_KOO}, Algorithms 1 to 3",
+    ),
+    Contender(
+        name="finishing",
+        title="exact mask; every text ends in its budget",
+        detail="The exact mask without the tokens after which no text ends in the tokens left",
+        method="automaton",
+        finish=True,
+        source="distances in tokens; TruncProof 2026 approximates them for LL(1)",
     ),
     Contender(
         name="skipping",

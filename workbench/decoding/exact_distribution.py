@@ -323,6 +323,11 @@ def exact_comparison(
         if contender.strategy in OWN_STRATEGIES and ended:
             methods[contender.name] = everything
             continue
+        if contender.finish:
+            failed[contender.name] = WorkbenchError(
+                "its distribution depends on the budget, and is the exact mask's in a large one"
+            )
+            continue
         try:
             constraint = contender.prepare(model, grammar, limits).constraint
             methods[contender.name] = masked_distribution(tree, constraint)

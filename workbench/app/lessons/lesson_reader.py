@@ -221,6 +221,7 @@ SHELVES: dict[str, tuple[str, ...]] = {
         "kbnf",
         "wide",
         "labels",
+        "finishing",
     ),
     "Reading a run": ("masked", "perplexity", "conditional"),
     "Older ways to a mask": ("index", "terminals", "online"),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from workbench.app.lessons import (
+    budget_films,
     composition_films,
     conditional_films,
     distribution_films,
@@ -138,6 +139,7 @@ TABLES: dict[str, Callable[..., Table]] = {
     "verdicts": verdicts,
     "blocked": blocked,
     "live rules": live_stack,
+    "tokens needed": budget_films.needed_after,
     "cuts": merge_films.cuts,
     "spellings": merge_films.spellings,
     "utf-8": utf8,

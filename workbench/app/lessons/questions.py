@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from workbench.app.lessons import (
+    budget_films,
     conditional_films,
     distribution_films,
     domino_films,
@@ -169,6 +170,7 @@ QUANTITIES: dict[str, Callable[..., float]] = {
     "passes": pass_count,
     "per cent": _per_cent,
     "merged states": _merged_states,
+    "fewest tokens": budget_films.fewest,
 }
 
 
@@ -298,6 +300,7 @@ QUESTIONS: Mapping[str, Callable[..., Question]] = {
     "number": number,
     "ends": ends,
     "favourite": favourite,
+    "tokens within a budget": budget_films.allowed_within,
     "taken away": distribution_films.taken_away,
     "allowed": distribution_films.allowed,
     "writable": distribution_films.writable,

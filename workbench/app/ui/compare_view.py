@@ -28,6 +28,7 @@ from workbench.app.ui.requests import (
 from workbench.app.ui.runs import replayed, room_left, with_head
 from workbench.app.ui.streams import BATCH_SECONDS, in_thread
 from workbench.base.errors import TokenNotAllowed, WorkbenchError
+from workbench.constraint.within_budget import WithinBudget
 from workbench.decoding.compare import Event, RunBegan, RunEnded, RunFailed, RunStep, compare
 from workbench.decoding.contenders import (
     CONVERGING_STRATEGIES,
@@ -181,12 +182,18 @@ def compared_run(handlers: Handlers, sent: Record) -> Record:
         (contender,) = contenders_named([text_in(sent, "method", 80)])
         model = chatting(handlers.room.model(), request.chat)
         own = contender.prepare(model, compiled.readable()).constraint
-        settings = {"constraint": contender.method, "lookahead": contender.options.get("k")}
+        if contender.finish:
+            own = WithinBudget(own, request.max_tokens)
+        settings = {
+            "constraint": contender.method,
+            "lookahead": contender.options.get("k"),
+            "finish": contender.finish,
+        }
         try:
             steps = replayed(handlers, request, own)
         except TokenNotAllowed:
             # a strategy may insert tokens that its method's mask forbids
-            settings = {"constraint": UNCONSTRAINED, "lookahead": None}
+            settings = {"constraint": UNCONSTRAINED, "lookahead": None, "finish": False}
             steps = replayed(
                 handlers, request, compiled.constraint(model.vocabulary, UNCONSTRAINED)
             )

@@ -432,6 +432,7 @@ class ComparedRun(TypedDict):
     model: str
     constraint: str
     lookahead: int | None
+    finish: bool
 
 
 class Began(TypedDict):
