@@ -278,7 +278,9 @@ class RuleWriter:
         """A declared name of an object of ``owner``, a colon and a value."""
         declared = owner.node.members and owner.node.members.get("properties")
         place = declared and declared.members and declared.members.get(name)
-        key, span = (place.name_span, place.span) if place else (lazy.span, lazy.span)
+        key = span = lazy.span
+        if place and place.document.referred_from is None:
+            key, span = place.name_span, place.span
         if _PLAIN.fullmatch(name):
             return self.pair(Literal(b'"%b"' % name.encode(), key), lazy, span)
         return self.pair(choice(self.strings(StringSet.of([name]), key), key), lazy, span)
