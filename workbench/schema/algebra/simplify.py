@@ -24,6 +24,7 @@ from workbench.schema.normal_form import (
     non_empty,
     property_of,
 )
+from workbench.schema.schema_options import Order
 
 if TYPE_CHECKING:
     from workbench.schema.schema_reader import Node
@@ -129,10 +130,12 @@ def simplified(algebra: SetAlgebra, values: Values) -> Values:
     arrays = [_array(algebra, shape) for shape in values.arrays]
     objects = [_object(algebra, shape) for shape in values.objects]
     kept = [shape for shape in objects if shape is not None]
+    if algebra.options.order == Order.DECLARED:
+        kept = list(ordered_variants(algebra, kept))
     return replace(
         values,
         arrays=tuple(shape for shape in arrays if shape is not None),
-        objects=tuple(ordered_variants(algebra, kept)),
+        objects=tuple(kept),
     )
 
 
