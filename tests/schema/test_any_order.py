@@ -80,6 +80,8 @@ def test_generated_schemas(schema: Any, values: list[Any]) -> None:
             expected = validates(schema, value)
         except Endless:
             continue
+        if expected and any("can distinguish" in note.message for note in grammar.notes):
+            continue  # not all arrays of unique items are accepted
         for number, one in enumerate(orders(value)):
             text = json.dumps(one, separators=(",", ":"))
             assert grammar.accepts(text) == expected, (json.dumps(schema), text)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Set
+from collections.abc import Collection, Hashable, Set
 from collections.abc import Sequence as Sequences
 from dataclasses import replace
 from fractions import Fraction
@@ -198,6 +198,8 @@ class RuleWriter:
         #: The name of each set's rule, by the identity of ``LazySet.raw``, which a ``$ref`` and its
         #: target share.
         self._calls: dict[int, str] = {}
+        #: The expressions of unique items, by what determines them.
+        self.unique_items: dict[Hashable, Expression] = {}
         self._counted = 0
         #: The rules of blocks, by name, character class and level.
         self._blocks: dict[tuple[str, Content | None, int], str] = {}

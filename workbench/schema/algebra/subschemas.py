@@ -61,6 +61,8 @@ from workbench.schema.schema_reader import (
 )
 from workbench.schema.string_sets import StringSet
 
+#: References whose targets depend on the dynamic scope.
+_DYNAMIC = ("$dynamicRef", "$recursiveRef")
 _TYPES = frozenset(("null", "boolean", "integer", "number", "string", "array", "object"))
 _TYPED = {name: frozenset((name,)) for name in _TYPES}
 _BOTH = frozenset((False, True))
@@ -122,7 +124,7 @@ class Subschemas:
             aliases.append((here, target))
             there = here._entering(further)
             if (there, further) in aliases:
-                reference = (target.members or {})["$ref"]
+                reference = first_keyword(target, ("$ref", *_DYNAMIC))
                 raise unsupported(reference, "it refers only to itself")
             here, target = there, further
         lazy = here._cache(tracked).get(target)
@@ -151,10 +153,15 @@ class Subschemas:
         return self._family[key]
 
     def _ref_target(self, node: Node) -> Node | None:
-        """The target of a subschema that is only a ``$ref``; None for others."""
+        """The target of a subschema that is only a reference; None for others."""
         members = node.members
-        if members is None or "$ref" not in members:
+        if members is None:
             return None
+        if "$ref" not in members:
+            word = next((word for word in _DYNAMIC if word in members), None)
+            if word is None or self.keywords & members.keys() != {word}:
+                return None
+            return self.references.dynamic_target(members[word], self.scope)
         if not self.dialect.refs_alone and len(members) > 1:
             if len(self.keywords & members.keys()) > 1:
                 return None
