@@ -34,7 +34,7 @@ OBJECTS = Grammar.from_json_schema(unique(NAMED), whitespace="compact")
 WORDS = [
     [],
     ["a"],
-    ["java", "python", "cloud computing", "machine learning"],
+    ["Java", "Python", "Cloud Computing", "Machine Learning"],
     ["Note 1", "Note 2"],
     [".min.js", ".min.css"],
     ["index.html", "index.js", "index.css"],

@@ -22,12 +22,12 @@ from workbench.schema.string_sets import StringSet
 from workbench.schema.write_values import RuleWriter, sequence
 from workbench.syntax.grammar_tree import Expression, Nonterminal
 
-#: The most items. With 8 classes and 4 features an array of strings compiles in 35 ms; with all
-#: subsets of the classes, for 8 items, in 70 ms.
+#: The most items, and the classes. An array of strings compiles in 14 ms; with 8 classes in 35 ms,
+#: and with all their subsets, for 8 items, in 70 ms.
 MAX_ITEMS = 4
-_CLASSES = 8
-#: The modulus of integers. The last class has all other numbers: 7 distinguishes round numbers.
-_MODULUS = _CLASSES - 1
+_CLASSES = 6
+#: The modulus of integers: 7 distinguishes round numbers.
+_MODULUS = 7
 #: The state in which there are as many items as there may be.
 _FULL = -1
 #: The features of a string: patterns with the class of a character, or the length.
@@ -100,10 +100,10 @@ def _objects(algebra: SetAlgebra, name: str, plain: Values, number: int) -> Iter
 
 @lru_cache(maxsize=_CLASSES)
 def _numbers(number: int) -> NumberSet:
-    one = Fraction(1)
-    if number < _MODULUS:
-        return NumberSet((Interval(None, None, Grid(one, _MODULUS, frozenset((number,)), False)),))
-    return NumberSet((Interval(None, None, Grid(one, 1, frozenset(), True)),))
+    """The numbers of a class: integers by remainder, others in the last class."""
+    remainders = frozenset(n for n in range(_MODULUS) if n % _CLASSES == number)
+    grid = Grid(Fraction(1), _MODULUS, remainders, between=number == _CLASSES - 1)
+    return NumberSet((Interval(None, None, grid),))
 
 
 @lru_cache(maxsize=_CLASSES * len(_FEATURES))

@@ -305,7 +305,8 @@ class References:
     def resource(self, node: Node) -> Node:
         """The innermost schema around a node that has an identifier, or the document."""
         while node.parent is not None:
-            if node.members is not None and self.identifier(node) is not None:
+            members = node.members
+            if members and ("$id" in members or "id" in members) and self.identifier(node):
                 return node
             node = node.parent
         return node

@@ -132,11 +132,10 @@ def simplified(algebra: SetAlgebra, values: Values) -> Values:
     kept = [shape for shape in objects if shape is not None]
     if algebra.options.order == Order.DECLARED:
         kept = list(ordered_variants(algebra, kept))
-    return replace(
-        values,
-        arrays=tuple(shape for shape in arrays if shape is not None),
-        objects=tuple(kept),
-    )
+    fewer = tuple(shape for shape in arrays if shape is not None)
+    if fewer == values.arrays and tuple(kept) == values.objects:  # shapes compare by identity
+        return values
+    return replace(values, arrays=fewer, objects=tuple(kept))
 
 
 def _object(algebra: SetAlgebra, shape: Objects) -> Objects | None:
@@ -157,6 +156,13 @@ def _object(algebra: SetAlgebra, shape: Objects) -> Objects | None:
         return None
     if high is not None and not extras and len(properties) <= high:
         high = None
+    if (
+        low == shape.low
+        and high == shape.high
+        and len(extras) == len(shape.extras)
+        and len(properties) == len(shape.properties)
+    ):
+        return shape
     return replace(shape, properties=properties, extras=extras, low=low, high=high)
 
 
@@ -181,9 +187,12 @@ def _array(algebra: SetAlgebra, shape: Arrays) -> Arrays | None:
     if high is not None and high < shape.low:
         return None
     prefix = prefix if high is None else prefix[:high]
-    shape = replace(shape, prefix=tuple(prefix), rest=rest, high=high, contains=tuple(condition))
-    if algebra.is_empty(shape):  # ``contains`` may have needed the removed items
-        return None
+    if shape.contains or high != shape.high or len(prefix) != len(shape.prefix):
+        shape = replace(
+            shape, prefix=tuple(prefix), rest=rest, high=high, contains=tuple(condition)
+        )
+        if algebra.is_empty(shape):  # ``contains`` may have needed the removed items
+            return None
     if shape.unique is not None and _differ_anyway(algebra, shape):
         return replace(shape, unique=None)
     return shape
