@@ -89,6 +89,7 @@ CASES = [
         False,
         "documents refer to each other",
     ),
+    ({"$ref": "n", "$defs": {"a": {"$id": "n", "type": "null"}}}, {"n": True}, 1, False, "own first"),
     ({"$ref": "other"}, {"x": {"$id": "other", "type": "null"}}, 1, False, "by its identifier"),
     (
         {"$ref": "old"},

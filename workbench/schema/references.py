@@ -13,7 +13,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
 from typing import Any
 from urllib.parse import unquote, urljoin
 
@@ -189,7 +188,7 @@ class References:
         self._given = {other.address: other for other in others}
         #: The dialect of the document.
         self.dialect = dialect_of(document.root, self._given)
-        self._named: dict[str, Node] | None = None
+        self._names: dict[Document, dict[str, Node]] = {}
         self._contexts: dict[Node, tuple[Dialect, Anchors]] = {}
         self._anchors: dict[Document, dict[Node, dict[str, Node]]] = {}
 
@@ -247,8 +246,7 @@ class References:
             resource, fragment = base_resource, address[1:]
         else:
             absolute, _, fragment = _joined(self.base(base_resource), address).partition("#")
-            given = self._given.get(absolute)
-            found = given.root if given else self.named.get(absolute)
+            found = self._find(absolute)
             if found is None:
                 raise unsupported(
                     reference,
@@ -288,7 +286,7 @@ class References:
         if not fragment:
             return resource
         if not fragment.startswith("/"):
-            return self.named.get(f"{self.base(resource)}#{fragment}")
+            return self._find(f"{self.base(resource)}#{fragment}")
         node = resource
         for step in fragment[1:].split("/"):
             step = step.replace("~1", "/").replace("~0", "~")
@@ -332,27 +330,33 @@ class References:
             around = self.base(self.resource(resource.parent))
         return around if name is None else _joined(around, name).partition("#")[0]
 
-    @property
-    def named(self) -> dict[str, Node]:
-        """Every resource by its address and every anchor by the address of its resource."""
-        if self._named is None:
-            self._named = {}
-            for document in self.documents:
-                self._named.setdefault(document.address, document.root)
-                self._named.setdefault(self.base(document.root), document.root)
-            for node in chain.from_iterable(map(self._schemas, self.documents)):
+    def _find(self, address: str) -> Node | None:
+        """The schema with an address: in the own text, a document, or inside a document."""
+        own, *others = self.documents
+        found = self._names_in(own).get(address)
+        if found is None and address in self._given:
+            return self._given[address].root
+        inside = (self._names_in(document).get(address) for document in others if found is None)
+        return found or next(filter(None, inside), None)
+
+    def _names_in(self, document: Document) -> dict[str, Node]:
+        """Every resource of a document by its address, every anchor by that of its resource."""
+        found = self._names.get(document)
+        if found is None:
+            found = self._names[document] = {self.base(document.root): document.root}
+            for node in self._schemas(document):
                 members = node.members
                 assert members is not None
                 if self.identifier(node) is not None:
-                    self._named.setdefault(self.base(node), node)
+                    found.setdefault(self.base(node), node)
                 for word in ("$anchor", "$dynamicAnchor", self._identifying(node).identifier):
                     anchor = members.get(word)
                     if anchor is not None and isinstance(anchor.value, str):
                         name = anchor.value.removeprefix("#")
                         if word[-2:] != "id" or name != anchor.value:
                             base = self.base(self.resource(node))
-                            self._named.setdefault(f"{base}#{name}", node)
-        return self._named
+                            found.setdefault(f"{base}#{name}", node)
+        return found
 
     def _identifying(self, node: Node) -> Dialect:
         """The dialect whose identifiers a document has."""
