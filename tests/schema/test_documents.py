@@ -66,7 +66,7 @@ LIMITED = {
 }
 
 #   schema, documents, instance, whether it is valid, why
-CASES = [
+CASES: list[tuple[Any, dict[str, Any], Any, bool | None, str]] = [
     ({"$ref": "n.json#/$defs/count"}, {"n.json": WHOLE}, 1, True, "a pointer into a document"),
     ({"$ref": "n.json#/$defs/count"}, {"n.json": WHOLE}, -1, False, "and its conditions apply"),
     ({"$ref": "n.json#c"}, {"n.json": WHOLE}, -1, False, "an anchor of a document"),
