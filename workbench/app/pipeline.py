@@ -285,8 +285,10 @@ def _machine_facts(grammar: Grammar) -> tuple[str, ...]:
     """The textbook properties of a drawn machine, and the size of the minimal one."""
     drawn, dfa = read_machine(grammar.source), grammar.dfa
     assert dfa is not None, "a drawn machine has no stack"
-    smallest = f"{count_of(len(fold(dfa).states), 'state')} when minimal"
-    return facts_of(drawn, grammar.limits).sentence, smallest
+    facts, states = facts_of(drawn, grammar.limits), len(fold(dfa).states)
+    is_minimal = facts.is_deterministic and states == facts.states
+    smallest = "minimal" if is_minimal else f"minimal: {count_of(states, 'state')}"
+    return (*facts.parts, smallest)
 
 
 def compile_text(

@@ -209,6 +209,11 @@ class Facts:
     @property
     def sentence(self) -> str:
         """``4 states, deterministic, complete over {a, b}``."""
+        return ", ".join(self.parts)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The parts of the sentence."""
         parts = [count_of(self.states, "state")]
         if self.is_deterministic:
             parts.append("deterministic")
@@ -221,7 +226,7 @@ class Facts:
                 parts.append(f"{self.initials:,} initial states")
             if self.long_items:
                 parts.append(f"{count_of(self.long_items, 'label')} longer than a character")
-        return ", ".join(parts)
+        return tuple(parts)
 
     def _completeness(self) -> str:
         if not self.alphabet:
