@@ -117,23 +117,25 @@ export function createDrawing(box, { server, write, more = [] }) {
   /** Take a text that was opened or typed elsewhere. */
   function show(next, { typed = false } = {}) {
     if (next === text) return;
-    const now = performance.now();
+    const now = performance.now(),
+      had = hasPlaces();
+    field.close();
     if (!typed) [past, future] = [[], []];
     else if (now - typedAt > TYPING || !past.length) push(text);
     typedAt = typed ? now : 0;
     take(next);
-    field.close();
-    if (!typed) {
+    if (!typed || (had && !hasPlaces())) {
+      // another machine
       [selected, linking, lit] = [null, null, null];
       known.clear();
-      const bare = model.states.size > 0 && [...model.states.values()].every((state) => !state.place);
-      if (bare) arrange(false);
+      if (model.states.size && !hasPlaces()) arrange(false);
       layOut();
       fit();
     }
     stepper.forget();
     render();
   }
+  const hasPlaces = () => [...model.states.values()].some((state) => state.place);
   function push(before) {
     past.push(before);
     future = [];
@@ -150,7 +152,7 @@ export function createDrawing(box, { server, write, more = [] }) {
     shapes = shapesOf(model, places);
   }
   /** A change that the author draws: the text gets the places of all states, so that none is lost or moves. */
-  function change(next, chosen = selected) {
+  function change(next, chosen = selected, joined = false) {
     const before = text;
     const after = readMachine(next);
     const open = new Map();
@@ -158,11 +160,12 @@ export function createDrawing(box, { server, write, more = [] }) {
       if (!place) open.set(name, places.get(name) ?? filled(after, known).get(name));
     for (const name of model.states.keys()) // a state that only the removed line named
       if (!after.states.has(name) && chosen !== null && places.has(name)) open.set(name, places.get(name));
-    commit(before, placed(next, open), chosen);
+    commit(before, placed(next, open), chosen, joined);
   }
-  function commit(before, after, chosen) {
+  /** ``joined``: one undo takes this change back together with the one before. */
+  function commit(before, after, chosen, joined = false) {
     if (after === before) return;
-    push(before);
+    if (!joined) push(before);
     typedAt = 0;
     selected = chosen;
     take(after);
@@ -232,7 +235,7 @@ export function createDrawing(box, { server, write, more = [] }) {
     const index = readMachine(next).edges.length - 1;
     const added = readMachine(next).edges.findLastIndex((edge) => edge.source === source && edge.target === target);
     change(next, { edge: added < 0 ? index : added });
-    editLabel(selected.edge, "");
+    editLabel(selected.edge, "", true);
   }
   function toggle(word) {
     if (!selected?.state) return;
@@ -251,11 +254,11 @@ export function createDrawing(box, { server, write, more = [] }) {
     say(`${what} removed`);
     if (!selected) canvas.focus({ preventScroll: true });
   }
-  function editLabel(index, written = model.edges[index].label) {
+  function editLabel(index, written = model.edges[index].label, isNew = false) {
     const label = shapes.ways.flatMap((way) => way.labels).find((one) => one.edge === index);
     const shown = written === "ε" ? "" : written;
     field.open(toScreen(label), shown, "What the edge reads, items separated by commas; empty for ε", (value) => {
-      if (value !== null) change(labelled(text, index, value), { edge: index });
+      if (value !== null) change(labelled(text, index, value), { edge: index }, isNew);
       select({ edge: index });
     });
   }
@@ -311,8 +314,7 @@ export function createDrawing(box, { server, write, more = [] }) {
     if (focus) focusSelected();
   }
   const partKey = (part) => (part?.state ? `state ${part.state}` : part ? `edge ${part.edge}` : "");
-  const elementOf = (part) =>
-    [...world.querySelectorAll("[data-part]")].find((one) => one.dataset.part === partKey(part));
+  const elementOf = (part) => [...world.querySelectorAll(".st, .lb")].find((one) => one.dataset.part === partKey(part));
   function focusSelected() {
     (elementOf(selected) ?? canvas).focus({ preventScroll: true });
   }
@@ -356,7 +358,7 @@ export function createDrawing(box, { server, write, more = [] }) {
       });
   }
   function showChosen() {
-    about.hidden = !selected || drag?.moving || field.isOpen();
+    about.hidden = !selected || drag?.moving || field.isOpen() || lit !== null;
     if (about.hidden) return;
     const why = problemsOf(selected).map(({ message }) => el("p", { class: "why" }, message));
     const remover = act("Delete", "Delete (Delete key)", remove);
@@ -556,7 +558,7 @@ export function createDrawing(box, { server, write, more = [] }) {
       const { x, y } = places.get(selected.state);
       return move(selected.state, { x: x + GRID * arrow[0], y: y + GRID * arrow[1] });
     }
-    if (event.altKey) return false;
+    if (event.altKey) return Boolean(arrow); // the page would scroll
     if (arrow) {
       const from = selected?.state ?? (selected ? model.edges[selected.edge].source : "");
       const next = neighbour(from, arrow);

@@ -101,6 +101,10 @@ export function mountGrammar({ element, server }) {
   });
   roving(kinds, turn);
   createConvertMenu(find(".convert"), server, (converted) => {
+    if (converted.notation === state.notation) {
+      editor.write(converted.text.trimEnd()); // so that it can be undone
+      return;
+    }
     keep();
     emit("open", converted);
   });
@@ -283,6 +287,7 @@ export function mountGrammar({ element, server }) {
 
   function showFacts(answer) {
     facts.replaceChildren(...answer.facts.map((fact) => el("span", {}, fact)));
+    facts.title = answer.facts.join(" · ");
     phases(answer.ok ? answer.phases : []);
     if (answer.ok) {
       verdict.className = "verdict good";

@@ -68,13 +68,11 @@ export function shapesOf(model, places) {
     if (!groups.has(key)) groups.set(key, { key, source: edge.source, target: edge.target, edges: [] });
     groups.get(key).edges.push(index);
   });
-  for (const { source, target } of groups.values()) {
-    if (source === target) continue;
-    const [a, b] = [circles.get(source), circles.get(target)];
-    const angle = Math.atan2(b.y - a.y, b.x - a.x);
-    a.taken.push(angle);
-    b.taken.push(angle + Math.PI);
-  }
+  // entries and loops go where curves leave room
+  const curves = new Map();
+  for (const group of groups.values())
+    if (group.source !== group.target)
+      curves.set(group.key, curve(group, circles, groups.has(`${group.target} ${group.source}`)));
   for (const state of model.states.values()) {
     const circle = circles.get(state.name);
     if (!state.initial) continue;
@@ -84,11 +82,7 @@ export function shapesOf(model, places) {
     );
     circle.taken.push(circle.entry);
   }
-  const ways = [...groups.values()].map((group) =>
-    group.source === group.target
-      ? loop(group, circles.get(group.source))
-      : curve(group, circles, groups.has(`${group.target} ${group.source}`)),
-  );
+  const ways = [...groups.values()].map((group) => curves.get(group.key) ?? loop(group, circles.get(group.source)));
   const boxes = [];
   for (const way of ways) placeLabel(way, model, circles, boxes);
   return { circles, ways, bounds: boundsOf(circles, boxes) };
@@ -148,6 +142,8 @@ function curve(group, circles, both) {
   const control = add(add(a, sub(b, a), 0.5), across, 2 * bend);
   const from = add(a, unit(sub(control, a)), a.r),
     tip = add(b, unit(sub(control, b)), b.r);
+  a.taken.push(Math.atan2(control.y - a.y, control.x - a.x));
+  b.taken.push(Math.atan2(control.y - b.y, control.x - b.x));
   const side = bend < 0 ? -1 : 1;
   return {
     ...group,
@@ -166,7 +162,8 @@ const covers = (box, circle) =>
     Math.max(box.y - circle.y, 0, circle.y - box.y - box.h),
   ) <
   circle.r + 3;
-const meets = (a, b) => a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
+/** Whether two labels are nearer than the width of a letter. */
+const meets = (a, b) => a.x < b.x + b.w + LETTER && b.x < a.x + a.w + LETTER && a.y < b.y + b.h && b.y < a.y + a.h;
 
 /** Place the labels of an edge, one below the other, beside the curve: off all circles and other labels. */
 function placeLabel(way, model, circles, boxes) {

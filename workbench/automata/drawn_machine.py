@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from workbench.automata.build import regex_dfa
-from workbench.automata.code_points import character_edges
+from workbench.automata.code_points import CharacterFsa, character_edges
 from workbench.automata.graphs import coreachable, reachable
 from workbench.automata.nfa import NfaBuilder
 from workbench.automata.small_dfa import smallest
@@ -267,6 +267,14 @@ def facts_of(machine: DrawnMachine, limits: Limits = LIMITS) -> Facts:
         alphabet,
         first_lacking,
     )
+
+
+def is_complete(folded: CharacterFsa, alphabet: Ranges) -> bool:
+    """Whether each state of a deterministic machine has an edge for each character."""
+    read = dict.fromkeys(folded.states, ())  # type: dict[State, Ranges]
+    for source, ranges, _ in folded.edges:
+        read[source] = union(read[source], ranges)
+    return all(not difference(alphabet, its) for its in read.values())
 
 
 def _items(machine: DrawnMachine) -> Iterator[tuple[DrawnEdge, Item]]:

@@ -32,7 +32,7 @@ def arranged(machine: DrawnMachine) -> dict[str, tuple[int, int]]:
         return {}
     numbers = {state.name: f"n{number}" for number, state in enumerate(machine.states)}
     graph = graphviz.Digraph(
-        graph_attr={"rankdir": "LR", "nodesep": "0.9", "ranksep": "0.9"},
+        graph_attr={"rankdir": "LR", "nodesep": "0.7", "ranksep": "0.55"},
         node_attr={"shape": "circle", "fixedsize": "true", "width": "0.7", "label": ""},
         edge_attr={"fontname": "Courier", "fontsize": "12"},
     )
