@@ -1,6 +1,6 @@
-/* The drawing of a machine: states and edges are added, moved and named with the mouse, with fingers or with the keyboard
-   alone. Every change is an edit of the machine's text (``machine-text.js``), so that drawing and text are two views of
-   one thing and one undo works for both. */
+/* The drawing of a machine: states and edges are added, moved and named with the mouse, with fingers or with the
+   keyboard alone. Every change is an edit of the machine's text (``machine-text.js``), so that drawing and text are
+   two views of one thing and one undo works for both. */
 
 import { debounce, el, showNotice } from "./dom.js";
 import { createLabelField, createStepper, elementsOf, S } from "./drawing-parts.js";
@@ -29,9 +29,9 @@ const GRID = 10,
   RIM = 8, // half the width of the rim from which edges are drawn
   TYPING = 900; // milliseconds of typing that one undo takes back
 const HELP =
-  "N adds a state, arrows go to the next state, Alt and an arrow moves it. E begins an edge: arrows or letters choose " +
-  "its target, Enter draws it. I and F make a state initial or final, Enter edits a label, F2 renames a state, Delete " +
-  "removes it. Tab goes through all states and edges.";
+  "N adds a state, arrows go to the next state, Alt and an arrow moves it. E begins an edge: arrows or letters " +
+  "choose its target, Enter draws it. I and F make a state initial or final, Enter edits a label, F2 renames a " +
+  "state, Delete removes it. Tab goes through all states and edges.";
 
 const snap = (value) => Math.round(value / GRID) * GRID;
 
@@ -360,7 +360,7 @@ export function createDrawing(box, { server, write, more = [] }) {
   function showChosen() {
     about.hidden = !selected || drag?.moving || field.isOpen() || lit !== null;
     if (about.hidden) return;
-    const why = problemsOf(selected).map(({ message }) => el("p", { class: "why" }, message));
+    const why = problemsOf(selected).map(({ message }) => el("p", { class: "problem" }, message));
     const remover = act("Delete", "Delete (Delete key)", remove);
     if (selected.state) {
       const state = model.states.get(selected.state);
@@ -561,7 +561,7 @@ export function createDrawing(box, { server, write, more = [] }) {
     if (event.altKey) return Boolean(arrow); // the page would scroll
     if (arrow) {
       const from = selected?.state ?? (selected ? model.edges[selected.edge].source : "");
-      const next = neighbour(from, arrow);
+      const next = neighbour(from, arrow) ?? model.edges[selected?.edge]?.target;
       if (next) {
         select({ state: next });
         reveal(next);

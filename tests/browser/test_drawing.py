@@ -179,7 +179,7 @@ def test_problems_are_marked_where_they_are(visit: Any) -> None:
         state = v.page.locator(".machine .st:has(.badge.error)")
         state.wait_for()
         state.focus()
-        assert "no state is final" in v.page.locator(".chosen .why").first.inner_text()
+        assert "no state is final" in v.page.locator(".chosen .problem").first.inner_text()
         clean(v.page, "a marked machine", "#wb-grammar")
 
 
