@@ -220,6 +220,7 @@ export function createStepper(button, { ask, show }) {
   return {
     element,
     forget,
+    isOpen: () => !element.hidden,
     toggle() {
       element.hidden = !element.hidden;
       button.setAttribute("aria-expanded", String(!element.hidden));

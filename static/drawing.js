@@ -126,7 +126,7 @@ export function createDrawing(box, { server, write, more = [] }) {
     take(next);
     if (!typed || (had && !hasPlaces())) {
       // another machine
-      [selected, linking, lit] = [null, null, null];
+      [selected, linking] = [null, null];
       known.clear();
       if (model.states.size && !hasPlaces()) arrange(false);
       layOut();
@@ -143,6 +143,7 @@ export function createDrawing(box, { server, write, more = [] }) {
   function take(next) {
     text = next;
     model = readMachine(text);
+    lit = null; // a path through another machine
     if (selected?.state && !model.states.has(selected.state)) selected = null;
     if (selected?.edge >= model.edges.length) selected = null;
     layOut();
@@ -358,7 +359,7 @@ export function createDrawing(box, { server, write, more = [] }) {
       });
   }
   function showChosen() {
-    about.hidden = !selected || drag?.moving || field.isOpen() || lit !== null;
+    about.hidden = !selected || drag?.moving || field.isOpen() || stepper.isOpen();
     if (about.hidden) return;
     const why = problemsOf(selected).map(({ message }) => el("p", { class: "problem" }, message));
     const remover = act("Delete", "Delete (Delete key)", remove);
@@ -630,10 +631,26 @@ export function createDrawing(box, { server, write, more = [] }) {
     select(part);
   });
 
+  let followed = null; // the text of which states were asked last
   return {
     show,
     undoKey,
-    fit,
+    /** Light the states after a text that the model wrote; null: none. */
+    async follow(read) {
+      if (stepper.isOpen() || (read === followed && read === null)) return;
+      followed = read;
+      const asked = text;
+      const answer = read === null ? null : await askServer(server.machine_path, { text, read });
+      if (followed !== read || asked !== text || stepper.isOpen()) return;
+      lit = answer?.ok ? answer.sets.at(-1) : null;
+      render();
+    },
+    /** Focus the drawing, or the part at a piece of the text. */
+    focus(piece) {
+      const part = piece && partAt(model, piece[0], piece[1]);
+      if (part) select(part);
+      else canvas.focus();
+    },
     /** Problems of the text: [{from, to, severity, message}] in code units. */
     problems(list) {
       problems = list.map((one) => ({ ...one, part: partAt(model, one.from, one.to) })).filter((one) => one.part);
