@@ -205,11 +205,11 @@ export function createDrawing(box, { server, write, more = [] }) {
     say(`state ${name} added`);
     return name;
   }
-  /** A free place for a state: beside the selected one, or in the middle of what is seen. */
+  /** A free place for a state: near the selected one, or in the middle of what is seen. */
   function freeSpot() {
     const rect = canvas.getBoundingClientRect();
-    const beside = selected?.state && places.get(selected.state);
-    const from = beside ? { x: beside.x + 120, y: beside.y } : toWorld({ x: rect.width / 2, y: rect.height / 2 });
+    const near = selected?.state && places.get(selected.state);
+    const from = near ? { x: near.x + 120, y: near.y } : toWorld({ x: rect.width / 2, y: rect.height / 2 });
     for (let ring = 0; ring < 30; ring++)
       for (const [dx, dy] of [
         [0, 0],

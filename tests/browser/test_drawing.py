@@ -215,6 +215,12 @@ def test_a_nondeterministic_machine_is_made_deterministic_and_back(visit: Any) -
         assert read(v) == ["3 states", "deterministic", "minimal", "complete over {a, b}"]
         v.page.click(".drawbar [aria-label=Undo]")
         assert text(v) == before
+        v.page.click("#wb-grammar .convert > button")
+        v.page.click("#wb-grammar .convert >> text=to Machine (deterministic, sets of states)")
+        v.page.wait_for_selector(".machine .st[data-part='state q0_q1']")
+        assert edges(v)[0] == "q0 -> q0_q1 : a"
+        v.page.click(".drawbar [aria-label=Undo]")
+        assert text(v) == before
 
 
 def test_a_file_of_jflap_is_pasted(visit: Any) -> None:
