@@ -181,6 +181,10 @@ def test_problems_are_marked_where_they_are(visit: Any) -> None:
         state.focus()
         assert "no state is final" in v.page.locator(".chosen .problem").first.inner_text()
         clean(v.page, "a marked machine", "#wb-grammar")
+        many = "initial q0\nfinal q0\n" + "".join(f"q{n} -> q{n + 1} : a\n" for n in range(120))
+        v.page.evaluate("text => wb.emit('open', { text, notation: 'machine' })", many)
+        v.page.get_by_text("This one is edited as text").wait_for()
+        assert read(v)[0] == "121 states"
 
 
 def test_a_text_is_read_step_by_step(visit: Any) -> None:
