@@ -182,6 +182,14 @@ class Grammar(Language):
         return Grammar.from_text(text, Notation.LARK, start, limits=limits, name=name)
 
     @staticmethod
+    def from_machine(text: str, *, limits: Limits = LIMITS, name: str = "machine") -> Grammar:
+        """The language of a finite automaton as text (``syntax.machine_text``) or of a JFLAP file.
+
+        Raises: ParseError, LimitError.
+        """
+        return Grammar.from_text(text, Notation.MACHINE, limits=limits, name=name)
+
+    @staticmethod
     def from_text(
         text: str,
         notation: Notation | str,
@@ -312,10 +320,10 @@ class Grammar(Language):
     def live_rules(self, text: str | bytes) -> tuple[str, ...]:
         """The open rules after a text, the outermost first, in one of its derivations.
 
-        Empty for a regex, for a text that is no prefix of an accepted text, and if the grammar
-        is too ambiguous to decide within its limits.
+        Empty for a regex or a drawn machine, for a text that is no prefix of an accepted text, and
+        if the grammar is too ambiguous to decide within its limits.
         """
-        if self.tree is None:
+        if self.tree is None or self.notation is Notation.MACHINE:
             return ()
         with self._lock:
             try:
