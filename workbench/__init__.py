@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from workbench.analysis.advice import Lint, lint
     from workbench.analysis.difference import Difference, equivalent
     from workbench.analysis.explain import Explanation, explain, explain_id
+    from workbench.analysis.parse_trees import ParseNode, ParseTrees, parse_trees
     from workbench.analysis.random_texts import samples
     from workbench.base.errors import (
         BuildError,
@@ -80,6 +81,9 @@ _HOMES = {
     "Explanation": "analysis.explain",
     "explain": "analysis.explain",
     "explain_id": "analysis.explain",
+    "ParseNode": "analysis.parse_trees",
+    "ParseTrees": "analysis.parse_trees",
+    "parse_trees": "analysis.parse_trees",
     "samples": "analysis.random_texts",
     "BuildError": "base.errors",
     "LimitError": "base.errors",
@@ -169,6 +173,8 @@ __all__ = [
     "Notation",
     "OpportunisticMasking",
     "ParseError",
+    "ParseNode",
+    "ParseTrees",
     "Proposer",
     "ReadsLabels",
     "Reason",
@@ -203,6 +209,7 @@ __all__ = [
     "label_reason",
     "lint",
     "load_model",
+    "parse_trees",
     "samples",
 ]
 
