@@ -561,6 +561,31 @@ export interface Edge {
   inside?: string[];
 }
 
+/** A drawn node of a parse tree, with its spans (start, end); ``path`` names it. */
+export interface TreeNode {
+  path: string;
+  kind: string;
+  label: string;
+  text: string;
+  characters: number[];
+  bytes: number[];
+  source: number[];
+  open: boolean;
+  folded: boolean;
+  differs: boolean;
+}
+
+/** What a picture of a parse tree knows: ``trees`` 0 (unfinished), 1, or 2 for several. */
+export interface Tree {
+  trees: number;
+  counted: string;
+  which: number;
+  accepted: boolean;
+  expected: string;
+  failing: string;
+  nodes: TreeNode[];
+}
+
 /** A machine, or a part of it, as SVG or as a table, with what can be asked of it.
 
     ``where`` has the state that shows each state, ``names`` the ids of states by what others call
@@ -589,6 +614,7 @@ export interface Picture {
   current?: string;
   parts?: Record<string, number[]>;
   landings?: Record<string, string[]>;
+  tree?: Tree;
 }
 
 /** A state a search found. */
@@ -1078,6 +1104,7 @@ export interface Servers {
   picture: {
     draw_machine(sent: object): Promise<Picture | Refusal>;
     draw_railroad(sent: object): Promise<Picture | Refusal>;
+    draw_parse_tree(sent: object): Promise<Picture | Refusal>;
     find_states(sent: object): Promise<FoundStates>;
     about_state(sent: object): Promise<AboutState | Refusal>;
     about_edge(sent: object): Promise<AboutEdge>;

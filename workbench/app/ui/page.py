@@ -37,6 +37,7 @@ from workbench.app.ui.runs import (
 from workbench.app.ui.states import about_edge, about_state, find_states
 from workbench.app.ui.streams import RUNS_AT_ONCE
 from workbench.app.ui.takeaway import take_code, take_machine, take_replay
+from workbench.app.ui.tree_view import draw_parse_tree
 from workbench.base.errors import WorkbenchError
 from workbench.base.resources import STATIC
 
@@ -76,6 +77,7 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
     "picture": {
         "draw_machine": Handlers.draw,
         "draw_railroad": author.draw_railroad,
+        "draw_parse_tree": draw_parse_tree,
         "find_states": find_states,
         "about_state": about_state,
         "about_edge": about_edge,
@@ -120,6 +122,7 @@ _SHARES: Mapping[str, Share] = {
             "convert_grammar",
             "draw_machine",
             "draw_railroad",
+            "draw_parse_tree",
             "take_machine",
             "take_code",
             "take_replay",

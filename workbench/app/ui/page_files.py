@@ -116,7 +116,7 @@ def _constant(name: str) -> str:
 FILES = "wb"
 
 SHEETS = (
-    "base.css", "grammar.css", "picture.css", "machines.css", "railroad.css", "run.css", "why.css",
+    "base.css", "grammar.css", "picture.css", "machines.css", "railroad.css", "tree.css", "run.css", "why.css",
     "takeaway.css", "learn.css", "compare.css",
 )  # fmt: skip
 

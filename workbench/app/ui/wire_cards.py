@@ -524,6 +524,7 @@ ANSWERS: Mapping[str, Mapping[str, Any]] = {
     "picture": {
         "draw_machine": Picture | Refusal,
         "draw_railroad": Picture | Refusal,
+        "draw_parse_tree": Picture | Refusal,
         "find_states": FoundStates,
         "about_state": AboutState | Refusal,
         "about_edge": AboutEdge,
