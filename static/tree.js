@@ -115,7 +115,7 @@ export function createTreeTools(find, draw) {
           el("span", { class: "quiet" }, " · dashed: not read yet"),
         ];
       if (tree.trees === 2)
-        return [el("b", {}, `ambiguous: ${tree.counted}`), " · the trees differ below the node with the double border"];
+        return [el("b", {}, `ambiguous: ${tree.counted}`), " · the trees differ below the node with the thick border"];
       return [el("span", { class: "legend" }, "click a node to see what it read and where it is written")];
     },
   };

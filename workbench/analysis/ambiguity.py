@@ -25,6 +25,7 @@ from workbench.pushdown.shortest_texts import rank, unranked
 from workbench.syntax.grammar_tree import Expression, Literal
 from workbench.syntax.regex.tree import walk
 
+
 def derivations(symbols: Symbols, rule: str, text: bytes, limits: Limits = LIMITS) -> Forest:
     """All complete derivations of a text from a rule."""
     return Forest(symbols, rule, text, limits, unfinished=False)

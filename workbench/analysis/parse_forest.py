@@ -509,9 +509,7 @@ class Forest:
         if symbol.kind in (SymbolKind.TEXT, SymbolKind.MACHINE):
             return [()]
         if symbol.kind is SymbolKind.CHOICE:
-            return [
-                (self.node_of(option, called.start, end),) for option in self.options_of(node)
-            ]
+            return [(self.node_of(option, called.start, end),) for option in self.options_of(node)]
         if end == self.open:
             return [
                 (
@@ -602,7 +600,9 @@ class Counted:
             for inner in {inner for each in options for inner in each}:
                 above.setdefault(inner, []).append(node)
         self._heights = {}
-        waiting = dict.fromkeys(node for node, options in self.alternatives.items() if () in options)
+        waiting = dict.fromkeys(
+            node for node, options in self.alternatives.items() if () in options
+        )
         while waiting:
             self._forest._clock.check(_HINT)
             node = next(iter(waiting))

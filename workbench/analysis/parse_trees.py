@@ -554,4 +554,4 @@ def _frozen(forest: Forest, nodes: list[_Growing]) -> ParseNode:
 
 def _character_offsets(text: bytes) -> list[int]:
     """The number of characters that begin before each byte, and before the end."""
-    return [0, *accumulate(byte & 0xC0 != 0x80 for byte in text)]
+    return [0, *accumulate(int(byte & 0xC0 != 0x80) for byte in text)]

@@ -21,7 +21,7 @@ from workbench.drawing.render import MONOSPACED, NAMESPACE
 from workbench.grammar.label_encoding import show_labels
 
 #: Pixels: a letter of a label, the space around it, its height, and the distance of two rows.
-_LETTER, _PAD, _HIGH, _ROW = 6.7, 6.0, 20.0, 38.0
+_LETTER, _PAD, _HIGH, _ROW = 6.7, 6.0, 20.0, 34.0
 #: Between two leaves, around the picture, and the height of the row of tokens.
 _GAP, _MARGIN, _TOKENS = 7.0, 10.0, 22.0
 #: The widest label of a node and of a leaf, in letters.
@@ -375,12 +375,10 @@ def _overlaps(one: Span, other: Span) -> bool:
     return one.start < other.end and other.start < one.end
 
 
-def _highlight(
-    group: Element, leaves: Sequence[ShownNode], current: Span, bottom: float
-) -> None:
+def _highlight(group: Element, leaves: Sequence[ShownNode], current: Span, bottom: float) -> None:
     left = _at(leaves, current.start, after=False)
     right = _at(leaves, current.end, after=True)
-    size = {"x": left, "y": bottom - _HIGH - 3, "width": max(2.0, right - left), "height": 46.0}
+    size = {"x": left, "y": bottom - _HIGH - 3, "width": max(2.0, right - left), "height": 38.0}
     SubElement(group, "rect", {**{k: _number(v) for k, v in size.items()}, "class": "current"})
 
 
