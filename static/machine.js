@@ -194,8 +194,8 @@ export function createMachine(
   /** Request the tree of the text up to the current token. */
   function grow() {
     if (loading !== null || !chosen.follow || !sent) return;
-    const { so_far } = treeRequest(current[0], current[1]);
-    if (sent.tab === "tree" && sent.so_far === so_far) return;
+    const { so_far, current: at } = treeRequest(current[0], current[1]);
+    if (sent.tab === "tree" && sent.so_far === so_far && sent.current === at) return;
     clearTimeout(soon);
     const wait = state.running ? last + PAUSE / 3 - performance.now() : 0;
     if (wait > 0) {
