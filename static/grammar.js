@@ -16,6 +16,7 @@ import { createPrompt } from "./prompt.js";
 import { askServer, emit, grammarKey, grammarOf, on, state } from "./state.js";
 import { saved } from "./storage.js";
 import { createTestList } from "./tests.js";
+import { createWordList } from "./words.js";
 
 /** @import { Compiled, Context } from "./wire" */
 
@@ -120,6 +121,7 @@ export function mountGrammar({ element, server }) {
     panel.hidden = folded && !forced; // problems that keep the grammar from being read are always shown
     folder.setAttribute("aria-expanded", String(!panel.hidden));
     if (shown === "samples") samples.ask();
+    if (shown === "words") words.ask();
     if (shown === "change") change.ask();
   }
   function choose(name) {
@@ -161,6 +163,7 @@ export function mountGrammar({ element, server }) {
     );
   });
   const outline = createOutline(find(".outline"), (count) => mark("rules", count ? String(count) : "", "quiet"));
+  const words = createWordList(find("#wb-sec-words"), server, editor);
   const samples = createSampleList(find("#wb-sec-samples"), server, (added) => tests.put(added));
   const change = createChangeList(
     find("#wb-sec-change"),
@@ -235,6 +238,7 @@ export function mountGrammar({ element, server }) {
     } else tests.clear();
     emit("compiled", state.compiled);
     if (answer.ok && !panel.querySelector("#wb-sec-samples").hidden) samples.ask();
+    if (answer.ok && !panel.querySelector("#wb-sec-words").hidden) words.ask();
     lookCloser.later(asked, mine);
   }
   const compileSoon = debounce(100, compile);

@@ -493,6 +493,21 @@ export interface OutlineAnswer {
   left_out: number;
 }
 
+/** A part of a grammar in words, with its span; ``depth`` counts the parts around it. */
+export interface WordedPart {
+  depth: number;
+  sentence: string;
+  start: number;
+  end: number;
+}
+
+/** A grammar in words, a part before its parts; ``cut``: there are more than are listed. */
+export interface WordsAnswer {
+  ok: true;
+  lines: WordedPart[];
+  cut: boolean;
+}
+
 /** A text outside the language, and the edit that led out of it. */
 export interface Miss {
   text: string;
@@ -1095,6 +1110,7 @@ export interface Servers {
     lint_grammar(sent: object): Promise<LintAnswer | Refusal>;
     time_mask(sent: object): Promise<MaskTimes>;
     outline_rules(sent: object): Promise<OutlineAnswer | Refusal>;
+    tell_in_words(sent: object): Promise<WordsAnswer | Refusal>;
     sample_texts(sent: object): Promise<SampleAnswer | Refusal>;
     what_changed(sent: object): Promise<ChangeAnswer | Refusal>;
     convert_grammar(sent: object): Promise<Converted | Refusal>;

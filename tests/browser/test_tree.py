@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -38,9 +39,7 @@ def test_tree_grows_with_the_run(visit: Any, dark: bool) -> None:
             assert v.page.locator(f"{SVG} .border").count() == index + 1
             assert v.page.locator(f"{SVG} .border.now").count() == 1
             assert v.page.locator(f"{SVG} .node.read").count() >= 1
-        assert all(
-            longer.startswith(shorter) for shorter, longer in zip(texts, texts[1:], strict=False)
-        )
+        assert all(longer.startswith(shorter) for shorter, longer in pairwise(texts))
         v.shot(f"tree-run-{'dark' if dark else 'light'}")
 
 

@@ -96,7 +96,8 @@ def test_no_two_nodes_overlap(text: str, every: bool) -> None:
     ):
         x, y, width = map(float, box)
         rows.setdefault(y, []).append((x, x + width))
-        assert 0 <= x and x + width <= drawn.width
+        assert x >= 0
+        assert x + width <= drawn.width
     for row in rows.values():
         row.sort()
         assert all(left[1] <= right[0] + 0.2 for left, right in pairwise(row))

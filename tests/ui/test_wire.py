@@ -17,6 +17,7 @@ from workbench.app.ui.author import (
     lint_grammar,
     outline_rules,
     sample_texts,
+    tell_in_words,
     time_mask,
     what_changed,
 )
@@ -133,6 +134,7 @@ QUESTIONS = [
     ("grammar", "why", why, {"so_far": "", "token": None}),
     ("run", "explain_tokens", explain_tokens, {"so_far": "", "tokens": ["7a", None]}),
     ("picture", "draw_railroad", draw_railroad, BOX),
+    ("grammar", "tell_in_words", tell_in_words, {}),
     ("picture", "draw_parse_tree", draw_parse_tree, {**BOX, "so_far": ""}),
     ("picture", "find_states", find_states, {"tab": "characters", "query": "1"}),
     ("picture", "about_state", about_state, {"tab": "characters", "state": "1"}),

@@ -1,8 +1,8 @@
 """Searches a grammar for an ambiguous text, and counts and prints its derivations.
 
 The derivations of one text are counted in its parse forest. ``ambiguity`` tries texts: whether a
-grammar is ambiguous is undecidable (Cantor 1962; Chomsky & Schützenberger 1963), so texts of few pieces are tried first,
-as long as the limits allow.
+grammar is ambiguous is undecidable (Cantor 1962; Chomsky & Schützenberger 1963), so texts of few
+pieces are tried first, as long as the limits allow.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ dataclass field by field (``analysis.schema_in_words``), not by the rules made f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 

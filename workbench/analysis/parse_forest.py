@@ -399,11 +399,11 @@ class Forest:
         if is_final(state):
             called.ends[called.start] = []
         for place in range(called.start, len(text)):
-            there = step(state, text[place])  # type: ignore[arg-type]
+            there = step(state, text[place])
             if there is None:
                 return
             state = there
-            if is_final(state):  # type: ignore[arg-type]
+            if is_final(state):
                 called.ends[place + 1] = []
         if called.start < len(text) and len(text) not in called.ends:
             called.ends[self.open] = []

@@ -244,7 +244,7 @@ def parse_trees(grammar: Grammar, text: str | bytes, limits: Limits | None = Non
     return ParseTrees(data, len(read), False, 0, first, None, expected)
 
 
-# -- trees of a forest -------------------------------------------------------------------------------
+# -- trees of a forest -----------------------------------------------------------------------------
 
 
 @dataclass(slots=True, eq=False)

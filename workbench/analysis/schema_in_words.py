@@ -23,7 +23,6 @@ from workbench.schema.typed.types import (
     Named,
     OneOf,
     Plain,
-    Record,
     Scalar,
     Tuple,
     Type,
@@ -164,7 +163,7 @@ def _phrase(members: Mapping[str, Node], keyword: str, phrase: Callable[[Any], s
     value = members[keyword].json_value()
     if keyword in ("exclusiveMinimum", "exclusiveMaximum") and isinstance(value, bool):
         return ""  # draft 4: it changes the bound beside it
-    exclusive = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}.get(keyword)
+    exclusive = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}.get(keyword, "")
     if exclusive in members and members[exclusive].value is True:
         return PHRASES[exclusive](value)
     return phrase(value)

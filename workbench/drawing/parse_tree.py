@@ -233,7 +233,7 @@ def _fold(root: ShownNode, unfolded: Collection[str], most: int) -> None:
         waiting += [child for child in node.children if child.children]
 
 
-# -- layout ------------------------------------------------------------------------------------------
+# -- layout ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -321,7 +321,7 @@ def _own(node: ShownNode) -> float:
     return columns(node.shown) * _LETTER + 2 * _PAD
 
 
-# -- SVG ---------------------------------------------------------------------------------------------
+# -- SVG -------------------------------------------------------------------------------------------
 
 
 def _root(width: float, height: float) -> Element:

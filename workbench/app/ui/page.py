@@ -68,6 +68,7 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
         "lint_grammar": author.lint_grammar,
         "time_mask": author.time_mask,
         "outline_rules": author.outline_rules,
+        "tell_in_words": author.tell_in_words,
         "sample_texts": author.sample_texts,
         "what_changed": what_changed,
         "convert_grammar": convert_grammar,

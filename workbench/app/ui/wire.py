@@ -453,6 +453,23 @@ class OutlineAnswer(TypedDict):
     left_out: int
 
 
+class WordedPart(TypedDict):
+    """A part of a grammar in words, with its span; ``depth`` counts the parts around it."""
+
+    depth: int
+    sentence: str
+    start: int
+    end: int
+
+
+class WordsAnswer(TypedDict):
+    """A grammar in words, a part before its parts; ``cut``: there are more than are listed."""
+
+    ok: Literal[True]
+    lines: list[WordedPart]
+    cut: bool
+
+
 class Miss(TypedDict):
     """A text outside the language, and the edit that led out of it."""
 

@@ -40,6 +40,7 @@ from workbench.app.ui.wire import (
     TestResults,
     Token,
     Why,
+    WordsAnswer,
 )
 
 # -- the page --------------------------------------------------------------------------------------
@@ -515,6 +516,7 @@ ANSWERS: Mapping[str, Mapping[str, Any]] = {
         "lint_grammar": LintAnswer | Refusal,
         "time_mask": MaskTimes,
         "outline_rules": OutlineAnswer | Refusal,
+        "tell_in_words": WordsAnswer | Refusal,
         "sample_texts": SampleAnswer | Refusal,
         "what_changed": ChangeAnswer | Refusal,
         "convert_grammar": Converted | Refusal,
