@@ -343,7 +343,7 @@ export function mountGrammar({ element, server }) {
   on("live rules", (names) => editor.live(names));
   on("read in", (spans) => editor.readIn(spans));
   on("why", (record) => editor.places?.(record?.spans ?? []));
-  on("tree node", (node) => editor.places?.(node ? [{ start: node.source[0], end: node.source[1] }] : []));
+  on("tree node", (node) => editor.places?.(node ? [{ start: node.source[0], end: node.source[1] }] : [], "part"));
   on("place", (span) => editor.jump(span));
   on("mend", (problem) => mendAll([problem]));
   on("mend all", mendAll);

@@ -9,7 +9,7 @@ import { addGridKeys } from "./tests.js";
 
 /** The list in ``box``; it asks once for each grammar.
     @param {HTMLElement} box @param {Servers["grammar"]} server
-    @param {{ area: HTMLTextAreaElement, places(list: { start: number, end: number }[]): void }} editor */
+    @param {{ area: HTMLTextAreaElement, places(list: { start: number, end: number }[], kind?: string): void }} editor */
 export function createWordList(box, server, editor) {
   const list = el("ul", { class: "words", "aria-label": "The grammar in words" });
   box.append(list);
@@ -25,8 +25,8 @@ export function createWordList(box, server, editor) {
       part.sentence,
     );
     line.style.marginLeft = `${Math.min(part.depth, 12) * 14}px`;
-    line.addEventListener("pointerenter", () => editor.places([part]));
-    line.addEventListener("focus", () => editor.places([part]));
+    line.addEventListener("pointerenter", () => editor.places([part], "part"));
+    line.addEventListener("focus", () => editor.places([part], "part"));
     line.addEventListener("pointerleave", () => editor.places([]));
     line.addEventListener("blur", () => editor.places([]));
     return el("li", {}, line);

@@ -1,4 +1,4 @@
-"""Parse trees on the page: of a run, of an ambiguous test; a node, its text and its rule."""
+"""Parse trees on the page, and the grammar in words: both are linked to the text and the grammar."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def test_node_its_text_and_its_rule(visit: Any) -> None:
         v.page.wait_for_function("wb.state.drawn.tokens?.length === 10")
         settled(v)
         v.page.locator(f"{SVG} .node.rule:has-text('string')").first.click()
-        v.page.wait_for_selector("#wb-grammar .paint .place")
-        marked = "".join(v.page.locator("#wb-grammar .paint .place").all_inner_texts())
+        v.page.wait_for_selector("#wb-grammar .paint .part")
+        marked = "".join(v.page.locator("#wb-grammar .paint .part").all_inner_texts())
         assert marked.startswith("string")
         read = v.page.inner_text("#wb-picture .foot code").replace("·", " ")
         tokens = "".join(v.page.locator("#wb-run .tok.innode").all_inner_texts())
@@ -125,3 +125,28 @@ def test_labels_are_legible(visit: Any) -> None:
             SVG,
         )
         assert min(heights) >= 9
+
+
+def test_grammar_in_words(visit: Any) -> None:
+    with visit("?example=person") as v:
+        v.page.wait_for_function("wb.state.compiled?.ok")
+        v.page.click("#wb-grammar [data-section=words]")
+        line = v.page.locator("#wb-grammar .words .line", has_text="1 to 9 times: a digit")
+        line.hover()
+        v.page.wait_for_selector("#wb-grammar .paint .part")
+        marked = "".join(v.page.locator("#wb-grammar .paint .part").all_inner_texts())
+        assert marked == "#'[0-9]{1,9}'"
+        line.click()
+        area = "#wb-grammar textarea.text"
+        chosen = v.page.eval_on_selector(
+            area, "a => a.value.slice(a.selectionStart, a.selectionEnd)"
+        )
+        assert chosen == marked
+        v.page.eval_on_selector(
+            area,
+            "a => { const at = a.value.indexOf('A-Z') + 1; a.focus(); a.setSelectionRange(at, at); }",
+        )
+        v.page.wait_for_selector("#wb-grammar .words li.here")
+        assert "a space or a letter" in v.page.inner_text("#wb-grammar .words li.here")
+        v.type_grammar("start ::= 'ab'+;")
+        v.page.wait_for_selector("#wb-grammar .words .line:has-text('one or more times')")
