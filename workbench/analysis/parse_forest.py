@@ -52,7 +52,7 @@ Symbol = int
 #: How many descriptors are processed between two checks of the clock.
 _STEPS_PER_CLOCK_CHECK = 256
 
-_HINT = "the text has too many derivations; take a shorter text or an unambiguous grammar"
+_HINT = "the text has too many derivations, or is too long; take a shorter one"
 
 
 class SymbolKind(IntEnum):
@@ -357,12 +357,16 @@ class Forest:
         """The node of the whole text."""
         return ForestNode(self.root, len(self.text) if self.accepted else self.open)
 
+    def check_time(self) -> None:
+        """Raise LimitError past the time limit."""
+        self._clock.check(_HINT)
+
     def _run(self) -> None:
         steps = 0
         while self._work:
             steps += 1
             if steps % _STEPS_PER_CLOCK_CHECK == 0:
-                self._clock.check(_HINT)
+                self.check_time()
             called, cell = self._work.pop()
             if cell[0] < 0:
                 self._return(called, -cell[0] - 1, cell[1])
@@ -547,7 +551,6 @@ class Counted:
 
     def __init__(self, forest: Forest) -> None:
         self._forest = forest
-        self._clock = LIMITS.clock()
         self.alternatives: dict[ForestNode, list[Alternative]] = {}
         counts = self._counts(forest.top)
         self.count: int | float = math.inf if counts is None else counts[forest.top]
@@ -568,7 +571,7 @@ class Counted:
         while stack:
             steps += 1
             if steps % _STEPS_PER_CLOCK_CHECK == 0:
-                self._forest._clock.check(_HINT)
+                self._forest.check_time()
             node = stack[-1]
             if node in counts:
                 stack.pop()
@@ -604,7 +607,7 @@ class Counted:
             node for node, options in self.alternatives.items() if () in options
         )
         while waiting:
-            self._forest._clock.check(_HINT)
+            self._forest.check_time()
             node = next(iter(waiting))
             del waiting[node]
             height = min(map(self._height, self.alternatives[node]))

@@ -36,6 +36,7 @@ from workbench.base.source import Span
 from workbench.base.visible_text import count_of, shorten, visible
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.label_encoding import RESERVED, encode_labels, show_labels
+from workbench.grammar.notations import without_gc
 from workbench.grammar.recognition import utf8
 from workbench.pushdown.build import context_free
 
@@ -223,8 +224,11 @@ def parse_trees(grammar: Grammar, text: str | bytes, limits: Limits | None = Non
     Cost:   about 50 µs a byte for common grammars; cubic for ambiguous ones.
     Raises: BuildError, LimitError past ``limits.seconds``.
     """
-    limits = (limits or grammar.limits).begun()
-    data = utf8(text)
+    with without_gc():  # a forest is many small objects, and half of the time was the collector's
+        return _parse_trees(grammar, utf8(text), (limits or grammar.limits).begun())
+
+
+def _parse_trees(grammar: Grammar, data: bytes, limits: Limits) -> ParseTrees:
     if max(data, default=0) >= RESERVED:
         grammar = encode_labels(grammar)
     shared = _Symbols.shared(grammar)

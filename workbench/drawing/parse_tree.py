@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import count
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from workbench.analysis.parse_trees import NodeKind, ParseNode
@@ -220,17 +222,27 @@ def nodes_of(root: ShownNode) -> Iterator[ShownNode]:
 
 def _fold(root: ShownNode, unfolded: Collection[str], most: int) -> None:
     """Fold the nodes that are farthest from the end of the text until few leaves are left."""
-    leaves, waiting = 1, [root] if root.children else []
+    leaves = 1
+    waiting: list[tuple[bool, int, int, int, ShownNode]] = []
+
+    def wait(node: ShownNode) -> None:
+        # what a reader opened comes first, then the end of the text, where a run continues
+        if node.children:
+            order = node.path not in unfolded, -node.bytes.end, node.path.count(".")
+            heappush(waiting, (*order, next(numbers), node))
+
+    numbers = count()
+    wait(root)
     while waiting:
-        # the end of the text is where a run continues; what a reader opened comes first
-        waiting.sort(key=lambda one: (one.path in unfolded, one.bytes.end, -len(one.path)))
-        node = waiting.pop()
+        check_time_budget()
+        node = heappop(waiting)[-1]
         added = len(node.children) - 1
         if leaves + added > most and node.path not in unfolded and leaves > 1:
             continue
         leaves += added
         node.is_folded = False
-        waiting += [child for child in node.children if child.children]
+        for child in node.children:
+            wait(child)
 
 
 # -- layout ----------------------------------------------------------------------------------------
