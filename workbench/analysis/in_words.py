@@ -64,7 +64,7 @@ _POSITIONS = {
 }
 
 
-#: Named groups that stand for a language, with what it is (``syntax.regex.extensions``).
+#: Named groups that define a language, with what it is (``syntax.regex.extensions``).
 _EXTENSIONS = {
     "QUOTED_TEXT": "a text in double quotes, in one line, with at least one visible character",
     "UNQUOTED_TEXT": "a text without quotes, in one line, as a plain scalar of YAML",

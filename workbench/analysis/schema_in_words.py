@@ -162,7 +162,7 @@ def _head(members: Mapping[str, Node]) -> str:
 def _phrase(members: Mapping[str, Node], keyword: str, phrase: Callable[[Any], str]) -> str:
     value = members[keyword].json_value()
     if keyword in ("exclusiveMinimum", "exclusiveMaximum") and isinstance(value, bool):
-        return ""  # draft 4: it changes the bound beside it
+        return ""  # draft 4: it makes ``minimum`` or ``maximum`` exclusive
     exclusive = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}.get(keyword, "")
     if exclusive in members and members[exclusive].value is True:
         return PHRASES[exclusive](value)

@@ -49,7 +49,7 @@ class ShownNode:
     children: list[ShownNode] = field(default_factory=list)
     is_open: bool = False
     differs: bool = False
-    #: How many nodes in a row it stands for.
+    #: The number of nodes in a row that it represents.
     count: int = 1
     #: Whether its parts are not drawn.
     is_folded: bool = False
@@ -95,7 +95,7 @@ def _visible(text: bytes) -> str:
 def shown_tree(
     tree: ParseNode, *, every: bool, unfolded: Collection[str] = (), most: int = MAX_LEAVES
 ) -> ShownNode:
-    """The tree as it is drawn; ``every`` keeps all nodes, ``unfolded`` are paths of open nodes."""
+    """The nodes to draw; ``every`` keeps all of them, ``unfolded`` are paths of nodes to open."""
     made: dict[int, list[ShownNode]] = {}
     for _, node in reversed(list(tree.walk())):
         children = [one for child in node.children for one in made.pop(id(child))]
@@ -292,7 +292,7 @@ def draw_tree(
 
 
 def _place_across(nodes: Sequence[ShownNode]) -> None:
-    """Set the horizontal positions: parts beside each other, a node above their middle."""
+    """Set the horizontal positions: parts next to each other, a node above their middle."""
     for node in reversed(nodes):
         own = columns(node.shown) * _LETTER + 2 * _PAD + 2
         inner = [] if node.is_folded else node.children
