@@ -211,3 +211,39 @@ def test_error_too_ambiguous_text_is_stopped() -> None:
 def test_language_without_texts_has_no_tree() -> None:
     found = wb.parse_trees(wb.Grammar.from_regex(r"[^\s\S]"), "a")
     assert (found.first, found.count, found.accepted) == (None, 0, False)
+
+
+#: Regexes with assertions, which are conditions on the text around a position.
+ASSERTED = [
+    r"a(?=b)[ab]*",
+    r"(a|b)*(?<=ab)a?",
+    r"(?!aa)[ab]*(?<!b)",
+    r"a?\b ?\B[ab]*",
+    r"(a|b|\n)*(?m:^)a(?m:$)(\n|b)*",
+    r"(a(?=(b|a)a)|b)+a",
+    r"[ab]+\bb| ?",
+]
+
+
+@pytest.mark.parametrize("pattern", ASSERTED)
+def test_assertions_are_exact(pattern: str) -> None:
+    grammar = wb.Grammar.from_regex(pattern)
+    for length in range(5):
+        for letters in product("ab \n", repeat=length):
+            text = "".join(letters)
+            found = wb.parse_trees(grammar, text)
+            assert found.accepted == grammar.accepts(text)
+            verdict = grammar.check(text)
+            assert found.read == (length if verdict.byte is None else verdict.byte)
+            assert found.first is not None
+            assert_spans(found.first, text[: found.read].encode())
+
+
+def test_assertions_are_leaves_that_read_nothing() -> None:
+    found = wb.parse_trees(wb.Grammar.from_regex(r"a(?=b)b"), "ab")
+    assert found.first is not None
+    assert [(node.label, node.text) for _, node in found.first.walk()][1:] == [
+        ("a", b"a"),
+        ("(?=b)", b""),
+        ("b", b"b"),
+    ]

@@ -12,7 +12,7 @@ Source: descriptors and shared call results of generalised LL parsing (Scott & J
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import NamedTuple
@@ -42,8 +42,12 @@ from workbench.syntax.regex.tree import (
     Extension,
     Group,
     Look,
+    LookKind,
     Regex,
     Repeat,
+    asserted,
+    has_look,
+    walk,
 )
 
 #: The number of a symbol.
@@ -66,6 +70,8 @@ class SymbolKind(IntEnum):
     #: A call of a rule, and a group of a regex: they only add a node to the tree.
     CALL = 5
     GROUP = 6
+    #: A condition of a regex on the text around a position; it reads nothing.
+    LOOK = 7
 
 
 @dataclass(slots=True, eq=False)
@@ -81,6 +87,7 @@ class SymbolData:
     high: int | None = None
     value: bytes = b""
     matcher: Matcher | None = None
+    look: LookKind | None = None
     #: The symbol itself, or the first one inside calls and groups that is neither.
     core: Symbol = -1
     #: The bytes it can begin with, as bits, and whether it derives the empty text.
@@ -176,13 +183,16 @@ class Symbols:
                 if number is None:
                     return None
                 self._add(SymbolKind.GROUP, span, (number,)).name = name or ""
+            case Extension() if (inner := asserted(regex)) is not None and _is_simple(inner):
+                return self._add_regex(inner, limits)
+            case Look(kind=kind, part=part, span=span):
+                one = self._add(SymbolKind.LOOK, span)
+                one.look, one.matcher = kind, NfaMatcher(thompson(part, limits))
             case Extension(span=span):
                 matcher = NfaMatcher(thompson(regex, limits))
                 if not matcher.initial:
                     return None
                 self._add(SymbolKind.MACHINE, span).matcher = matcher
-            case Look():
-                raise AssertionError("an assertion is inside an extension")
         return len(self.data) - 1
 
     def _link(self) -> None:
@@ -193,6 +203,8 @@ class Symbols:
             elif one.kind is SymbolKind.TEXT:
                 one.first = 1 << one.value[0] if one.value else 0
                 one.is_nullable = not one.value
+            elif one.kind is SymbolKind.LOOK:
+                one.is_nullable = True
             elif one.kind is SymbolKind.MACHINE:
                 assert one.matcher is not None
                 one.first, one.is_nullable = first_bytes(one.matcher)
@@ -228,6 +240,11 @@ class Symbols:
             one.first |= parts[0].first if one.high != 0 else 0
             is_optional = one.kind is SymbolKind.REPEAT and (one.low == 0 or one.high == 0)
             one.is_nullable = one.is_nullable or is_optional or parts[0].is_nullable
+
+
+def _is_simple(regex: Regex) -> bool:
+    """Whether no assertion of a regex contains another one."""
+    return not any(has_look(node.part) for node in walk(regex) if isinstance(node, Look))
 
 
 class DfaRows:
@@ -329,13 +346,16 @@ class Forest:
         limits: Limits = LIMITS,
         *,
         unfinished: bool = True,
+        goes_on: bool = False,
     ) -> None:
+        """``goes_on``: the text will be continued, so what follows it may satisfy an assertion."""
         self.symbols = symbols
         self.text = text
         self.body = symbols.bodies[rule]
         #: The end of an unfinished symbol.
         self.open = len(text) + 1
         self._unfinished = unfinished
+        self._goes_on = goes_on
         self._clock = limits.clock()
         self._called: dict[tuple[Symbol, int], _Called] = {}
         self._work: list[tuple[_Called, _Cell]] = []
@@ -383,6 +403,9 @@ class Forest:
             self._read_text(called)
         elif symbol.kind is SymbolKind.MACHINE:
             self._read_machine(called)
+        elif symbol.kind is SymbolKind.LOOK:
+            if self._is_satisfied(symbol, start):
+                called.ends[start] = []
         else:
             called.cells[0, start] = []
             self._work.append((called, (0, start)))
@@ -411,6 +434,44 @@ class Forest:
                 called.ends[place + 1] = []
         if called.start < len(text) and len(text) not in called.ends:
             called.ends[self.open] = []
+
+    def _is_satisfied(self, symbol: SymbolData, place: int) -> bool:
+        """Whether an assertion holds at a position, or may hold if the text goes on."""
+        matcher, kind = symbol.matcher, symbol.look
+        assert matcher is not None
+        if kind in (LookKind.BEHIND, LookKind.NOT_BEHIND, LookKind.START, LookKind.LINE_START):
+            return self._is_matched_before(matcher, place) == (kind is LookKind.BEHIND)
+        ahead, is_sure = self._matched_after(matcher, place)
+        if not is_sure and self._goes_on:
+            return True
+        if kind in (LookKind.BOUNDARY, LookKind.INSIDE):
+            differs = ahead != self._is_matched_before(matcher, place)
+            return differs == (kind is LookKind.BOUNDARY)
+        return ahead == (kind is LookKind.AHEAD)
+
+    def _matched_after(self, matcher: Matcher, place: int) -> tuple[bool, bool]:
+        """Whether a match begins at a position, and whether more text cannot change that."""
+        state: Hashable | None = matcher.initial
+        for byte in self.text[place:]:
+            if state is None or matcher.is_final(state):
+                break
+            state = matcher.step(state, byte)
+        if state is None or not matcher.initial:
+            return False, True
+        is_matched = matcher.is_final(state)
+        return is_matched, is_matched
+
+    def _is_matched_before(self, matcher: Matcher, place: int) -> bool:
+        """Whether a match ends at a position."""
+        for start in range(place, -1, -1):
+            state: Hashable | None = matcher.initial
+            for byte in self.text[start:place]:
+                if state is None:
+                    break
+                state = matcher.step(state, byte)
+            if state is not None and matcher.is_final(state):
+                return True
+        return False
 
     def _advance(self, called: _Called, cell: _Cell) -> None:
         """Continue a symbol after the parts of a cell."""
@@ -510,7 +571,7 @@ class Forest:
         symbol = called.symbol
         if slot >= 0:
             return self._splits(called, (slot, end))
-        if symbol.kind in (SymbolKind.TEXT, SymbolKind.MACHINE):
+        if symbol.kind in (SymbolKind.TEXT, SymbolKind.MACHINE, SymbolKind.LOOK):
             return [()]
         if symbol.kind is SymbolKind.CHOICE:
             return [(self.node_of(option, called.start, end),) for option in self.options_of(node)]

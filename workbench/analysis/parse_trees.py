@@ -239,10 +239,10 @@ def _parse_trees(grammar: Grammar, data: bytes, limits: Limits) -> ParseTrees:
         first, second, count = shared.two_trees(forest)
         return ParseTrees(data, len(data), True, count, first, second)
     verdict = grammar.check(data)
-    read = data
-    if not forest.is_prefix:
-        read = data[: verdict.byte]
-        forest = Forest(shared.symbols, shared.rule, read, limits)
+    # with assertions only the verdict is exact: whether one holds may depend on what follows
+    read = data[: verdict.byte]
+    if len(read) < len(data) or not forest.is_prefix:
+        forest = Forest(shared.symbols, shared.rule, read, limits, goes_on=True)
     first, _, _ = shared.two_trees(forest)
     expected = in_words([verdict.expected], end=verdict.may_end)
     return ParseTrees(data, len(read), False, 0, first, None, expected)
@@ -436,7 +436,7 @@ class _TreeBuilder:
             node = self._add(above, kind, self._labels.label(symbol), span)
             self._place(node, start, end)
             return [(node, symbol.parts[0], start, end)]
-        if symbol.kind in (SymbolKind.TEXT, SymbolKind.MACHINE):
+        if symbol.kind in (SymbolKind.TEXT, SymbolKind.MACHINE, SymbolKind.LOOK):
             node = self._add(above, NodeKind.TEXT, self._labels.label(symbol), symbol.span)
             self._place(node, start, end)
             return []
