@@ -135,6 +135,7 @@ export function mountPicture({ element, server }) {
 
   async function draw(at = "") {
     if (!state.compiled?.ok) return;
+    if (picked?.record?.tree) tree.mark(picked.record, null);
     picked = null;
     lost = "";
     search.clear();
@@ -148,7 +149,8 @@ export function mountPicture({ element, server }) {
   }
   function arrived(answer, sent) {
     // another part of the same picture, loaded to follow the run, keeps the selected state
-    const kept = picked?.tab === sent.tab ? picked.id : "";
+    const kept = picked?.tab === sent.tab && !picked.record?.tree ? picked.id : "";
+    if (picked?.record?.tree) tree.mark(picked.record, null); // a node of a tree has another number in the next
     shown = answer.ok ? answer : null;
     picked = null;
     lost = "";
