@@ -236,9 +236,9 @@ export function createEditor(box, changed) {
       problems = marksOf(shown, list, (problem) => `squig ${problem.severity}`);
       draw();
     },
-    /** Pieces of the grammar that could have read on: [{start, end}]; none takes them away. */
-    places(list) {
-      places = piecesOf(shown, list, "place");
+    /** Pieces of the grammar that could have read on, or a part of it: [{start, end}]; none takes them away. */
+    places(list, kind = "place") {
+      places = piecesOf(shown, list, kind);
       draw();
     },
     /** Pieces of the grammar that read the current token. */

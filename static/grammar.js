@@ -17,6 +17,7 @@ import { createPrompt } from "./prompt.js";
 import { askServer, emit, grammarKey, grammarOf, on, state } from "./state.js";
 import { saved } from "./storage.js";
 import { createTestList } from "./tests.js";
+import { createWordList } from "./words.js";
 
 /** @import { Compiled, Context } from "./wire" */
 
@@ -128,6 +129,7 @@ export function mountGrammar({ element, server }) {
     panel.hidden = folded && !forced; // problems that keep the grammar from being read are always shown
     folder.setAttribute("aria-expanded", String(!panel.hidden));
     if (shown === "samples") samples.ask();
+    if (shown === "words") words.ask();
     if (shown === "change") change.ask();
   }
   function choose(name) {
@@ -169,6 +171,7 @@ export function mountGrammar({ element, server }) {
     );
   });
   const outline = createOutline(find(".outline"), (count) => mark("rules", count ? String(count) : "", "quiet"));
+  const words = createWordList(find("#wb-sec-words"), server, editor);
   const samples = createSampleList(find("#wb-sec-samples"), server, (added) => tests.put(added));
   const change = createChangeList(
     find("#wb-sec-change"),
@@ -243,6 +246,7 @@ export function mountGrammar({ element, server }) {
     } else tests.clear();
     emit("compiled", state.compiled);
     if (answer.ok && !panel.querySelector("#wb-sec-samples").hidden) samples.ask();
+    if (answer.ok && !panel.querySelector("#wb-sec-words").hidden) words.ask();
     lookCloser.later(asked, mine);
   }
   const compileSoon = debounce(100, compile);
@@ -352,6 +356,7 @@ export function mountGrammar({ element, server }) {
   on("live rules", (names) => editor.live(names));
   on("read in", (spans) => editor.readIn(spans));
   on("why", (record) => editor.places?.(record?.spans ?? []));
+  on("tree node", (node) => editor.places?.(node ? [{ start: node.source[0], end: node.source[1] }] : [], "part"));
   on("place", (span) => machine.focus(span) || editor.jump(span));
   on("mend", (problem) => mendAll([problem]));
   on("mend all", mendAll);

@@ -6,6 +6,7 @@ import { createEdgeList, createExportMenu, createFindBox, createRows, createStac
 import { askServer, emit, grammarKey, grammarOf, on, state } from "./state.js";
 import { saved } from "./storage.js";
 import { formatNumber, glyphs } from "./tokens.js";
+import { createTreeTools } from "./tree.js";
 
 /** @import { Context } from "./wire" */
 
@@ -32,6 +33,10 @@ export function mountPicture({ element, server }) {
   const pick = (id) => {
     picked = id === null ? null : { id, record: shown, tab: state.tab };
     if (picked) edges.close();
+    if (shown?.tree) {
+      tree.mark(shown, id);
+      main.graph.path(id === null ? [] : tree.path(shown, id));
+    }
     describe();
   };
   const main = createMachine(pic, server, {
@@ -47,6 +52,7 @@ export function mountPicture({ element, server }) {
     beyond: (by, under) => beyond(by, under),
   });
   const stack = createStack(stackbox);
+  const tree = createTreeTools(find, () => draw());
   const asked = (more) => ({
     ...grammarOf(state.compiled),
     example: state.compiled.example,
@@ -123,11 +129,13 @@ export function mountPicture({ element, server }) {
     find("[data-look=chains]").hidden = !(SIZED.includes(tab) || rules);
     find("[data-look=tokens]").hidden = tab !== "together";
     find(".levels").hidden = !rules;
+    find(".treetools").hidden = tab !== "tree";
     find(".follow").hidden = NEVER_FOLLOWED.includes(tab);
   }
 
   async function draw(at = "") {
     if (!state.compiled?.ok) return;
+    if (picked?.record?.tree) tree.mark(picked.record, null);
     picked = null;
     lost = "";
     search.clear();
@@ -141,11 +149,13 @@ export function mountPicture({ element, server }) {
   }
   function arrived(answer, sent) {
     // another part of the same picture, loaded to follow the run, keeps the selected state
-    const kept = picked?.tab === sent.tab ? picked.id : "";
+    const kept = picked?.tab === sent.tab && !picked.record?.tree ? picked.id : "";
+    if (picked?.record?.tree) tree.mark(picked.record, null); // a node of a tree has another number in the next
     shown = answer.ok ? answer : null;
     picked = null;
     lost = "";
     find(".count").textContent = answer.ok ? answer.count : "";
+    tree.show(answer.ok ? answer : null, Boolean(standing()[0]));
     if (sent.tab === "railroad") main.graph.rules(state.steps[state.selected]?.rules || []);
     exportsOf(shown);
     describe();
@@ -252,6 +262,10 @@ export function mountPicture({ element, server }) {
             ? "The picture shows the last version of the grammar that could be read."
             : "The picture appears as soon as the grammar can be read.",
       );
+      return;
+    }
+    if (state.tab === "tree") {
+      foot.replaceChildren(...(shown?.tree ? tree.describe(shown, picked) : []));
       return;
     }
     if (picked?.record) {
@@ -472,6 +486,11 @@ export function mountPicture({ element, server }) {
     if (why) picked = null;
     describe();
     follow();
+  });
+  on("show tree", () => want("tree"));
+  pic.addEventListener("dblclick", (event) => {
+    const id = event.target.closest(".node.folded")?.dataset.id?.replace(/^state-/, "");
+    if (id && shown?.tree) tree.unfold(shown.tree.nodes[Number(id)].path);
   });
   on("live rules", (names) => main.graph.rules(names));
   on("example", (example) => {

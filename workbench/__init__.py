@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from workbench.analysis.advice import Lint, lint
     from workbench.analysis.difference import Difference, equivalent
     from workbench.analysis.explain import Explanation, explain, explain_id
+    from workbench.analysis.in_words import in_words
+    from workbench.analysis.parse_trees import ParseNode, ParseTrees, parse_trees
     from workbench.analysis.random_texts import samples
+    from workbench.analysis.wording import Wording
     from workbench.base.errors import (
         BuildError,
         LimitError,
@@ -82,7 +85,12 @@ _HOMES = {
     "Explanation": "analysis.explain",
     "explain": "analysis.explain",
     "explain_id": "analysis.explain",
+    "in_words": "analysis.in_words",
+    "ParseNode": "analysis.parse_trees",
+    "ParseTrees": "analysis.parse_trees",
+    "parse_trees": "analysis.parse_trees",
     "samples": "analysis.random_texts",
+    "Wording": "analysis.wording",
     "BuildError": "base.errors",
     "LimitError": "base.errors",
     "ModelError": "base.errors",
@@ -179,6 +187,8 @@ __all__ = [
     "Notation",
     "OpportunisticMasking",
     "ParseError",
+    "ParseNode",
+    "ParseTrees",
     "Particles",
     "Population",
     "Proposer",
@@ -201,6 +211,7 @@ __all__ = [
     "Vocabulary",
     "VocabularyError",
     "WithinBudget",
+    "Wording",
     "WorkbenchError",
     "compile",
     "draw",
@@ -211,10 +222,12 @@ __all__ = [
     "generate",
     "generate_batch",
     "heal",
+    "in_words",
     "json_regex",
     "label_reason",
     "lint",
     "load_model",
+    "parse_trees",
     "samples",
 ]
 

@@ -112,14 +112,14 @@ def parse_schema(
     from workbench.schema.schema_options import SchemaOptions
 
     chosen = SchemaOptions(**options)
-    with _without_gc():
+    with without_gc():
         parsed = schema_grammar(source, chosen, limits, documents)
     notes = tuple(Advice(one.message, one.span, "schema_note", "") for one in parsed.notes)
     return ParsedGrammar(parsed.tree, "start", json.loads, notes)
 
 
 @contextmanager
-def _without_gc() -> Iterator[None]:
+def without_gc() -> Iterator[None]:
     """Suspend Python's cyclic garbage collector.
 
     A schema's nodes refer to each other and are short-lived; one collection over a whole process

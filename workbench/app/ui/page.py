@@ -37,6 +37,7 @@ from workbench.app.ui.runs import (
 from workbench.app.ui.states import about_edge, about_state, find_states
 from workbench.app.ui.streams import RUNS_AT_ONCE
 from workbench.app.ui.takeaway import take_code, take_machine, take_replay
+from workbench.app.ui.tree_view import draw_parse_tree
 from workbench.base.errors import WorkbenchError
 from workbench.base.resources import STATIC
 
@@ -67,6 +68,7 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
         "lint_grammar": author.lint_grammar,
         "time_mask": author.time_mask,
         "outline_rules": author.outline_rules,
+        "tell_in_words": author.tell_in_words,
         "sample_texts": author.sample_texts,
         "what_changed": what_changed,
         "convert_grammar": convert_grammar,
@@ -79,6 +81,7 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
     "picture": {
         "draw_machine": Handlers.draw,
         "draw_railroad": author.draw_railroad,
+        "draw_parse_tree": draw_parse_tree,
         "find_states": find_states,
         "about_state": about_state,
         "about_edge": about_edge,
@@ -124,6 +127,7 @@ _SHARES: Mapping[str, Share] = {
             "arrange_machine",
             "draw_machine",
             "draw_railroad",
+            "draw_parse_tree",
             "take_machine",
             "take_code",
             "take_replay",

@@ -142,8 +142,8 @@ def _constant(name: str) -> str:
 FILES = "wb"
 
 SHEETS = (
-    "base.css", "grammar.css", "picture.css", "machines.css", "railroad.css", "run.css", "why.css",
-    "takeaway.css", "learn.css", "compare.css", "drawing.css",
+    "base.css", "grammar.css", "picture.css", "machines.css", "railroad.css", "tree.css", "run.css",
+    "why.css", "takeaway.css", "learn.css", "compare.css", "drawing.css",
 )  # fmt: skip
 
 #: The module that mounts the page's parts; it imports all others.

@@ -43,6 +43,7 @@ from workbench.app.ui.wire import (
     TestResults,
     Token,
     Why,
+    WordsAnswer,
 )
 
 # -- the page --------------------------------------------------------------------------------------
@@ -533,6 +534,7 @@ ANSWERS: Mapping[str, Mapping[str, Any]] = {
         "lint_grammar": LintAnswer | Refusal,
         "time_mask": MaskTimes,
         "outline_rules": OutlineAnswer | Refusal,
+        "tell_in_words": WordsAnswer | Refusal,
         "sample_texts": SampleAnswer | Refusal,
         "what_changed": ChangeAnswer | Refusal,
         "convert_grammar": Converted | Refusal,
@@ -545,6 +547,7 @@ ANSWERS: Mapping[str, Mapping[str, Any]] = {
     "picture": {
         "draw_machine": Picture | Refusal,
         "draw_railroad": Picture | Refusal,
+        "draw_parse_tree": Picture | Refusal,
         "find_states": FoundStates,
         "about_state": AboutState | Refusal,
         "about_edge": AboutEdge,
