@@ -262,7 +262,9 @@ class _Lowering:
             case Nonterminal():
                 return self._called(body, scope)
             case Sequence(items, span):
-                return Sequence(tuple(self._lower(item, scope) for item in items), span)
+                return Sequence(tuple([self._lower(item, scope) for item in items]), span)
+            case Literal():
+                return self._with_ignored(body, scope)
             case Choice(options, span):
                 return self._choice(options, scope, span)
             case Repetition(item, low, high, span):
@@ -372,7 +374,8 @@ class _Lowering:
 
     def _in_terminal(self, scope: Scope = _TERMINAL) -> Callable[[Body], Expression]:
         """A function that lowers bodies inside a terminal."""
-        return lambda body: self._lower(body, replace(scope, lexical=True))
+        lexical = replace(scope, lexical=True)
+        return lambda body: self._lower(body, lexical)
 
     def _generated(self, name: str) -> Expression | None:
         """The body of a generated rule; a queued use of a template is lowered now."""
