@@ -179,6 +179,8 @@ class _Lowering:
                 span = self.declared[name]
                 others.append(Rule(name, Literal(b"", span), span, span))
             self.written = (*made, *others)
+            if self.start not in {rule.name for rule in made}:
+                return [*self.written]  # the builder reports the start symbol
             return self._indented(self.indenter, self.ignored_text.rule)
         if self.ignored_text is not None:
             made = [
