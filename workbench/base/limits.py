@@ -6,7 +6,6 @@ Loops call ``Limits.check`` and ``Clock.check``, which raise LimitError above a 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

@@ -168,7 +168,7 @@ def _check_options(context: typer.Context) -> None:
         return
     shown = ["--" + name.replace("_", "-") for name in ([mode] if mode else []) + idle]
     if len(shown) == 1:
-        raise WorkbenchError(f"{shown[0]} has no effect here", "add --schemas FILE, or leave it out")
+        raise WorkbenchError(f"{shown[0]} has no effect here", "add --schemas, or leave it out")
     raise WorkbenchError(f"{' and '.join(shown)} do not go together", "leave one out")
 
 
