@@ -29,6 +29,7 @@ from workbench.grammar.notations import (
     parse_grammar,
     parse_schema,
     prepare_notation,
+    without_gc,
 )
 from workbench.grammar.recognition import Language, Verdict, character_start, utf8
 from workbench.pushdown.build import (
@@ -217,6 +218,7 @@ class Grammar(Language):
         return Grammar._built(source, notation, read, work, limits, phases)
 
     @staticmethod
+    @without_gc()
     def _built(
         source: Source,
         notation: Notation,
