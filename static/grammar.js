@@ -294,7 +294,8 @@ export function mountGrammar({ element, server }) {
   function mendAll(list) {
     const points = [...state.text];
     let from = Infinity;
-    for (const { start, end, fix } of [...list].sort((a, b) => b.start - a.start)) {
+    const edits = list.map((problem) => ({ ...(problem.fix_at ?? problem), fix: problem.fix }));
+    for (const { start, end, fix } of edits.sort((a, b) => b.start - a.start)) {
       if (end > from) continue; // inside a piece that is already replaced
       points.splice(start, end - start, fix);
       from = start;

@@ -401,7 +401,9 @@ export interface Why {
   path: Path;
 }
 
-/** A problem or a piece of advice; ``fix`` is a text to put in place of the span. */
+/** A problem or a piece of advice.
+
+    ``fix`` is a text to put in place of the span, or of the one ``fix_at``. */
 export interface Problem {
   start: number;
   end: number;
@@ -411,6 +413,7 @@ export interface Problem {
   line: number;
   column: number;
   fix: string | null;
+  fix_at?: Span;
 }
 
 /** How long a step took, in milliseconds. */

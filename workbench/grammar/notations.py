@@ -109,7 +109,9 @@ def parse_schema(source: Source, limits: Limits, **options: Any) -> ParsedGramma
     chosen = SchemaOptions(**options)
     with _without_gc():
         parsed = schema_grammar(source, chosen, limits)
-    notes = tuple(Advice(one.message, one.span, "schema_note", "") for one in parsed.notes)
+    notes = tuple(
+        Advice(one.message, one.span, "schema_note", one.hint, one.fix) for one in parsed.notes
+    )
     return ParsedGrammar(parsed.tree, "start", json.loads, notes)
 
 

@@ -22,6 +22,7 @@ from typing import NoReturn
 from urllib.parse import unquote, urljoin
 
 from workbench.base.errors import BuildError, ParseError
+from workbench.base.problems import NOTHING_MEANT, Meant, suggestion, with_rewrite
 from workbench.base.source import Source, Span
 
 #: A JSON value in Python; numbers that are not integers are Decimals where exactness matters.
@@ -54,6 +55,17 @@ _NOTATION_HINTS = {
     "None": "write null",
     "...": "write the omitted part",
 }
+#: The beginning of a value or a name.
+_BEGINS = re.compile(r'["{\[\w-]')
+_REWRITES = (
+    (r"'([^'\"\\\n]*)'", r'"\1"'),
+    (r"[ \t]*(?://|#).*", ""),
+    (r"True\b", "true"),
+    (r"False\b", "false"),
+    (r"None\b", "null"),
+    (r"([A-Za-z_$][\w$]*)(?=\s*:)", r'"\1"'),
+    (r"[“”„«»]([^\"“”„«»\n]*)[“”„«»]", r'"\1"'),
+)
 #: A value that is neither an array nor an object.
 Scalar = None | bool | int | Decimal | str
 
@@ -291,7 +303,16 @@ class _Reader:
     def fail(self, position: int, message: str) -> NoReturn:
         end = min(position + 1, len(self.text))
         span, hint = Span(min(position, end), end), self.hint_at(position)
-        raise ParseError(message, self.document.source, span, hint, "json")
+        error = ParseError(message, self.document.source, span, hint, "json")
+        if hint.startswith("remove"):
+            comma = self.text.rindex(",", 0, position)
+            error.with_fix("", Span(comma, comma + 1))
+        elif message.startswith("expected a comma") and re.match(
+            r'["{\[\w-]', self.text[position:]
+        ):
+            before = len(self.text[:position].rstrip())
+            error.with_fix(",", Span(before, before))
+        raise error if error.fix is not None else with_rewrite(error, _REWRITES, position)
 
     def hint_at(self, position: int) -> str:
         """A hint if the text is written in another notation."""
@@ -309,6 +330,9 @@ class SchemaNote:
     #: The JSON pointer of the keyword.
     pointer: str
     span: Span
+    hint: str = ""
+    #: A replacement for the text of ``span``, if one is known.
+    fix: str | None = None
 
 
 class UncomputableSet(Exception):  # noqa: N818  # the algebra reports it as a BuildError
@@ -332,19 +356,31 @@ def first_keyword(subschema: Node, words: Iterable[str]) -> Node:
     return next((held[word] for word in words if word in held), subschema)
 
 
-def invalid(node: Node, expected: str) -> ParseError:
-    """The error for a keyword with an invalid value."""
+def invalid(node: Node, expected: str, meant: Meant = NOTHING_MEANT) -> ParseError:
+    """The error for a keyword with an invalid value; ``meant`` is a ``suggestion``."""
+    hint, fix = meant
     return ParseError(
         f"{location(node)}: expected {expected}",
         node.document.source,
         node.span,
-        kind="schema",
+        hint,
+        "schema",
+        json_text(fix),
     )
 
 
-def note(keyword: Node, message: str) -> SchemaNote:
-    """A note at a keyword."""
-    return SchemaNote(message, keyword.pointer, keyword.name_span)
+def note(
+    node: Node, message: str, meant: Meant = NOTHING_MEANT, *, at_value: bool = False
+) -> SchemaNote:
+    """A note at a keyword, or ``at_value``; ``meant`` is a ``suggestion`` for the word there."""
+    hint, fix = meant
+    span = node.span if at_value else node.name_span
+    return SchemaNote(message, node.pointer, span, hint, json_text(fix))
+
+
+def json_text(word: str | None) -> str | None:
+    """A word as a JSON string."""
+    return None if word is None else json.dumps(word, ensure_ascii=False)
 
 
 def location(node: Node) -> str:
@@ -494,12 +530,18 @@ class References:
             resource = found
         target = self.inside(resource, unquote(fragment))
         if target is None:
-            raise unsupported(
-                reference,
-                f"there is no schema {address!r} in this text",
-                "correct the reference, or add the schema under '$defs'",
-            )
+            otherwise = "correct the reference, or add the schema under '$defs'"
+            hint, fix = suggestion(address, self._addresses(), otherwise)
+            message = f"there is no schema {address!r} in this text"
+            raise unsupported(reference, message, hint).with_fix(json_text(fix), reference.span)
         return target
+
+    def _addresses(self) -> Iterator[str]:
+        """The usual addresses of the schemas of a document: its definitions."""
+        yield "#"
+        for node in self._schemas():
+            if node.step in ("$defs", "definitions"):
+                yield from (f"#{each.pointer}" for each in (node.members or {}).values())
 
     def inside(self, resource: Node, fragment: str) -> Node | None:
         """The node of a resource to which a fragment refers: a JSON pointer or an anchor."""

@@ -359,7 +359,10 @@ class Why(TypedDict):
 
 
 class Problem(Span):
-    """A problem or a piece of advice; ``fix`` is a text to put in place of the span."""
+    """A problem or a piece of advice.
+
+    ``fix`` is a text to put in place of the span, or of the one ``fix_at``.
+    """
 
     severity: str
     message: str
@@ -367,6 +370,7 @@ class Problem(Span):
     line: int
     column: int
     fix: str | None
+    fix_at: NotRequired[Span]
 
 
 class Phase(TypedDict):
