@@ -35,7 +35,7 @@ export function mountGrammar({ element, server }) {
   let request = 0,
     looking = 0;
 
-  const editor = createEditor(find(".editor"), (text) => {
+  const editor = createEditor(find(".editor"), server, (text) => {
     state.text = text;
     state.pending = true;
     ++request; // answers under way are of another text

@@ -416,6 +416,28 @@ export interface Problem {
   fix_at?: Span;
 }
 
+/** A word that can be written: what is shown, what is inserted, and the caret from its end. */
+export interface Completion {
+  text: string;
+  about: string;
+  insert: string;
+  back: number;
+}
+
+/** A place in a text and the words that fit there (``completions.Context``). */
+export interface CompletionContext {
+  before: string;
+  names: string;
+  where: string;
+  eager: boolean;
+  items: Completion[];
+}
+
+/** All contexts of a notation, the most special ones first. */
+export interface Completions {
+  contexts: CompletionContext[];
+}
+
 /** How long a step took, in milliseconds. */
 export interface Phase {
   name: string;
@@ -1077,6 +1099,7 @@ export interface Servers {
     convert_grammar(sent: object): Promise<Converted | Refusal>;
     read_prompt(sent: object): Promise<ReadPrompt | Refusal>;
     why(sent: object): Promise<Why | Refusal>;
+    completions(sent: object): Promise<Completions>;
   };
   picture: {
     draw_machine(sent: object): Promise<Picture | Refusal>;

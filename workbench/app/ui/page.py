@@ -22,6 +22,7 @@ from workbench.app.ui.admission import (
 )
 from workbench.app.ui.api import add_endpoints
 from workbench.app.ui.author import convert_grammar, what_changed
+from workbench.app.ui.completions import completions
 from workbench.app.ui.handlers import Handlers, encoded
 from workbench.app.ui.page_files import about, head, release
 from workbench.app.ui.pictures import sentence
@@ -72,6 +73,7 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
         "convert_grammar": convert_grammar,
         "read_prompt": read_prompt,
         "why": explain_view.why,
+        "completions": completions,
     },
     "picture": {
         "draw_machine": Handlers.draw,

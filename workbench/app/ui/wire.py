@@ -373,6 +373,31 @@ class Problem(Span):
     fix_at: NotRequired[Span]
 
 
+class Completion(TypedDict):
+    """A word that can be written: what is shown, what is inserted, and the caret from its end."""
+
+    text: str
+    about: str
+    insert: str
+    back: int
+
+
+class CompletionContext(TypedDict):
+    """A place in a text and the words that fit there (``completions.Context``)."""
+
+    before: str
+    names: str
+    where: str
+    eager: bool
+    items: list[Completion]
+
+
+class Completions(TypedDict):
+    """All contexts of a notation, the most special ones first."""
+
+    contexts: list[CompletionContext]
+
+
 class Phase(TypedDict):
     """How long a step took, in milliseconds."""
 

@@ -13,6 +13,7 @@ from workbench.app.ui.wire import (
     AboutState,
     ChangeAnswer,
     Compiled,
+    Completions,
     Converted,
     Done,
     DraftModels,
@@ -520,6 +521,7 @@ ANSWERS: Mapping[str, Mapping[str, Any]] = {
         "convert_grammar": Converted | Refusal,
         "read_prompt": ReadPrompt | Refusal,
         "why": Why | Refusal,
+        "completions": Completions,
     },
     "picture": {
         "draw_machine": Picture | Refusal,
