@@ -13,6 +13,7 @@ import { debounce, el, markChosen, roving, scrollIntoRow } from "./dom.js";
 import { createEditor } from "./editor.js";
 import { notations } from "./notations.js";
 import { createPrompt } from "./prompt.js";
+import { createSearch } from "./search.js";
 import { askServer, emit, grammarKey, grammarOf, on, state } from "./state.js";
 import { saved } from "./storage.js";
 import { createTestList } from "./tests.js";
@@ -120,6 +121,7 @@ export function mountGrammar({ element, server }) {
     panel.hidden = folded && !forced; // problems that keep the grammar from being read are always shown
     folder.setAttribute("aria-expanded", String(!panel.hidden));
     if (shown === "samples") samples.ask();
+    if (shown === "find") search.ask();
     if (shown === "change") change.ask();
   }
   function choose(name) {
@@ -160,6 +162,7 @@ export function mountGrammar({ element, server }) {
       failing ? "no" : judged ? "good" : "quiet",
     );
   });
+  const search = createSearch(find("#wb-sec-find"), server, (count) => mark("find", count, "quiet"));
   const outline = createOutline(find(".outline"), (count) => mark("rules", count ? String(count) : "", "quiet"));
   const samples = createSampleList(find("#wb-sec-samples"), server, (added) => tests.put(added));
   const change = createChangeList(
@@ -235,6 +238,7 @@ export function mountGrammar({ element, server }) {
     } else tests.clear();
     emit("compiled", state.compiled);
     if (answer.ok && !panel.querySelector("#wb-sec-samples").hidden) samples.ask();
+    if (!panel.querySelector("#wb-sec-find").hidden) search.ask();
     lookCloser.later(asked, mine);
   }
   const compileSoon = debounce(100, compile);

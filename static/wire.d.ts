@@ -416,6 +416,16 @@ export interface Problem {
   fix_at?: Span;
 }
 
+/** The matches in a text: start and end of each, in code points; of many the first ones.
+
+    ``why`` is empty, or says why the search ended early. */
+export interface Matches {
+  ok: true;
+  spans: number[];
+  count: number;
+  why: string;
+}
+
 /** A word that can be written: what is shown, what is inserted, and the caret from its end. */
 export interface Completion {
   text: string;
@@ -1100,6 +1110,7 @@ export interface Servers {
     read_prompt(sent: object): Promise<ReadPrompt | Refusal>;
     why(sent: object): Promise<Why | Refusal>;
     completions(sent: object): Promise<Completions>;
+    find_matches(sent: object): Promise<Matches | Refusal>;
   };
   picture: {
     draw_machine(sent: object): Promise<Picture | Refusal>;

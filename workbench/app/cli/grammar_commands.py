@@ -1,4 +1,4 @@
-"""``workbench check``, ``lint``, ``convert``, ``mask`` and ``draw``."""
+"""``workbench check``, ``find``, ``lint``, ``convert`` and ``mask``."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from workbench.app.cli.options import (
     VocabularyOption,
     line,
     of_file,
+    read_text,
     takes_grammar,
     text_of,
     write_file,
@@ -36,6 +37,7 @@ from workbench.drawing.drawable import draw as drawing
 from workbench.drawing.graph import Graph
 from workbench.drawing.parts import Whole
 from workbench.grammar.export.registry import EXPORTS, export, named_by_suffix
+from workbench.grammar.find import find as matches_in
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 from workbench.grammar.recognition import Verdict, utf8
@@ -85,6 +87,49 @@ def _print_verdict(text: str, verdict: Verdict, named: Named, *, json: bool) -> 
     typer.echo("  " + source.underline(Span(at, min(len(text), at + 1))).replace("\n", "\n  "))
     if verdict.rules:
         typer.echo(f"  while reading {' ▸ '.join(verdict.rules)}")
+
+
+@takes_grammar
+def find(
+    named: Named,
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="Files to search; none, or '-': stdin.")
+    ] = None,
+    count: Annotated[
+        bool, typer.Option("--count", "-c", help="Print the number of matches alone.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Print all parts of texts that the grammar accepts, each with its line and column.
+
+    Of the matches that begin first the longest is printed; the search goes on behind it. Empty
+    matches are not printed.
+
+    Exit status 0: some matches; 1: none; 2: the grammar or a file cannot be read.
+    """
+    paths, total = files or [Path("-")], 0
+    for path in paths:
+        text = read_text(path, "name a text file, or - for stdin")
+        source, before = Source(text, str(path)), "" if len(paths) == 1 else f"{path}:"
+        found = 0
+        for span in matches_in(named.grammar, text):
+            found += 1
+            if not count:
+                _print_match(source, span, before, json=json)
+        if count:
+            typer.echo(f"{before}{found}")
+        total += found
+    raise typer.Exit(int(not total))
+
+
+def _print_match(source: Source, span: Span, before: str, *, json: bool) -> None:
+    row, column = source.position(span.start)
+    text = source.text[span.start : span.end]
+    if json:
+        place = {"start": span.start, "end": span.end, "line": row, "column": column}
+        line({"file": source.name, **place, "text": text})
+        return
+    typer.echo(f"{before}{row}:{column}:{text}")
 
 
 @takes_grammar

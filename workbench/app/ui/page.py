@@ -74,6 +74,7 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
         "read_prompt": read_prompt,
         "why": explain_view.why,
         "completions": completions,
+        "find_matches": author.find_matches,
     },
     "picture": {
         "draw_machine": Handlers.draw,
@@ -118,6 +119,7 @@ _SHARES: Mapping[str, Share] = {
             "lint_grammar",
             "time_mask",
             "sample_texts",
+            "find_matches",
             "what_changed",
             "convert_grammar",
             "draw_machine",

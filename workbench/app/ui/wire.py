@@ -373,6 +373,18 @@ class Problem(Span):
     fix_at: NotRequired[Span]
 
 
+class Matches(TypedDict):
+    """The matches in a text: start and end of each, in code points; of many the first ones.
+
+    ``why`` is empty, or says why the search ended early.
+    """
+
+    ok: Literal[True]
+    spans: list[int]
+    count: int
+    why: str
+
+
 class Completion(TypedDict):
     """A word that can be written: what is shown, what is inserted, and the caret from its end."""
 

@@ -24,6 +24,7 @@ from workbench.app.ui.wire import (
     Head,
     LintAnswer,
     MaskTimes,
+    Matches,
     Missed,
     NextAnswer,
     OutlineAnswer,
@@ -522,6 +523,7 @@ ANSWERS: Mapping[str, Mapping[str, Any]] = {
         "read_prompt": ReadPrompt | Refusal,
         "why": Why | Refusal,
         "completions": Completions,
+        "find_matches": Matches | Refusal,
     },
     "picture": {
         "draw_machine": Picture | Refusal,
