@@ -12,7 +12,8 @@ import { formatNumber, visibleText } from "./tokens.js";
 
 /** Characters of a text, and rows of the list, at most. */
 const LONGEST = 300_000,
-  LISTED = 200;
+  LISTED = 200,
+  LONG_PASTE = 10_000;
 /** Firefox has no highlights before version 140: there the list is all. */
 const HIGHLIGHTS = typeof Highlight === "function" && globalThis.CSS?.highlights;
 
@@ -170,6 +171,14 @@ export function createSearch(box, server, counted) {
     now = -1;
     paint();
     soon();
+  });
+  area.addEventListener("paste", (event) => {
+    const text = event.clipboardData?.getData("text") ?? "";
+    if (text.length < LONG_PASTE) return;
+    event.preventDefault(); // the browser takes seconds for many lines; its undo does not know this paste
+    const room = LONGEST - area.value.length + (area.selectionEnd - area.selectionStart);
+    area.setRangeText(text.replace(/\r\n?/g, "\n").slice(0, room), area.selectionStart, area.selectionEnd, "end");
+    area.dispatchEvent(new Event("input"));
   });
   area.addEventListener("scroll", () => {
     copy.scrollTop = area.scrollTop;
