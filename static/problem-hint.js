@@ -1,4 +1,4 @@
-/* The problem at the caret, or under the pointer: its message and the buttons that fix it, beside its text. */
+/* The problem at the caret, or under the pointer: its message and the buttons that fix it, next to its text. */
 
 import { fixButton } from "./author.js";
 import { place } from "./completion.js";
@@ -36,7 +36,7 @@ export function createProblemHint({ area, painter, host, busy }) {
       ),
       problem.hint ? el("span", { class: "hint" }, problem.hint) : null,
       fixable
-        ? el("span", { class: "mends" }, fixButton(problem), el("span", { class: "keys quiet" }, "Ctrl+."))
+        ? el("span", { class: "fixline" }, fixButton(problem), el("span", { class: "keys quiet" }, "Ctrl+."))
         : null,
     );
   }

@@ -29,7 +29,7 @@ export function createSearch(box, server, counted) {
       autocomplete: "off",
       maxlength: String(LONGEST),
     }),
-    told = el("span", { class: "told quiet", role: "status" }),
+    status = el("span", { class: "status quiet", role: "status" }),
     acts = el("span", { class: "acts" }),
     list = el("ul", { class: "matches", "aria-label": "Matches" });
   const button = (label, title, act) =>
@@ -42,7 +42,7 @@ export function createSearch(box, server, counted) {
       "Copy",
     );
   acts.append(previous, next, copies);
-  box.replaceChildren(el("div", { class: "head" }, told, acts), el("div", { class: "searched" }, copy, area), list);
+  box.replaceChildren(el("div", { class: "head" }, status, acts), el("div", { class: "searched" }, copy, area), list);
 
   let matches = [], // [start, end] in UTF-16 units
     now = -1,
@@ -114,7 +114,7 @@ export function createSearch(box, server, counted) {
       area.scrollTop += place.top - seen.top - (seen.height - place.height) / 2;
     copy.scrollTop = area.scrollTop;
     area.setSelectionRange(...matches[now]);
-    told.textContent = `match ${formatNumber(now + 1)} of ${formatNumber(matches.length)}, at ${placeOf(matches[now][0])}`;
+    status.textContent = `match ${formatNumber(now + 1)} of ${formatNumber(matches.length)}, at ${placeOf(matches[now][0])}`;
   }
   const step = (by) => go(now < 0 ? (by > 0 ? 0 : -1) : now + by);
 
@@ -126,7 +126,7 @@ export function createSearch(box, server, counted) {
     matches = found;
     now = -1;
     for (const each of [previous, next, copies]) each.disabled = !found.length;
-    told.textContent = words;
+    status.textContent = words;
     counted(count);
     paint();
     rows();

@@ -22,7 +22,8 @@ PASTE = """text => {
 
 def told(v: Any, part: str) -> None:
     v.page.wait_for_function(
-        "part => document.querySelector('#wb-sec-find .told').textContent.includes(part)", arg=part
+        "part => document.querySelector('#wb-sec-find .status').textContent.includes(part)",
+        arg=part,
     )
 
 

@@ -66,7 +66,7 @@ class SourceError(WorkbenchError):
         self.fix_span = span
 
     def with_fix(self, fix: str | None, span: Span | None = None) -> Self:
-        """The error with a replacement for the text of ``span``, or of its own span."""
+        """The error with a replacement for the text of ``span``, or of the span of the error."""
         self.fix = fix
         self.fix_span = self.span if span is None else span
         return self

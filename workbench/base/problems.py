@@ -78,7 +78,7 @@ class Problem:
         )
 
 
-#: A hint for an unknown word, and the word that is meant, if any.
+#: A hint for an unknown word, and the intended word, if any.
 Meant = tuple[str, str | None]
 NOTHING_MEANT: Meant = ("", None)
 #: How similar two words have to be, from 0 to 1 (``difflib``): where the word is certainly wrong,
@@ -93,7 +93,7 @@ def suggestion(
     synonyms: Mapping[str, str] | None = None,
     similar: float = SIMILAR,
 ) -> Meant:
-    """The hint for an unknown word, and the known word that is meant, if any.
+    """The hint for an unknown word, and the intended one, if any.
 
     ``synonyms`` are the names of other notations in lower case. Without a ``similar`` word the hint
     is ``otherwise``.
@@ -108,7 +108,7 @@ def nearest(
     synonyms: Mapping[str, str] | None = None,
     similar: float = SIMILAR,
 ) -> str | None:
-    """The known word that is meant: the same in other case, a synonym, or the most similar one."""
+    """The intended word of those known: the same in other case, a synonym, or the most similar one."""
     from difflib import get_close_matches  # imported on first use: most texts are correct
 
     folded: dict[str, str] = {}
@@ -123,7 +123,7 @@ def nearest(
     return folded[close[0]] if close else None
 
 
-#: Mistakes and what is meant: a pattern of the text, and the replacement of its match.
+#: Mistakes and their corrections: a pattern of the text, and the replacement of its match.
 Rewrites = Sequence[tuple[str, str]]
 
 

@@ -45,7 +45,7 @@ _TOO_LONG = "search a shorter text, or raise the limit"
 def find(grammar: Grammar, text: str, *, limits: Limits | None = None) -> Iterator[Span]:
     """The matches of a grammar in a text, from left to right, as spans in characters.
 
-    Of the matches that start first the longest is reported; the search goes on behind it. Empty
+    Of the matches that start first the longest is reported; the search continues after it. Empty
     matches are not reported.
 
     Cost: linear in the text for regular grammars: 200,000 characters in 0.1 to 0.3 s.

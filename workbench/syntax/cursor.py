@@ -44,7 +44,7 @@ class LexemeNames:
     unclosed: Sequence[tuple[str, str, str]]
     #: Syntax of other notations: a pattern, the message and the hint.
     foreign: Sequence[tuple[str, str, str]]
-    #: What is meant by syntax of other notations.
+    #: Corrections of syntax of other notations.
     rewrites: Rewrites = ()
 
 

@@ -102,7 +102,7 @@ def find(
 ) -> None:
     """Print all parts of texts that the grammar accepts, each with its line and column.
 
-    Of the matches that begin first the longest is printed; the search goes on behind it. Empty
+    Of the matches that begin first the longest is printed; the search continues after it. Empty
     matches are not printed.
 
     Exit status 0: some matches; 1: none; 2: the grammar or a file cannot be read.

@@ -170,7 +170,7 @@ def _attributes() -> tuple[Completion, ...]:
         Completion("lazy", "the shortest match"),
         Completion("stop", "up to the first match, which is dropped", 'stop=""', 1),
         Completion("suffix", "up to the first match", 'suffix=""', 1),
-        Completion("max_chars", "at most so many characters", "max_chars="),
+        Completion("max_chars", "at most this number of characters", "max_chars="),
         *_words(("capture", "stop_capture", "temperature"), "does not change the language"),
     )
 
@@ -203,7 +203,7 @@ def _lark() -> tuple[Context, ...]:
     inside = (
         Completion("%json", "a JSON Schema", "%json {}", 1),
         Completion("%regex", "substrings of a text", '%regex {"substring_words": ""}', 2),
-        Completion("%lark", "a grammar of its own", "%lark {}", 1),
+        Completion("%lark", "a nested grammar", "%lark {}", 1),
     )
     terminals = _words(sorted(common_terminals()), "of common")
     body = r"(?:^|\n)(?:[^\n:]*:|[ \t]*\||[ \t]+|%ignore[ \t]|%extend[ \t]|%override[ \t])[^\n]*?"

@@ -80,7 +80,7 @@ _FOREIGN = [
      "replace it with a plain space; only spaces, tabs and line breaks are allowed here"),
 ]  # fmt: skip
 
-#: What is meant by them.
+#: Corrections of them.
 _REWRITES = (
     (r"(#\w*)\s+(?=['\"])", r"\1"),
     (r"(?://|#)(?!\w*\s*['\"]) ?(.*)", r"(* \1 *)"),
