@@ -91,7 +91,13 @@ def test_a_replay_plays_inside_another_page(visit: Any, browser: Any) -> None:
     frame = page.frame_locator("iframe")
     frame.locator(".tokens .tok").first.wait_for()
     assert frame.locator(".tokens .tok").count() == text
-    frame.locator("#wb-picture svg .node").first.wait_for(state="attached")
+    # it plays: a token is selected, and the next one by its button
+    frame.locator(".tokens .tok").first.click()
+    frame.locator(".tokens .tok[aria-selected=true]").wait_for()
+    before = frame.locator(".tokens .tok[aria-selected=true]").get_attribute("id")
+    frame.get_by_role("button", name="Next token").click()
+    selected = frame.locator(".tokens .tok").nth(1)
+    assert selected.get_attribute("aria-selected") == "true", before
     assert page.locator("iframe").get_attribute("sandbox") == "allow-scripts"
     assert page.locator("p").inner_text() == "More text"
     assert [url for url in asked if not url.startswith(("about:", "data:", "blob:"))] == []

@@ -108,7 +108,7 @@ def nearest(
     synonyms: Mapping[str, str] | None = None,
     similar: float = SIMILAR,
 ) -> str | None:
-    """The intended word of those known: the same in other case, a synonym, or the most similar one."""
+    """The intended known word: the same in other case, a synonym, or the most similar one."""
     from difflib import get_close_matches  # imported on first use: most texts are correct
 
     folded: dict[str, str] = {}
