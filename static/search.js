@@ -114,7 +114,8 @@ export function createSearch(box, server, counted) {
       area.scrollTop += place.top - seen.top - (seen.height - place.height) / 2;
     copy.scrollTop = area.scrollTop;
     area.setSelectionRange(...matches[now]);
-    status.textContent = `match ${formatNumber(now + 1)} of ${formatNumber(matches.length)}, at ${placeOf(matches[now][0])}`;
+    const number = `${formatNumber(now + 1)} of ${formatNumber(matches.length)}`;
+    status.textContent = `match ${number}, at ${placeOf(matches[now][0])}`;
   }
   const step = (by) => go(now < 0 ? (by > 0 ? 0 : -1) : now + by);
 
