@@ -16,20 +16,25 @@ const SHOWN = 60;
 const short = (text) => (text.length > 24 ? `${text.slice(0, 23)}…` : text);
 
 /** The button that puts a fix in the place of what was written. */
-function fixed(problem) {
-  if (problem.fix === null || problem.fix === undefined) return "";
-  const label = problem.fix ? `write ${short(problem.fix)}` : "delete it";
+export function fixButton(problem) {
+  const { fix, fix_at: at } = problem;
+  if (fix === null || fix === undefined) return "";
+  const word = at && at.start === at.end ? "insert" : "write",
+    shown = visible(fix.trim());
   return el(
     "button",
     {
       type: "button",
       class: "link fix",
-      title: problem.fix ? `Write ${problem.fix} here` : "Delete this piece",
+      title: fix ? `${word === "write" ? "Write" : "Insert"} ${shown}` : "Delete this piece",
       onclick: () => emit("mend", problem),
     },
-    label,
+    fix ? `${word} ${short(shown)}` : "delete it",
   );
 }
+
+/** A fix of several lines, or of white space, as text in one line. */
+const visible = (text) => text.replace(/\s*\n\s*/g, " ⏎ ") || "a space";
 
 function row(problem) {
   const [sign, colour] = SIGNS[problem.severity] ?? SIGNS.error;
@@ -50,7 +55,7 @@ function row(problem) {
     el("span", { class: `sign ${colour}`, "aria-hidden": "true" }, sign),
     el("span", { class: "at" }, problem.line ? `${problem.line}:${problem.column}` : "—"),
     what,
-    fixed(problem),
+    fixButton(problem),
   );
 }
 

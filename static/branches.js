@@ -8,6 +8,9 @@ import { whyNodes } from "./why.js";
 
 /** @import { Servers } from "./wire" */
 
+/** Characters of a branch's name at most; milliseconds between the presses of a double click. */
+const LONGEST_NAME = 40,
+  TWICE = 450;
 const CLOSED = ["accepted", "forced end", "dead end", "model full"];
 /** A run that was refused before its first token: the next one would be refused with the same words. */
 const refused = (branch) => branch.outcome?.reason === "error" && !branch.steps.length;
@@ -16,7 +19,16 @@ const isOpen = (branch) => Boolean(branch) && !CLOSED.includes(branch.outcome?.r
 
 /** A branch as the lines of a recorded run; its head has the settings. */
 function records(branch, asked) {
-  const head = { k: "head", run: `branch ${branch.id}`, ...asked, ...branch.settings, prefix: [], how: branch.how };
+  const named = branch.name ? { name: branch.name } : {};
+  const head = {
+    k: "head",
+    run: `branch ${branch.id}`,
+    ...named,
+    ...asked,
+    ...branch.settings,
+    prefix: [],
+    how: branch.how,
+  };
   return [
     head,
     { k: "start", model: branch.served || branch.model || "builtin" },
@@ -32,8 +44,9 @@ function read(lines) {
       .filter(Boolean)
       .map((line) => JSON.parse(line)),
     one = (kind) => records.find((each) => each.k === kind);
-  const { temperature, seed, max_tokens, small_tokens, finish } = one("head") ?? {};
+  const { temperature, seed, max_tokens, small_tokens, finish, name } = one("head") ?? {};
   return {
+    ...(typeof name === "string" && name ? { name: name.slice(0, LONGEST_NAME) } : {}),
     settings: { temperature, seed, max_tokens, small_tokens, finish },
     steps: records.filter((each) => each.k === "step"),
     outcome: one("stop") ?? null,
@@ -55,7 +68,8 @@ export function createBranches(box, doors) {
   );
   box.replaceChildren(chips, begin);
   let kept = [],
-    now = null;
+    now = null,
+    pressed = { branch: null, time: 0 };
 
   const way = (constraint) => ({ automaton: "", unconstrained: "no mask" })[constraint] ?? constraint ?? "";
   const where = (branch) =>
@@ -68,6 +82,7 @@ export function createBranches(box, doors) {
           : (branch.method ?? way(branch.constraint));
   const title = (branch) =>
     [
+      branch.name ?? "",
       branch.small_tokens ? "small tokens" : "",
       branch.draft ? `draft model ${branch.draft}` : "",
       branch.reasoning ? "reasoning" : "",
@@ -91,12 +106,14 @@ export function createBranches(box, doors) {
             class: `branch${grammarKey(branch) === grammarKey(state) ? "" : " old"}`,
             "aria-pressed": String(branch === now),
             tabindex: branch === now ? "0" : "-1",
-            title: title(branch),
-            onclick: () => doors.open(branch),
+            title: `${title(branch)} · F2 or a double click renames it`,
+            "aria-keyshortcuts": "F2",
+            onclick: (event) => press(branch, event.timeStamp),
           },
           String(branch.id),
         );
-        if (where(branch)) chip.append(el("span", {}, ` ${where(branch)}`));
+        const label = branch.name ?? where(branch);
+        if (label) chip.append(el("span", {}, ` ${label}`));
         return chip;
       }),
     );
@@ -105,6 +122,55 @@ export function createBranches(box, doors) {
     if (shown) scrollIntoRow(chips, shown);
   }
   roving(chips, () => {});
+  chips.addEventListener("keydown", (event) => {
+    const at = [...chips.children].indexOf(document.activeElement);
+    if (event.key !== "F2" || at < 0) return;
+    event.preventDefault();
+    rename(kept[at]);
+  });
+
+  /** Open a branch. Its chip is made anew then, so the browser sees no double click: a second press renames. */
+  function press(branch, time) {
+    const again = pressed.branch === branch && time - pressed.time < TWICE;
+    pressed = { branch, time };
+    if (again) rename(branch);
+    else doors.open(branch);
+  }
+
+  /** Edit the name of a branch in its chip; an empty one gives it back its automatic name. */
+  function rename(branch) {
+    const chip = chips.children[kept.indexOf(branch)];
+    if (!chip || chip.disabled) return;
+    const input = el("input", {
+      type: "text",
+      class: "rename",
+      maxlength: String(LONGEST_NAME),
+      "aria-label": `Name of branch ${branch.id}`,
+      spellcheck: "false",
+    });
+    input.value = branch.name ?? where(branch);
+    let open = true;
+    const close = (keep) => {
+      if (!open) return;
+      open = false;
+      const name = input.value.trim();
+      if (keep) branch.name = name && name !== where(branch) ? name : undefined;
+      const held = document.activeElement === input;
+      draw();
+      if (held) chips.children[kept.indexOf(branch)]?.focus();
+    };
+    input.addEventListener("blur", () => close(true));
+    input.addEventListener("keydown", (event) => {
+      event.stopPropagation(); // arrows and letters are the name's
+      if (event.key === "Enter" || event.key === "Escape") {
+        event.preventDefault();
+        close(event.key === "Enter");
+      }
+    });
+    chip.replaceWith(input);
+    input.focus();
+    input.select();
+  }
 
   /** Keep a new branch and make it the one shown. */
   function add(given) {

@@ -2,8 +2,10 @@
    input methods, screen readers); the copy has colours, line numbers and marks: problems as wavy lines, boxes around
    pieces of the grammar that could read the next byte, all uses of a rule's name, and the matching bracket. */
 
+import { createCompletion } from "./completion.js";
 import { namesIn } from "./notations.js";
 import { createPainter, marksOf, piecesOf, unitsIn } from "./paint.js";
+import { createProblemHint } from "./problem-hint.js";
 
 /** Up to this many lines are inserted as if typed; the browser's work grows with their square. */
 const LINES = 200;
@@ -32,7 +34,9 @@ function moved(marks, before, after) {
   );
 }
 
-export function createEditor(box, changed) {
+/** The editor in ``box``; ``changed`` gets each new text, ``server`` answers what can be completed.
+    @param {any} box @param {import("./wire").Servers["grammar"]} server @param {(text: string) => void} changed */
+export function createEditor(box, server, changed) {
   const area = box.querySelector("textarea.text");
   const painter = createPainter(box.querySelector(".paint"));
   let shown = "";
@@ -112,6 +116,7 @@ export function createEditor(box, changed) {
   const caretMoved = () => {
     clearTimeout(caretAsked);
     caretAsked = setTimeout(() => belongs(atCaret()), shown.length > LONG ? 120 : 0); // no key waits for it
+    hint.caret(atCaret());
   };
 
   /** To the rule's definition; from there to where it is named next. */
@@ -159,12 +164,26 @@ export function createEditor(box, changed) {
     }
   }
 
-  area.addEventListener("input", () => {
+  // both take keys before the editor does, while they are open
+  const completion = createCompletion({
+    area,
+    painter,
+    host: box.parentNode,
+    server,
+    notation: () => notation,
+    write: type,
+    opened: () => hint.hide(),
+  });
+  const hint = createProblemHint({ area, painter, host: box.parentNode, busy: () => completion.open });
+
+  area.addEventListener("input", (event) => {
     const text = area.value;
     [problems, places] = [problems, places].map((marks) => moved(marks, shown, text));
     [reading, names, brackets, live, markedNow] = [[], [], [], new Set(), ""];
     [shown, cameFrom] = [text, null];
+    hint.set(problems);
     draw();
+    completion.typed(event);
     changed(text);
   });
   area.addEventListener("keydown", (event) => {
@@ -183,12 +202,13 @@ export function createEditor(box, changed) {
     if ((event.ctrlKey || event.metaKey) && define(area.selectionStart)) event.preventDefault();
   });
   area.addEventListener("pointermove", (event) => {
-    if (notation === "regex" || event.pointerType === "touch" || !document.caretPositionFromPoint) return;
+    if (event.pointerType === "touch" || !document.caretPositionFromPoint) return;
     cancelAnimationFrame(pointerAsked);
     pointerAsked = requestAnimationFrame(() => {
       const under = document.caretPositionFromPoint(event.clientX, event.clientY);
       const over = under?.offsetNode === area ? under.offset : -1;
-      const found = sameName(over);
+      const found = notation === "regex" ? null : sameName(over);
+      hint.pointer(over);
       area.title = found ? told(found) : "";
       belongs(found ? over : atCaret(), true);
     });
@@ -196,6 +216,7 @@ export function createEditor(box, changed) {
   area.addEventListener("pointerleave", () => {
     cancelAnimationFrame(pointerAsked);
     area.title = "";
+    hint.pointer(-1);
     caretMoved();
   });
   area.addEventListener("blur", caretMoved);
@@ -207,6 +228,8 @@ export function createEditor(box, changed) {
     area.value = text;
     [shown, notation] = [area.value, kind];
     [problems, places, reading, names, brackets, live, markedNow] = [[], [], [], [], [], new Set(), ""];
+    completion.close();
+    hint.set(problems);
     draw();
   }
   draw();
@@ -233,7 +256,13 @@ export function createEditor(box, changed) {
     },
     /** Problems: [{start, end, severity}] in code points. */
     problems(list) {
-      problems = marksOf(shown, list, (problem) => `squig ${problem.severity}`);
+      const placed = list.filter((problem) => problem.line);
+      problems = marksOf(shown, placed, (problem) => `squig ${problem.severity}`).map((mark, index) => ({
+        ...mark,
+        problem: placed[index],
+      }));
+      hint.set(problems);
+      hint.caret(atCaret());
       draw();
     },
     /** Pieces of the grammar that could have read on, or a part of it: [{start, end}]; none takes them away. */

@@ -1,7 +1,7 @@
 /* What leaves the page as files: the grammar, its tests, the machine that is shown, the run. Pictures are made here
    from what is on the page; whole machines are written by the server. */
 
-import { download, el, showNotice } from "./dom.js";
+import { copyText, download, el, showNotice } from "./dom.js";
 import { notations } from "./notations.js";
 import { askServer, cards, grammarOf, on, state } from "./state.js";
 import { hexOf, readOf, spelledText } from "./tokens.js";
@@ -202,8 +202,9 @@ function csv() {
 const taken = () =>
   steps().map((step) => [readOf(step), step.free === undefined ? step.wanted.filter((one) => !one.ok).map(hexOf) : []]);
 
-/** One page that plays the run: the server gives the cards and the pictures, the recording is put in here. */
-async function replay(server) {
+/** One page that plays the run: the server gives the cards and the pictures, the recording is put in here. Null, with a
+    notice, if the server cannot. */
+async function replayPage(server) {
   const [head, ...rest] = records();
   const answer = await askServer(server.take_replay, {
     ...grammarOf(head),
@@ -217,7 +218,7 @@ async function replay(server) {
   });
   if (answer.fault) {
     showNotice(answer.fault);
-    return;
+    return null;
   }
   const { run, prefix, ...about } = head;
   const kept = {
@@ -233,12 +234,28 @@ async function replay(server) {
     ...answer.drawn,
   };
   // in a script element only < can end anything, and JSON has another way to write it
-  download(
-    `${called()}.replay.html`,
-    "text/html",
-    answer.html.replace(answer.mark, () => JSON.stringify(kept).replaceAll("<", "\\u003c")),
-  );
+  return answer.html.replace(answer.mark, () => JSON.stringify(kept).replaceAll("<", "\\u003c"));
 }
+
+async function replay(server) {
+  const page = await replayPage(server);
+  if (page) download(`${called()}.replay.html`, "text/html", page);
+}
+
+/** A frame for another page, with what it shows as an attribute. The replay may run its scripts there and no more: it
+    sees neither the page around it nor anything stored. */
+const frame = (shown) =>
+  `<iframe ${shown} title="A run under a grammar" sandbox="allow-scripts" loading="lazy" ` +
+  'style="width:100%;height:760px;border:1px solid #ccc;border-radius:8px"></iframe>\n';
+const quoted = (text) => text.replaceAll("&", "&amp;").replaceAll('"', "&quot;");
+
+/** HTML that holds the whole replay: it needs no file and no request. */
+async function embed(server, button) {
+  const page = await replayPage(server);
+  if (page) await copyText(frame(`srcdoc="${quoted(page)}"`), button);
+}
+/** HTML that shows the replay's file from the same folder. */
+const embedFile = (button) => copyText(frame(`src="${quoted(encodeURI(`${called()}.replay.html`))}"`), button);
 const text = () => download(`${called()}.run.txt`, "text/plain", spoken());
 
 export const exportFiles = {
@@ -252,6 +269,8 @@ export const exportFiles = {
   csv,
   text,
   replay,
+  embed,
+  embedFile,
   called,
   hasRun: () => steps().length > 0,
 };

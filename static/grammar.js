@@ -14,6 +14,7 @@ import { createEditor } from "./editor.js";
 import { createMachineTab } from "./machine-tab.js";
 import { notations } from "./notations.js";
 import { createPrompt } from "./prompt.js";
+import { createSearch } from "./search.js";
 import { askServer, emit, grammarKey, grammarOf, on, state } from "./state.js";
 import { saved } from "./storage.js";
 import { createTestList } from "./tests.js";
@@ -37,7 +38,7 @@ export function mountGrammar({ element, server }) {
   let request = 0,
     looking = 0;
 
-  const editor = createEditor(find(".editor"), (text) => {
+  const editor = createEditor(find(".editor"), server, (text) => {
     state.text = text;
     state.pending = true;
     ++request; // answers under way are of another text
@@ -130,6 +131,7 @@ export function mountGrammar({ element, server }) {
     folder.setAttribute("aria-expanded", String(!panel.hidden));
     if (shown === "samples") samples.ask();
     if (shown === "words") words.ask();
+    if (shown === "find") search.ask();
     if (shown === "change") change.ask();
   }
   function choose(name) {
@@ -170,6 +172,7 @@ export function mountGrammar({ element, server }) {
       failing ? "no" : judged ? "good" : "quiet",
     );
   });
+  const search = createSearch(find("#wb-sec-find"), server, (count) => mark("find", count, "quiet"));
   const outline = createOutline(find(".outline"), (count) => mark("rules", count ? String(count) : "", "quiet"));
   const words = createWordList(find("#wb-sec-words"), server, editor);
   const samples = createSampleList(find("#wb-sec-samples"), server, (added) => tests.put(added));
@@ -247,6 +250,7 @@ export function mountGrammar({ element, server }) {
     emit("compiled", state.compiled);
     if (answer.ok && !panel.querySelector("#wb-sec-samples").hidden) samples.ask();
     if (answer.ok && !panel.querySelector("#wb-sec-words").hidden) words.ask();
+    if (!panel.querySelector("#wb-sec-find").hidden) search.ask();
     lookCloser.later(asked, mine);
   }
   const compileSoon = debounce(100, compile);
@@ -308,7 +312,8 @@ export function mountGrammar({ element, server }) {
   function mendAll(list) {
     const points = [...state.text];
     let from = Infinity;
-    for (const { start, end, fix } of [...list].sort((a, b) => b.start - a.start)) {
+    const edits = list.map((problem) => ({ ...(problem.fix_at ?? problem), fix: problem.fix }));
+    for (const { start, end, fix } of edits.sort((a, b) => b.start - a.start)) {
       if (end > from) continue; // inside a piece that is already replaced
       points.splice(start, end - start, fix);
       from = start;

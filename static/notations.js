@@ -248,13 +248,14 @@ function classes(lines) {
 }
 
 /** Parts of a schema: members of $defs, and the pointers to them. */
-function parts(lines) {
+function parts(lines, keywords = PARTS) {
   const all = [],
     inside = [];
   let key = "";
   for (const [piece, name, at] of placed(lines)) {
     const pointer = name === "str" && key === '"$ref"' && POINTER.exec(piece);
-    if (name === "rule" && PARTS.has(inside[inside.length - 1])) all.push(found(at + 1, piece.slice(1, -1), true));
+    if (name === "rule" && keywords.has(inside[inside.length - 1]))
+      all.push({ ...found(at + 1, piece.slice(1, -1), true), under: inside[inside.length - 1].slice(1, -1) });
     if (pointer) all.push(found(at + piece.length - 1 - pointer[1].length, pointer[1], false));
     if (name === "rule") key = piece;
     if (name === "op")
@@ -268,6 +269,9 @@ function parts(lines) {
   return all;
 }
 
-const READERS = { kbnf: rules, gbnf: rules, lark: rules, dataclass: classes, json_schema: parts };
+/** The names of a schema's properties. */
+export const propertiesIn = (lines) => parts(lines, new Set(['"properties"'])).filter((one) => one.defines);
+
+const READERS = { kbnf: rules, gbnf: rules, lark: rules, dataclass: classes, json_schema: (lines) => parts(lines) };
 /** Every name outside strings and comments: [{from, to, word, defines}]. */
 export const namesIn = (lines, notation) => READERS[notation]?.(lines, notation) ?? [];

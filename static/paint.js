@@ -86,6 +86,9 @@ function cut(line) {
   return runs;
 }
 
+/** Whether a piece between quotes ends with its closing quote. */
+const closes = (piece) => /^[#\w]*(["'/])(?:\\[\s\S]|(?!\1|\\)[\s\S])*\1\w*$|^\[.*\]$|^\(\*[\s\S]*\*\)$/.test(piece);
+
 export function createPainter(paint) {
   let keys = [];
   let lines = [{ at: 0, pieces: [], marks: [] }];
@@ -143,6 +146,38 @@ export function createPainter(paint) {
     },
     /** The element of the line a place is on. */
     element: (place) => paint.children[lineAt(lines, place)],
+    /** Where on the screen a place is: a rectangle without width. */
+    rect(place) {
+      const number = lineAt(lines, place),
+        line = paint.children[number],
+        range = document.createRange(),
+        walk = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
+      let rest = place - lines[number].at;
+      for (let node = walk.nextNode(); node; node = walk.nextNode()) {
+        if (rest <= node.textContent.length) {
+          range.setStart(node, rest);
+          const found = range.getBoundingClientRect();
+          if (found.height) return found;
+          break;
+        }
+        rest -= node.textContent.length;
+      }
+      const box = line.getBoundingClientRect(),
+        left = box.left + Number.parseFloat(getComputedStyle(line).paddingLeft);
+      return new DOMRect(left, box.top, 0, box.height);
+    },
+    /** The class of the piece of text that a place is inside of; "" between pieces and in code. */
+    kind(place) {
+      const line = lines[lineAt(lines, place)];
+      let at = line.at;
+      for (const [piece, name] of line.pieces) {
+        const end = at + piece.length;
+        const open = place === end && /str|rx|com/.test(name) && !closes(piece);
+        if ((at < place && place < end) || open) return name;
+        at = end;
+      }
+      return "";
+    },
     /** The number of that line, from 1. */
     number: (place) => lineAt(lines, place) + 1,
   };

@@ -289,7 +289,7 @@ export function createRunPanel(find, server) {
 
   const doors = {
     go: (index) => find(".tokens").children[index]?.click(),
-    mend: ({ start, end, fix }) => emit("mend", { start, end, fix }),
+    mend: (problem) => emit("mend", problem),
   };
   function alarmsOf(branch) {
     const traps = loopAlarm.traps(branch.steps);

@@ -56,7 +56,7 @@ export function mountTakeaway({ element, server }) {
     if (button.hasAttribute("aria-busy")) return;
     button.setAttribute("aria-busy", "true");
     try {
-      await act();
+      await act(button);
     } finally {
       button.removeAttribute("aria-busy");
     }
@@ -89,13 +89,23 @@ export function mountTakeaway({ element, server }) {
     [
       "Run",
       "A replay is one page that plays the run with its machines: it opens from disk, in any " +
-        "browser, without a server.",
+        "browser, without a server. The embed code shows it inside another page.",
       () => (state.steps.length ? `${formatNumber(state.steps.length)} tokens` : "nothing generated yet"),
       [
         [
           "Replay",
           () => exportFiles.replay(server),
           "One page that plays the run with its machines: opens anywhere, needs no server",
+        ],
+        [
+          "Copy embed code",
+          (button) => exportFiles.embed(server, button),
+          "HTML for your own page that holds the whole replay: a frame without a file or a request",
+        ],
+        [
+          "Copy frame",
+          exportFiles.embedFile,
+          "A line of HTML that shows the replay's file, from the same folder as your page",
         ],
         ["Text", exportFiles.text, "What was generated"],
         ["CSV", exportFiles.csv, "A row a token"],

@@ -412,7 +412,9 @@ export interface Why {
   path: Path;
 }
 
-/** A problem or a piece of advice; ``fix`` is a text to put in place of the span. */
+/** A problem or a piece of advice.
+
+    ``fix`` is a text to put in place of the span, or of the one ``fix_at``. */
 export interface Problem {
   start: number;
   end: number;
@@ -422,6 +424,39 @@ export interface Problem {
   line: number;
   column: number;
   fix: string | null;
+  fix_at?: Span;
+}
+
+/** The matches in a text: start and end of each, in code points; of many the first ones.
+
+    ``why`` is empty, or says why the search ended early. */
+export interface Matches {
+  ok: true;
+  spans: number[];
+  count: number;
+  why: string;
+}
+
+/** A word that can be written: what is shown, what is inserted, and the caret from its end. */
+export interface Completion {
+  text: string;
+  about: string;
+  insert: string;
+  back: number;
+}
+
+/** A place in a text and the words that fit there (``completions.Context``). */
+export interface CompletionContext {
+  before: string;
+  names: string;
+  where: string;
+  eager: boolean;
+  items: Completion[];
+}
+
+/** All contexts of a notation, the most special ones first. */
+export interface Completions {
+  contexts: CompletionContext[];
 }
 
 /** How long a step took, in milliseconds. */
@@ -1175,6 +1210,8 @@ export interface Servers {
     machine_path(sent: object): Promise<MachinePath | Refusal>;
     read_prompt(sent: object): Promise<ReadPrompt | Refusal>;
     why(sent: object): Promise<Why | Refusal>;
+    completions(sent: object): Promise<Completions>;
+    find_matches(sent: object): Promise<Matches | Refusal>;
   };
   picture: {
     draw_machine(sent: object): Promise<Picture | Refusal>;

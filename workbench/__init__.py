@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from workbench.decoding.transformers_model import TransformersModel, load_model
     from workbench.drawing.drawable import Drawn, draw
     from workbench.grammar.export.registry import export
+    from workbench.grammar.find import find
     from workbench.grammar.grammar import Grammar
     from workbench.grammar.notations import Notation
     from workbench.grammar.recognition import Verdict
@@ -147,6 +148,7 @@ _HOMES = {
     "Drawn": "drawing.drawable",
     "draw": "drawing.drawable",
     "export": "grammar.export.registry",
+    "find": "grammar.find",
     "Grammar": "grammar.grammar",
     "Notation": "grammar.notations",
     "Verdict": "grammar.recognition",
@@ -219,6 +221,7 @@ __all__ = [
     "explain",
     "explain_id",
     "export",
+    "find",
     "generate",
     "generate_batch",
     "heal",

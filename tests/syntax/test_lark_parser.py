@@ -100,7 +100,7 @@ ERRORS = [
     ('%llguidance {"x": 1}',      '{"x": 1}',         "the option 'x'",          "unsupported"),
     ('%llguidance 1',             "1",                "an object of options",    "syntax"),
     ("%import common",            "",                 "expected a dot",          "syntax"),
-    ("%import common.SW\nstart: SW", "common.SW",     "no terminal 'SW'",        "syntax"),
+    ("%import common.SW\nstart: SW", "SW",     "no terminal 'SW'",        "syntax"),
     ("%import .a.B",              "%import .",        "another file",            "unsupported"),
     ("%import python.NAME",       "python.NAME",      "the module 'python'",     "unsupported"),
     ('%extend A: "b"',            "A",                "cannot be changed",       "syntax"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, is_typeddict
@@ -22,6 +23,7 @@ from workbench.app.ui.author import (
     what_changed,
 )
 from workbench.app.ui.compare_view import compare_records, contender_list, distribution
+from workbench.app.ui.completions import completions
 from workbench.app.ui.explain_view import explain_tokens, why
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.lesson_view import lesson, lesson_figure, lesson_list
@@ -33,6 +35,7 @@ from workbench.app.ui.tree_view import draw_parse_tree
 from workbench.app.ui.wire_declarations import DECLARATIONS, declarations, fields
 from workbench.drawing.drawable import Machine
 from workbench.grammar.gallery import recorded_run
+from workbench.grammar.notations import Notation
 
 
 def differences(value: object, kind: Any, at: str = "") -> Iterator[str]:
@@ -214,3 +217,12 @@ def test_lessons(handlers: Handlers) -> None:
         for step in range(len(content["pages"])):
             figure = lesson_figure(handlers, {"lesson": entry["name"], "step": step})
             check(figure, wire_cards.ANSWERS["learn"]["lesson_figure"])
+
+
+def test_completions(handlers: Handlers) -> None:
+    for notation in Notation:
+        answer = completions(handlers, {"notation": str(notation)})
+        check(answer, wire.Completions)
+        for context in answer["contexts"]:
+            assert re.compile(context["before"]).groups == 1
+    assert completions(handlers, {"notation": "?"}) == {"contexts": []}

@@ -23,7 +23,7 @@ from workbench.automata.build import regex_machine
 from workbench.automata.graphs import reachable
 from workbench.base.errors import LimitError
 from workbench.base.limits import LIMITS, Limits, time_budget
-from workbench.base.problems import Advice
+from workbench.base.problems import VERY_SIMILAR, Advice, nearest
 from workbench.base.source import Source, Span
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
@@ -41,7 +41,17 @@ from workbench.syntax.grammar_tree import (
     referenced,
 )
 from workbench.syntax.ranges import difference
-from workbench.syntax.regex.tree import Bytes, Characters, Extension, Kind, Regex, asserted
+from workbench.syntax.regex.extensions import EXTENSIONS, label_of
+from workbench.syntax.regex.tree import (
+    Bytes,
+    Characters,
+    Extension,
+    Group,
+    Kind,
+    Regex,
+    asserted,
+    walk,
+)
 from workbench.syntax.regex.unicode_sets import python_class, rust_class
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -54,6 +64,9 @@ def advice(tree: GrammarTree, start: str = "start") -> tuple[Advice, ...]:
     for rule in tree.rules:
         if rule.name in used:
             found += _nullable(rule.body)
+    patterns = (part for rule in tree.rules for part in terminals(rule.body))
+    regexes = (part.regex for part in patterns if isinstance(part, Pattern))
+    found += misspelt_extensions(regexes, tree.source)
     found += [_loop_advice(loop) for loop in cheap_loops(tree, rules, used)]
     return _sorted(found)
 
@@ -62,8 +75,32 @@ def regex_advice(regex: Regex, source: Source) -> tuple[Advice, ...]:
     """The advice on a regex."""
     unproductive = [_unproductive_part(part) for part in _unmatched(regex)]
     return _sorted(
-        [*unproductive, *(_loop_advice(loop) for loop in cheap_regex_loops(regex, source.text))]
+        [
+            *unproductive,
+            *misspelt_extensions((regex,), source),
+            *(_loop_advice(loop) for loop in cheap_regex_loops(regex, source.text)),
+        ]
     )
+
+
+def misspelt_extensions(regexes: Iterable[Regex], source: Source) -> Iterator[Advice]:
+    """A note for each empty named group whose name is like that of an extension."""
+    for regex in regexes:
+        for node in walk(regex):
+            if not isinstance(node, Group) or not node.name or label_of(node) is not None:
+                continue
+            meant = nearest(node.name, EXTENSIONS, similar=VERY_SIMILAR)
+            if meant is None or node.name in EXTENSIONS:
+                continue
+            start = source.text.find(f"<{node.name}>", node.span.start, node.span.end) + 1
+            if start:
+                yield Advice(
+                    f"the group {node.name!r} is like the extension {meant!r}, and is not one",
+                    Span(start, start + len(node.name)),
+                    "misspelt_extension",
+                    f"did you mean {meant!r}?",
+                    meant,
+                )
 
 
 def conflict_advice(

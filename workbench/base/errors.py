@@ -16,6 +16,8 @@ The page and the command line catch only ``WorkbenchError``: any other exception
 
 from __future__ import annotations
 
+from typing import Self
+
 from workbench.base.source import Source, Span
 
 
@@ -43,7 +45,13 @@ class SourceError(WorkbenchError):
     """
 
     def __init__(
-        self, message: str, source: Source, span: Span, hint: str = "", kind: str = "syntax"
+        self,
+        message: str,
+        source: Source,
+        span: Span,
+        hint: str = "",
+        kind: str = "syntax",
+        fix: str | None = None,
     ) -> None:
         super().__init__(message, hint)
         #: The source text.
@@ -52,6 +60,16 @@ class SourceError(WorkbenchError):
         self.span = span
         #: A stable word for programs.
         self.kind = kind
+        #: A replacement for the text of ``fix_span``; None if only the author can decide.
+        self.fix = fix
+        #: The text that the fix replaces: that of ``span`` unless another one is given.
+        self.fix_span = span
+
+    def with_fix(self, fix: str | None, span: Span | None = None) -> Self:
+        """The error with a replacement for the text of ``span``, or of the span of the error."""
+        self.fix = fix
+        self.fix_span = self.span if span is None else span
+        return self
 
     def __str__(self) -> str:
         line, column = self.source.position(self.span.start)

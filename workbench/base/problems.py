@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from workbench.base.errors import BuildError, SourceError, WorkbenchError
 from workbench.base.source import Source, Span
+
+Raised = TypeVar("Raised", bound=SourceError)
 
 #: Kinds of advice that are warnings: some written text is excluded, or a model may never end.
 WARNINGS = frozenset(
@@ -18,6 +22,7 @@ WARNINGS = frozenset(
         "unspellable",
         "no_initial_state",
         "no_final_state",
+        "misspelt_extension",
     }
 )
 
@@ -62,8 +67,10 @@ class Problem:
     position: tuple[int, int] | None = None
     #: ``error``; ``warning`` or ``note`` if the grammar can be used.
     severity: str = "error"
-    #: A replacement for the text of ``span``, if one is known.
+    #: A replacement for the text of ``fix_span``, if one is known.
     fix: str | None = None
+    #: The text that the fix replaces; None without a fix.
+    fix_span: Span | None = None
 
     @staticmethod
     def of(error: WorkbenchError) -> Problem:
@@ -71,15 +78,78 @@ class Problem:
         if not isinstance(error, SourceError):
             return Problem(error.message, error.hint)
         position = error.source.position(error.span.start)
-        return Problem(error.message, error.hint, error.span, position)
+        where = None if error.fix is None else error.fix_span
+        return Problem(
+            error.message, error.hint, error.span, position, fix=error.fix, fix_span=where
+        )
 
     @staticmethod
     def advised(advice: Advice, source: Source) -> Problem:
         """The problem that advice on a text reports."""
         position = source.position(advice.span.start)
+        where = None if advice.fix is None else advice.span
         return Problem(
-            advice.message, advice.hint, advice.span, position, advice.severity, advice.fix
+            advice.message, advice.hint, advice.span, position, advice.severity, advice.fix, where
         )
+
+
+#: A hint for an unknown word, and the intended word, if any.
+Meant = tuple[str, str | None]
+NOTHING_MEANT: Meant = ("", None)
+#: How similar two words have to be, from 0 to 1 (``difflib``): where the word is certainly wrong,
+#: and where it may be intended.
+SIMILAR, VERY_SIMILAR = 0.6, 0.75
+
+
+def suggestion(
+    word: str,
+    known: Iterable[str],
+    otherwise: str = "",
+    synonyms: Mapping[str, str] | None = None,
+    similar: float = SIMILAR,
+) -> Meant:
+    """The hint for an unknown word, and the intended one, if any.
+
+    ``synonyms`` are the names of other notations in lower case. Without a ``similar`` word the hint
+    is ``otherwise``.
+    """
+    near = nearest(word, known, synonyms, similar)
+    return (otherwise, None) if near is None else (f"did you mean {near!r}?", near)
+
+
+def nearest(
+    word: str,
+    known: Iterable[str],
+    synonyms: Mapping[str, str] | None = None,
+    similar: float = SIMILAR,
+) -> str | None:
+    """The intended known word: the same in other case, a synonym, or the most similar one."""
+    from difflib import get_close_matches  # imported on first use: most texts are correct
+
+    folded: dict[str, str] = {}
+    for each in known:
+        folded.setdefault(each.casefold(), each)
+    asked = word.casefold()
+    if asked in folded:
+        return folded[asked]
+    if synonyms and asked in synonyms:
+        return synonyms[asked]
+    close = get_close_matches(asked, list(folded), n=1, cutoff=similar)
+    return folded[close[0]] if close else None
+
+
+#: Mistakes and their corrections: a pattern of the text, and the replacement of its match.
+Rewrites = Sequence[tuple[str, str]]
+
+
+def with_rewrite(error: Raised, rewrites: Rewrites, start: int, end: int | None = None) -> Raised:
+    """The error, with the first rewrite that matches the source at ``start`` as its fix."""
+    text = error.source.text
+    for pattern, replacement in rewrites:
+        match = re.compile(pattern).match(text, start, len(text) if end is None else end)
+        if match is not None:
+            return error.with_fix(match.expand(replacement), Span(*match.span()))
+    return error
 
 
 def finite(value: Any) -> Any:  # noqa: ANN401  # whatever a record holds

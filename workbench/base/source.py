@@ -75,3 +75,5 @@ class Unescaped:
     text: str
     #: The source position of each character of ``text``, and that of the closing quote.
     places: Sequence[int]
+    #: How the source writes a backslash of the text: twice where it resolves escapes.
+    backslash: str = "\\"

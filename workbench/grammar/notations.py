@@ -130,7 +130,9 @@ def parse_schema(
     from workbench.schema.schema_options import SchemaOptions
 
     parsed = schema_grammar(source, SchemaOptions(**options), limits, documents)
-    notes = tuple(Advice(one.message, one.span, "schema_note", "") for one in parsed.notes)
+    notes = tuple(
+        Advice(one.message, one.span, "schema_note", one.hint, one.fix) for one in parsed.notes
+    )
     return ParsedGrammar(parsed.tree, "start", json.loads, notes)
 
 

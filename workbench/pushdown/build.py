@@ -35,6 +35,7 @@ from workbench.automata.small_dfa import small_dfa, smallest
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import BuildError, LimitError
 from workbench.base.limits import LIMITS, Limits
+from workbench.base.problems import suggestion
 from workbench.base.source import Source, Span
 from workbench.pushdown.cfg import (
     Cfg,
@@ -86,13 +87,11 @@ def check_defined(tree: GrammarTree, rules: Mapping[str, Expression], start: str
     for rule in tree.rules:
         for call in referenced(rule.body):
             if call.name not in rules:
-                raise BuildError(
-                    f"the nonterminal {call.name!r} has no rule",
-                    tree.source,
-                    call.span,
-                    _near(call.name, rules) or f"add a rule such as  {call.name} ::= '…';",
-                    kind="undefined_nonterminal",
-                )
+                otherwise = f"add a rule such as  {call.name} ::= '…';"
+                hint, fix = suggestion(call.name, rules, otherwise)
+                message = f"the nonterminal {call.name!r} has no rule"
+                kind = "undefined_nonterminal"
+                raise BuildError(message, tree.source, call.span, hint, kind, fix)
     if start not in rules:
         whole = tree.rules[0].name_span if tree.rules else Span(0, len(tree.source.text))
         raise BuildError(
@@ -102,14 +101,6 @@ def check_defined(tree: GrammarTree, rules: Mapping[str, Expression], start: str
             f"name the first rule {start!r}, or choose another start symbol",
             kind="undefined_nonterminal",
         )
-
-
-def _near(name: str, rules: Mapping[str, Expression]) -> str:
-    """A hint that names a rule with a similar name, or an empty text."""
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, list(rules), n=1)
-    return f"did you mean {close[0]!r}?" if close else ""
 
 
 def check_something_left(cfg: Cfg, tree: GrammarTree) -> None:

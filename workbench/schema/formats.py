@@ -214,6 +214,9 @@ PATTERNS = {
     "relative-json-pointer": _RELATIVE_POINTER,
 }
 
+#: All formats, by name.
+FORMATS = (*PATTERNS, "hostname")
+
 #: Formats whose automaton accepts notably fewer strings than their RFC, and which are missing.
 NARROWED_FORMATS = {
     "hostname": "names with labels 'xn--…' (other scripts) or more than 31 labels are not accepted",

@@ -16,7 +16,15 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import unquote, urljoin
 
-from workbench.schema.schema_reader import Document, Node, invalid, schema_source, unsupported
+from workbench.base.problems import suggestion
+from workbench.schema.schema_reader import (
+    Document,
+    Node,
+    invalid,
+    json_text,
+    schema_source,
+    unsupported,
+)
 
 
 def _word_set(text: str) -> frozenset[str]:
@@ -257,14 +265,20 @@ class References:
             resource = found
         target = self.inside(resource, unquote(fragment))
         if target is None:
-            raise unsupported(
-                reference,
-                f"there is no schema {address!r} in this text",
-                "correct the reference, or add the schema under '$defs'",
-            )
+            otherwise = "correct the reference, or add the schema under '$defs'"
+            hint, fix = suggestion(address, self._addresses(reference.document), otherwise)
+            message = f"there is no schema {address!r} in this text"
+            raise unsupported(reference, message, hint).with_fix(json_text(fix), reference.span)
         if target.document is not self.document and target.document.referred_from is None:
             target.document.referred_from = reference.shown_span
         return target
+
+    def _addresses(self, document: Document) -> Iterator[str]:
+        """The usual addresses of the schemas of a document: its definitions."""
+        yield "#"
+        for node in self._schemas(document):
+            if node.step in ("$defs", "definitions"):
+                yield from (f"#{each.pointer}" for each in (node.members or {}).values())
 
     def dynamic_target(self, reference: Node, scope: Anchors) -> Node:
         """The target of a dynamic reference in a dynamic scope.

@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import NoReturn
 
 from workbench.base.errors import BuildError, ParseError
+from workbench.base.problems import NOTHING_MEANT, Meant, with_rewrite
 from workbench.base.source import Source, Span
 
 #: A JSON value in Python; numbers that are not integers are Decimals where exactness matters.
@@ -48,6 +49,17 @@ _NOTATION_HINTS = {
     "None": "write null",
     "...": "write the omitted part",
 }
+#: The beginning of a value or a name.
+_BEGINS = re.compile(r'["{\[\w-]')
+_REWRITES = (
+    (r"'([^'\"\\\n]*)'", r'"\1"'),
+    (r"[ \t]*(?://|#).*", ""),
+    (r"True\b", "true"),
+    (r"False\b", "false"),
+    (r"None\b", "null"),
+    (r"([A-Za-z_$][\w$]*)(?=\s*:)", r'"\1"'),
+    (r"[“”„«»]([^\"“”„«»\n]*)[“”„«»]", r'"\1"'),
+)
 #: A value that is neither an array nor an object.
 Scalar = None | bool | int | Decimal | str
 
@@ -294,7 +306,16 @@ class _Reader:
     def fail(self, position: int, message: str) -> NoReturn:
         end = min(position + 1, len(self.text))
         span, hint = Span(min(position, end), end), self.hint_at(position)
-        raise ParseError(message, self.document.source, span, hint, "json")
+        error = ParseError(message, self.document.source, span, hint, "json")
+        if hint.startswith("remove"):
+            comma = self.text.rindex(",", 0, position)
+            error.with_fix("", Span(comma, comma + 1))
+        elif message.startswith("expected a comma") and re.match(
+            r'["{\[\w-]', self.text[position:]
+        ):
+            before = len(self.text[:position].rstrip())
+            error.with_fix(",", Span(before, before))
+        raise error if error.fix is not None else with_rewrite(error, _REWRITES, position)
 
     def hint_at(self, position: int) -> str:
         """A hint if the text is written in another notation."""
@@ -312,6 +333,9 @@ class SchemaNote:
     #: The JSON pointer of the keyword.
     pointer: str
     span: Span
+    hint: str = ""
+    #: A replacement for the text of ``span``, if one is known.
+    fix: str | None = None
 
 
 class UncomputableSet(Exception):  # noqa: N818  # the algebra reports it as a BuildError
@@ -335,20 +359,33 @@ def first_keyword(subschema: Node, words: Iterable[str]) -> Node:
     return next((held[word] for word in words if word in held), subschema)
 
 
-def invalid(node: Node, expected: str) -> ParseError:
-    """The error for a keyword with an invalid value."""
+def invalid(node: Node, expected: str, meant: Meant = NOTHING_MEANT) -> ParseError:
+    """The error for a keyword with an invalid value; ``meant`` is a ``suggestion``."""
+    hint, fix = meant
     return ParseError(
         f"{location(node)}: expected {expected}",
         node.document.source,
         node.span,
-        kind="schema",
+        hint,
+        "schema",
+        json_text(fix),
     )
 
 
-def note(keyword: Node, message: str) -> SchemaNote:
-    """A note at a keyword."""
-    place = keyword.document.referred_from or keyword.name_span
-    return SchemaNote(message, keyword.pointer, place)
+def note(
+    node: Node, message: str, meant: Meant = NOTHING_MEANT, *, at_value: bool = False
+) -> SchemaNote:
+    """A note at a keyword, or ``at_value``; ``meant`` is a ``suggestion`` for the word there."""
+    hint, fix = meant
+    if node.document.referred_from:  # the place is that of the reference: its text is not replaced
+        return SchemaNote(message, node.pointer, node.document.referred_from, hint)
+    span = node.span if at_value else node.name_span
+    return SchemaNote(message, node.pointer, span, hint, json_text(fix))
+
+
+def json_text(word: str | None) -> str | None:
+    """A word as a JSON string."""
+    return None if word is None else json.dumps(word, ensure_ascii=False)
 
 
 def location(node: Node) -> str:

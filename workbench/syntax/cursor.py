@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from workbench.base.errors import ParseError
 from workbench.base.limits import Clock
+from workbench.base.problems import Rewrites, with_rewrite
 from workbench.base.source import Source, Span
 from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING, Lexeme, Part
 
@@ -43,6 +44,8 @@ class LexemeNames:
     unclosed: Sequence[tuple[str, str, str]]
     #: Syntax of other notations: a pattern, the message and the hint.
     foreign: Sequence[tuple[str, str, str]]
+    #: Corrections of syntax of other notations.
+    rewrites: Rewrites = ()
 
 
 @dataclass(slots=True, eq=False)
@@ -165,7 +168,7 @@ class Cursor:
                 f"this '{self.text(bracket)}' is never closed: expected '{closing}'",
                 Span(bracket.start, bracket.end),
                 f"add '{closing}' where the part ends",
-            )
+            ).with_fix(closing, self._after_last())
         after = f" after {self._shown(self.parts[self.at - 1])}" if self.at else ""
         return self.error(f"expected {wanted}{after}, not {self.found}", self._wrong(), hint)
 
@@ -200,7 +203,7 @@ class Cursor:
             f"of line {line}, column {column}",
             self._wrong(),
             f"write '{closing}'",
-        )
+        ).with_fix(closing)
 
     def _foreign(self) -> ParseError | None:
         """The error for a position without a lexeme, if the text looks like foreign syntax."""
@@ -209,11 +212,20 @@ class Cursor:
         for opening, what, close in self.names.unclosed:
             if found := re.match(opening, rest):
                 span = Span(start, start + found.end())
-                return self.error(f"this {what} is never closed", span, f"end it with {close}")
+                error = self.error(f"this {what} is never closed", span, f"end it with {close}")
+                sign = close[1]
+                closed = ((r"[^\n]*?(?=[ \t;]*(?:\n|\Z))", rf"\g<0>{sign}"),)
+                return with_rewrite(error, closed, start)
         for pattern, message, hint in self.names.foreign:
             if found := re.match(pattern, rest):
-                return self.error(message, Span(start, start + max(1, found.end())), hint)
+                error = self.error(message, Span(start, start + max(1, found.end())), hint)
+                return with_rewrite(error, self.names.rewrites, start)
         return None
+
+    def _after_last(self) -> Span:
+        """The position after the last lexeme that was taken."""
+        end = self.parts[self.at - 1].end if self.at else 0
+        return Span(end, end)
 
     @property
     def found(self) -> str:
@@ -279,5 +291,5 @@ def checked_bounds(cursor: Cursor, written: list[str], span: Span) -> Bounds:
     high = low if len(written) == 1 else int(written[1]) if written[1] else None
     if high is not None and high < low:
         message = "expected a lower bound no larger than the upper one"
-        raise cursor.error(message, span, "swap the two bounds")
+        raise cursor.error(message, span, "swap the two bounds").with_fix(f"{{{high},{low}}}")
     return low, high

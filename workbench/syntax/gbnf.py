@@ -12,11 +12,11 @@ from __future__ import annotations
 import re
 import string
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from typing import cast
 
 from workbench.base.errors import BuildError, ParseError
 from workbench.base.limits import Clock
+from workbench.base.problems import suggestion
 from workbench.base.source import Source, Span, Unescaped
 from workbench.syntax.cursor import NESTING, Cursor, LexemeNames, take_bounds
 from workbench.syntax.derived_rules import CountRules, substring_rules, written_parts
@@ -102,6 +102,15 @@ LEXEME_NAMES = LexemeNames(
          "put the text between quotes"),
         (r"[‘’‚“”„`´«»]", "expected a straight quote", "strings stand between \" and \""),
     ),
+    rewrites=(
+        (r"'([^'\"\\\n]*)'", r'"\1"'),
+        (r";", ""),
+        (r":=?(?!:)|→", "::="),
+        (r"//", "#"),
+        (r"\(\*\s*(.*?)\s*\*\)", r"# \1"),
+        (r"/((?:[^/\n\"])+)/", r"\1"),
+        (r'[‘’‚“”„`´«»]([^"‘’‚“”„`´«»\n]*)[‘’‚“”„`´«»]', r'"\1"'),
+    ),
 )  # fmt: skip
 
 
@@ -135,7 +144,8 @@ def class_ranges(source: Source, bracketed: Span) -> Ranges:
             at += 2
             if high < low:
                 message = "expected a range from a lower to a higher character"
-                raise ParseError(message, source, place.to(last), "swap the two ends")
+                error = ParseError(message, source, place.to(last), "swap the two ends")
+                raise error.with_fix(f"{_text(source, last)}-{_text(source, place)}")
         pieces.append((low, high))
         at += 1
     if not pieces:
@@ -144,6 +154,10 @@ def class_ranges(source: Source, bracketed: Span) -> Ranges:
         raise ParseError(message, source, bracketed, hint)
     ranges = normalized(pieces)
     return difference(ANY_CHARACTER, ranges) if negated else intersection(ANY_CHARACTER, ranges)
+
+
+def _text(source: Source, span: Span) -> str:
+    return source.text[span.start : span.end]
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,8 +399,11 @@ def _check_named(source: Source, arguments: Arguments, *names: str) -> None:
     for name, value in arguments.named.items():
         if name not in names:
             message = f"{arguments.macro} has no argument {name!r} that can be read"
-            hint = f"it has {', '.join(names)}" if names else "leave it out"
-            raise ParseError(message, source, value.span, hint, "unsupported")
+            otherwise = f"it has {', '.join(names)}" if names else "leave it out"
+            hint, fix = suggestion(name, names, otherwise)
+            start = source.text.rindex(name, 0, value.span.start)
+            error = ParseError(message, source, value.span, hint, "unsupported")
+            raise error.with_fix(fix, Span(start, start + len(name)))
 
 
 def _wrong(source: Source, arguments: Arguments, wanted: str) -> ParseError:
@@ -601,11 +618,12 @@ def _check_called(source: Source, rules: list[Rule]) -> None:
     for rule in rules:
         for call in calls(rule.body):
             if call.name not in names:
-                near = get_close_matches(call.name, names, n=1)
-                hint = f"did you mean {near[0]!r}?" if near else f"add a line  {call.name} ::= …"
+                macros = MACROS if source.text.startswith("(", call.span.end) else ()
+                otherwise = f"add a line  {call.name} ::= …"
+                hint, fix = suggestion(call.name, [*names, *macros], otherwise)
                 message = f"the rule {call.name!r} is not written"
                 kind = "undefined_nonterminal"
-                raise BuildError(message, source, call.span, hint, kind)
+                raise BuildError(message, source, call.span, hint, kind, fix)
 
 
 @dataclass(slots=True, eq=False)

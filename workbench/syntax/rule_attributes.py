@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from workbench.base.errors import ParseError
+from workbench.base.problems import suggestion
 from workbench.base.source import Source, Span
 from workbench.syntax.cursor import Cursor
 from workbench.syntax.grammar_tree import Automaton, Expression, GrammarTree, Literal, Sequence
@@ -87,6 +88,11 @@ class LanguageOperations(Protocol):
 
 #: Attributes that do not change the language.
 _IGNORED = frozenset({"capture", "stop_capture", "temperature"})
+#: All attributes of a rule.
+ATTRIBUTES = ("lazy", "stop", "suffix", "max_chars", "max_tokens", *sorted(_IGNORED))
+_ATTRIBUTES_HINT = (
+    'the attributes are lazy, stop="…", suffix="…", max_chars=10, capture, temperature=0.5'
+)
 #: The most digits of ``max_chars``.
 _MAX_DIGITS = 9
 _HINT = "write for example [lazy]"
@@ -182,8 +188,11 @@ def _with_attribute(source: Source, attribute: Attribute, options: RuleOptions) 
         hint = "bound the characters: [max_chars=100], or a count such as {0,100}"
         raise ParseError(message, source, span, hint, "unsupported")
     message = f"there is no attribute {name!r} like this"
-    hint = 'the attributes are lazy, stop="…", suffix="…", max_chars=10, capture, temperature=0.5'
-    raise ParseError(message, source, span, hint)
+    if name in ATTRIBUTES:  # its value is of another kind
+        raise ParseError(message, source, span, _ATTRIBUTES_HINT)
+    hint, fix = suggestion(name, ATTRIBUTES, _ATTRIBUTES_HINT)
+    error = ParseError(message, source, span, hint)
+    raise error.with_fix(fix, Span(span.start, span.start + len(name)))
 
 
 def apply_options(

@@ -44,10 +44,11 @@ class Escapes:
         """
         written = source.text[inside.start : inside.end]
         if "\\" not in written:
-            return Unescaped(written, range(inside.start, inside.end + 1))
+            return Unescaped(written, range(inside.start, inside.end + 1), "\\\\")
         characters = list(self.characters(source, inside))
         text = "".join(chr(code) for code, _ in characters)
-        return Unescaped(text, [*(span.start for _, span in characters), inside.end])
+        places = [*(span.start for _, span in characters), inside.end]
+        return Unescaped(text, places, "\\\\")
 
     def characters(self, source: Source, inside: Span) -> Iterator[tuple[int, Span]]:
         """The code point and the span of each character.

@@ -1,4 +1,4 @@
-"""``workbench check``, ``parse``, ``lint``, ``convert``, ``mask`` and ``draw``."""
+"""``workbench check``, ``parse``, ``find``, ``lint``, ``convert``, ``mask`` and ``draw``."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from workbench.app.cli.options import (
     VocabularyOption,
     line,
     of_file,
+    read_text,
     takes_grammar,
     text_of,
     write_file,
@@ -37,6 +38,7 @@ from workbench.drawing.drawable import draw as drawing
 from workbench.drawing.graph import Graph
 from workbench.drawing.parts import Whole
 from workbench.grammar.export.registry import EXPORTS, export, named_by_suffix
+from workbench.grammar.find import find as matches_in
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 from workbench.grammar.recognition import Verdict, utf8
@@ -110,6 +112,49 @@ def parse(
         else:
             typer.echo(str(trees))
     raise typer.Exit(int(rejected))
+
+
+@takes_grammar
+def find(
+    named: Named,
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="Files to search; none, or '-': stdin.")
+    ] = None,
+    count: Annotated[
+        bool, typer.Option("--count", "-c", help="Print the number of matches alone.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Print all parts of texts that the grammar accepts, each with its line and column.
+
+    Of the matches that begin first the longest is printed; the search continues after it. Empty
+    matches are not printed.
+
+    Exit status 0: some matches; 1: none; 2: the grammar or a file cannot be read.
+    """
+    paths, total = files or [Path("-")], 0
+    for path in paths:
+        text = read_text(path, "name a text file, or - for stdin")
+        source, before = Source(text, str(path)), "" if len(paths) == 1 else f"{path}:"
+        found = 0
+        for span in matches_in(named.grammar, text):
+            found += 1
+            if not count:
+                _print_match(source, span, before, json=json)
+        if count:
+            typer.echo(f"{before}{found}")
+        total += found
+    raise typer.Exit(int(not total))
+
+
+def _print_match(source: Source, span: Span, before: str, *, json: bool) -> None:
+    row, column = source.position(span.start)
+    text = source.text[span.start : span.end]
+    if json:
+        place = {"start": span.start, "end": span.end, "line": row, "column": column}
+        line({"file": source.name, **place, "text": text})
+        return
+    typer.echo(f"{before}{row}:{column}:{text}")
 
 
 @takes_grammar

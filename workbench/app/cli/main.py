@@ -132,6 +132,7 @@ for command in (
     serve,
     grammar_commands.check,
     grammar_commands.parse,
+    grammar_commands.find,
     grammar_commands.lint,
     grammar_commands.convert,
     draw.draw,

@@ -14,13 +14,14 @@ from workbench.app.ui.handlers import Handlers, problem_record
 from workbench.app.ui.pictures import box_of, sentence
 from workbench.app.ui.records import Record
 from workbench.app.ui.requests import MAX_TEXT_CHARACTERS, TextRequest, number_in, text_in
-from workbench.base.errors import WorkbenchError
+from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.limits import Phase
 from workbench.base.problems import Problem
 from workbench.base.source import Span
 from workbench.drawing.railroad import Railroad
 from workbench.drawing.railroad import draw_railroad as draw_tracks
 from workbench.grammar.export.registry import export
+from workbench.grammar.find import find
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 from workbench.syntax.grammar_tree import GrammarTree
@@ -212,6 +213,32 @@ def sample_texts(handlers: Handlers, sent: Record) -> Record:
         "misses": [{"text": text, "what": what} for text, what in missed],
         "how": sampling_method(grammar),
     }
+
+
+#: Characters of a text that is searched, and matches that are listed, at most.
+MAX_SEARCHED_CHARACTERS, MAX_LISTED_MATCHES = 300_000, 5_000
+
+
+def find_matches(handlers: Handlers, sent: Record) -> Record:
+    """All matches of a grammar in a long text: ``spans`` has the start and the end of each.
+
+    ``why`` says why the search ended early; of many matches the first ones are listed.
+    """
+    spans: list[int] = []
+    count, why = 0, ""
+    try:
+        text = text_in(sent, "searched", MAX_SEARCHED_CHARACTERS)
+        compiled = handlers.compiled(TextRequest.of(sent))
+        try:
+            for span in find(compiled.readable(), text, limits=handlers.pipeline.limits):
+                count += 1
+                if count <= MAX_LISTED_MATCHES:
+                    spans += (span.start, span.end)
+        except LimitError as error:
+            why = sentence(error)
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+    return {"ok": True, "spans": spans, "count": count, "why": why}
 
 
 def draw_railroad(handlers: Handlers, sent: Record) -> Record:

@@ -325,6 +325,8 @@ def _refused(*problems: Problem) -> Record:
 def problem_record(problem: Problem) -> Record:
     """A problem as the page's list shows it."""
     line, column = problem.position or (0, 0)
+    where = problem.fix_span
+    elsewhere = where is not None and where != problem.span
     return {
         "severity": problem.severity,
         "message": problem.message,
@@ -334,6 +336,7 @@ def problem_record(problem: Problem) -> Record:
         "line": line,
         "column": column,
         "fix": problem.fix,
+        **({"fix_at": {"start": where.start, "end": where.end}} if where and elsewhere else {}),
     }
 
 

@@ -22,6 +22,7 @@ from workbench.app.ui.admission import (
 )
 from workbench.app.ui.api import add_endpoints
 from workbench.app.ui.author import convert_grammar, what_changed
+from workbench.app.ui.completions import completions
 from workbench.app.ui.handlers import Handlers, encoded
 from workbench.app.ui.page_files import about, head, release
 from workbench.app.ui.pictures import sentence
@@ -77,6 +78,8 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
         "machine_path": machine_view.machine_path,
         "read_prompt": read_prompt,
         "why": explain_view.why,
+        "completions": completions,
+        "find_matches": author.find_matches,
     },
     "picture": {
         "draw_machine": Handlers.draw,
@@ -122,6 +125,7 @@ _SHARES: Mapping[str, Share] = {
             "lint_grammar",
             "time_mask",
             "sample_texts",
+            "find_matches",
             "what_changed",
             "convert_grammar",
             "arrange_machine",

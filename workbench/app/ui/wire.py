@@ -372,7 +372,10 @@ class Why(TypedDict):
 
 
 class Problem(Span):
-    """A problem or a piece of advice; ``fix`` is a text to put in place of the span."""
+    """A problem or a piece of advice.
+
+    ``fix`` is a text to put in place of the span, or of the one ``fix_at``.
+    """
 
     severity: str
     message: str
@@ -380,6 +383,44 @@ class Problem(Span):
     line: int
     column: int
     fix: str | None
+    fix_at: NotRequired[Span]
+
+
+class Matches(TypedDict):
+    """The matches in a text: start and end of each, in code points; of many the first ones.
+
+    ``why`` is empty, or says why the search ended early.
+    """
+
+    ok: Literal[True]
+    spans: list[int]
+    count: int
+    why: str
+
+
+class Completion(TypedDict):
+    """A word that can be written: what is shown, what is inserted, and the caret from its end."""
+
+    text: str
+    about: str
+    insert: str
+    back: int
+
+
+class CompletionContext(TypedDict):
+    """A place in a text and the words that fit there (``completions.Context``)."""
+
+    before: str
+    names: str
+    where: str
+    eager: bool
+    items: list[Completion]
+
+
+class Completions(TypedDict):
+    """All contexts of a notation, the most special ones first."""
+
+    contexts: list[CompletionContext]
 
 
 class Phase(TypedDict):

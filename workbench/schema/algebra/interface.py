@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from workbench.base.limits import Clock, Limits
+from workbench.base.problems import NOTHING_MEANT, Meant
 from workbench.schema.normal_form import Arrays, LazySet, Objects, Values
 from workbench.schema.references import Anchors, Dialect, References
 from workbench.schema.schema_options import SchemaOptions
@@ -30,8 +31,15 @@ class SetAlgebra(Protocol):
     any_array: Arrays
     any_object: Objects
 
-    def add_note(self, keyword: Node, message: str) -> None:
-        """Record a note about a keyword; only the first note of a keyword is kept."""
+    def add_note(
+        self,
+        keyword: Node,
+        message: str,
+        meant: Meant = NOTHING_MEANT,
+        *,
+        at_value: bool = False,
+    ) -> None:
+        """Record a note (see ``schema_reader.note``); only the first one of a keyword is kept."""
         ...
 
     def atom(self, node: Node, make: Callable[[], Values]) -> LazySet:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from decimal import Decimal
 
 from workbench.base.errors import SourceError
-from workbench.schema.algebra.interface import SubschemaSets
-from workbench.schema.formats import NARROWED_FORMATS
+from workbench.base.problems import VERY_SIMILAR, suggestion
+from workbench.schema.algebra.interface import SetAlgebra, SubschemaSets
+from workbench.schema.formats import FORMATS, NARROWED_FORMATS
 from workbench.schema.normal_form import (
     Arrays,
     CircularReference,
@@ -19,7 +20,7 @@ from workbench.schema.normal_form import (
 )
 from workbench.schema.numbers import NumberSet
 from workbench.schema.schema_options import Formats
-from workbench.schema.schema_reader import Node, invalid, unsupported
+from workbench.schema.schema_reader import Node, invalid, json_text, unsupported
 from workbench.schema.string_sets import StringSet
 
 TEXT_WORDS = frozenset(("minLength", "maxLength", "pattern", "format"))
@@ -28,6 +29,8 @@ NUMBER_WORDS = frozenset(
 )
 #: A superset of a format whose automaton accepts fewer strings than its RFC; others: any string.
 _SUPERSETS = {"hostname": "^[-.0-9A-Za-z]*$"}
+#: Names of formats elsewhere.
+_FORMAT_SYNONYMS = {"timestamp": "date-time", "url": "uri", "ip": "ipv4", "guid": "uuid"}
 #: Formats that depend on Unicode tables for which letters may be combined: not supported.
 _UNDECIDED = ("idn-hostname", "idn-email")
 
@@ -55,6 +58,10 @@ def pattern_of(subschemas: SubschemaSets, keyword: Node, pattern: str) -> String
         return StringSet.pattern(pattern, subschemas.algebra.limits)
     except SourceError as error:
         problem = unsupported(keyword, error.message, error.hint)
+        if error.fix is not None and keyword.value == pattern:
+            start, end = error.fix_span.start, error.fix_span.end
+            fixed = json_text(pattern[:start] + error.fix + pattern[end:])
+            problem.with_fix(fixed, keyword.span)
         raise problem from None
 
 
@@ -69,7 +76,8 @@ def _format(subschemas: SubschemaSets, keyword: Node) -> tuple[StringSet, String
     texts = StringSet.format(keyword.value)
     if texts is None:
         message = f"unknown format {keyword.value!r}, treated as an annotation"
-        subschemas.algebra.add_note(keyword, message)
+        meant = suggestion(keyword.value, FORMATS, synonyms=_FORMAT_SYNONYMS, similar=VERY_SIMILAR)
+        subschemas.algebra.add_note(keyword, message, meant, at_value=meant[1] is not None)
         texts = subschemas.algebra.all_values.texts
     if keyword.value in NARROWED_FORMATS:
         subschemas.algebra.add_note(
@@ -171,6 +179,8 @@ def objects_of(
     declared = len(properties)
     extras, evaluated = _extras(subschemas, members, list(properties), patterns, tracked)
     required = _required(members.get("required"))
+    if required:
+        _note_misspelt(subschemas.algebra, members.get("properties"), members.get("required"))
     if not required <= properties.keys():
         extras = _with_required(subschemas, properties, extras, members["required"])
     undeclared = frozenset(list(properties)[declared:])
@@ -275,6 +285,17 @@ def _required(keyword: Node | None) -> frozenset[str]:
     if keyword.items is None:
         raise invalid(keyword, "a list of names")
     return frozenset(_name(item) for item in keyword.items)
+
+
+def _note_misspelt(algebra: SetAlgebra, properties: Node | None, required: Node | None) -> None:
+    """Add a note for each required name that is like a property, and is none."""
+    known = (properties and properties.members) or {}
+    for item in (required and required.items) or ():
+        if isinstance(item.value, str) and item.value not in known:
+            meant = suggestion(item.value, known, similar=VERY_SIMILAR)
+            if meant[1] is not None:
+                message = f"{item.value!r} is required but is not among the properties"
+                algebra.add_note(item, message, meant, at_value=True)
 
 
 def _name(node: Node) -> str:

@@ -16,7 +16,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
+from workbench.base.errors import ParseError
 from workbench.base.limits import LIMITS, Limits
+from workbench.base.problems import NOTHING_MEANT, VERY_SIMILAR, Meant, suggestion
 from workbench.schema.algebra.combining import (
     COMBINING,
     UNEVALUATED,
@@ -196,7 +198,9 @@ class Subschemas:
                 self._reported_unknown.add(word)
                 if not word.startswith(("x-", "_")):
                     message = f"unknown keyword {word!r}, ignored"
-                    self.algebra.add_note(node, message)
+                    known = sorted(self.keywords | ANNOTATIONS)
+                    meant = suggestion(word, known, similar=VERY_SIMILAR)
+                    self.algebra.add_note(node, message, meant)
 
     def _read(self, node: Node, members: dict[str, Node], tracked: bool) -> Values:
         """The set of all keywords of a subschema."""
@@ -260,13 +264,13 @@ class Subschemas:
         if isinstance(named.value, str):
             types = _TYPED.get(named.value)
             if types is None:
-                raise invalid(named, "one of " + ", ".join(sorted(_TYPES)))
+                raise _no_type(named)
         else:
             if not isinstance(named.value, list) or not named.value:
                 raise invalid(named, "the name of a type, or a list of them")
             for one in named.value:
                 if not isinstance(one.value, str) or one.value not in _TYPES:
-                    raise invalid(one, "one of " + ", ".join(sorted(_TYPES)))
+                    raise _no_type(one)
             types = frozenset(str(one.value) for one in named.value)
         nullable = members.get("nullable")
         if nullable is not None and "nullable" in self.keywords:
@@ -274,6 +278,22 @@ class Subschemas:
                 raise invalid(nullable, "true or false")
             types |= {"null"} if nullable.value else types
         return types
+
+
+#: Names of types elsewhere.
+_TYPE_SYNONYMS = {
+    "str": "string", "text": "string", "int": "integer", "long": "integer", "float": "number",
+    "double": "number", "decimal": "number", "bool": "boolean", "list": "array", "tuple": "array",
+    "dict": "object", "map": "object", "none": "null", "nil": "null",
+}  # fmt: skip
+
+
+def _no_type(node: Node) -> ParseError:
+    """The error for a word that names no type."""
+    names = sorted(_TYPES)
+    word = node.value if isinstance(node.value, str) else ""
+    meant = suggestion(word, names, synonyms=_TYPE_SYNONYMS)
+    return invalid(node, "one of " + ", ".join(names), meant)
 
 
 #: Keywords that can make a set uncomputable: the first one present is named in the error.
@@ -342,10 +362,17 @@ class Algebra:
         """Notes that are not errors, in the order in which they were added."""
         return list(self._notes.values())
 
-    def add_note(self, keyword: Node, message: str) -> None:
-        """Record a note about a keyword; only the first note of a keyword is kept."""
+    def add_note(
+        self,
+        keyword: Node,
+        message: str,
+        meant: Meant = NOTHING_MEANT,
+        *,
+        at_value: bool = False,
+    ) -> None:
+        """Record a note (see ``note``); only the first note of a keyword is kept."""
         if keyword not in self._notes:
-            self._notes[keyword] = note(keyword, message)
+            self._notes[keyword] = note(keyword, message, meant, at_value=at_value)
 
     def atom(self, node: Node, make: Callable[[], Values]) -> LazySet:
         """A new set, computed on first use."""

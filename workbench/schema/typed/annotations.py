@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
+from workbench.base.problems import VERY_SIMILAR, suggestion
 from workbench.base.source import Span
-from workbench.schema.typed.python_text import Names, dotted
+from workbench.schema.typed.python_text import KNOWN_IMPORTS, Names, dotted
 from workbench.schema.typed.types import (
     OPAQUE,
     Dict,
@@ -65,12 +67,12 @@ def _base(names: Names, base: ast.expr) -> str:
     meant = names.meant(written)
     if meant in _BASES or written in _MIXED_IN:
         return _BASES.get(meant, written)
-    return names.text.refuse(
-        f"expected Enum, IntEnum or StrEnum, not {names.text.text(base)}",
-        base,
-        "flags have no literals: use set of an Enum" if "Flag" in meant else "",
-        "unsupported_class",
-    )
+    message = f"expected Enum, IntEnum or StrEnum, not {names.text.text(base)}"
+    if "Flag" in meant:
+        hint, fix = "flags have no literals: use set of an Enum", None
+    else:
+        hint, fix = suggestion(written, [*_BASES.values(), *_MIXED_IN])
+    return names.text.refuse(message, base, hint, "unsupported_class", fix)
 
 
 def _value(
@@ -110,6 +112,19 @@ REPLACEMENTS = {
     "Sequence": "use list or tuple",
     "Mapping": "use dict",
 }
+#: The replacements among them that can be written for the name alone.
+_REPLACING = ("str", "list", "dict", "tuple[float, float]")
+#: The names of types that need no definition.
+TYPE_NAMES = (
+    "int", "float", "bool", "str", "None", "list", "tuple", "dict", "set", "frozenset", "Literal",
+    "Optional", "Union", "Annotated", "Final", "ClassVar", "KW_ONLY",
+)  # fmt: skip
+#: Names of types elsewhere, in lower case.
+_SYNONYMS = {
+    "string": "str", "text": "str", "char": "str", "integer": "int", "long": "int",
+    "boolean": "bool", "double": "float", "number": "float", "array": "list", "vector": "list",
+    "map": "dict", "object": "dict", "null": "None",
+}  # fmt: skip
 _USUAL = "int, float, bool, str, None, list, tuple, dict, set, a Literal, an Enum or a dataclass"
 
 
@@ -191,18 +206,41 @@ class Annotations:
         if meant == "dict" or meant in _KINDS or meant in self._forms:
             of = "[str, int]" if meant in ("dict", "typing.Dict") else "[str]"
             hint = f"write the types in brackets: {name}{of}"
-            self._refuse(node, f"expected {name}[…], not {name} alone", hint)
+            fixed = self._written(node, name, name + of) if meant in _KINDS or "ict" in of else None
+            self._refuse(node, f"expected {name}[…], not {name} alone", hint, fixed)
         if meant == "dataclasses.InitVar":
             self._refuse_init_var(node)
         return self._unknown(node, name, meant)
 
     def _unknown(self, node: ast.expr, name: str, meant: str) -> NoReturn:
-        last = name.rpartition(".")[2]
-        if last in REPLACEMENTS or "." in meant:
-            hint = REPLACEMENTS.get(last, "use str, or a dataclass of its parts")
-            self._refuse(node, f"expected {_USUAL}, not {name}", hint)
-        hint = f"define {name} in the text as a dataclass or an Enum"
-        self.names.text.refuse(f"the type {name} is not defined", node, hint, "undefined_name")
+        owner, dot, last = name.rpartition(".")
+        if last in REPLACEMENTS:
+            fix = REPLACEMENTS[last].removeprefix("use ").partition(" or ")[0]
+            fixed = self._written(node, name, fix) if fix in _REPLACING else None
+            self._refuse(node, f"expected {_USUAL}, not {name}", REPLACEMENTS[last], fixed)
+        module = self.names.imported.get(owner, "")
+        known = KNOWN_IMPORTS.get(module, ()) if dot else self._names_of_types()
+        if "." in meant:
+            hint, near = suggestion(last, known, "use str, or a dataclass of its parts")
+            fixed = self._written(node, name, near and owner + dot + near)
+            self._refuse(node, f"expected {_USUAL}, not {name}", hint, fixed)
+        otherwise = f"define {name} in the text as a dataclass or an Enum"
+        hint, near = suggestion(name, known, otherwise, _SYNONYMS, VERY_SIMILAR)
+        message, fixed = f"the type {name} is not defined", self._written(node, name, near)
+        self.names.text.refuse(message, node, hint, "undefined_name", fixed)
+
+    def _names_of_types(self) -> tuple[str, ...]:
+        """All names that an annotation may have here."""
+        names = self.names
+        return (*names.classes, *names.aliases, *TYPE_NAMES)
+
+    def _written(self, node: ast.expr, name: str, meant: str | None) -> str | None:
+        """The text of a node, which may be in quotes, with one name in the place of another."""
+        if meant is None:
+            return None
+        pattern = rf"(?<![\w.]){re.escape(name)}(?!\w)"
+        fixed, count = re.subn(pattern, meant, self.names.text.text(node))
+        return fixed if count == 1 else None
 
     def _subscripted(self, node: ast.Subscript, arguments: Sequence[ast.expr]) -> Type:
         name = dotted(node.value)
@@ -285,8 +323,10 @@ class Annotations:
             "make it a field",
         )
 
-    def _refuse(self, node: ast.expr, message: str, hint: str = "") -> NoReturn:
-        self.names.text.refuse(message, node, hint, "unsupported_type")
+    def _refuse(
+        self, node: ast.expr, message: str, hint: str = "", fix: str | None = None
+    ) -> NoReturn:
+        self.names.text.refuse(message, node, hint, "unsupported_type", fix)
 
 
 def union_of(options: Sequence[Type], span: Span) -> Type:

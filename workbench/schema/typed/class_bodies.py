@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 
+from workbench.base.problems import suggestion
 from workbench.base.source import Span
 from workbench.schema.typed.annotations import Annotations
 from workbench.schema.typed.python_text import Names, dotted
@@ -39,9 +40,10 @@ def dataclass_settings(names: Names, node: ast.ClassDef) -> Settings | None:
     for decorator in node.decorator_list:
         call = decorator if isinstance(decorator, ast.Call) else None
         if names.meant(dotted(call.func if call else decorator) or "") != "dataclasses.dataclass":
-            names.text.refuse(
-                "expected @dataclass", decorator, "leave out other decorators", "unsupported_class"
-            )
+            written = dotted(call.func if call else decorator) or ""
+            hint, fix = suggestion(written, ("dataclass",), "leave out other decorators")
+            place = call.func if call else decorator
+            names.text.refuse("expected @dataclass", place, hint, "unsupported_class", fix)
         given = _keywords(names, call) if call else {}
         if not _is_on(names, given, "init", otherwise=True):
             names.text.refuse(

@@ -10,6 +10,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
+from workbench.base.errors import ParseError
+from workbench.base.problems import suggestion
 from workbench.base.source import Source, Span
 from workbench.schema.typed.annotations import read_enumeration
 from workbench.schema.typed.class_bodies import dataclass_settings, read_record
@@ -62,7 +64,14 @@ def _check_members(
         owner = definitions.get(value.owner)
         if not isinstance(owner, Enumeration) or value.name not in dict(owner.members):
             message = f"{value.owner} has no member {value.name}"
-            text.refuse(message, type_.span, kind="undefined_name")
+            known = [name for name, _ in owner.members] if isinstance(owner, Enumeration) else []
+            hint, fix = suggestion(value.name, known)
+            span = type_.span
+            written = f".{value.name}"
+            start = text.source.text.find(written, span.start, span.end) + 1
+            if fix is not None and start:
+                span = Span(start, start + len(value.name))
+            text.refuse(message, span, hint, "undefined_name", fix)
 
 
 def _check_hashable(text: PythonText, definitions: Mapping[str, Definition], type_: Type) -> None:
@@ -126,7 +135,7 @@ def _read(names: Names, root: str) -> Types:
         hint = "write @dataclass above a class with annotated fields, as in  age: int"
         text.refuse("expected a dataclass", Span(0, len(source.text)), hint, "no_dataclass")
     if root and root not in records:
-        hint = f"there are {', '.join(records)}"
+        hint, _ = suggestion(root, records, f"there are {', '.join(records)}")
         text.refuse(f"there is no dataclass {root}", Span(0, 0), hint, "no_dataclass")
     check(text, names.definitions)
     # the last one in the text: ``definitions`` has base classes first
@@ -194,12 +203,19 @@ def _define(names: Names, name: str, waiting: tuple[str, ...]) -> None:
         parents = [parent for parent in known if isinstance(parent, Record)]
         names.definitions[name] = read_record(names, node, name, parents, set_to)
     elif node.bases or not all(_harmless(statement) for statement in node.body):
-        text.refuse(
-            f"expected a dataclass or an Enum, and {name} is neither",
-            text.name_span(node),
-            "write @dataclass above it, or Enum in brackets after its name",
-            "unsupported_class",
-        )
+        message = f"expected a dataclass or an Enum, and {name} is neither"
+        hint = "write @dataclass above it, or Enum in brackets after its name"
+        for parent in node.bases:
+            if not names.class_named(dotted(parent) or "", owner):
+                hint, fix = suggestion(dotted(parent) or "", ("Enum", "IntEnum", "StrEnum"), hint)
+                if fix is not None:
+                    text.refuse(message, parent, hint, "unsupported_class", fix)
+        start = text.span(node).start
+        indent = " " * (start - text.source.text.rfind("\n", 0, start) - 1)
+        error = ParseError(message, text.source, text.name_span(node), hint, "unsupported_class")
+        fields = any(isinstance(statement, ast.AnnAssign) for statement in node.body)
+        decorated = f"@dataclass\n{indent}" if fields and not node.bases else None
+        raise error.with_fix(decorated, Span(start, start))
 
 
 def _harmless(statement: ast.stmt) -> bool:

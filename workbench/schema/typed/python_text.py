@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import NoReturn
 
 from workbench.base.errors import ParseError
+from workbench.base.problems import nearest, suggestion
 from workbench.base.source import Source, Span
 from workbench.schema.typed.types import Definition
 
@@ -87,14 +88,19 @@ class PythonText:
         return self.source.text[span.start : span.end]
 
     def refuse(
-        self, message: str, where: ast.AST | Span, hint: str = "", kind: str = "syntax"
+        self,
+        message: str,
+        where: ast.AST | Span,
+        hint: str = "",
+        kind: str = "syntax",
+        fix: str | None = None,
     ) -> NoReturn:
-        """Reports an error.
+        """Reports an error; ``fix`` replaces the text there.
 
         Raises: ParseError, always.
         """
         span = where if isinstance(where, Span) else self.span(where)
-        raise ParseError(message, self.source, span, hint, kind)
+        raise ParseError(message, self.source, span, hint, kind, fix)
 
 
 def _parsed(text: str) -> ast.Module:
@@ -176,13 +182,29 @@ class Names:
             else:
                 origin = _MODULES.get(name.name, "")
             if not origin:
-                pydantic = "pydantic" in (getattr(statement, "module", None) or name.name)
-                self.text.refuse(
-                    f"expected an import from dataclasses, enum or typing, not {name.name}",
-                    name,
-                    "write a dataclass, or paste the output of model_json_schema() as a JSON Schema"
-                    if pydantic
-                    else "no module is imported here: copy the definition into the text",
-                    "unsupported_import",
-                )
+                self._refuse_import(statement, name)
             self.imported[name.asname or name.name] = origin
+
+    def _refuse_import(self, statement: ast.Import | ast.ImportFrom, name: ast.alias) -> NoReturn:
+        """The error for an import that is not known.
+
+        Raises: ParseError of kind ``unsupported_import``.
+        """
+        text = self.text
+        message = f"expected an import from dataclasses, enum or typing, not {name.name}"
+        otherwise = "no module is imported here: copy the definition into the text"
+        place, word, known = text.span(name), name.name, tuple(_MODULES)
+        if isinstance(statement, ast.ImportFrom) and statement.module and not statement.level:
+            if statement.module in _MODULES:
+                known = KNOWN_IMPORTS[_MODULES[statement.module]]
+            elif nearest(statement.module, _MODULES) is not None:
+                word = statement.module
+                start = text.source.text.index(word, text.span(statement).start)
+                place = Span(start, start + len(word))
+        if "pydantic" in (getattr(statement, "module", None) or name.name):
+            otherwise = (
+                "write a dataclass, or paste the output of model_json_schema() as a JSON Schema"
+            )
+        hint, fix = suggestion(word, known, otherwise)
+        as_name = fix if name.asname is None or place != text.span(name) else None
+        text.refuse(message, place, hint, "unsupported_import", as_name)

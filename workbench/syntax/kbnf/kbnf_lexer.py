@@ -55,10 +55,10 @@ def unescape(source: Source, inside: Span, *, regex: bool) -> Unescaped:
         stop = inside.end if escape < 0 else escape
         pieces.append(_plain(source, Span(here, stop)))
         if escape < 0 and not places:
-            return Unescaped(pieces[0], range(here, stop + 1))
+            return Unescaped(pieces[0], range(here, stop + 1), "\\\\")
         places += range(here, stop)
         if escape < 0:
-            return Unescaped("".join(pieces), (*places, stop))
+            return Unescaped("".join(pieces), (*places, stop), "\\\\")
         match = _ESCAPE.match(source.text, escape, inside.end)
         if match is None:
             raise _unknown(source, inside, escape, regex=regex)
@@ -123,7 +123,21 @@ def _unknown(source: Source, inside: Span, here: int, *, regex: bool) -> ParseEr
         )
     else:
         hint = "write a backslash itself as \\\\, and any other character without one"
-    return ParseError(message, source, span, hint, "bad_escape")
+    error = ParseError(message, source, span, hint, "bad_escape")
+    if regex and after.isprintable():
+        written = source.text[inside.start : inside.end]
+        return error.with_fix(_doubled(written), inside)
+    return error if after.isalnum() else error.with_fix("\\" + source.text[span.start : span.end])
+
+
+def _doubled(written: str) -> str:
+    """A regex in which every backslash that begins no escape is doubled."""
+    return re.sub(
+        rf"{_ESCAPE.pattern}|(?P<other>\\)",
+        lambda match: "\\\\" if match["other"] else match[0],
+        written,
+        flags=re.VERBOSE,
+    )
 
 
 #: The kinds of the end of the text, and of a position where no lexeme matches.

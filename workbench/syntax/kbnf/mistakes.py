@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 
 from workbench.base.errors import ParseError
+from workbench.base.problems import nearest, with_rewrite
 from workbench.base.source import Span
 from workbench.syntax.kbnf.kbnf_lexer import CLOSING, QUOTED, SHOWN, WANTS_ITEM, Lexeme, Mistake
 
@@ -41,7 +42,8 @@ def _unclosed(mistake: Mistake) -> ParseError | None:
         return None
     span = Span(mistake.place, mistake.place + opening.end())
     if opening[1] is None:
-        return mistake.error("this comment is never closed", "end it with *)", span)
+        error = mistake.error("this comment is never closed", "end it with *)", span)
+        return with_rewrite(error, ((r"(\(\*.*)", r"\1 *)"),), mistake.place)
     what = "string" if opening[0] in "'\"" else "regex"
     hint = f"end it with {opening[1]}"
     suspect = next(
@@ -51,7 +53,10 @@ def _unclosed(mistake: Mistake) -> ParseError | None:
     if suspect is not None:
         line, _ = mistake.source.position(suspect.span.start)
         hint += f", unless it is the {what} opened in line {line} that lacks its closing quote"
-    return mistake.error(f"this {what} is never closed", hint, span)
+    error = mistake.error(f"this {what} is never closed", hint, span)
+    # at the end of the line, before a ';'
+    closed = ((r"([^\n]*?)(?=[ \t]*;?[ \t]*(?:\n|\Z))", rf"\1{opening[1]}"),)
+    return error if suspect is not None else with_rewrite(error, closed, mistake.place)
 
 
 #   pattern               message, hint; tried where no lexeme matches
@@ -75,6 +80,20 @@ _FOREIGN = [
      "replace it with a plain space; only spaces, tabs and line breaks are allowed here"),
 ]  # fmt: skip
 
+#: Corrections of them.
+_REWRITES = (
+    (r"(#\w*)\s+(?=['\"])", r"\1"),
+    (r"(?://|#)(?!\w*\s*['\"]) ?(.*)", r"(* \1 *)"),
+    (r"<([A-Za-z_]\w*)>", r"\1"),
+    (r":=?(?!:)|->|→", "::="),
+    (r"[‘‚´`’]([^'‘’´`\n]*)[’‘´`]", r"'\1'"),
+    (r'[“„”«]([^"“”„«»\n]*)[”“»]', r'"\1"'),
+    (r"/((?:[^/\\'\n])+)/", r"#'\1'"),
+    (r"\.", "#'.'"),
+    (r"[^\S \t\r\n]", " "),
+    (r"\ufeff", ""),
+)
+
 
 def _foreign(mistake: Mistake) -> ParseError | None:
     """Syntax of other notations."""
@@ -83,13 +102,17 @@ def _foreign(mistake: Mistake) -> ParseError | None:
     if mistake.rest[0] == "-" and not mistake.rest.startswith("->"):
         return _hyphen(mistake)
     if mistake.rest[0] == "!":
-        return mistake.error(
+        error = mistake.error(
             "only except! has an exclamation mark", "write except!('…') or except!(name)"
         )
+        name = mistake.last()
+        meant = name.kind == "NAME" and nearest(name.text, ("except",))
+        return error.with_fix("except", name.span) if meant else error
     for pattern, message, hint in _FOREIGN:
         if found := re.match(pattern, mistake.rest):
             end = mistake.place + max(1, len(found[0].rstrip(" '\"")))
-            return mistake.error(message, hint, Span(mistake.place, end))
+            error = mistake.error(message, hint, Span(mistake.place, end))
+            return with_rewrite(error, _REWRITES, mistake.place)
     return None
 
 
@@ -97,10 +120,12 @@ def _hyphen(mistake: Mistake) -> ParseError:
     bracket = mistake.open
     if bracket is not None and bracket.kind == "_LBRACKET" and mistake.last(2) is bracket:
         message, hint = "brackets hold an optional part", "a class of characters is a regex: #'[…]'"
+        start, rewrites = bracket.span.start, ((r"(\[[^\]'\\\n]*\])", r"#'\1'"),)
     else:
         message = "expected a name of letters, digits and '_'"
         hint = "write two_words instead of two-words"
-    return mistake.error(message, hint)
+        start, rewrites = mistake.place, ((r"(?<=\w)-(?=\w)", "_"),)
+    return with_rewrite(mistake.error(message, hint), rewrites, start)
 
 
 def _missing_end(mistake: Mistake) -> ParseError | None:
@@ -110,15 +135,16 @@ def _missing_end(mistake: Mistake) -> ParseError | None:
         if before.kind in WANTS_ITEM:
             return _no_item(mistake, before)
         if mistake.open is None:
-            return mistake.error(
-                "expected ';' after the rule", "every rule ends with ';'", _after(before)
-            )
+            return _without_end(mistake, before)
         return _never_closed(mistake, mistake.open)
     if mistake.kind == "$END" and mistake.wants == "follow" and mistake.open is None:
-        return mistake.error(
-            "expected ';' after the rule", "every rule ends with ';'", _after(mistake.last())
-        )
+        return _without_end(mistake, mistake.last())
     return None
+
+
+def _without_end(mistake: Mistake, last: Lexeme) -> ParseError:
+    message, hint = "expected ';' after the rule", "every rule ends with ';'"
+    return mistake.error(message, hint, _after(last)).with_fix(";")
 
 
 def _after(lexeme: Lexeme) -> Span:
@@ -140,7 +166,7 @@ def _brackets(mistake: Mistake) -> ParseError | None:
                 f"expected '{closing}', not {mistake.found}, to close the {bracket.shown} "
                 f"of line {line}, column {column}",
                 f"write '{closing}'",
-            )
+            ).with_fix(closing)
     if bracket is not None and mistake.kind in ("_END", "$END") and wants == "follow":
         return _never_closed(mistake, bracket)
     return None
@@ -153,7 +179,7 @@ def _never_closed(mistake: Mistake, bracket: Lexeme) -> ParseError:
         f"this {bracket.shown} is never closed: expected '{closing}' before {end}",
         f"add '{closing}' where the part ends",
         bracket.span,
-    )
+    ).with_fix(closing, _after(mistake.last(2) if mistake.kind == "_DEFINE" else mistake.last()))
 
 
 def _repetition(mistake: Mistake) -> ParseError | None:
@@ -189,7 +215,8 @@ def _no_item(mistake: Mistake, last: Lexeme) -> ParseError:
     else:
         message = f"expected something inside {last.shown}"
         hint = "write '' for the empty text"
-    return mistake.error(message, hint, last.span)
+    error = mistake.error(message, hint, last.span)
+    return error.with_fix(" ''", _after(last)) if "''" in hint else error
 
 
 def _empty(mistake: Mistake) -> ParseError | None:
@@ -197,14 +224,15 @@ def _empty(mistake: Mistake) -> ParseError | None:
     last, kinds = mistake.last(), {"_BAR", "_END", "$END", "_COMMA", *CLOSING.values()}
     if mistake.wants == "item" and mistake.kind in kinds:
         if mistake.kind == "_COMMA":
-            return mistake.error(f"expected {_ITEM} before ','", "one comma between two items")
+            message = f"expected {_ITEM} before ','"
+            return mistake.error(message, "one comma between two items").with_fix("")
         if mistake.kind == "_BAR":
-            return mistake.error(
-                "expected an alternative before '|'", "write '' for the empty text"
-            )
+            message, hint = "expected an alternative before '|'", "write '' for the empty text"
+            return mistake.error(message, hint).with_fix("'' |")
         return _no_item(mistake, last)
     if mistake.wants == "rule" and mistake.kind == "_END":
-        return mistake.error("expected a rule before ';'", "one ';' after each rule is enough")
+        message, hint = "expected a rule before ';'", "one ';' after each rule is enough"
+        return mistake.error(message, hint).with_fix("")
     return None
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import cast
 
 from workbench.base.errors import ParseError
+from workbench.base.problems import suggestion
 from workbench.base.source import Span
 from workbench.syntax.cursor import NESTING, POSTFIX, Bounds, Cursor, checked_bounds, take_bounds
 from workbench.syntax.grammar_tree import Choice, Expression, Nonterminal, Repetition, Sequence
@@ -122,7 +123,10 @@ def _checked(cursor: Cursor, call: Call) -> Call:
     """A call, checked for its name and argument types."""
     takes = _VALUES.get(call.function, _CONDITIONS.get(call.function))
     if takes is None or call.function in ("bits", "number"):
-        raise cursor.error(f"there is no function {call.function!r}", call.span, _HINT)
+        hint, fix = suggestion(call.function, [*_VALUES, *_CONDITIONS], _HINT)
+        start = call.span.start
+        error = cursor.error(f"there is no function {call.function!r}", call.span, hint)
+        raise error.with_fix(fix, Span(start, start + len(call.function)))
     arguments = call.arguments
     if len(arguments) != len(takes) or not all(map(_fits, arguments, takes)):
         wanted = ", ".join(_TAKEN[one] for one in takes) or "nothing"

@@ -68,7 +68,7 @@ LEXEME_NAMES = LexemeNames(
     define="COLON",
     unclosed=(
         (r'"', "string", "'\"' on the same line"),
-        (r"/", "regex", "'/' on the same line"),
+        (r"/(?!\*)", "regex", "'/' on the same line"),
     ),
     foreign=(
         (r"/\*", "this is not a comment in Lark", "comments are written // … to the end of a line"),
@@ -83,6 +83,13 @@ LEXEME_NAMES = LexemeNames(
         (r"\\", "a backslash has a meaning only in strings and regexes",
          "put the text between quotes"),
         (r"[‘’‚“”„`´«»]", "expected a straight quote", 'write strings between " and "'),
+    ),
+    rewrites=(
+        (r"'([^'\"\\\n]*)'", r'"\1"'),
+        (r"/\*\s*(.*?)\s*\*/", r"// \1"),
+        (r";", ""),
+        (r"→", "->"),
+        (r'[‘’‚“”„`´«»]([^"‘’‚“”„`´«»\n]*)[‘’‚“”„`´«»]', r'"\1"'),
     ),
 )  # fmt: skip
 
@@ -171,7 +178,8 @@ def character_range(source: Source, low: Span, high: Span) -> Pattern:
     first, last = (ord(text) for text, _ in ends)
     if first > last:
         message = "expected a range from a lower to a higher character"
-        raise ParseError(message, source, span, "swap the two ends")
+        swapped = "..".join(source.text[end.start : end.end] for end in (high, low))
+        raise ParseError(message, source, span, "swap the two ends").with_fix(swapped)
     ranges = intersection(ANY_CHARACTER, ((first, last),))
     return Pattern(Characters(ranges, span), Stop.ANYWHERE, class_text(ranges), span)
 
@@ -185,7 +193,8 @@ def regex(source: Source, span: Span, clock: Clock | None = None) -> Pattern:
     letters = source.text[end + 1 : span.end]
     if "l" in letters:
         message = "the flag 'l' cannot be read: what it means depends on where it is run"
-        raise ParseError(message, source, Span(end + 1, span.end), "leave it out", "unsupported")
+        error = ParseError(message, source, Span(end + 1, span.end), "leave it out", "unsupported")
+        raise error.with_fix(letters.replace("l", ""))
     flags = Flags(**{_FLAGS[letter]: True for letter in letters if letter in _FLAGS})
     written = Unescaped(source.text[span.start + 1 : end], range(span.start + 1, end + 1))
     written = without_javascript(written)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from workbench.base.errors import ParseError
 from workbench.base.limits import Clock
+from workbench.base.problems import nearest, suggestion
 from workbench.base.source import Source, Span
 from workbench.syntax.cursor import Cursor
 from workbench.syntax.kbnf.kbnf_lexer import END, Part
@@ -23,6 +24,12 @@ from workbench.syntax.lark.lark_lexer import LEXEME_NAMES, lark_lexemes
 from workbench.syntax.lark.lark_tree import Body, Definition, Imported, LarkGrammar
 from workbench.syntax.rule_attributes import Attribute, take_attributes
 
+#: All statements; each begins a line.
+STATEMENT_NAMES = ("%import", "%ignore", "%declare", "%override", "%extend", "%llguidance")
+STATEMENT_HINT = (
+    f"the statements are {', '.join(STATEMENT_NAMES[:-1])} and {STATEMENT_NAMES[-1]}; "
+    "in a rule there are %json, %regex and %lark"
+)
 #: The options of llguidance with their supported values.
 _OPTIONS: dict[str, tuple[object, ...]] = {
     "allow_initial_skip": (True, False),
@@ -85,12 +92,9 @@ class _Statements(Bodies):
         )
 
     def _no_statement(self, part: Part, name: str) -> ParseError:
-        return self.cursor.error(
-            f"there is no statement {name}",
-            Span(part.start, part.end),
-            "the statements are %import, %ignore, %declare, %override, %extend and %llguidance; "
-            "in a rule there are %json, %regex and %lark",
-        )
+        span, message = Span(part.start, part.end), f"there is no statement {name}"
+        hint, fix = suggestion(name, STATEMENT_NAMES, STATEMENT_HINT)
+        return ParseError(message, self.source, span, hint, fix=fix)
 
     def _options(self) -> dict[str, object]:
         """options = ("%llguidance" | "%grammar_options") JSON."""
@@ -131,12 +135,16 @@ class _Statements(Bodies):
         span = Span(path[0].start, name.end)
         words = tuple(self.cursor.text(part) for part in (*path, name))
         if words[0] != "common" or len(words) != 2:
-            raise self.cursor.refused(
+            error = self.cursor.refused(
                 f"the module {'.'.join(words[:-1])!r}",
                 span,
                 "only what Lark's own module 'common' has is known; copy the rules here",
             )
-        return Imported(words, self.cursor.text(alias or name), span)
+            if len(words) == 2 and nearest(words[0], ("common",)):
+                raise error.with_fix("common", Span(path[0].start, path[0].end))
+            raise error
+        name_span = Span(name.start, name.end)
+        return Imported(words, self.cursor.text(alias or name), span, name_span)
 
     def _definition(self, changing: str = "") -> Definition:
         """definition = modifiers? name parameters? attributes? priority? ":" choice."""

@@ -145,6 +145,8 @@ class Imported:
     path: tuple[str, ...]
     alias: str
     span: Span
+    #: The span of the last name of the path.
+    name_span: Span
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,12 +14,12 @@ import re
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from typing import Any, TypeVar, cast
 
 from workbench.base.errors import BuildError, ParseError
+from workbench.base.problems import suggestion
 from workbench.base.source import Source, Span
 from workbench.syntax.grammar_tree import (
     Choice,
@@ -152,10 +152,10 @@ def _imported(
     for one in imports:
         name = one.path[-1]
         if name not in common_terminals():
-            near = get_close_matches(name, list(common_terminals()), n=1)
-            hint = f"did you mean {near[0]!r}?" if near else "it has WS, NUMBER, CNAME and others"
+            otherwise = "it has WS, NUMBER, CNAME and others"
+            hint, fix = suggestion(name, common_terminals(), otherwise)
             message = f"Lark's module 'common' has no terminal {name!r}"
-            raise ParseError(message, source, one.span, hint)
+            raise ParseError(message, source, one.name_span, hint, fix=fix)
         given.setdefault(name, one.alias)
         for part in with_dependencies(name):
             spans.setdefault(part, one.span)
@@ -177,15 +177,20 @@ def _from_common(name: str, called: str, span: Span, given: Mapping[str, str]) -
 
 def undefined_name(source: Source, call: Nonterminal, known: Mapping[str, object]) -> BuildError:
     """The error for a call of an undefined name."""
-    near = get_close_matches(call.name, list(known), n=1)
+    message = f"no rule or terminal is called {call.name!r}"
+    kind = "undefined_nonterminal"
     if call.name in common_terminals():
         hint = f"write %import common.{call.name}"
-    elif near:
-        hint = f"did you mean {near[0]!r}?"
-    else:
-        hint = f"add a line such as  {call.name}: …"
-    kind = "undefined_nonterminal"
-    return BuildError(f"no rule or terminal is called {call.name!r}", source, call.span, hint, kind)
+        end = len(source.text)
+        line = ("" if source.text.endswith("\n") else "\n") + f"%import common.{call.name}\n"
+        error = BuildError(message, source, call.span, hint, kind)
+        # a nested grammar has its own imports
+        return error if "%lark" in source.text else error.with_fix(line, Span(end, end))
+    otherwise = f"add a line such as  {call.name}: …"
+    # rules of other grammars and terminals that were renamed have signs no name has
+    names = (name for name in known if name.replace("_", "").isalnum())
+    hint, fix = suggestion(call.name, names, otherwise)
+    return BuildError(message, source, call.span, hint, kind, fix)
 
 
 @dataclass(slots=True, eq=False)
@@ -325,7 +330,8 @@ class Instances:
 
     def _definition(self, name: str, span: Span) -> Definition:
         if name not in self.known:
-            raise undefined_name(self.source, Nonterminal(name, span), self.known)
+            name_span = Span(span.start, span.start + len(name))
+            raise undefined_name(self.source, Nonterminal(name, name_span), self.known)
         return self.known[name]
 
     def _use(self, key: object, base: str, one: Definition, scope: Scope, span: Span) -> str:

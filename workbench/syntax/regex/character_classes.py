@@ -132,8 +132,9 @@ def _property(reader: Reader, start: int, *, negative: bool) -> Ranges:
                 reader.span(start),
                 r"write '\p{Lu}' or '\p{Greek}'",
             )
-        name, reader.at = reader.text[reader.at : end], end + 1
+        name, place, reader.at = reader.text[reader.at : end], reader.at, end + 1
     else:
+        place = reader.at
         name = reader.next()
     if "!=" in name:
         name, negative = name.replace("!=", "="), not negative
@@ -146,7 +147,7 @@ def _property(reader: Reader, start: int, *, negative: bool) -> Ranges:
             rf"perhaps '\p{{{similar}}}' is meant"
             if similar
             else r"use a category as in '\p{Lu}', a script as in '\p{Greek}', or '\p{Alphabetic}'",
-        )
+        ).with_fix(similar, reader.between(place, place + len(name)))
     ranges = reader.cased(ranges)
     return reader.without(ranges) if negative else ranges
 
@@ -231,9 +232,14 @@ def _unknown(reader: Reader, start: int, letter: str) -> Exception:
         rf"expected a known escape, not '\{letter}'",
         reader.between(start, reader.at),
         f"write '{letter}' without the backslash if the character itself is meant",
-    )
+    ).with_fix(letter)
 
 
+#: Members of POSIX classes, as every dialect writes them inside brackets.
+_POSIX_MEMBERS = {
+    "alnum": "a-zA-Z0-9", "alpha": "a-zA-Z", "digit": "0-9", "lower": "a-z", "upper": "A-Z",
+    "word": "a-zA-Z0-9_", "xdigit": "0-9A-Fa-f",
+}  # fmt: skip
 _POSIX_CLASS = re.compile(r"\[:(\^?)([a-zA-Z]*):\]")
 #: A member without special meaning in any dialect, or a range of two such members.
 _SIMPLE = re.compile(r"([^\\\[\]^&~-])(?:-([^\\\[\]^&~-])|(?!-))")
@@ -343,19 +349,21 @@ def _refuse_posix(reader: Reader) -> None:
             f"expected a class of Python's, not the POSIX class '{match.group()}'",
             reader.span(start),
             r"write the range, as in 'a-zA-Z', or '\p{Alphabetic}'",
-        )
+        ).with_fix(_POSIX_MEMBERS.get(match.group(2)) if not match.group(1) else None)
 
 
 def _item(reader: Reader, start: int) -> Ranges:
     """One member, a range of them, or a class such as ``\\d``."""
     place = reader.at
     low = _member(reader, start)
+    low_end = reader.at
     _skip_blanks(reader)
     if not _is_range(reader):
         return low if isinstance(low, tuple) else reader.cased(((low, low),))
+    dash = reader.between(reader.at, reader.at + 1)
     reader.at += 1
     _skip_blanks(reader)
-    high = _member(reader, start)
+    high_start, high = reader.at, _member(reader, start)
     if isinstance(low, tuple) or isinstance(high, tuple):
         if reader.rules.ecma:  # annex B: a set cannot begin a range, so '-' is literal
             ends = (reader.cased(((e, e),)) if isinstance(e, int) else e for e in (low, high))
@@ -364,13 +372,15 @@ def _item(reader: Reader, start: int) -> Ranges:
             f"expected single characters at both ends of the range '{_text(reader, place)}'",
             reader.span(place),
             r"a '-' itself is written '\-'",
-        )
+        ).with_fix(reader.backslash + "-", dash)
     if low > high:
+        swap = (reader.between(high_start, reader.at), reader.between(place, low_end))
+        swapped = "-".join(reader.source.text[end.start : end.end] for end in swap)
         raise reader.fail(
             f"expected a range from low to high, not '{_text(reader, place)}'",
             reader.span(place),
             r"swap the ends, or write a '-' itself as '\-'",
-        )
+        ).with_fix(swapped)
     return reader.cased(((low, high),))
 
 
@@ -400,7 +410,7 @@ def _member(reader: Reader, start: int) -> int | Ranges:
             "expected ']' to close the class",
             reader.between(start, start + 1),
             r"a bracket itself is written '\['",
-        )
+        ).with_fix("]", reader.end)
     if reader.reads_bytes and not character.isascii():
         raise reader.fail(
             "expected an ASCII character where bytes are matched",
@@ -435,4 +445,4 @@ def without_javascript(written: Unescaped) -> Unescaped:
         pieces.append(piece)
         # all characters of a replaced escape have its position
         places += positions if piece == match[0] else positions[:1] * len(piece)
-    return Unescaped("".join(pieces), [*places, written.places[-1]])
+    return Unescaped("".join(pieces), [*places, written.places[-1]], written.backslash)

@@ -138,7 +138,7 @@ def read_extension(
                 f"expected nothing inside '(?P<{name}>)'",
                 reader.between(begin, max(reader.at, begin + 1)),
                 "leave it empty, or choose another name for the group",
-            )
+            ).with_fix("")
         return _EMPTY[name](reader.between(start, reader.at + 1))
     if name == _LIST:
         delimiter, item = _delimiter(reader, name, alternation), alternation()

@@ -10,6 +10,7 @@ import re
 from dataclasses import replace
 
 from workbench.base.limits import Clock
+from workbench.base.problems import with_rewrite
 from workbench.base.source import Source, Span, Unescaped
 from workbench.syntax.ranges import ANY_BYTE, ANY_CHARACTER, difference
 from workbench.syntax.regex.character_classes import class_of, read_class, read_escape
@@ -147,7 +148,7 @@ def _bounds(reader: Reader, start: int, low: str, high: str) -> Bounds:
             f"expected counts in order, not {least} before {most}",
             reader.span(start),
             f"write '{{{most},{least}}}'",
-        )
+        ).with_fix(f"{{{most},{least}}}")
     return least, most
 
 
@@ -169,6 +170,7 @@ _UNSUPPORTED = (
     ("?C", "a callout", "leave it out"),
     ("*", "a control verb", "leave it out, or write '\\*' for the sign itself"),
 )
+_FOREIGN_GROUPS = ((r"\(\?\|", "(?:"), (r"\(\?'([^\W\d]\w*)'", r"(?P<\1>"))
 
 
 def refuse_unsupported(reader: Reader, start: int) -> None:
@@ -180,7 +182,8 @@ def refuse_unsupported(reader: Reader, start: int) -> None:
             if opening == "*" and reader.rules.possessive:
                 return  # Python reports that there is nothing to repeat
             place = reader.between(start, reader.at + len(opening))
-            raise reader.fail(f"{what} '({opening}' is not supported", place, hint)
+            error = reader.fail(f"{what} '({opening}' is not supported", place, hint)
+            raise with_rewrite(error, _FOREIGN_GROUPS, place.start)
     if _RECURSION.match(reader.text, reader.at) or (
         reader.ahead("?R") and "R" not in reader.rules.flags
     ):
@@ -219,7 +222,11 @@ def take_name(reader: Reader, names: set[str]) -> str | None:
     span = reader.between(match.start(1), max(match.end(1), match.start(1)))
     reader.at = match.end()
     if not closed:
-        raise reader.fail("expected '>' after the name of the group", span)
+        begin = match.start(1)
+        word = _NAME.match(reader.text, begin)
+        end = begin if word is None else word.end()
+        closing = reader.between(end, end)
+        raise reader.fail("expected '>' after the name of the group", span).with_fix(">", closing)
     if not _NAME.fullmatch(name):
         raise reader.fail(
             "expected a name for the group: letters, digits and '_', no digit first", span
@@ -388,10 +395,10 @@ def parse_regex(
     Raises: ParseError; LimitError past the time of the ``clock``, or for more characters in a row
             than its limit of states.
     """
-    text = source.text if written is None else written.text
-    places = range(len(text) + 1) if written is None else written.places
-    reader = Reader(source, text, places, dialect, flags)
-    if half := _SURROGATE.search(text):
+    if written is None:
+        written = Unescaped(source.text, range(len(source.text) + 1))
+    reader = Reader(source, written, dialect, flags)
+    if half := _SURROGATE.search(written.text):
         message = "expected a whole character, not one half of a surrogate pair"
         raise reader.fail(message, reader.between(*half.span()), "write the character itself")
     return Parser(reader, clock, searched=searched).parse()
@@ -419,7 +426,7 @@ class Parser:
                 "expected '(' before this ')'",
                 reader.between(reader.at, reader.at + 1),
                 r"a parenthesis itself is written '\)'",
-            )
+            ).with_fix(reader.backslash + ")")
         if not self.searched:
             regex = without_edge_anchors(regex)
         if not has_look(regex):
@@ -489,7 +496,7 @@ class Parser:
                 f"expected something to repeat before '{character}'",
                 reader.between(start, start + 1),
                 rf"the sign itself is written '\{character}'",
-            )
+            ).with_fix(reader.backslash + character)
         reader.at += 1
         if character == ".":
             ranges = reader.universe if reader.flags.dotall else reader.without(reader.line_ends)
@@ -595,7 +602,7 @@ class Parser:
                 "expected ')' to close the group",
                 reader.between(start, start + 1),
                 r"a parenthesis itself is written '\('",
-            )
+            ).with_fix(")", reader.end)
         reader.leave()
         if look is not None:
             self.has_lazy = lazy_before
@@ -614,18 +621,23 @@ class Parser:
         for look in (node for one in inside for node in walk(one) if isinstance(node, Look)):
             raise self.reader.fail(
                 f"expected no '{look.kind}' inside '(?P<{name}>…)'", look.span, "leave it out"
-            )
+            ).with_fix("")
         return part
 
     def _set_flags(self, flags: Flags, start: int) -> None:
         """``(?i)``: sets flags up to the end of the group, or of the regex at its start."""
         reader = self.reader
         if not reader.rules.flags_anywhere and (reader.depth > 1 or self.begun):
-            raise reader.fail(
+            error = reader.fail(
                 "expected flags at the start of the regex",
                 reader.span(start),
                 "for a part of it write them as in '(?i:…)'",
             )
+            text = reader.text
+            if text == reader.source.text:  # not a part of a grammar
+                moved = text[start : reader.at] + text[:start] + text[reader.at :]
+                error.with_fix(moved, reader.between(0, len(text)))
+            raise error
         reader.flags = flags
         reader.leave()
 
@@ -675,6 +687,7 @@ class Parser:
                 "expected one repetition, not a second one",
                 span,
                 "put the first one in a group, as in '(?:a+)*'",
-            )
+            ).with_fix(f"(?:{reader.source.text[part.span.start : span.start]})", part.span)
         if isinstance(part, Look) and part.kind not in _LOOKS:
-            raise reader.fail("expected something to repeat, not an anchor", span, "leave it out")
+            message = "expected something to repeat, not an anchor"
+            raise reader.fail(message, span, "leave it out").with_fix("")

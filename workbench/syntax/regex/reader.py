@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 from workbench.base.errors import ParseError
-from workbench.base.source import Source, Span
+from workbench.base.source import Source, Span, Unescaped
 from workbench.syntax.ranges import ANY_BYTE, ANY_CHARACTER, Ranges
 from workbench.syntax.regex.tree import Bytes, Characters, Regex
 from workbench.syntax.regex.unicode_sets import ascii_folded, folded, negated
@@ -162,15 +161,15 @@ _RUST_BLANKS = "\t\n\v\f\r \u0085\u200e\u200f\u2028\u2029"
 class Reader:
     """A position in a regex text, with the dialect and the current flags.
 
-    ``places`` has the position in ``source`` of each character of ``text``, and of its end.
+    ``written`` is the text, with the position in ``source`` of each character and of its end.
     """
 
-    def __init__(
-        self, source: Source, text: str, places: Sequence[int], dialect: Dialect, flags: Flags
-    ) -> None:
+    def __init__(self, source: Source, written: Unescaped, dialect: Dialect, flags: Flags) -> None:
         self.source = source
-        self.text = text
-        self._places = places
+        self.text = written.text
+        self._places = written.places
+        #: How the source writes a backslash of the regex.
+        self.backslash = written.backslash
         self.rules: DialectRules = dialect.value
         self.flags = flags
         self.at = 0
@@ -254,6 +253,11 @@ class Reader:
     def leave(self) -> None:
         """Leave a group or class."""
         self.depth -= 1
+
+    @property
+    def end(self) -> Span:
+        """The source position after the regex."""
+        return Span(self._places[-1], self._places[-1])
 
     @property
     def reads_bytes(self) -> bool:

@@ -1,0 +1,256 @@
+/* Completion in the editor: a list at the caret. What fits where is a table of the server (completions.py), asked once
+   for each notation; names of rules, classes and properties are those of the text. The list takes keys only while it
+   is open, and writes as a person would type, so that the browser's undo knows it. */
+
+import { el } from "./dom.js";
+import { namesIn, propertiesIn } from "./notations.js";
+import { askServer } from "./state.js";
+
+/** @import { Completion, CompletionContext, Servers } from "./wire" */
+
+/** Characters before the caret that are looked at, and words that are listed. */
+const BEFORE = 4000,
+  MOST = 60;
+const CLASSES = { str: "quoted", rx: "quoted", esc: "quoted" };
+
+/** The place of the end of a JSON text in its tree: "path\nkey or value\nthe string that is typed". */
+export function jsonPlace(text) {
+  const open = [];
+  let string = null,
+    key = "";
+  const top = () => open[open.length - 1];
+  for (let i = 0; i < text.length; i++) {
+    const sign = text[i];
+    if (string !== null) {
+      if (sign === "\\") string += text[i] + (text[++i] ?? "");
+      else if (sign === '"') {
+        key = string;
+        string = null;
+      } else string += sign;
+    } else if (sign === '"') string = "";
+    else if (sign === "{") open.push({ list: false, step: "", value: false });
+    else if (sign === "[") open.push({ list: true, step: 0, value: true });
+    else if (sign === "}" || sign === "]") open.pop();
+    else if (sign === ":" && top()) Object.assign(top(), { step: key, value: true });
+    else if (sign === "," && top()) {
+      if (top().list) top().step++;
+      else Object.assign(top(), { step: "", value: false });
+    }
+  }
+  const inside = top(),
+    path = open.map((one) => `/${one.value ? one.step : ""}`).join("");
+  if (!inside) return { place: "", quoted: false, key: false };
+  const around = inside.value ? path : path.slice(0, -1);
+  return {
+    place: `${around}\n${inside.value ? "value" : "key"}\n${string ?? ""}`,
+    quoted: string !== null,
+    key: !inside.value,
+  };
+}
+
+/** Words that begin as typed, then those that contain it; null where the only one is written already. */
+function fitting(words, typed) {
+  const low = typed.toLowerCase();
+  const begin = words.filter((one) => one.text.toLowerCase().startsWith(low));
+  const inside = low.length > 1 ? words.filter((one) => one.text.toLowerCase().indexOf(low) > 0) : [];
+  const all = [...begin, ...inside].slice(0, MOST);
+  return all.length && !(all.length === 1 && all[0].insert === typed) && !(typed && all[0].text === typed) ? all : null;
+}
+
+const plain = (text, about) => ({ text, about, insert: text, back: 0 });
+
+/** Names in the text that a context asks for, without the one that is being typed. */
+function namesOf(kind, lines, notation, caret) {
+  const elsewhere = (list) => list.filter((one) => caret < one.from || one.to < caret);
+  const unique = (list) => [...new Map(list.map((one) => [one.text, one])).values()];
+  if (kind === "properties") return unique(elsewhere(propertiesIn(lines)).map((one) => plain(one.word, "a property")));
+  const defined = elsewhere(namesIn(lines, notation)).filter((one) => one.defines);
+  if (kind === "definitions") return unique(defined.map((one) => plain(`#/${one.under}/${one.word}`, "a definition")));
+  return kind ? unique(defined.map((one) => plain(one.word, notation === "dataclass" ? "a class" : "a rule"))) : [];
+}
+
+/** @param {{ area: any, painter: any, host: Element, server: Servers["grammar"], notation: () => string,
+    write: (text: string) => void, opened: () => void }} parts */
+export function createCompletion({ area, painter, host, server, notation, write, opened }) {
+  const list = el("ul", { class: "complete", id: "wb-complete", role: "listbox", "aria-label": "Completions" });
+  list.hidden = true;
+  host.append(list);
+  const said = el("span", { class: "sr", role: "status" });
+  host.append(said);
+  /** @type {Map<string, Promise<CompletionContext[]>>} */
+  const tables = new Map();
+  let items = [],
+    chosen = 0,
+    span = { from: 0, to: 0 },
+    writing = false,
+    request = 0;
+
+  function tableOf(name) {
+    if (!tables.has(name))
+      tables.set(
+        name,
+        askServer(server.completions, { notation: name }).then((answer) => {
+          if (!answer.contexts) tables.delete(name);
+          return answer.contexts ?? [];
+        }),
+      );
+    return tables.get(name);
+  }
+
+  /** What fits at the caret: the words and the piece of text that they replace. */
+  function offered(contexts, asked) {
+    const caret = area.selectionStart,
+      text = area.value;
+    if (caret !== area.selectionEnd) return null;
+    const json = notation() === "json_schema" ? jsonPlace(text.slice(0, caret)) : null;
+    const kind = painter.kind(caret);
+    if (kind === "com") return null;
+    const where = CLASSES[kind] ?? "code",
+      subject = json ? json.place : text.slice(Math.max(0, caret - BEFORE), caret);
+    for (const context of contexts) {
+      const match = (!context.where || context.where === where) && new RegExp(context.before).exec(subject);
+      if (!match) continue;
+      const typed = match[1] ?? "";
+      if (!asked && !typed && !(context.eager && (!json || json.quoted))) return null;
+      const words = [...namesOf(context.names, painter.lines, notation(), caret), ...context.items];
+      const all = fitting(json ? words.map((word) => quoted(word, json, text.slice(caret))) : words, typed);
+      return all && { all, from: caret - typed.length, to: caret };
+    }
+    return null;
+  }
+
+  /** A word as the rest of a JSON string, or as a whole one; a key with its colon. */
+  function quoted(word, { quoted: open, key }, rest) {
+    const colon = key && !/^"?\s*:/.test(rest) ? ": " : "";
+    const end = open && rest.startsWith('"') ? (colon ? null : "") : `"${colon}`;
+    return { ...word, insert: `${open ? "" : '"'}${word.insert}${end ?? ""}` };
+  }
+
+  function show(found) {
+    if (!found) {
+      close();
+      return;
+    }
+    items = found.all;
+    span = found;
+    chosen = 0;
+    list.replaceChildren(
+      ...items.map((item, index) =>
+        el(
+          "li",
+          {
+            role: "option",
+            id: `wb-complete-${index}`,
+            onmousedown: (event) => event.preventDefault(), // the text keeps the caret
+            onclick: () => accept(index),
+          },
+          el("span", { class: "word" }, item.text),
+          el("span", { class: "quiet" }, item.about),
+        ),
+      ),
+    );
+    list.hidden = false;
+    opened();
+    area.setAttribute("aria-controls", list.id);
+    choose(0);
+    place(list, painter.rect(span.from));
+    said.textContent = `${items.length} completion${items.length === 1 ? "" : "s"}`;
+  }
+
+  function choose(index) {
+    chosen = (index + items.length) % items.length;
+    [...list.children].forEach((item, i) => {
+      item.setAttribute("aria-selected", String(i === chosen));
+    });
+    area.setAttribute("aria-activedescendant", `wb-complete-${chosen}`);
+    list.children[chosen].scrollIntoView({ block: "nearest" });
+  }
+
+  function close() {
+    ++request;
+    if (list.hidden) return;
+    list.hidden = true;
+    said.textContent = "";
+    area.removeAttribute("aria-activedescendant");
+    area.removeAttribute("aria-controls");
+  }
+
+  function accept(index) {
+    const item = items[index];
+    const rest = area.value.slice(span.to);
+    close();
+    // what stands after the caret already is not written twice
+    let insert = item.insert,
+      skip = 0;
+    const tail = insert.match(/[>})"'\]]+$/)?.[0] ?? "";
+    if (tail && item.back === 0 && rest.startsWith(tail)) {
+      insert = insert.slice(0, -tail.length);
+      skip = tail.length;
+    }
+    writing = true;
+    area.focus();
+    area.setSelectionRange(span.from, span.to);
+    write(insert);
+    writing = false;
+    const caret = area.selectionStart + skip - item.back;
+    area.setSelectionRange(caret, caret);
+  }
+
+  async function open(asked) {
+    const mine = ++request,
+      contexts = await tableOf(notation());
+    if (mine === request && document.activeElement === area) show(offered(contexts, asked));
+  }
+
+  area.setAttribute("aria-autocomplete", "list");
+  area.setAttribute("aria-haspopup", "listbox");
+  area.addEventListener("blur", close);
+  area.addEventListener("keydown", (event) => {
+    if (event.isComposing) return;
+    if (event.key === " " && event.ctrlKey) {
+      event.preventDefault();
+      open(true);
+      return;
+    }
+    if (list.hidden || event.ctrlKey || event.metaKey || event.altKey) return;
+    const page = Math.max(1, Math.floor(list.clientHeight / (list.children[0].offsetHeight || 1)) - 1);
+    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page }[event.key];
+    if (step) choose(Math.abs(step) > 1 ? Math.max(0, Math.min(items.length - 1, chosen + step)) : chosen + step);
+    else if ((event.key === "Enter" && !event.shiftKey) || (event.key === "Tab" && !event.shiftKey)) accept(chosen);
+    else if (event.key === "Escape") close();
+    else {
+      if (event.key.startsWith("Arrow") || event.key === "Home" || event.key === "End") close();
+      return;
+    }
+    event.preventDefault();
+    event.stopImmediatePropagation(); // the editor and the page have other uses for these keys
+  });
+  addEventListener("scroll", (event) => event.target !== list && close(), true);
+  addEventListener("resize", close);
+
+  return {
+    /** The text was edited: by a letter the list opens or narrows. */
+    typed(event) {
+      const kind = event.inputType ?? "";
+      if (writing || event.isComposing) return;
+      if (kind === "insertText" || (kind.startsWith("delete") && !list.hidden)) open(false);
+      else close();
+    },
+    close,
+    get open() {
+      return !list.hidden;
+    },
+  };
+}
+
+/** Put a box on the page under a place of the text, or above it where there is more room. */
+export function place(box, rect) {
+  const gap = 4,
+    below = innerHeight - rect.bottom - 2 * gap,
+    above = rect.top - 2 * gap;
+  box.style.maxHeight = "";
+  const under = box.offsetHeight <= below || below >= above;
+  box.style.maxHeight = `${Math.min(box.offsetHeight + 1, Math.max(80, under ? below : above))}px`;
+  box.style.top = `${under ? rect.bottom + gap : rect.top - gap - box.offsetHeight}px`;
+  box.style.left = `${Math.max(8, Math.min(rect.left - 8, innerWidth - box.offsetWidth - 8))}px`;
+}
