@@ -9,6 +9,7 @@ from typing import Any
 from workbench.app.lessons import (
     automaton_films,
     composition_films,
+    construction_films,
     distribution_films,
     domino_films,
     index_films,
@@ -39,8 +40,8 @@ FILMS: dict[str, Callable[..., Film]] = {
     "figure": named,
     "characters": automaton_films.characters,
     "nondeterministic": automaton_films.nondeterministic,
-    "subsets": automaton_films.subsets,
-    "minimise": automaton_films.minimise,
+    "subsets": construction_films.subsets,
+    "minimise": construction_films.minimise,
     "tokens": token_films.over_tokens,
     "bytes": token_films.over_bytes,
     "transducer": composition_films.transducer,
