@@ -45,9 +45,9 @@ class Construction(StrEnum):
     TOKENS = "tokens"
 
     @property
-    def title(self) -> str:
+    def heading(self) -> str:
         """What is built, and by which construction."""
-        return _TITLES[self]
+        return _HEADINGS[self]
 
     @property
     def most(self) -> int:
@@ -55,7 +55,7 @@ class Construction(StrEnum):
         return _MAX_STATES[self]
 
 
-_TITLES = {
+_HEADINGS = {
     Construction.POSITIONS: "Regex → NFA: positions",
     Construction.SUBSETS: "NFA → DFA: subset construction",
     Construction.MINIMAL: "DFA → minimal DFA: partition refinement",
