@@ -99,8 +99,9 @@ export function createConstruction(dialog, buttons, server) {
     if (text) copyText(text, event.target);
   });
 
-  dialog.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || !film) return;
+  // a button that its own press disables loses the focus to the document
+  document.addEventListener("keydown", (event) => {
+    if (!dialog.open || event.ctrlKey || event.metaKey || event.altKey || !film) return;
     if (event.target.closest("input, select, .pic")) return;
     const act = {
       ArrowRight: () => film.step(1),

@@ -328,7 +328,9 @@ def test_the_film_ends_with_all_edges_of_the_push_down_automaton() -> None:
     assert len(below.nodes) == pda(grammar.rules).states
     for frame in made.frames:  # no edge is shown before its ends
         for arc in frame.views[1].edges or ():
-            assert {below.edges[arc].source, below.edges[arc].target} <= (frame.views[1].nodes or set())
+            assert {below.edges[arc].source, below.edges[arc].target} <= (
+                frame.views[1].nodes or set()
+            )
 
 
 def test_an_edge_that_pushes_lights_the_call_it_comes_from() -> None:
