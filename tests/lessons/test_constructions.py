@@ -23,6 +23,7 @@ from workbench.app.lessons.construction_films import (
 )
 from workbench.app.lessons.constructions import (
     Construction,
+    character_nfa,
     construct,
     missing_construction,
     nfa_of,
@@ -217,6 +218,40 @@ def test_error_where_a_regex_reads_bytes_that_are_no_characters() -> None:
         CharacterNfa.of(nfa, "half a character")
     with pytest.raises(LessonError, match="bytes that are no characters"):
         characters_of(determinize(nfa))
+
+
+DRAWN = """\
+initial even
+final even, done
+even -> odd : a
+odd -> even : a, bc
+even -> even : [b-d]
+odd -> done : ε
+"""
+
+
+def test_the_film_of_a_drawn_machine_has_its_authors_states() -> None:
+    grammar = Grammar.from_machine(DRAWN)
+    made = construct(grammar, Construction.SUBSETS)
+    names = [node.label for node in made.graphs[0].nodes]
+    assert names[:3] == ["even", "done", "odd"]
+    assert [name.partition("·")[0] for name in names[3:]] == ["odd"] * len(names[3:])
+    assert made.frames[0].say == "The first set is the start state, which no ε-edge leaves: {even}."
+    assert any("{done, odd, " in node.label for node in made.graphs[1].nodes)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.text("abcd", max_size=7))
+def test_a_drawn_machine_accepts_what_the_engine_accepts(text: str) -> None:
+    grammar = Grammar.from_machine(DRAWN)
+    nfa = character_nfa(grammar)
+    here = nfa.closure(nfa.initials)
+    for character in text:
+        here = nfa.closure(nfa.moved(here, ord(character)))
+    assert bool(here & nfa.finals) == grammar.accepts(text)
+    rounds = Partitions(deterministic(nfa)).rounds
+    assert grammar.dfa is not None
+    assert len(rounds[-1]) == len(grammar.dfa)
 
 
 # -- minimisation -----------------------------------------------------------------------------

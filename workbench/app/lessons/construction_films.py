@@ -19,13 +19,16 @@ from workbench.app.lessons.world import World
 from workbench.automata.code_points import CharacterFsa, fold
 from workbench.automata.graphs import coreachable
 from workbench.automata.nfa import Nfa
+from workbench.automata.thompson import thompson
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import LimitError
 from workbench.base.visible_text import count_of
 from workbench.drawing.edge_labels import read_back
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import character_label, draw_nfa, state_node
+from workbench.syntax.machine_text import DrawnMachine
 from workbench.syntax.ranges import Ranges, contains, normalized, union
+from workbench.syntax.regex.tree import Characters
 
 #: The most sets of states that the film of the subset construction finds.
 MAX_SETS = 40
@@ -110,6 +113,41 @@ class CharacterNfa:
             if contains(letters, character)
         }
 
+    @staticmethod
+    def drawn(machine: DrawnMachine) -> CharacterNfa:
+        """An automaton with the states and names of its author.
+
+        A label that may read more or less than one character gets states of its own.
+
+        Raises: LessonError where it reads bytes that are no characters.
+        """
+        number = {state.name: i for i, state in enumerate(machine.states)}
+        names = dict(enumerate(number))
+        finals = frozenset(number[name] for name in machine.finals)
+        epsilons: dict[int, list[int]] = {}
+        edges: dict[int, list[tuple[Ranges, int]]] = {}
+        for edge in machine.edges:
+            source, target = number[edge.source], number[edge.target]
+            for item in edge.items:
+                if item.regex is None:
+                    epsilons.setdefault(source, []).append(target)
+                elif isinstance(item.regex, Characters):
+                    edges.setdefault(source, []).append((item.regex.ranges, target))
+                else:
+                    part, first = CharacterNfa.of(thompson(item.regex), item.text), len(names)
+                    states = {s: first + i for i, s in enumerate(map(int, _ids(part.graph)))}
+                    names |= {s: f"{edge.source}·{s - first + 1}" for s in states.values()}
+                    epsilons.setdefault(source, []).extend(states[s] for s in part.initials)
+                    for s in states:
+                        ends = epsilons.setdefault(states[s], [])
+                        ends += [states[t] for t in part.epsilons.get(s, ())]
+                        ends += [target] * (s in part.finals)
+                        row = edges.setdefault(states[s], [])
+                        row += [(letters, states[t]) for letters, t in part.edges.get(s, ())]
+        initials = frozenset(number[name] for name in machine.initials)
+        graph = _named_graph(names, initials, finals, epsilons, edges)
+        return CharacterNfa(graph, initials, finals, epsilons, edges, names)
+
     @property
     def alphabet(self) -> list[Ranges]:
         """The classes of characters that no edge separates."""
@@ -118,6 +156,44 @@ class CharacterNfa:
     def shown(self, states: Iterable[int]) -> str:
         """A set of states in braces: ``{0, 3}``."""
         return set_name(states, self.names)
+
+
+def _ids(graph: Graph) -> tuple[str, ...]:
+    return tuple(node.id for node in graph.nodes)
+
+
+def _named_graph(
+    names: Mapping[int, str],
+    initials: States,
+    finals: States,
+    epsilons: Mapping[int, Sequence[int]],
+    edges: Mapping[int, Sequence[tuple[Ranges, int]]],
+) -> Graph:
+    """A picture of an automaton whose states have names."""
+    nodes = tuple(
+        Node(
+            str(state),
+            name,
+            ("initial",) * (state in initials) + ("final",) * (state in finals),
+            f"state {name}",
+        )
+        for state, name in names.items()
+    )
+    letters: dict[tuple[int, int], Ranges] = {}
+    for source, row in edges.items():
+        for ranges, target in row:
+            letters[source, target] = union(letters.get((source, target), ()), ranges)
+    reading = [
+        Edge(str(source), str(target), (character_label(ranges),))
+        for (source, target), ranges in letters.items()
+        if ranges
+    ]
+    silent = [
+        Edge(str(source), str(target), ("ε",), ("epsilon",))
+        for source, row in epsilons.items()
+        for target in dict.fromkeys(row)
+    ]
+    return Graph("as it is drawn", nodes, (*reading, *silent))
 
 
 def set_name(states: Iterable[int], names: Mapping[int, str] | None = None) -> str:

@@ -28,6 +28,8 @@ from workbench.base.source import Source
 from workbench.base.visible_text import shorten
 from workbench.grammar.export.as_regex import write_regex
 from workbench.grammar.grammar import Grammar
+from workbench.grammar.notations import Notation
+from workbench.syntax.machine_text import read_machine
 from workbench.syntax.regex.parser import parse_regex
 from workbench.syntax.regex.printer import pattern
 from workbench.syntax.regex.tree import Alternate, Concat, Group, Regex, Repeat, walk
@@ -106,6 +108,8 @@ def construct(
 
 def _name(grammar: Grammar) -> str:
     text = grammar.source.text.strip()
+    if grammar.notation is Notation.MACHINE:
+        return "the machine"
     return f"/{shorten(text, 30)}/" if grammar.regex is not None else grammar.start
 
 
@@ -130,15 +134,24 @@ def _positions(grammar: Grammar) -> Film:
     return position_film(regex, name, Construction.POSITIONS.most)
 
 
+def character_nfa(grammar: Grammar) -> CharacterNfa:
+    """The nondeterministic automaton of a grammar over characters; a drawn one as it is drawn.
+
+    Raises: LessonError where it reads bytes that are no characters; WorkbenchError as ``nfa_of``.
+    """
+    if grammar.notation is Notation.MACHINE:
+        return CharacterNfa.drawn(read_machine(grammar.source, grammar.limits.clock()))
+    return CharacterNfa.of(nfa_of(grammar), f"{_name(grammar)} with choices")
+
+
 def _subsets(grammar: Grammar) -> Film:
-    nfa = nfa_of(grammar)
-    machine = CharacterNfa.of(nfa, f"{_name(grammar)} with choices")
+    machine = character_nfa(grammar)
     _check(len(machine.graph.nodes), Construction.SUBSETS)
     return subset_film(machine)
 
 
 def _minimisation(grammar: Grammar) -> Film:
-    machine = CharacterNfa.of(nfa_of(grammar), _name(grammar))
+    machine = character_nfa(grammar)
     return minimisation_film(deterministic(machine, Construction.MINIMAL.most))
 
 
