@@ -1,6 +1,5 @@
 /* The picture card: which machine is shown and how, what a selected state expects, and the export. */
 
-import { createConstruction } from "./construction.js";
 import { copyText, createMenu, download, el, markChosen, radios, roving, showNotice } from "./dom.js";
 import { createMachine, pictureLooks } from "./machine.js";
 import {
@@ -17,8 +16,9 @@ import { formatNumber, glyphs } from "./tokens.js";
 
 /** @import { Context } from "./wire" */
 
-/** @param {Pick<Context<"picture">, "element" | "server">} context */
-export function mountPicture({ element, server }) {
+/** @param {Pick<Context<"picture">, "element" | "server">} context
+    @param {{ createConstruction?: (dialog: any, buttons: any[], server: any) => void }} [doors] what a replay lacks */
+export function mountPicture({ element, server }, { createConstruction = null } = {}) {
   const find = (selector) => element.querySelector(selector);
   const tabs = find(".tabs"),
     more = find(".moretabs"),
@@ -443,7 +443,7 @@ export function mountPicture({ element, server }) {
   // -- files ----------------------------------------------------------------------------------------
   const menu = find(".exports");
   const exportsOf = createExportMenu(menu, () => `${state.example?.name || "grammar"}-${state.tab}`);
-  const hasTikz = () => state.tab !== "railroad";
+  const hasTikz = () => state.tab !== "railroad" && Boolean(server.draw_tikz);
   async function tikz() {
     const answer = await askServer(server.draw_tikz, main.sent);
     if (!answer.ok) showNotice(answer.fault || answer.why);
@@ -466,7 +466,7 @@ export function mountPicture({ element, server }) {
     hasTikz,
   );
   const built = [...element.querySelectorAll(".built")];
-  createConstruction(find("dialog"), built, server);
+  createConstruction?.(find("dialog"), built, server);
   more.querySelector(".built").addEventListener("click", menuOfMore.close);
 
   on("compiling", () => {
@@ -476,7 +476,7 @@ export function mountPicture({ element, server }) {
   on("compiled", (compiled) => {
     main.stale(false);
     why = null;
-    for (const button of built) button.hidden = !compiled.ok;
+    for (const button of built) button.hidden = !compiled.ok || !createConstruction;
     if (!compiled.ok) {
       const says = compiled.empty
         ? "Write a grammar on the left, or choose an example above."

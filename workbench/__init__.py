@@ -18,6 +18,7 @@ applies to a model's logits; ``drawing`` and ``app`` show it. Imports go one way
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from workbench.analysis.difference import Difference, equivalent
     from workbench.analysis.explain import Explanation, explain, explain_id
     from workbench.analysis.random_texts import samples
+    from workbench.app.notebook import Shown, replay, show
     from workbench.base.errors import (
         BuildError,
         LimitError,
@@ -81,6 +83,9 @@ _HOMES = {
     "explain": "analysis.explain",
     "explain_id": "analysis.explain",
     "samples": "analysis.random_texts",
+    "Shown": "app.notebook",
+    "replay": "app.notebook",
+    "show": "app.notebook",
     "BuildError": "base.errors",
     "LimitError": "base.errors",
     "ModelError": "base.errors",
@@ -175,6 +180,7 @@ __all__ = [
     "Reasoning",
     "Sampling",
     "Session",
+    "Shown",
     "Speculation",
     "Step",
     "StepsByBytes",
@@ -203,7 +209,9 @@ __all__ = [
     "label_reason",
     "lint",
     "load_model",
+    "replay",
     "samples",
+    "show",
 ]
 
 
@@ -217,3 +225,16 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401  # whatever the name stands f
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+def _display_in_notebooks() -> None:
+    """Register the displays of ``app.notebook`` with IPython, if it runs this code."""
+    get_shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    shell = get_shell() if get_shell is not None else None
+    if shell is not None:
+        from workbench.app.notebook import load_ipython_extension
+
+        load_ipython_extension(shell)
+
+
+_display_in_notebooks()
