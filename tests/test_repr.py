@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 import workbench as wb
+from tests.decoding.worlds import TableModel
 from workbench.base.source import Source, Span
-from workbench.vocabulary.toy import all_bytes
+from workbench.constraint.compile import METHODS
+from workbench.vocabulary.toy import all_bytes, toy
 
 #: The most characters of a repr: two lines of a terminal.
 MOST = 160
@@ -27,10 +29,7 @@ def _constraint() -> wb.Constraint:
 
 
 def _trace() -> wb.Trace:
-    from tests.decoding.models import Uniform
-
-    constraint = _constraint()
-    generation = wb.generate(Uniform(constraint.vocabulary), constraint, "x", max_tokens=9)
+    generation = _generation()
     list(generation)
     return generation.trace
 
@@ -40,9 +39,18 @@ def _source_error(kind: type[wb.WorkbenchError]) -> Callable[[], object]:
 
 
 def _model() -> Any:
-    from tests.decoding.models import Uniform
+    return _Model(all_bytes(), [0.0] * 257)
 
-    return Uniform(all_bytes())
+
+class _Model(TableModel):
+    """A model whose ``repr`` is as short as that of ``TransformersModel``."""
+
+    def __repr__(self) -> str:
+        return "Model(257 tokens)"
+
+
+def _counts() -> wb.CountProposer:
+    return wb.CountProposer.learnt(_constraint(), [_trace()])
 
 
 def _generation() -> wb.Generation:
@@ -51,20 +59,20 @@ def _generation() -> wb.Generation:
 
 
 MADE: dict[str, Callable[[], object]] = {
-    "Advance": lambda: wb.Engine(_grammar(), all_bytes()).try_accept_new_token(97),
+    "Advance": lambda: wb.Advance(next(iter(wb.Advance))),
     "Advice": lambda: wb.lint(wb.Grammar.from_kbnf(LONG + " unused ::= 'x';")).advice[0],
     "BuildError": _source_error(wb.BuildError),
-    "CountProposer": wb.CountProposer,
+    "CountProposer": _counts,
     "CoupledSpeculation": lambda: wb.CoupledSpeculation(_model()),
     "Difference": lambda: wb.equivalent(wb.Grammar.from_regex("[ab]*"), _grammar()),
-    "DraftSpeculation": lambda: wb.DraftSpeculation(_model()),
+    "DraftSpeculation": lambda: wb.DraftSpeculation(_model(), counts=_counts()),
     "Drawn": lambda: wb.draw(_grammar(), "rules"),
-    "Engine": lambda: wb.Engine(_grammar(), all_bytes()),
-    "Explanation": lambda: wb.explain(_grammar(), b"x"),
+    "Engine": lambda: wb.Engine(LONG, all_bytes()),
+    "Explanation": lambda: wb.explain(_grammar(), b"00", b"x"),
     "ForcedProposer": wb.ForcedProposer,
     "Generation": _generation,
     "Grammar": _grammar,
-    "Healed": lambda: wb.heal(_constraint().vocabulary, "abc", _constraint()),
+    "Healed": lambda: wb.heal(_model(), "a" * 300, _grammar()),
     "Intersection": lambda: wb.Intersection(_constraint(), _constraint()),
     "JumpForward": wb.JumpForward,
     "LimitError": lambda: wb.LimitError("too many", "states"),
@@ -76,20 +84,48 @@ MADE: dict[str, Callable[[], object]] = {
     "Notation": lambda: wb.Notation.KBNF,
     "OpportunisticMasking": wb.OpportunisticMasking,
     "ParseError": _source_error(wb.ParseError),
-    "Reason": lambda: None,
+    "Reason": lambda: wb.label_reason(
+        wb.Grammar.from_regex("a(?P<TEXT_TOKEN>)"), toy(["a", "b"]), [0], 1
+    ),
     "Reasoning": lambda: wb.Reasoning(_constraint(), "<", ">"),
     "Sampling": wb.Sampling,
-    "Speculation": lambda: wb.Speculation(wb.CountProposer()),
+    "Shown": lambda: wb.show(_constraint()),
+    "Speculation": lambda: wb.Speculation(_counts()),
     "Step": lambda: _trace().steps[0],
     "StopReason": lambda: wb.StopReason.ACCEPTED,
-    "Template": wb.Template,
+    "Template": lambda: wb.Template.parse("a {gen('x', regex='[0-9]+')} " * 20),
     "TokenMask": lambda: _constraint().mask(_constraint().initial),
     "TokenNotAllowed": lambda: wb.TokenNotAllowed("no"),
     "Trace": _trace,
-    "TransformersModel": lambda: wb.TransformersModel("builtin"),
     "Verdict": lambda: _grammar().check("x"),
     "Vocabulary": all_bytes,
     "VocabularyError": lambda: wb.VocabularyError("no"),
     "WithinBudget": lambda: wb.WithinBudget(_constraint(), 9),
     "WorkbenchError": lambda: wb.WorkbenchError("no", "a hint"),
 }
+
+#: Protocols have no instances; the model is loaded in ``tests/decoding``.
+LEFT_OUT = {"TransformersModel"}
+
+
+def test_every_public_class_is_made_here() -> None:
+    classes = {name for name in wb.__all__ if inspect.isclass(getattr(wb, name))}
+    protocols = {name for name in classes if getattr(getattr(wb, name), "_is_protocol", False)}
+    assert classes - protocols - LEFT_OUT == set(MADE)
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_repr_is_one_short_line(name: str) -> None:
+    value = MADE[name]()
+    assert value is not None
+    shown = repr(value)
+    assert "\n" not in shown
+    assert len(shown) <= MOST, shown
+    assert " object at 0x" not in shown
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_constraint_of_every_method_names_its_vocabulary(method: str) -> None:
+    vocabulary = wb.Vocabulary((b"a", b"b", None), 2, [], name="ab")
+    made = wb.compile(wb.Grammar.from_regex("[ab]+"), vocabulary, method)
+    assert repr(made) == f"{type(made).__name__}({vocabulary!r})"

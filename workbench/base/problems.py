@@ -8,6 +8,7 @@ from typing import Any
 
 from workbench.base.errors import BuildError, SourceError, WorkbenchError
 from workbench.base.source import Source, Span
+from workbench.base.visible_text import shorten
 
 #: Kinds of advice that are warnings: some written text is excluded, or a model may never end.
 WARNINGS = frozenset(
@@ -36,6 +37,10 @@ class Advice:
     hint: str
     #: A replacement for the text of ``span``; None if only the author can decide.
     fix: str | None = None
+
+    def __repr__(self) -> str:
+        place = f"{self.span.start}:{self.span.end}"
+        return f"Advice({self.kind}, {shorten(repr(self.message), 100)}, {place})"
 
     @property
     def severity(self) -> str:

@@ -24,7 +24,7 @@ from workbench.constraint.engine.token_distances import (
     TokenDistances,
 )
 from workbench.constraint.mask import TokenMask, pack
-from workbench.constraint.protocol import Constraint, State, state_key
+from workbench.constraint.protocol import Constraint, State, constraint_repr, state_key
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 
@@ -70,6 +70,8 @@ class WithinBudget:
             method than ``automaton``; LimitError.
     Source: exact for automata and for stacks. TruncProof (2026) approximates it for LL(1).
     """
+
+    __repr__ = constraint_repr
 
     def __init__(self, constraint: Constraint, budget: int, limits: Limits = LIMITS) -> None:
         self.constraint = constraint
