@@ -337,9 +337,8 @@ def show(constraint: Constraint, state: State | None = None) -> Shown:
         state = constraint.initial
     where = "at the beginning" if state == constraint.initial else f"in state {state}"
     body = _state_html(constraint, state, where)
-    return Shown(
-        f"{where}: tokens that may follow", _document("Tokens that may follow", body), body
-    )
+    title = f"Tokens that may follow {where}"
+    return Shown(title, _document(title, body), body)
 
 
 def _document(title: str, body: str) -> str:
