@@ -10,7 +10,7 @@ import { askServer, grammarOf, state } from "./state.js";
 /** The construction that belongs to the machine on a tab. */
 const OF_TAB = { tokens: "tokens", stack: "stack", rules: "stack" };
 
-/** Long machines, one below the other even where two have room beside each other. */
+/** The films of long machines: their pictures are stacked at every width. */
 const STACKED = ["subsets", "minimal"];
 
 /** Pixels of the window's height that are around the pictures. */

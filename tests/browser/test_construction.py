@@ -33,7 +33,7 @@ def _says(v: Any) -> str:
 def _saved(v: Any, act: str, folder: Path) -> Path:
     with v.page.expect_download() as got:
         v.page.click(f"{DIALOG} [data-act={act}]")
-    path = folder / got.value.suggested_filename
+    path = folder / str(got.value.suggested_filename)
     got.value.save_as(path)
     return path
 

@@ -413,6 +413,15 @@ def test_a_small_vocabulary_takes_part_whole() -> None:
     assert (set(few.tokens), note) == ({b"f", b"oo", b"foo", b"food", None}, "")
 
 
+def test_a_lesson_shows_any_construction_by_its_name() -> None:
+    world = World(text="(foo)+d", tokens=("f", "oo", "foo", "food"))
+    for construction in set(Construction) - {Construction.STACK}:
+        made = film(Kind("construction", {"construction": str(construction)}), world)
+        assert made.frames
+    with pytest.raises(LessonError, match="expected one of positions"):
+        film(Kind("construction", {"construction": "?"}), world)
+
+
 # -- which there are --------------------------------------------------------------------------
 
 

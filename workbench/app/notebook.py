@@ -176,7 +176,7 @@ def trace_html(trace: Trace) -> str:
 
 
 def generation_html(generation: Generation) -> str:
-    """The run so far."""
+    """The steps that were taken."""
     return trace_html(generation.trace)
 
 

@@ -117,7 +117,7 @@ class CharacterNfa:
     def drawn(machine: DrawnMachine) -> CharacterNfa:
         """An automaton with the states and names of its author.
 
-        A label that may read more or less than one character gets states of its own.
+        A label that may read more or less than one character gets additional states.
 
         Raises: LessonError where it reads bytes that are no characters.
         """
@@ -193,7 +193,7 @@ def _named_graph(
         for source, row in epsilons.items()
         for target in dict.fromkeys(row)
     ]
-    return Graph("as it is drawn", nodes, (*reading, *silent))
+    return Graph("the drawn machine", nodes, (*reading, *silent))
 
 
 def set_name(states: Iterable[int], names: Mapping[int, str] | None = None) -> str:
@@ -308,7 +308,7 @@ _STOPPED = (
 
 
 class _Subsets:
-    """The sets and edges found so far."""
+    """The sets and edges that were found."""
 
     def __init__(self, nfa: CharacterNfa, start: States, steps: list[Found]) -> None:
         self.nfa = nfa
@@ -399,7 +399,7 @@ def characters_of(dfa: Dfa) -> CharacterFsa:
     return read
 
 
-#: Blocks of states that no text distinguishes so far.
+#: Blocks of states that no text of the length of the round distinguishes.
 Blocks = list[frozenset[int]]
 
 

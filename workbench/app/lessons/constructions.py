@@ -17,9 +17,10 @@ from workbench.app.lessons.construction_films import (
     minimisation_film,
     subset_film,
 )
-from workbench.app.lessons.lesson import Film, LessonError
+from workbench.app.lessons.lesson import Film, Given, LessonError
 from workbench.app.lessons.regex_films import elimination_film, position_film
 from workbench.app.lessons.stack_films import construction_film
+from workbench.app.lessons.world import World
 from workbench.automata.nfa import Nfa
 from workbench.automata.thompson import thompson
 from workbench.base.dfa import Dfa
@@ -106,6 +107,17 @@ def construct(
     return _FILMS[construction](grammar)
 
 
+def constructed(world: World, given: Given, *, construction: str) -> Film:
+    """A construction of a lesson's world, by its name.
+
+    Raises: LessonError for an unknown name; as ``construct``.
+    """
+    if construction not in list(Construction):
+        raise LessonError(f"expected one of {', '.join(Construction)}, not {construction!r}")
+    vocabulary = world.vocabulary if world.tokens else None
+    return construct(world.grammar, Construction(construction), vocabulary)
+
+
 def _name(grammar: Grammar) -> str:
     text = grammar.source.text.strip()
     if grammar.notation is Notation.MACHINE:
@@ -135,7 +147,7 @@ def _positions(grammar: Grammar) -> Film:
 
 
 def character_nfa(grammar: Grammar) -> CharacterNfa:
-    """The nondeterministic automaton of a grammar over characters; a drawn one as it is drawn.
+    """The nondeterministic automaton of a grammar over characters, with its author's states if drawn.
 
     Raises: LessonError where it reads bytes that are no characters; WorkbenchError as ``nfa_of``.
     """

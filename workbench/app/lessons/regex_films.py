@@ -42,9 +42,9 @@ class Ends:
 class Positions:
     """The occurrences of characters in a regex, with those that may follow each other.
 
-    Position 0 is the beginning. Copies of a counted repetition have positions of their own.
+    Position 0 is the beginning. Each copy of a counted repetition has separate positions.
 
-    Raises: LessonError for what has no characters of its own, such as extensions; LimitError above
+    Raises: LessonError for parts that are not built of characters, such as extensions; LimitError above
             ``most`` positions.
     Source: Glushkov 1961, "The abstract theory of automata"; McNaughton & Yamada 1960.
     """
@@ -81,7 +81,7 @@ class Positions:
             case _:
                 raise LessonError(
                     "expected characters, groups, alternatives and repetitions alone",
-                    "other parts of a regex have automata of their own; see the next construction",
+                    "other parts of a regex have special automata; see the next construction",
                 )
 
     def _position(self, letters: Ranges) -> Ends:
@@ -147,7 +147,7 @@ def position_film(regex: Regex, name: str, most: int) -> Film:
     empty = " The empty text is accepted, so 0 is one of them." if 0 in finals else ""
     say = f"A text may end at {set_name(finals)}: these states are final.{empty}"
     if not finals:
-        say = "A text can end nowhere: no state is final."
+        say = "No state is final: no text is accepted."
     frames.append(Frame(say, (View(tuple(map(str, sorted(finals)))),), (row,)))
     return Film((graph,), tuple(frames))
 
@@ -181,7 +181,7 @@ Labelled = dict[tuple[int, int], Regex]
 def elimination_film(dfa: Dfa) -> Film:
     """A deterministic automaton whose states are eliminated, until one edge has the regex.
 
-    Every picture is a film frame of its own: the states that are left, their edges with regexes.
+    Each frame shows one picture: the states that are left, and their edges with regexes.
     """
     machine = characters_of(dfa)
     frames: list[Frame] = []

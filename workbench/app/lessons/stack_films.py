@@ -200,7 +200,7 @@ def construction_film(network: Network) -> Film:
     for name in network.names:
         if plain := made.inside(name):
             reads = count_of(len(plain), "edge")
-            say = f"{name} has {reads} without a call: taken over, they leave the stack as it is."
+            say = f"{name} has {reads} without a call. They are copied and do not change the stack."
             frames.append(made.frame(say, plain))
     for number, edge in enumerate(below.edges):
         if edge.pushes:
@@ -218,14 +218,14 @@ def construction_film(network: Network) -> Film:
 
 
 class _Building:
-    """The edges of the push-down automaton made so far."""
+    """The edges of the push-down automaton that were made."""
 
     def __init__(self, network: Network, above: Graph, below: Graph) -> None:
         self.network, self.above, self.below = network, above, below
         self.edges = set[int]()
 
     def inside(self, name: str) -> tuple[int, ...]:
-        """The edges of a rule that leave the stack as it is."""
+        """The edges of a rule that do not change the stack."""
         return tuple(
             number
             for number, edge in enumerate(self.below.edges)

@@ -48,7 +48,7 @@ def construction_list(handlers: Handlers, sent: _Sent) -> Record:
 
 
 def construction_film(handlers: Handlers, sent: _Sent) -> Record:
-    """The film of a construction, or the reason why there is none."""
+    """The film of a construction, or the reason for its absence."""
     try:
         return film_record(_film(handlers, sent), _direction(sent))
     except WorkbenchError as error:
@@ -96,7 +96,7 @@ def _grammar(handlers: Handlers, sent: _Sent) -> Grammar:
 def _film(handlers: Handlers, sent: _Sent) -> Film:
     """The requested film.
 
-    Raises: WorkbenchError where there is none.
+    Raises: WorkbenchError if the grammar or its part has no such film.
     """
     name = text_in(sent, "construction", 40)
     if name not in list(Construction):

@@ -186,7 +186,7 @@ class Handlers:
             return {"ok": False, "why": sentence(error)}
 
     def tikz(self, sent: Record) -> Record:
-        """The picture of ``draw`` for LaTeX, or the reason why there is none."""
+        """The picture of ``draw`` for LaTeX, or the reason for its absence."""
         answer = self.draw(sent)
         try:
             return {"ok": True, "tikz": tikz(answer["svg"])} if answer["ok"] else answer
