@@ -147,7 +147,7 @@ def _positions(grammar: Grammar) -> Film:
 
 
 def character_nfa(grammar: Grammar) -> CharacterNfa:
-    """The nondeterministic automaton of a grammar over characters, with its author's states if drawn.
+    """The nondeterministic automaton of a grammar; a drawn one has its author's states.
 
     Raises: LessonError where it reads bytes that are no characters; WorkbenchError as ``nfa_of``.
     """

@@ -44,8 +44,8 @@ class Positions:
 
     Position 0 is the beginning. Each copy of a counted repetition has separate positions.
 
-    Raises: LessonError for parts that are not built of characters, such as extensions; LimitError above
-            ``most`` positions.
+    Raises: LessonError for parts that are not built of characters, such as extensions;
+            LimitError above ``most`` positions.
     Source: Glushkov 1961, "The abstract theory of automata"; McNaughton & Yamada 1960.
     """
 
