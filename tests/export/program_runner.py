@@ -21,6 +21,7 @@ import torch
 import transformers
 
 from workbench.base.resources import BUILTIN_MODEL
+from workbench.decoding.transformers_session import cache_argument
 from workbench.vocabulary.vocabulary import Vocabulary
 
 ACCEPTED, REFUSED = "accepted", "refused"
@@ -58,7 +59,7 @@ class PrescribedModel:
 
     def _before(self, _: object, args: tuple[Any, ...], named: dict[str, Any]) -> None:
         """Keep the tokens of the context: those of the cache, and those of this call."""
-        cache = named.get("past_key_values")
+        cache = named.get(cache_argument(self.module))
         known = 0 if cache is None else int(cache.get_seq_length())
         ids = named["input_ids"] if "input_ids" in named else args[0]
         self._ids = self._ids[:known] + ids[0].tolist()

@@ -469,6 +469,12 @@ def _rope_length(config: Any) -> int | None:  # noqa: ANN401  # a configuration 
     return int(found or config.max_position_embeddings)
 
 
+def cache_argument(module: torch.nn.Module) -> str:
+    """The name of the forward pass's argument for the cache; transformers renamed it in 5.24."""
+    names = inspect.signature(module.forward).parameters
+    return "cache" if "cache" in names else "past_key_values"
+
+
 class TransformersPasses:
     """Runs the forward passes of all sessions of one model.
 
@@ -485,6 +491,7 @@ class TransformersPasses:
         self._queue: PassQueue[_Request] = PassQueue(self._chosen, self._run)
         untyped: Any = module
         self._module = untyped
+        self._cache_argument = cache_argument(module)
         parameters = inspect.signature(module.forward).parameters
         #: Whether the model can compute logits of the last positions only.
         self._keeps = "logits_to_keep" in parameters
@@ -649,7 +656,7 @@ class TransformersPasses:
         span, known = self._cache.span, len(request.session.read)
         span.known, span.length, span.written = known, len(request.wanted), None
         new = request.wanted[known:]
-        request.rows = self._logits([new], request.last, past_key_values=self._cache.layers)[0]
+        request.rows = self._logits([new], request.last)[0]
 
     def _together(self, chosen: Sequence[_Request]) -> None:
         """Rows of different lengths, padded on the right to the same number of new tokens."""
@@ -669,7 +676,6 @@ class TransformersPasses:
         logits = self._logits(
             [new + [0] * (width - len(new)) for new in news],
             width - min(len(new) - request.last for new, request in zip(news, chosen, strict=True)),
-            past_key_values=self._cache.layers,
             attention_mask=mask,
             position_ids=positions,
         )
@@ -681,8 +687,8 @@ class TransformersPasses:
         """The logits at the last positions of each row (rows, last, V or more)."""
         if self._keeps:
             options["logits_to_keep"] = last
-        out = self._module(
-            input_ids=torch.tensor(ids, device=self._module.device), **{"use_cache": True} | options
-        )
+        if options.setdefault("use_cache", True):
+            options[self._cache_argument] = self._cache.layers
+        out = self._module(input_ids=torch.tensor(ids, device=self._module.device), **options)
         found: Logits = out.logits[:, -last:].float().cpu().numpy()
         return found

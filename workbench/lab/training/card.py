@@ -14,10 +14,16 @@ from typing import Any
 
 import torch
 from tokenizers import Tokenizer
-from transformers import GenerationConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import (
+    DynamicCache,
+    GenerationConfig,
+    LlamaForCausalLM,
+    PreTrainedTokenizerFast,
+)
 from transformers.utils import logging
 
 from workbench.base.tables import format_table
+from workbench.decoding.transformers_session import cache_argument
 from workbench.lab.training.corpus.document import Document, Format
 from workbench.lab.training.corpus.mixture import FORMATS
 from workbench.lab.training.loop import TrainSettings, encode
@@ -125,10 +131,9 @@ def complete(
     room = min(limit, model.config.max_position_embeddings - len(tokenizer.encode(prompt).ids))
     ids = torch.tensor([tokenizer.encode(prompt).ids])
     found: list[int] = []
-    cache = None
+    cache = {cache_argument(model): DynamicCache(config=model.config)}
     for _ in range(room):
-        output = model(input_ids=ids, past_key_values=cache, use_cache=True)
-        cache = output.past_key_values
+        output = model(input_ids=ids, use_cache=True, **cache)
         ids = output.logits[:, -1:].argmax(-1)
         token = int(ids.item())
         if token == end:
