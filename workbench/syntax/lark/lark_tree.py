@@ -12,7 +12,6 @@ from typing import Any, cast
 
 from workbench.base.errors import ParseError, SourceError
 from workbench.base.source import Source, Span
-from workbench.constraint.protocol import constraint_repr
 from workbench.syntax.derived_rules import words
 from workbench.syntax.grammar_tree import Automaton, Expression, GrammarTree, Pattern, Stop
 from workbench.syntax.kbnf.kbnf_lexer import Part
@@ -38,8 +37,6 @@ class TemplateUse:
 @dataclass(frozen=True, slots=True)
 class Intersection:
     """The intersection of terminals: ``A & B``."""
-
-    __repr__ = constraint_repr
 
     parts: tuple[Body, ...]
     span: Span
