@@ -32,9 +32,9 @@ function read(lines) {
       .filter(Boolean)
       .map((line) => JSON.parse(line)),
     one = (kind) => records.find((each) => each.k === kind);
-  const { temperature, seed, max_tokens, small_tokens } = one("head") ?? {};
+  const { temperature, seed, max_tokens, small_tokens, finish } = one("head") ?? {};
   return {
-    settings: { temperature, seed, max_tokens, small_tokens },
+    settings: { temperature, seed, max_tokens, small_tokens, finish },
     steps: records.filter((each) => each.k === "step"),
     outcome: one("stop") ?? null,
     served: one("start")?.model,
@@ -71,6 +71,7 @@ export function createBranches(box, doors) {
       branch.small_tokens ? "small tokens" : "",
       branch.draft ? `draft model ${branch.draft}` : "",
       branch.reasoning ? "reasoning" : "",
+      branch.settings?.finish ? "must finish" : "",
       branch.from ? `${where(branch)}, from ${branch.from}` : where(branch) || "a run",
       `${formatNumber(branch.steps.length)} tokens`,
       branch.outcome?.words ?? "not ended",

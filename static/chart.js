@@ -77,6 +77,19 @@ const KINDS = {
     signs: (most) => [`depth ${most}`, "stack"],
     parts: (s, most) => [[share(depth(s), most), "--bar"]],
   },
+  needed: {
+    name: "tokens needed",
+    say: (s) =>
+      s.budget
+        ? `${formatNumber(s.budget.left)} tokens left · the shortest end needs ${formatNumber(s.budget.needs)}`
+        : "the text need not end in its budget: switch on “must finish”",
+    most: (steps) => Math.max(4, ...steps.map((s) => s.budget?.left ?? 0)),
+    signs: (most) => [`${formatNumber(most)} left`, "needed"],
+    parts: (s, most) => [
+      [share(s.budget?.left ?? 0, most), "--wash"],
+      [share(s.budget?.needs ?? 0, most), "--bar"],
+    ],
+  },
   allowed: {
     name: "allowed",
     say: (s) => `${formatNumber(s.allowed)} tokens allowed`,

@@ -5,6 +5,75 @@ import { download, el } from "./dom.js";
 import { exportFiles } from "./export.js";
 import { formatNumber, formatPercent, glyphs, spelledText } from "./tokens.js";
 
+/** @import { DistanceCurve } from "./wire" */
+
+/* The chart of distances: its size, and the room around the plot, in pixels of the picture. */
+const WIDE = 640,
+  HIGH = 230,
+  LEFT = 44,
+  RIGHT = 112,
+  TOP = 12,
+  BOTTOM = 38;
+
+const svg = (tag, attributes, text = "") => {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
+  made.textContent = text;
+  return made;
+};
+
+/** How far the drawn texts are from the model's own distribution, against the forward passes spent.
+    @param {DistanceCurve[]} curves */
+function curvesFigure(curves) {
+  const passes = curves[0].points.map(([x]) => x),
+    [least, most] = [Math.log(passes[0]), Math.log(passes[passes.length - 1])];
+  const across = (x) => LEFT + ((Math.log(x) - least) / (most - least)) * (WIDE - LEFT - RIGHT),
+    down = (y) => TOP + (1 - y) * (HIGH - TOP - BOTTOM);
+  const chart = svg("svg", {
+    viewBox: `0 0 ${WIDE} ${HIGH}`,
+    role: "img",
+    "aria-label": `Total variation after ${formatNumber(passes[passes.length - 1])} forward passes: ${curves
+      .map(({ name, points }) => `${name} ${points[points.length - 1][1].toFixed(2)}`)
+      .join(", ")}`,
+  });
+  for (const y of [0, 0.5, 1]) {
+    chart.append(svg("line", { x1: LEFT, x2: WIDE - RIGHT, y1: down(y), y2: down(y), class: "grid" }));
+    chart.append(svg("text", { x: LEFT - 8, y: down(y) + 4, "text-anchor": "end" }, String(y)));
+  }
+  for (const x of passes)
+    chart.append(svg("text", { x: across(x), y: HIGH - BOTTOM + 17, "text-anchor": "middle" }, formatNumber(x)));
+  chart.append(
+    svg(
+      "text",
+      { x: (LEFT + WIDE - RIGHT) / 2, y: HIGH - 4, "text-anchor": "middle", class: "axis" },
+      "forward passes of the model",
+    ),
+  );
+  // names at the ends of the lines, from the lowest up, at least a line of text apart
+  let free = HIGH;
+  const ends = curves
+    .map((curve, i) => ({ curve, i, at: down(curve.points[curve.points.length - 1][1]) }))
+    .sort((a, b) => b.at - a.at);
+  for (const { curve, i, at } of ends) {
+    const line = curve.points.map(([x, y]) => `${across(x).toFixed(1)},${down(y).toFixed(1)}`).join(" ");
+    free = Math.min(at + 4, free - 14);
+    chart.append(svg("polyline", { points: line, class: `curve c${i % 5}` }));
+    chart.append(svg("text", { x: WIDE - RIGHT + 8, y: free, class: `name c${i % 5}` }, curve.name));
+  }
+  const texts = curves.map(({ name, texts }) => `${name} ${formatNumber(Math.round(texts))}`).join(", ");
+  return el(
+    "figure",
+    { class: "curves" },
+    el(
+      "figcaption",
+      {},
+      el("b", {}, "Total variation of all texts drawn so far, by the forward passes they cost."),
+      ` Texts drawn after the last number of passes: ${texts}. Simulated on the scored texts of the table.`,
+    ),
+    el("div", { class: "plot", tabindex: "0", role: "group", "aria-label": "Chart of distances" }, chart),
+  );
+}
+
 export function createExactCard(card, doors) {
   const OWN = {
     own: [
@@ -123,6 +192,7 @@ export function createExactCard(card, doors) {
         ),
         ...failed,
       ),
+      ...(answer.curves.length ? [curvesFigure(answer.curves)] : []),
     );
     card.hidden = false;
   }

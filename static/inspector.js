@@ -298,6 +298,16 @@ export function createInspector(box, doors = {}) {
   }
   const one = (name, value, title) =>
     el("tr", { title }, el("th", { scope: "row" }, name), el("td", { colspan: "2" }, value));
+  /** The tokens left, and how many of them the shortest end of the text needs. */
+  function gauge({ left, needs }) {
+    const bar = el("span", { class: needs === left ? "gauge tight" : "gauge", "aria-hidden": "true" }, el("i"));
+    bar.firstChild.style.width = `${(100 * needs) / Math.max(1, left)}%`;
+    return one(
+      "tokens needed",
+      el("span", {}, bar, `${formatNumber(needs)} of ${formatNumber(left)} left`),
+      "The fewest tokens that end the text, the end token included, and the tokens left before this one",
+    );
+  }
   const time = (ms) => (ms ? shades.milliseconds((ms.model || 0) + (ms.mask || 0) + (ms.advance || 0)) : "—");
   const rank = (value) => (value ? formatNumber(value) : "—");
 
@@ -327,6 +337,7 @@ export function createInspector(box, doors = {}) {
         record.may_end ? "The text may end here" : "",
       ),
     );
+    if (record.budget) body.append(gauge(record.budget));
     if (record.label)
       body.append(one("read by", record.label, "A terminal label: one token of a set of the vocabulary's tokens"));
     if (record.free !== undefined)

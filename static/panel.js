@@ -205,6 +205,7 @@ function reasoning(find) {
 export function createRunPanel(find, server) {
   const mask = find("select.mask"),
     small = find(".smalltokens"),
+    finishes = find(".finishes"),
     knobs = { temperature: find("input.temperature"), seed: find("input.seed"), max_tokens: find("input.max") };
   const stats = find(".stats"),
     outcome = find(".outcome"),
@@ -215,6 +216,7 @@ export function createRunPanel(find, server) {
     max_tokens: value(knobs.max_tokens, 128),
     constraint: mask.value,
     small_tokens: small.checked,
+    finish: finishes.checked,
     ...(depth() === null ? {} : { lookahead: depth() }),
     ...(draft.chosen() ? { draft: draft.chosen() } : {}),
     ...(free.chosen() ? { reasoning: free.chosen() } : {}),
@@ -257,6 +259,7 @@ export function createRunPanel(find, server) {
       if (Number.isFinite(wanted[name])) input.value = String(wanted[name]);
     if ([...mask.options].some((option) => option.value === wanted.constraint)) mask.value = wanted.constraint;
     small.checked = Boolean(wanted.small_tokens);
+    finishes.checked = Boolean(wanted.finish);
     k.value = Number.isFinite(wanted.lookahead) ? String(wanted.lookahead) : "";
     if (typeof wanted.draft === "string") draft.choose(wanted.draft);
     free.choose(wanted.reasoning);

@@ -92,6 +92,7 @@ function words() {
     ...(about.small_tokens ? ["small tokens"] : []),
     ...(about.draft ? [`draft model ${about.draft}`] : []),
     ...(about.reasoning ? [`reasoning up to ${about.reasoning.closing}`] : []),
+    ...(about.finish ? [`must finish in ${about.max_tokens} tokens`] : []),
     ...(about.temperature === undefined ? [] : [`temperature ${about.temperature}`]),
     ...(about.seed === undefined ? [] : [`seed ${about.seed}`]),
   ].join(" · ");

@@ -180,7 +180,15 @@ export interface PlainTurn {
   k: "turn";
 }
 
-/** The next token; ``free`` is present, and empty, in the free part of a reasoning model. */
+/** The tokens that are left, and the fewest that end the text; the end token included. */
+export interface Budget {
+  left: number;
+  needs: number;
+}
+
+/** The next token; ``free`` is present, and empty, in the free part of a reasoning model.
+
+    ``budget`` is present if the text must end in its budget. */
 export interface Turn {
   m: number | null;
   kept: number;
@@ -199,6 +207,7 @@ export interface Turn {
   may: Candidate[];
   k: "turn";
   free?: string;
+  budget?: Budget;
 }
 
 /** A token of a run.
@@ -237,7 +246,7 @@ export interface UnlabelledStep {
 /** A token of a run, with the terminal label that reads it, and what a draft model proposed.
 
     ``free`` is present in the free part of a reasoning model: what the grammar reads of the token,
-    in hexadecimal digits; nothing until the closing marker. */
+    in hexadecimal digits; nothing until the closing marker. ``budget`` is that before the token. */
 export interface Step {
   m: number | null;
   kept: number;
@@ -266,6 +275,7 @@ export interface Step {
   loop: number | null;
   label?: string;
   free?: string;
+  budget?: Budget;
   draft?: Token;
 }
 
@@ -296,6 +306,7 @@ export interface Head {
   seed?: number;
   max_tokens?: number;
   small_tokens?: boolean;
+  finish?: boolean;
 }
 
 /** How many lines the run has before this text. */
@@ -981,6 +992,16 @@ export interface LikelyText {
   p: number[];
 }
 
+/** The total variation of drawn texts from the model's own distribution, by forward passes.
+
+    ``points`` are pairs of a number of passes and the distance; ``texts`` the number of texts at
+    the last one. */
+export interface DistanceCurve {
+  name: string;
+  texts: number;
+  points: number[][];
+}
+
 /** The probability of each text of a finite language under each method. */
 export interface Distribution {
   ok: true;
@@ -991,6 +1012,7 @@ export interface Distribution {
   count: number;
   failed: Record<string, string>;
   spellings: number;
+  curves: DistanceCurve[];
 }
 
 /** One run of a comparison with all that is known of its tokens. */
@@ -1000,6 +1022,7 @@ export interface ComparedRun {
   model: string;
   constraint: string;
   lookahead: number | null;
+  finish: boolean;
 }
 
 /** A run of a comparison begins; ``r`` is its number. */

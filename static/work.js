@@ -26,6 +26,7 @@ function settings(held) {
       typeof held?.constraint === "string" && /^[a-z_]{1,40}$/.test(held.constraint) ? held.constraint : undefined,
     lookahead: number(held?.lookahead, 0, 1000),
     small_tokens: held?.small_tokens === true || undefined,
+    finish: held?.finish === true || undefined,
     draft: text(held?.draft, 500) || undefined,
     reasoning: text(held?.reasoning?.closing, 100)
       ? {

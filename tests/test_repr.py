@@ -61,7 +61,10 @@ def _generation() -> wb.Generation:
 MADE: dict[str, Callable[[], object]] = {
     "Advance": lambda: wb.Advance(next(iter(wb.Advance))),
     "Advice": lambda: wb.lint(wb.Grammar.from_kbnf(LONG + " unused ::= 'x';")).advice[0],
+    "Asap": wb.Asap,
+    "Awrs": wb.Awrs,
     "BuildError": _source_error(wb.BuildError),
+    "Cars": wb.Cars,
     "CountProposer": _counts,
     "CoupledSpeculation": lambda: wb.CoupledSpeculation(_model()),
     "Difference": lambda: wb.equivalent(wb.Grammar.from_regex("[ab]*"), _grammar()),
@@ -84,6 +87,8 @@ MADE: dict[str, Callable[[], object]] = {
     "Notation": lambda: wb.Notation.KBNF,
     "OpportunisticMasking": wb.OpportunisticMasking,
     "ParseError": _source_error(wb.ParseError),
+    "Particles": wb.Particles,
+    "Population": lambda: wb.Population((), 0.0, 0, 0),
     "Reason": lambda: wb.label_reason(
         wb.Grammar.from_regex("a(?P<TEXT_TOKEN>)"), toy(["a", "b"]), [0], 1
     ),

@@ -45,11 +45,13 @@ if TYPE_CHECKING:
     from workbench.constraint.protocol import Constraint, HasStateKeys, ReadsLabels, StepsByBytes
     from workbench.constraint.reasoning import Reasoning
     from workbench.constraint.within_budget import WithinBudget
+    from workbench.decoding.adaptive_sampling import Asap, Cars
     from workbench.decoding.generate import Generation, generate, generate_batch
     from workbench.decoding.kbnf_engine import Advance, Engine
     from workbench.decoding.logits_processor import LogitsProcessor
     from workbench.decoding.model import ChatModel, LanguageModel, Message, Session
     from workbench.decoding.opportunistic import OpportunisticMasking
+    from workbench.decoding.particles import Awrs, Particles, Population
     from workbench.decoding.retokenize import Healed, heal
     from workbench.decoding.sampling import Sampling
     from workbench.decoding.speculative import (
@@ -106,6 +108,8 @@ _HOMES = {
     "StepsByBytes": "constraint.protocol",
     "Reasoning": "constraint.reasoning",
     "WithinBudget": "constraint.within_budget",
+    "Asap": "decoding.adaptive_sampling",
+    "Cars": "decoding.adaptive_sampling",
     "Generation": "decoding.generate",
     "generate": "decoding.generate",
     "generate_batch": "decoding.generate",
@@ -117,6 +121,9 @@ _HOMES = {
     "Message": "decoding.model",
     "Session": "decoding.model",
     "OpportunisticMasking": "decoding.opportunistic",
+    "Awrs": "decoding.particles",
+    "Particles": "decoding.particles",
+    "Population": "decoding.particles",
     "Healed": "decoding.retokenize",
     "heal": "decoding.retokenize",
     "Sampling": "decoding.sampling",
@@ -147,7 +154,10 @@ _HOMES = {
 __all__ = [
     "Advance",
     "Advice",
+    "Asap",
+    "Awrs",
     "BuildError",
+    "Cars",
     "ChatModel",
     "Constraint",
     "CountProposer",
@@ -174,6 +184,8 @@ __all__ = [
     "Notation",
     "OpportunisticMasking",
     "ParseError",
+    "Particles",
+    "Population",
     "Proposer",
     "ReadsLabels",
     "Reason",

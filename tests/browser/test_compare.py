@@ -361,3 +361,16 @@ def test_it_fits_and_everybody_can_use_it(visit: Any, width: int, dark: bool) ->
         clean(v.page, "side by side")
         v.shot(f"compare_{width}{'_dark' if dark else ''}")
         assert v.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_the_distance_by_forward_passes_is_a_chart(visit: Any) -> None:
+    with visit("?example=sentiment&compare") as v:
+        ready(v)
+        choose(v, "automaton", "asap", "cars", "particles")
+        compared(v)
+        v.page.wait_for_selector(f"{COMPARE} .exact .curves svg")
+        names = v.page.locator(f"{COMPARE} .exact .curves .name").all_text_contents()
+        assert set(names) == {"automaton", "asap", "cars", "particles"}
+        assert v.page.locator(f"{COMPARE} .exact .curves .curve").count() == 4
+        assert "forward passes" in v.page.inner_text(f"{COMPARE} .exact .curves")
+        v.shot("compare_curves")

@@ -20,13 +20,14 @@ from workbench.lab.experiments import accuracy, invasiveness, proper_tokens, thr
 from workbench.lab.experiments.accuracy import TABLE_2, TABLE_4
 from workbench.lab.experiments.answers import RememberingSession, answer
 from workbench.lab.experiments.experiment import Column, Experiment, Record, Setting, Size
+from workbench.lab.experiments.finishing import FINISHING
 from workbench.lab.experiments.koo import KOO_2, RANKING
 from workbench.lab.experiments.multiple_choice import chosen, inner_object, multiple_choice
 from workbench.lab.experiments.proper_tokens import improper_spelling, regex_of, schemas_of
 from workbench.lab.experiments.results_page import EXPERIMENTS
 from workbench.lab.experiments.tasks import TASKS, answer_of, demonstrations, questions
 from workbench.lab.experiments.throughput import AGAIN, TABLE_3, faster, gains
-from workbench.vocabulary.toy import toy
+from workbench.vocabulary.toy import all_bytes, toy
 
 SMALL = Size(questions=2, tokens=12, repetitions=2, timings=2)
 
@@ -45,6 +46,23 @@ def test_units_have_unique_keys_and_no_results_without_records(
     told = experiment.section([])
     assert "nan" not in told
     assert "toy" not in told, "no statement about a model that was not measured"
+
+
+def test_texts_are_complete_where_they_must_finish() -> None:
+    model = ToyModel(all_bytes())
+    units = [
+        unit for unit in FINISHING.units(SMALL) if "/date/" in unit.key or "/json/" in unit.key
+    ]
+    records = {unit.key: unit.work(Setting(model, SMALL, lambda: False)) for unit in units}
+    found = {key.split("/")[1]: record for key, record in records.items()}
+    assert found["date"]["fewest"] == 11
+    assert found["json"]["fewest"] == 2
+    for record in found.values():
+        assert all(record["0 finishing"] + record["4 finishing"])
+    assert not all(found["json"]["0 automaton"])
+    told = FINISHING.section([column(records)])
+    assert "| 16 |" in told
+    assert "1.000" in told
 
 
 def test_the_ranking_is_inverted_where_tokens_may_not_cross_terminals() -> None:

@@ -10,6 +10,7 @@ from workbench.app.lessons.composition_films import alive_pairs, compose_steps
 from workbench.app.lessons.films import film
 from workbench.app.lessons.index_films import read_states
 from workbench.app.lessons.lesson import Film, Frame, Kind, LessonError
+from workbench.app.lessons.questions import quantity
 from workbench.app.lessons.stack_films import Tree, tree_of
 from workbench.app.lessons.world import World
 from workbench.constraint.engine.compose import compose
@@ -318,3 +319,35 @@ def test_error_for_settings_a_figure_does_not_have() -> None:
     with pytest.raises(LessonError, match="the figure 'subsets' cannot be made") as reported:
         _made("subsets", FOO, text="a")
     assert reported.value.hint == "it has no settings"
+
+
+# -- budgets -----------------------------------------------------------------------------------
+
+ONES = World(text=r"\[(1(,1)*)?\]", tokens=("[", "]", "1", ",", ",1", "1]"))
+
+
+def test_distances_are_beside_the_states_and_found_backwards() -> None:
+    made = film(Kind("distances"), ONES)
+    labels = {node.id: node.label for node in made.graphs[0].nodes}
+    assert sorted(labels.values()) == ["0: 3", "1: 2", "2: 2", "3: 1", "4: 2"]
+    assert [len(frame.views[0].lit) for frame in made.frames] == [1, 3, 1]
+    assert labels[made.frames[0].views[0].lit[0]] == "3: 1"
+
+
+def test_a_budget_forbids_what_cannot_end() -> None:
+    made = film(Kind("within budget", {"budget": 4, "tokens": ("[", "1", ",1", ",1")}), ONES)
+    assert [frame.rows[-1].chips for frame in made.frames[:3]] == [
+        ("4 tokens left", "3 tokens needed"),
+        ("3 tokens left", "2 tokens needed"),
+        ("2 tokens left", "2 tokens needed"),
+    ]
+    assert made.frames[-1].say == (
+        ",1 is not allowed: 2 tokens would be needed after it, and 1 token would be left."
+    )
+    allowed = [choice.text for choice in made.frames[2].choices if choice.allowed]
+    assert allowed == ["]"]
+
+
+def test_error_a_text_that_never_ends() -> None:
+    with pytest.raises(LessonError, match="expected the beginning of an accepted text"):
+        quantity(Kind("fewest tokens", {"after": "]"}), ONES)

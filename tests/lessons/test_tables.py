@@ -44,6 +44,19 @@ def test_appendix_a_of_koo_and_others() -> None:
     ]
 
 
+def test_the_tokens_that_an_end_needs() -> None:
+    # by hand, the end token included; columns after [ ] 1 , ,1 1]
+    assert _rows("finishing", 1) == [
+        ("(nothing)", "3", "2", "✗", "✗", "✗", "✗", "✗"),
+        ("[", "2", "✗", "1", "2", "✗", "✗", "1"),
+        ("[1", "2", "✗", "1", "✗", "2", "2", "✗"),
+        ("[1,", "2", "✗", "✗", "2", "✗", "✗", "1"),
+        ("[1]", "1", "✗", "✗", "✗", "✗", "✗", "✗"),
+    ]
+    # n lists are closed by n / 2 tokens, rounded up
+    assert [row[1] for row in _rows("finishing", 3)] == ["2", "2", "3", "3"]
+
+
 def test_utf_8() -> None:
     assert _rows("tokens", 4) == [
         ("a", "U+0061", "<0x61>"),
@@ -79,6 +92,48 @@ def test_the_distortion_by_hand() -> None:
         ("bx", "91.74 %", "10 %"),
         ("total variation", "", "0.82"),
     ]
+
+
+def test_weights_by_hand() -> None:
+    # 0.6 × 0.05, 0.3 × 0.5, 0.3 × 0.1, 0.1 × 0.9, 0.1 × 0.1; together 0.34
+    assert _rows("conditional", 0) == [
+        ("ax", "30 %", "10 %", "3 %", "8.82 %"),
+        ("ay", "30 %", "10 %", "3 %", "8.82 %"),
+        ("bx", "25 %", "60 %", "15 %", "44.12 %"),
+        ("by", "5 %", "60 %", "3 %", "8.82 %"),
+        ("cx", "9 %", "100 %", "9 %", "26.47 %"),
+        ("cy", "1 %", "100 %", "1 %", "2.94 %"),
+    ]
+
+
+def test_learnt_bounds_by_hand() -> None:
+    first, *rows, last = _rows("conditional", 1)
+    assert first == ("nothing yet", "100 %", "30 %", "30 %", "25 %", "5 %", "9 %", "1 %", "0.42")
+    assert last == ("the model's own", "34 %", *(r[4] for r in _rows("conditional", 0)), "")
+    bounds = [float(row[1].removesuffix(" %")) for row in rows]
+    assert bounds == sorted(bounds, reverse=True)
+    assert rows[-1][1:] == (*last[1:-1], "0")
+
+
+def test_rejected_attempts_fall_to_the_valid_share() -> None:
+    rows = _rows("conditional", 2)
+    assert rows[-1][3] == "34 %"
+    assert rows[-1][2] == "0"
+    assert any(int(row[2]) for row in rows)
+
+
+def test_particles_have_the_weights_of_their_texts() -> None:
+    kept = {row[0]: float(row[2].removesuffix(" %")) for row in _rows("conditional", 0)}
+    rows = _rows("conditional", 3)
+    total = sum(kept[text] for _, text, _ in rows)
+    for _, text, weight in rows:
+        assert float(weight.removesuffix(" %")) == pytest.approx(100 * kept[text] / total, abs=0.01)
+
+
+def test_the_distance_of_the_mask_alone_stays() -> None:
+    found = {row[0]: float(row[4]) for row in _rows("conditional", 4)}
+    assert found["mask alone"] == pytest.approx(0.42, abs=0.05)
+    assert max(found["ASAp"], found["CARS"], found["8 particles"]) < 0.1
 
 
 def test_the_recorded_run_adds_up() -> None:

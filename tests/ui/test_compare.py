@@ -228,6 +228,33 @@ def test_who_chooses_among_less_than_its_mask_has_no_distribution_here(handlers:
     assert "picard" not in {column["name"] for column in answer["columns"]}
 
 
+def test_the_distance_by_passes_of_methods_that_converge(handlers: Handlers) -> None:
+    methods = ["automaton", "asap", "cars", "particles", "awrs"]
+    answer = distribution(handlers, {**TIME, "text": "14:30|the|an", "methods": methods})
+    assert [curve["name"] for curve in answer["curves"]] == [
+        "automaton",
+        "asap",
+        "cars",
+        "particles",
+    ]
+    for curve in answer["curves"]:
+        passes = [passes for passes, _ in curve["points"]]
+        assert passes == sorted(set(passes))
+        assert all(0 <= far <= 1 for _, far in curve["points"])
+        assert curve["texts"] > 1
+    assert {"asap", "particles"} == set(answer["failed"])
+    names = [column["name"] for column in answer["columns"]]
+    assert answer["columns"][names.index("cars")]["total_variation"] == 0
+    masked = answer["columns"][names.index("automaton")]["total_variation"]
+    awrs = answer["columns"][names.index("awrs")]["total_variation"]
+    assert awrs == pytest.approx(masked)
+
+
+def test_no_curves_without_such_a_method(handlers: Handlers) -> None:
+    answer = distribution(handlers, {**TIME, "text": "a|b", "methods": ["automaton"]})
+    assert answer["curves"] == []
+
+
 def test_texts_after_the_likeliest_are_summed(handlers: Handlers) -> None:
     answer = distribution(handlers, {**TIME, "text": "[a-z][a-e]"})
     assert answer["count"] == 130

@@ -448,6 +448,7 @@ FIELDS = [
     "constraint",
     "lookahead",
     "small_tokens",
+    "finish",
     "draft",
     "reasoning",
     "tab",

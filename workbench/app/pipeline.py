@@ -37,6 +37,7 @@ from workbench.base.visible_text import count_of
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.protocol import Constraint
 from workbench.constraint.reasoning import Reasoning
+from workbench.constraint.within_budget import WithinBudget, engine_of, token_distances
 from workbench.decoding.checkpoint import total_memory
 from workbench.drawing.drawable import (
     OVER_TOKENS,
@@ -200,6 +201,19 @@ class Compiled:
             ("reasoning", answer, opening, closing, budget),
             lambda: Reasoning(answer, opening, closing, budget),
         )
+
+    def within_budget(self, constraint: Constraint, budget: int) -> WithinBudget:
+        """A constraint of ``constraint`` or ``after_free_text``, whose texts end in a budget.
+
+        The distances are computed once, and weighed with everything made from the grammar.
+
+        Raises: as ``WithinBudget``.
+        """
+        self._once(
+            ("distances", constraint),
+            lambda: token_distances(engine_of(constraint), self.limits),
+        )
+        return WithinBudget(constraint, budget, self.limits)
 
     def first_mask(self, vocabulary: Vocabulary) -> tuple[Phase, ...]:
         """The times of compiling a constraint over a vocabulary and of its first mask.

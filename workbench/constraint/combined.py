@@ -169,24 +169,25 @@ class SmallTokens:
 
     def __init__(self, vocabulary: Vocabulary, make: Callable[[Vocabulary], Constraint]) -> None:
         self.vocabulary = vocabulary
-        self._small = make(small_vocabulary(vocabulary))
+        #: The constraint over the small tokens, with the same states.
+        self.small = make(small_vocabulary(vocabulary))
 
     @property
     def initial(self) -> State:
-        return self._small.initial
+        return self.small.initial
 
     def mask(self, state: State) -> TokenMask:
-        return self._small.mask(state)
+        return self.small.mask(state)
 
     def advance(self, state: State, token_id: TokenId) -> State:
         """The state after a token. Raises: TokenNotAllowed where the token is not in the mask."""
-        return self._small.advance(state, token_id)
+        return self.small.advance(state, token_id)
 
     def is_final(self, state: State) -> bool:
-        return self._small.is_final(state)
+        return self.small.is_final(state)
 
     def forced(self, state: State, most: int = sys.maxsize) -> bytes:
-        return self._small.forced(state, most)
+        return self.small.forced(state, most)
 
 
 def is_small(token: bytes) -> bool:

@@ -273,7 +273,7 @@ class Labelled:
         #: The encoded constraint's function (``protocol.HasStateKeys``).
         self.state_key = state_key(encoded)
         self.vocabulary = vocabulary
-        self._labels = labels
+        self.labels = labels
         self._max_masks = limits.rows_of(8 * ((len(vocabulary) + 31) // 32))  # two masks a row
         #: By the identity of the encoded constraint's mask, which is kept so that its id stays
         #: unique.
@@ -298,7 +298,7 @@ class Labelled:
         bits = encoded.bits[: (size + 31) // 32].copy()
         if size % 32:
             bits[-1] &= np.uint32((1 << size % 32) - 1)
-        for label_tokens in self._labels:
+        for label_tokens in self.labels:
             if label_tokens.code_id in encoded:
                 bits |= label_tokens.mask.bits
         return TokenMask(bits, size)
@@ -311,7 +311,7 @@ class Labelled:
     def _label_tokens_of(self, state: State, token_id: TokenId) -> LabelTokens | None:
         encoded = self.encoded.mask(state)
         if token_id not in encoded:
-            for label_tokens in self._labels:
+            for label_tokens in self.labels:
                 if label_tokens.code_id in encoded and token_id in label_tokens.mask:
                     return label_tokens
         return None
@@ -328,7 +328,7 @@ class Labelled:
         try:  # without a mask, because some strategies never compute one
             return self.encoded.advance(state, token_id)
         except TokenNotAllowed:
-            for label_tokens in self._labels:
+            for label_tokens in self.labels:
                 if token_id in label_tokens.mask:
                     with suppress(TokenNotAllowed):
                         return self.encoded.advance(state, label_tokens.code_id)

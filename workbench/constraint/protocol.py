@@ -81,6 +81,15 @@ class StepsByBytes(Protocol):
 
 
 @runtime_checkable
+class HasEngine(Protocol):
+    """A constraint that may have the masks of one of the exact engine."""
+
+    def engine(self) -> Constraint | None:
+        """A constraint of the exact engine with these masks after the same tokens, or None."""
+        ...
+
+
+@runtime_checkable
 class ReadsLabels(Protocol):
     """A constraint with terminal labels, which match whole tokens."""
 

@@ -79,8 +79,9 @@ class Reasoning:
         size = len(self.vocabulary)
         self._marker = closing.encode()
         self._closing = named.get(closing)
-        #: The mask before the free part, if its opening marker is a special token.
-        self._opening = TokenMask.of([named[opening]], size) if opening in named else None
+        #: The opening marker if it is a special token, and the mask before the free part then.
+        self.opening = named.get(opening)
+        self._opening = None if self.opening is None else TokenMask.of([self.opening], size)
         #: The opening marker as text.
         self._before = "" if opening in named else opening
         until = r"[\s\S]*" if closing in named else f"(?P<TEXT_UNTIL>{re.escape(closing)})"
@@ -88,32 +89,44 @@ class Reasoning:
             Grammar.from_regex(re.escape(self._before) + until), self.vocabulary, limits=limits
         )
         assert isinstance(free, DfaConstraint), "a DFA of this size is not built lazily"
-        self._free = free
+        #: The automaton of the free part.
+        self.free = free
         self._distance = _distances(free.dfa)
         self._masks: dict[tuple[bool, int], TokenMask] = {}
 
     @property
     def initial(self) -> ReasoningState:
-        return ReasoningState(0, self._free.initial, self.answer.initial)
+        return ReasoningState(0, self.free.initial, self.answer.initial)
 
     def mask(self, state: ReasoningState) -> TokenMask:
         """The tokens of the free part, or of the answer."""
         if state.thought is None:
             return self.answer.mask(state.answer)
-        if self._opening is not None and state.spent == 0:
+        if self._opening is not None and self.opens(state):
             return self._opening
-        key = state.spent >= self.budget, state.thought
-        cached = self._masks.get(key)
+        return self.free_mask(state.thought, over=state.spent >= self.budget)
+
+    def opens(self, state: ReasoningState) -> bool:
+        """Whether the opening marker, a special token, comes next."""
+        return self._opening is not None and state.thought is not None and state.spent == 0
+
+    def free_mask(self, thought: int, *, over: bool) -> TokenMask:
+        """The tokens of a state of the free part, before its budget is spent or after."""
+        cached = self._masks.get((over, thought))
         if cached is None:
-            cached = self._masks[key] = self._mask(*key)
+            cached = self._masks[over, thought] = self._mask(over, thought)
         return cached
 
+    def closes_at(self, thought: int) -> bool:
+        """Whether the closing marker, as text, is complete in a state of the free part."""
+        return self._closing is None and self.free.is_final(thought)
+
     def _mask(self, over: bool, thought: int) -> TokenMask:
-        allowed = self._free.mask(thought).bools.copy()
+        allowed = self.free.mask(thought).bools.copy()
         allowed[list(self.vocabulary.special)] = False
         if self._closing is None:
             allowed[list(self._crossing(thought))] = True
-        elif self._free.is_final(thought):
+        elif self.free.is_final(thought):
             allowed[self._closing] = True
         mask = TokenMask(pack(allowed), len(self.vocabulary))
         ending = [i for i in mask if self._is_on_shortest_way(thought, i)] if over else []
@@ -127,7 +140,7 @@ class Reasoning:
         for byte in self.vocabulary.tokens[token_id] or b"":
             if self._distance[thought] == 0:
                 return self._closing is None
-            there = self._free.step(thought, byte)
+            there = self.free.step(thought, byte)
             if self._distance[there] >= self._distance[thought]:
                 return False
             thought = there
@@ -149,9 +162,9 @@ class Reasoning:
     def _after(self, thought: int, token: bytes) -> ReasoningState | None:
         """The state after the bytes of a token, without the number of tokens."""
         for index, byte in enumerate(token):
-            if (thought := self._free.step(thought, byte)) == DEAD:
+            if (thought := self.free.step(thought, byte)) == DEAD:
                 return None
-            if self._closing is None and self._free.is_final(thought):
+            if self._closing is None and self.free.is_final(thought):
                 return self._answered(token[index + 1 :])
         return ReasoningState(0, thought, self.answer.initial)
 
@@ -169,13 +182,18 @@ class Reasoning:
             return state._replace(answer=self.answer.advance(state.answer, token_id))
         if token_id not in self.mask(state):
             raise TokenNotAllowed(f"token {token_id} is not allowed here")
-        opens = self._opening is not None and state.spent == 0
-        if token_id == self._closing and not opens:
-            return ReasoningState(0, None, self.answer.initial)
-        token = self.vocabulary.tokens[token_id] or b""  # a special opening marker has no bytes
-        there = self._after(state.thought, token)
-        assert there is not None, "the mask allows the token"
+        if self.opens(state):
+            return state._replace(spent=1)
+        there = self.after_token(state.thought, token_id)
         return there if there.thought is None else there._replace(spent=state.spent + 1)
+
+    def after_token(self, thought: int, token_id: TokenId) -> ReasoningState:
+        """The state after a token of the mask, without the number of tokens."""
+        if token_id == self._closing:
+            return ReasoningState(0, None, self.answer.initial)
+        there = self._after(thought, self.vocabulary.tokens[token_id] or b"")
+        assert there is not None, "the mask allows the token"
+        return there
 
     def is_final(self, state: ReasoningState) -> bool:
         """Whether the answer read is accepted."""
@@ -193,8 +211,8 @@ class Reasoning:
             return read_as(self.answer, state.answer, token_id)
         token, thought = self.vocabulary.tokens[token_id] or b"", state.thought
         for end, byte in enumerate(token, 1):
-            thought = self._free.step(thought, byte)
-            if self._closing is None and self._free.is_final(thought):
+            thought = self.free.step(thought, byte)
+            if self._closing is None and self.free.is_final(thought):
                 return token[end:]
         return b""
 
@@ -206,10 +224,8 @@ class Reasoning:
             return b""
         found = bytearray()
         thought = state.thought
-        while len(found) < most and not self._free.is_final(thought):
-            steps = {
-                byte: self._free.step(thought, byte) for byte in self._free.next_bytes(thought)
-            }
+        while len(found) < most and not self.free.is_final(thought):
+            steps = {byte: self.free.step(thought, byte) for byte in self.free.next_bytes(thought)}
             if state.spent >= self.budget:
                 nearest = min(self._distance[there] for there in steps.values())
                 steps = {b: there for b, there in steps.items() if self._distance[there] == nearest}
@@ -217,7 +233,7 @@ class Reasoning:
                 return bytes(found)
             ((byte, thought),) = steps.items()
             found.append(byte)
-        if self._closing is None and self._free.is_final(thought):
+        if self._closing is None and self.free.is_final(thought):
             found += self.answer.forced(self.answer.initial, most - len(found))
         return bytes(found)
 

@@ -20,10 +20,13 @@ from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.compile import METHODS
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.constraint.protocol import Constraint
+from workbench.constraint.within_budget import engine_of, token_distances
+from workbench.decoding.adaptive_sampling import Asap, Cars
 from workbench.decoding.candidates import milliseconds_since
 from workbench.decoding.generate import Generation, generate
 from workbench.decoding.model import CountModel, LanguageModel, Prompt, Session, context_of
 from workbench.decoding.opportunistic import OpportunisticMasking, Picard
+from workbench.decoding.particles import Awrs, Particles
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.speculative import CountProposer, DraftSpeculation
 from workbench.decoding.strategy import PLAIN, JumpForward, Speculation, Strategy
@@ -88,17 +91,27 @@ def program_of(grammar: Grammar, limits: Limits) -> Grammar:
     )
 
 
-#: The strategies by the names that contenders use.
-STRATEGIES: dict[str, Strategy] = {
-    "plain": PLAIN,
-    "speculation": PLAIN,  # until it has learnt from warm-up runs
-    "skipping": JumpForward(),
-    "opportunistic": OpportunisticMasking(),
-    "picard": Picard(),
+#: The strategies by the names that contenders use; a new one for each contender, since some learn.
+STRATEGIES: dict[str, Callable[[], Strategy]] = {
+    "plain": lambda: PLAIN,
+    "speculation": lambda: PLAIN,  # until it has learnt from warm-up runs
+    "skipping": JumpForward,
+    "opportunistic": OpportunisticMasking,
+    "picard": Picard,
+    "asap": Asap,
+    "cars": Cars,
+    "awrs": Awrs,
+    "particles": Particles,
 }
 
 #: The strategies that draw from fewer tokens than the mask allows.
 NARROWER_STRATEGIES = frozenset({"picard"})
+
+#: The strategies whose texts have the model's own distribution, given that a text is valid.
+OWN_STRATEGIES = frozenset({"cars"})
+
+#: The strategies whose distribution comes closer to the model's own with each forward pass.
+CONVERGING_STRATEGIES = frozenset({"asap", "particles"})
 
 #: The first seed of warm-up runs, far from the seeds of comparisons.
 _WARM_UP_SEED = 1_000_000
@@ -204,6 +217,8 @@ class Contender:
     strategy: str = "plain"
     #: Whether a hand-written template replaces the grammar.
     program: bool = False
+    #: Whether every text must end in its budget (``WithinBudget``).
+    finish: bool = False
     #: What the strategy learns from warm-up runs; None if it learns nothing.
     learns: CountGuesses | CountDrafts | None = None
     #: The paper and section that describe it.
@@ -220,8 +235,10 @@ class Contender:
         started = time.perf_counter()
         read = program_of(grammar, limits) if self.program else grammar
         constraint = compile_grammar(read, model.vocabulary, self.method, limits, **self.options)
+        if self.finish:
+            token_distances(engine_of(constraint), limits)  # cached for the runs
         return PreparedContender(
-            self, model, constraint, milliseconds_since(started), STRATEGIES[self.strategy]
+            self, model, constraint, milliseconds_since(started), STRATEGIES[self.strategy]()
         )
 
 
@@ -273,6 +290,7 @@ class PreparedContender:
             stop=stop,
             strategy=self.strategy,
             session=session,
+            finish=self.contender.finish,
         )
 
 
@@ -289,6 +307,14 @@ _ALL = (
         detail="The exact mask: a token is allowed if some accepted text continues with it",
         method="automaton",
         source=f"{_KOO}, Algorithms 1 to 3",
+    ),
+    Contender(
+        name="finishing",
+        title="exact mask; every text ends in its budget",
+        detail="The exact mask without the tokens after which no text ends in the tokens left",
+        method="automaton",
+        finish=True,
+        source="distances in tokens; TruncProof 2026 approximates them for LL(1)",
     ),
     Contender(
         name="skipping",
@@ -323,6 +349,42 @@ _ALL = (
         strategy="speculation",
         learns=CountDrafts(),
         source=f"{_KOO}, §5.3",
+    ),
+    Contender(
+        name="asap",
+        title="learns which prefixes valid texts follow",
+        detail="Adaptive sampling with approximate expected futures: each further text is drawn "
+        "closer to the model's own distribution",
+        method="automaton",
+        strategy="asap",
+        source="Park et al. 2024 (ASAp)",
+    ),
+    Contender(
+        name="cars",
+        title="rejects texts; the model's own distribution",
+        detail="Constrained adaptive rejection sampling: forbidden continuations are never drawn "
+        "again, and each text has the model's own probability among the valid ones",
+        method="automaton",
+        strategy="cars",
+        source="Parys et al. 2025 (CARS)",
+    ),
+    Contender(
+        name="awrs",
+        title="tests single tokens until one is allowed",
+        detail="Adaptive weighted rejection sampling: no mask is computed; the text is that of the "
+        "exact mask",
+        method="automaton",
+        strategy="awrs",
+        source="Lipkin et al. 2025 (AWRS)",
+    ),
+    Contender(
+        name="particles",
+        title="eight weighted texts, one is drawn",
+        detail="Sequential Monte Carlo: eight texts at once, weighted by what their masks kept and "
+        "resampled; one is drawn by its weight",
+        method="automaton",
+        strategy="particles",
+        source="Loula et al. 2025 (sequential Monte Carlo)",
     ),
     Contender(
         name="domino",

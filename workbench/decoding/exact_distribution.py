@@ -31,7 +31,9 @@ from workbench.constraint.compile import compile as compile_grammar
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import Constraint, State, Unconstrained
 from workbench.decoding.contenders import (
+    CONVERGING_STRATEGIES,
     NARROWER_STRATEGIES,
+    OWN_STRATEGIES,
     UNCONSTRAINED,
     Contender,
     PreparedContender,
@@ -242,7 +244,8 @@ class ExactComparison:
     #: From the model's conditional.
     distances: dict[str, Distance]
     spellings: int
-    passes: int
+    #: All tokenizations of the texts, scored by the model.
+    tree: TokenTree
 
     def as_record(self) -> dict[str, Any]:
         """Plain values for JSON: a row for each text, a distance for each method."""
@@ -269,7 +272,7 @@ class ExactComparison:
             },
             "failed": {name: error.message for name, error in self.failed.items()},
             "spellings": self.spellings,
-            "passes": self.passes,
+            "passes": self.tree.passes,
         }
 
 
@@ -289,8 +292,9 @@ def exact_comparison(
                out, as Tran-Thien does (the probability is then that of beginning with the text).
 
     A method's distribution is that of sampling at temperature 1 with its mask at every token,
-    including the choice of the end token. A contender that does not apply, or draws from fewer
-    tokens than its masks allow, is in ``failed``.
+    including the choice of the end token. A contender that does not apply, draws from fewer
+    tokens than its masks allow, or converges to the model's own distribution is in ``failed``
+    (``distance_curves`` for the latter).
 
     Raises: WorkbenchError if the language is infinite or has more than ``most`` prefixes;
             ModelError.
@@ -311,6 +315,19 @@ def exact_comparison(
                 "expected a method that draws from all allowed tokens; only masks are compared"
             )
             continue
+        if contender.strategy in CONVERGING_STRATEGIES:
+            failed[contender.name] = WorkbenchError(
+                "its distribution depends on the number of forward passes"
+            )
+            continue
+        if contender.strategy in OWN_STRATEGIES and ended:
+            methods[contender.name] = everything
+            continue
+        if contender.finish:
+            failed[contender.name] = WorkbenchError(
+                "its distribution depends on the budget, and is the exact mask's in a large one"
+            )
+            continue
         try:
             constraint = contender.prepare(model, grammar, limits).constraint
             methods[contender.name] = masked_distribution(tree, constraint)
@@ -326,7 +343,7 @@ def exact_comparison(
         failed=failed,
         distances={name: distance(everything, found) for name, found in compared.items()},
         spellings=sum(1 for _ in tree.spellings()),
-        passes=tree.passes,
+        tree=tree,
     )
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import takewhile
 
 from workbench.base.errors import ModelError, TokenNotAllowed, VocabularyError, WorkbenchError
@@ -62,12 +63,39 @@ def generate(
             another vocabulary than the model's; while iterating ModelError and LimitError.
     Source: Koo et al. 2024, Algorithm 2; Beurer-Kellner et al. 2024 (DOMINO), Algorithm 1.
     """
+    if finish:
+        constraint = WithinBudget(constraint, len(prefix) + max_tokens)
+    loop = decoding_loop(
+        model,
+        constraint,
+        prompt,
+        sampling,
+        max_tokens=max_tokens,
+        top=top,
+        stop=stop,
+        prefix=prefix,
+        session=session,
+    )
+    return Generation(loop, strategy)
+
+
+def decoding_loop(
+    model: LanguageModel,
+    constraint: Constraint,
+    prompt: Prompt,
+    sampling: Sampling,
+    *,
+    max_tokens: int,
+    top: int,
+    stop: Callable[[], bool] | None = None,
+    prefix: Sequence[TokenId] = (),
+    session: Session | None = None,
+) -> DecodingLoop:
+    """The state of a generation before its first token. Arguments and errors: as ``generate``."""
     same_tokens(model.vocabulary, constraint.vocabulary)
     if max_tokens < 0 or top < 0:
         raise WorkbenchError(f"expected counts of 0 or more, not {min(max_tokens, top)}")
-    if finish:
-        constraint = WithinBudget(constraint, len(prefix) + max_tokens)
-    loop = DecodingLoop(
+    return DecodingLoop(
         constraint=constraint,
         sampling=sampling,
         session=model.session() if session is None else session,
@@ -78,7 +106,6 @@ def generate(
         top=top,
         stop_asked=stop,
     )
-    return Generation(loop, strategy)
 
 
 def same_tokens(model: Vocabulary, constraint: Vocabulary) -> None:
@@ -129,7 +156,7 @@ class Generation(Iterator[Step]):
     @property
     def trace(self) -> Trace:
         """The steps taken in this call, and why it ended."""
-        return Trace(tuple(self.steps), self.stop)
+        return Trace(tuple(self.steps), self.stop, self._loop.discarded_passes)
 
     def scored_trace(self) -> Trace:
         """The trace with skipped tokens at the end scored, in one more pass if there are any.
@@ -147,7 +174,7 @@ class Generation(Iterator[Step]):
         except ModelError:
             return self.trace
         known = [loop.scored_step(step, row) for step, row in zip(tail, rows, strict=True)]
-        return Trace((*self.steps[: -len(tail)], *known), self.stop)
+        return replace(self.trace, steps=(*self.steps[: -len(tail)], *known))
 
     def __next__(self) -> Step:
         item = self.proceed()

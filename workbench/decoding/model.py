@@ -231,6 +231,12 @@ def no_template(name: str) -> ModelError:
     return ModelError(f"{name} has no chat template", "pass the prompt as a text")
 
 
+def another_session(session: Session) -> Session:
+    """Another session of the same model; the session itself if it has no cache."""
+    make: Callable[[], Session] | None = getattr(session, "another", None)
+    return session if make is None else make()
+
+
 def padded(logits: Logits, size: int) -> Logits:
     """Logits of at least ``size`` rows; tokens that only the tokenizer has get −inf."""
     missing = size - len(logits)

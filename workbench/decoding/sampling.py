@@ -55,9 +55,13 @@ class Sampling:
         if self.seed < 0:
             raise SamplingError(f"expected a seed of 0 or more, not {self.seed!r}")
 
-    def rng(self, index: int) -> np.random.Generator:
-        """The random numbers of step ``index``: a separate stream, so a rewind repeats them."""
-        return np.random.Generator(np.random.PCG64((self.seed, index)))
+    def rng(self, index: int, attempt: int = 0) -> np.random.Generator:
+        """The random numbers of step ``index``: a separate stream, so a rewind repeats them.
+
+        ``attempt``  another stream for each text that is drawn for one seed.
+        """
+        key = (self.seed, index, attempt) if attempt else (self.seed, index)
+        return np.random.Generator(np.random.PCG64(key))
 
     def choose(self, logits: Scores, allowed: TokenMask, rng: np.random.Generator) -> TokenId:
         """Draw one of the tokens in ``allowed``.

@@ -24,6 +24,7 @@ import numpy.typing as npt
 from workbench.base.errors import ModelError, VocabularyError, WorkbenchError
 from workbench.base.visible_text import count_of
 from workbench.constraint.protocol import Constraint, State, state_key
+from workbench.constraint.within_budget import state_without_budget, without_budget
 from workbench.decoding.model import ForwardPass, LanguageModel, Session, TimedLogits
 from workbench.decoding.strategy import (
     DecodingLoop,
@@ -316,7 +317,8 @@ Key = Callable[[State], Hashable]
 class CountProposer:
     """Proposes the token chosen most often in the same state: P(l | α, β), fixed after learning.
 
-    Valid only for the constraint it was learnt under: keys of another one mean nothing.
+    Valid only for the constraint it was learnt under, with or without a budget: keys of another one
+    mean nothing.
 
     Source: Beurer-Kellner et al. 2024 (DOMINO), §3.6.
     """
@@ -336,13 +338,13 @@ class CountProposer:
         ``memory``  the key includes up to this many preceding tokens, fewer if that context was
                     never seen; the paper uses none (0).
         """
-        key = state_key(constraint)
+        key = state_key(without_budget(constraint))
         seen: defaultdict[tuple[Hashable, tuple[TokenId, ...]], Counter[TokenId]]
         seen = defaultdict(Counter)
         for trace in traces:
             ids = trace.token_ids
             for position, step in enumerate(trace.steps):
-                where = key(step.state)
+                where = key(state_without_budget(step.state))
                 for begin in range(max(0, position - memory), position + 1):
                     seen[where, tuple(ids[begin:position])][step.token_id] += 1
         probabilities = {
@@ -355,7 +357,7 @@ class CountProposer:
         self, constraint: Constraint, state: State, taken: Sequence[TokenId]
     ) -> tuple[TokenId, float] | None:
         """Implements ``Proposer``."""
-        where, end = self.key(state), len(taken)
+        where, end = self.key(state_without_budget(state)), len(taken)
         for begin in range(max(0, end - self.memory), end + 1):
             known = self.likeliest.get((where, tuple(taken[begin:end])))
             if known is not None:

@@ -59,6 +59,20 @@ class DecodingLoop:
     stop_asked: Callable[[], bool] | None
     #: Why the generation ended; None while it continues.
     stop: StopReason | None = None
+    #: Forward passes for tokens that are not part of the text, such as those of rejected texts.
+    discarded_passes: int = 0
+
+    def copy(self) -> DecodingLoop:
+        """A loop that continues from here and leaves this one as it is."""
+        return replace(self, context=[*self.context], discarded_passes=0)
+
+    def become(self, other: DecodingLoop, steps: Sequence[Step]) -> Steps:
+        """Yield the steps that a copy took, and continue where it is."""
+        self.context, self.state = other.context, other.state
+        self.left, self.index = other.left, other.index
+        yield from steps[:-1]
+        self.stop = other.stop  # set when the last step is returned
+        yield from steps[-1:]
 
     def masked(self, state: State) -> TimedMask:
         """The mask of a state, in which the first end token represents all (``candidates``).

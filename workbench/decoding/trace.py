@@ -140,14 +140,16 @@ class Step:
 class Trace:
     """All steps of one generation, and why it ended.
 
-    Unit: ``mask_bits`` in bits; ``forward_passes``, ``drafted``, ``drafts_taken`` and
-          ``interventions`` are counts of steps.
+    Unit: ``mask_bits`` in bits; ``drafted``, ``drafts_taken`` and ``interventions`` are counts of
+          steps.
     """
 
     #: In the order of the text.
     steps: tuple[Step, ...]
     #: Why it ended; None while it continues.
     stop: StopReason | None = None
+    #: Forward passes for tokens that are not part of the text, such as those of rejected texts.
+    discarded_passes: int = 0
 
     def __repr__(self) -> str:
         text, tokens = shorten(repr(self.text), 60), count_of(len(self.steps), "token")
@@ -184,8 +186,8 @@ class Trace:
 
     @property
     def forward_passes(self) -> int:
-        """The number of steps for which a forward pass was run."""
-        return sum(step.forward for step in self.steps)
+        """The number of forward passes: those run for a step, and the discarded ones."""
+        return sum(step.forward for step in self.steps) + self.discarded_passes
 
     @property
     def drafted(self) -> int:

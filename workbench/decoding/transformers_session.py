@@ -102,6 +102,10 @@ class TransformersSession:
         """The tokens whose keys and values are cached."""
         return [] if self.row is None else self.row.read
 
+    def another(self) -> TransformersSession:
+        """A new session of the same model."""
+        return self.shared_passes.session()
+
     def logits(self, token_ids: Sequence[TokenId]) -> Logits:
         """The logits after the whole sequence, see ``Session``.
 

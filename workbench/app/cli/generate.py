@@ -39,7 +39,9 @@ from workbench.app.cli.options import (
 from workbench.base.errors import WorkbenchError
 from workbench.constraint.compile import METHODS
 from workbench.constraint.compile import compile as compile_grammar
+from workbench.constraint.protocol import Constraint
 from workbench.constraint.reasoning import Reasoning
+from workbench.constraint.within_budget import WithinBudget
 from workbench.decoding.generate import generate as run
 from workbench.decoding.model import LanguageModel, chatting
 from workbench.decoding.retokenize import Healed
@@ -70,6 +72,9 @@ def generate(
         typer.Option(metavar="OPENING CLOSING", help="Around the model's thoughts."),
     ] = ("<think>", "</think>"),
     max_tokens: Annotated[int | None, typer.Option(min=1, help="The budget in tokens.")] = None,
+    finish: Annotated[
+        bool, typer.Option("--finish", help="Only tokens after which the text can end in budget.")
+    ] = False,
     temperature: Annotated[float, typer.Option(min=0.0, help="0 takes the likeliest token.")] = 0.0,
     top_k: Annotated[int | None, typer.Option(min=1, help="Sample among the k likeliest.")] = None,
     top_p: Annotated[float | None, typer.Option(help="Sample within this probability.")] = None,
@@ -126,10 +131,12 @@ def generate(
     constraint = thinking or constraint
     sampling = Sampling(temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)
     budget = max_tokens or (example.max_tokens if example else _MAX_TOKENS)
+    if finish:
+        constraint = WithinBudget(constraint, budget, LOCAL_LIMITS)
     if strategy == "counts":
         chosen = learnt(loaded, constraint, begun.prompt, sampling, budget, warm_up)
     generation = run(loaded, constraint, begun.prompt, sampling, max_tokens=budget, strategy=chosen)
-    _print_steps(generation, len(begun.prefix), json)
+    _print_steps(generation, len(begun.prefix), constraint, json)
     trace = generation.trace
     answer = trace.text if thinking is None else thinking.answer_in(trace.token_ids)
     accepted = trace.accepted and begun.grammar.accepts(answer)
@@ -148,15 +155,22 @@ def _begun(model: LanguageModel, named: Named, prompt: str | None, heal: bool) -
     return healed(model, text, named.grammar) if heal else plain
 
 
-def _print_steps(steps: Iterable[Step], repeated: int, json: bool) -> None:
+def _print_steps(steps: Iterable[Step], repeated: int, constraint: Constraint, json: bool) -> None:
     """Print the steps while they are made, without the repeated bytes of the prompt as text."""
     for step in steps:
         if json:
-            line(step_record(step))
+            line(step_record(step) | _budget_record(step, constraint))
         else:
             sys.stdout.buffer.write(step.token[repeated:])
             sys.stdout.buffer.flush()
         repeated = max(0, repeated - len(step.token))
+
+
+def _budget_record(step: Step, constraint: Constraint) -> dict[str, int]:
+    """The tokens left before a step, and the fewest that end the text then."""
+    if not isinstance(constraint, WithinBudget):
+        return {}
+    return {"left": step.state.left, "needs": constraint.fewest(step.state)}
 
 
 def step_record(step: Step) -> dict[str, Any]:
@@ -253,7 +267,7 @@ def replay_page(text: str, example: Example | None = None) -> str:
     end = next((record for record in records if record["k"] == "stop"), None)
     handlers = Handlers(ModelRoom(text_in(about, "model", MAX_NAME) or BUILTIN))
     sent = {key: about.get(key, "") for key in ("text", "notation", "start", "style", "example")}
-    sent["small_tokens"] = about.get("small_tokens")
+    sent |= {name: about.get(name) for name in ("small_tokens", "finish")}
     return written(about, steps, end, drawn(handlers, sent, taken(steps)))
 
 

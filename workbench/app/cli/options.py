@@ -23,10 +23,12 @@ from workbench.base.limits import Limits
 from workbench.base.problems import finite
 from workbench.base.resources import GRAMMARS
 from workbench.constraint.protocol import Constraint
+from workbench.decoding.adaptive_sampling import Cars
 from workbench.decoding.checkpoint import set_threads
 from workbench.decoding.contenders import warm_up
 from workbench.decoding.model import LanguageModel, Message
 from workbench.decoding.opportunistic import OpportunisticMasking
+from workbench.decoding.particles import Awrs, Particles
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.speculative import CountProposer, ForcedProposer
 from workbench.decoding.strategy import PLAIN, JumpForward, Speculation, Strategy
@@ -190,7 +192,7 @@ def text_of(data: bytes) -> str:
     return data.decode("utf-8", "backslashreplace")
 
 
-#: Name → description and strategy; all strategies generate the same text.
+#: Name → description and strategy. All but ``cars`` and ``particles`` generate the same text.
 STRATEGIES: dict[str, tuple[str, Strategy]] = {
     "plain": ("one call for each token", PLAIN),
     "skipping": ("no call where only one token or one text is allowed", JumpForward()),
@@ -202,6 +204,9 @@ STRATEGIES: dict[str, tuple[str, Strategy]] = {
         "one call for several tokens where the grammar forces bytes",
         Speculation(ForcedProposer()),
     ),
+    "awrs": ("tokens are tested one by one, no mask is computed", Awrs()),
+    "cars": ("texts are rejected: the model's own distribution over valid texts", Cars()),
+    "particles": ("one of eight weighted texts, close to that distribution", Particles()),
     # replaced by ``learnt`` after the warm-up runs
     "counts": ("one call for several tokens, guessed from warm-up runs", PLAIN),
 }

@@ -8,6 +8,7 @@ from typing import Any
 
 from workbench.app.lessons import (
     automaton_films,
+    budget_films,
     composition_films,
     construction_films,
     constructions,
@@ -75,6 +76,8 @@ FILMS: dict[str, Callable[..., Film]] = {
     "under": method_films.under,
     "trie walk": online_films.trie_walk,
     "labels": token_films.over_labels,
+    "distances": budget_films.distances,
+    "within budget": budget_films.within_budget,
 }
 
 

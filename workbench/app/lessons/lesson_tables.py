@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from workbench.app.lessons import (
+    budget_films,
     composition_films,
+    conditional_films,
     distribution_films,
     domino_films,
     index_films,
@@ -138,6 +140,7 @@ TABLES: dict[str, Callable[..., Table]] = {
     "verdicts": verdicts,
     "blocked": blocked,
     "live rules": live_stack,
+    "tokens needed": budget_films.needed_after,
     "cuts": merge_films.cuts,
     "spellings": merge_films.spellings,
     "utf-8": utf8,
@@ -151,6 +154,11 @@ TABLES: dict[str, Callable[..., Table]] = {
     "machines": composition_films.machines,
     "shares": distribution_films.shares,
     "invasive": distribution_films.invasive,
+    "weights": conditional_films.weights,
+    "bounds": conditional_films.bounds,
+    "attempts": conditional_films.attempts,
+    "population": conditional_films.population,
+    "distances": conditional_films.distances,
     "table 1": merge_films.table_1,
     "encoders": merge_films.encoders,
     "merge rules": merge_films.live,

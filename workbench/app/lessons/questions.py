@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from workbench.app.lessons import (
+    budget_films,
+    conditional_films,
     distribution_films,
     domino_films,
     merge_films,
@@ -153,6 +155,9 @@ QUANTITIES: dict[str, Callable[..., float]] = {
     "perplexity": _perplexity,
     "per cent under a method": _share,
     "per cent of the model's own": _own_share,
+    "weight": conditional_films.weight_of,
+    "weight ratio": conditional_films.weight_ratio,
+    "valid share": conditional_films.valid_share,
     "merged edges": _merged_edges,
     "acceptance": acceptance,
     "natural tokens": natural_tokens,
@@ -167,6 +172,7 @@ QUANTITIES: dict[str, Callable[..., float]] = {
     "passes": pass_count,
     "per cent": _per_cent,
     "merged states": _merged_states,
+    "fewest tokens": budget_films.fewest,
 }
 
 
@@ -296,6 +302,7 @@ QUESTIONS: Mapping[str, Callable[..., Question]] = {
     "number": number,
     "ends": ends,
     "favourite": favourite,
+    "tokens within a budget": budget_films.allowed_within,
     "taken away": distribution_films.taken_away,
     "allowed": distribution_films.allowed,
     "writable": distribution_films.writable,

@@ -280,6 +280,7 @@ class Endpoints:
         chat: _Chat = None,
         draft: str = "",
         reasoning: _Reasoning = None,
+        finish: bool = False,
     ) -> Iterator[str]:
         """Generate under a grammar, a record for every token; the last one says why it ended.
 
@@ -299,6 +300,7 @@ class Endpoints:
             chat: Messages of a chat (role, content) before the prompt, the user's message; or none.
             draft: A model with the same tokens, which proposes tokens; the text stays the same.
             reasoning: Free text before the grammar's: opening, closing (markers), budget (tokens).
+            finish: Whether the text must end within max_tokens.
 
         Returns:
             Lines of JSON, those since the last event: a record each. k is its kind: step (token, p
@@ -317,6 +319,7 @@ class Endpoints:
             "chat": chat,
             "draft": draft,
             "reasoning": reasoning,
+            "finish": finish,
         }
         yield from event_texts(run_batches(self._handlers, sent, _SECONDS))
 

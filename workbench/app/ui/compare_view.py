@@ -9,7 +9,7 @@ is ``stop`` or ``error``. Runs are numbered in their order: by prompt, then seed
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -28,9 +28,19 @@ from workbench.app.ui.requests import (
 from workbench.app.ui.runs import replayed, room_left, with_head
 from workbench.app.ui.streams import BATCH_SECONDS, in_thread
 from workbench.base.errors import TokenNotAllowed, WorkbenchError
+from workbench.constraint.within_budget import WithinBudget
 from workbench.decoding.compare import Event, RunBegan, RunEnded, RunFailed, RunStep, compare
-from workbench.decoding.contenders import UNCONSTRAINED, Contender, all_contenders, contenders_named
-from workbench.decoding.exact_distribution import exact_comparison
+from workbench.decoding.contenders import (
+    CONVERGING_STRATEGIES,
+    OWN_STRATEGIES,
+    STRATEGIES,
+    UNCONSTRAINED,
+    Contender,
+    all_contenders,
+    contenders_named,
+)
+from workbench.decoding.distance_curves import distance_curves
+from workbench.decoding.exact_distribution import ExactComparison, exact_comparison
 from workbench.decoding.model import LanguageModel, chatting
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.summary import verdict
@@ -48,6 +58,10 @@ _HEADINGS = {
     "Beurer-Kellner": "DOMINO 2024",
     "Tran-Thien": "Tran-Thien 2024",
     "Willard": "Willard & Louf 2023",
+    "Park": "The model's own distribution",
+    "Parys": "The model's own distribution",
+    "Lipkin": "The model's own distribution",
+    "Loula": "The model's own distribution",
 }
 
 
@@ -69,6 +83,9 @@ _RESTRICTING_STRATEGIES = frozenset({"picard"})
 _NOT_COMPUTED = (
     "it chooses among fewer tokens than its mask allows; its distribution is not computed"
 )
+
+#: Seconds after which curves are not repeated again.
+_CURVE_SECONDS = 1.0
 
 #: Texts that are listed separately.
 _MAX_TEXTS = 24
@@ -111,7 +128,9 @@ def distribution(handlers: Handlers, sent: Record) -> Record:
         drawing = [
             each for each in request.contenders if each.strategy not in _RESTRICTING_STRATEGIES
         ]
-        found = exact_comparison(model, prompt, grammar, drawing, most=most).as_record()
+        compared = exact_comparison(model, prompt, grammar, drawing, most=most)
+        curves = _curves(compared, model.vocabulary, drawing)
+        found = compared.as_record()
     except WorkbenchError as error:
         return {"ok": False, "why": error.message}
     texts = sorted(found["texts"], key=lambda one: -one["own"])
@@ -127,7 +146,32 @@ def distribution(handlers: Handlers, sent: Record) -> Record:
         "failed": found["failed"]
         | {each.name: _NOT_COMPUTED for each in request.contenders if each not in drawing},
         "spellings": found["spellings"],
+        "curves": curves,
     }
+
+
+def _curves(
+    compared: ExactComparison, vocabulary: Vocabulary, contenders: Sequence[Contender]
+) -> list[Record]:
+    """The distance from the model's own distribution by forward passes; none if it never changes.
+
+    Computed where a method is compared that converges to that distribution or draws from it; the
+    exact mask is there for comparison.
+    """
+    drawn = [
+        each
+        for each in contenders
+        if each.strategy in CONVERGING_STRATEGIES | OWN_STRATEGIES and not each.program
+    ]
+    if not drawn or vocabulary.end is None:
+        return []
+    strategies = {"automaton": STRATEGIES["plain"]}
+    strategies |= {each.name: STRATEGIES[each.strategy] for each in drawn}
+    found = distance_curves(compared.tree, vocabulary, strategies, seconds=_CURVE_SECONDS)
+    return [
+        {"name": name, "texts": round(each.texts, 1), "points": [_plain(p) for p in each.points]}
+        for name, each in found.items()
+    ]
 
 
 def compared_run(handlers: Handlers, sent: Record) -> Record:
@@ -138,12 +182,18 @@ def compared_run(handlers: Handlers, sent: Record) -> Record:
         (contender,) = contenders_named([text_in(sent, "method", 80)])
         model = chatting(handlers.room.model(), request.chat)
         own = contender.prepare(model, compiled.readable()).constraint
-        settings = {"constraint": contender.method, "lookahead": contender.options.get("k")}
+        if contender.finish:
+            own = WithinBudget(own, request.max_tokens)
+        settings = {
+            "constraint": contender.method,
+            "lookahead": contender.options.get("k"),
+            "finish": contender.finish,
+        }
         try:
             steps = replayed(handlers, request, own)
         except TokenNotAllowed:
             # a strategy may insert tokens that its method's mask forbids
-            settings = {"constraint": UNCONSTRAINED, "lookahead": None}
+            settings = {"constraint": UNCONSTRAINED, "lookahead": None, "finish": False}
             steps = replayed(
                 handlers, request, compiled.constraint(model.vocabulary, UNCONSTRAINED)
             )

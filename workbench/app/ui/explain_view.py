@@ -56,6 +56,17 @@ def reasons(
     return [_note(one) or _not_small(token, small_tokens) for token, one in found]
 
 
+#: Why a text that must end in its budget forbids a token that the grammar allows.
+_TOO_LATE = "no text ends with the tokens left after it"
+
+
+def or_too_late(notes: list[str], tokens: list[bytes | None]) -> list[str]:
+    """The notes on forbidden tokens of a run whose text must end in its budget."""
+    return [
+        note or _TOO_LATE * (token is not None) for note, token in zip(notes, tokens, strict=True)
+    ]
+
+
 def _not_small(token: bytes | None, small_tokens: bool) -> str:
     """Why a run in small tokens forbids a token that the grammar allows; empty for the others."""
     return "" if not small_tokens or token is None or is_small(token) else "small tokens only"
@@ -80,6 +91,8 @@ def explain_tokens(handlers: Handlers, sent: Record) -> Record:
         if labels_of(grammar):
             labels = _LabelReasons(handlers, grammar, so_far)
             notes = [note or labels.note(token) for note, token in zip(notes, tokens, strict=True)]
+        if switch_in(sent, "finish"):
+            notes = or_too_late(notes, tokens)
         return {"reasons": notes}
     except WorkbenchError as error:
         return {"reasons": [], "problem": error.message}
@@ -103,6 +116,9 @@ def why(handlers: Handlers, sent: Record) -> Record:
         elif found.allowed and _not_small(token, switch_in(sent, "small_tokens")):
             answer["allowed"] = False
             answer["reason"] = "the grammar allows it, but this run allows small tokens only"
+        if found.allowed and not answer["reason"] and token and switch_in(sent, "finish"):
+            answer["allowed"] = False
+            answer["reason"] = f"the grammar allows it, but {_TOO_LATE}"
     except WorkbenchError as error:
         return {"ok": False, "why": sentence(error)}
     return {"ok": True, "path": path, **answer}

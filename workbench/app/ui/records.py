@@ -12,6 +12,11 @@ from workbench.app.ui import wire
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import Constraint, State, reads_labels
 from workbench.constraint.reasoning import Reasoning
+from workbench.constraint.within_budget import (
+    WithinBudget,
+    state_without_budget,
+    without_budget,
+)
 from workbench.decoding.candidates import TokenDistribution
 from workbench.decoding.retokenize import ImproperToken
 from workbench.decoding.trace import Candidate, Step, StopReason, Trace
@@ -84,9 +89,17 @@ def label_record(constraint: Constraint, state: State, token_id: TokenId) -> Rec
 
 def free_record(constraint: Constraint, state: State, token_id: TokenId | None) -> Record:
     """What the grammar reads of a token in the free part; nothing of one that is not chosen yet."""
+    constraint, state = without_budget(constraint), state_without_budget(state)
     if not isinstance(constraint, Reasoning) or state.thought is None:
         return {}
     return {"free": "" if token_id is None else constraint.read_as(state, token_id).hex()}
+
+
+def budget_record(constraint: Constraint, state: State) -> Record:
+    """The tokens left, and the fewest that end the text; empty if it need not end in a budget."""
+    if not isinstance(constraint, WithinBudget):
+        return {}
+    return {"budget": {"left": state.left, "needs": constraint.fewest(state)}}
 
 
 def draft_record(step: Step, vocabulary: Vocabulary) -> Record:

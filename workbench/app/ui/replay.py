@@ -25,7 +25,7 @@ from typing import Any
 from workbench import __version__
 from workbench.analysis.run_tracing import STACKS, PicturedMachine
 from workbench.app.pipeline import Compiled, Pipeline
-from workbench.app.ui.explain_view import reasons
+from workbench.app.ui.explain_view import or_too_late, reasons
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import ModelRoom
 from workbench.app.ui.page_files import SHEETS, join_modules
@@ -167,10 +167,10 @@ def drawn(handlers: Handlers, sent: Record, taken: Sequence[Taken]) -> Record:
     for machine in _MACHINES:
         request = {**sent, "tab": str(machine), "centre": ""}
         pictures[str(machine)] = _parts(handlers, request, moments, until)
-    small_tokens = switch_in(sent, "small_tokens")
+    small_tokens, finish = switch_in(sent, "small_tokens"), switch_in(sent, "finish")
     return {
         "pictures": {tab: found for tab, found in pictures.items() if found},
-        "reasons": list(_reasons(compiled.grammar, taken, small_tokens)),
+        "reasons": list(_reasons(compiled.grammar, taken, small_tokens, finish)),
     }
 
 
@@ -188,7 +188,9 @@ def _moments(compiled: Compiled, tokens: Iterable[bytes | None]) -> list[_Moment
     return found
 
 
-def _reasons(grammar: Grammar, taken: Iterable[Taken], small_tokens: bool) -> Iterator[list[str]]:
+def _reasons(
+    grammar: Grammar, taken: Iterable[Taken], small_tokens: bool, finish: bool
+) -> Iterator[list[str]]:
     """For each token why the model's preferred tokens are forbidden; empty when time is up."""
     until, so_far = time.monotonic() + _REASON_SECONDS, b""
     for token, wanted in taken:
@@ -196,6 +198,7 @@ def _reasons(grammar: Grammar, taken: Iterable[Taken], small_tokens: bool) -> It
         if wanted and time.monotonic() < until:
             with suppress(LimitError):  # too ambiguous to list the states: the run plays without
                 notes = reasons(grammar, so_far, wanted, small_tokens=small_tokens)
+                notes = or_too_late(notes, wanted) if finish else notes
         yield notes
         so_far += token or b""
 

@@ -272,6 +272,8 @@ class RunRequest:
     draft: str = ""
     #: Free text before the grammar's; None for none.
     reasoning: FreePart | None = None
+    #: Whether the text must end within ``max_tokens``, those of the prefix included.
+    finish: bool = False
 
     @staticmethod
     def of(sent: _Sent) -> RunRequest:
@@ -292,6 +294,7 @@ class RunRequest:
             chat=chat_in(sent),
             draft=text_in(sent, "draft", MAX_NAME),
             reasoning=reasoning_in(sent),
+            finish=switch_in(sent, "finish"),
         )
 
     def constraint(self, compiled: Compiled, vocabulary: Vocabulary) -> Constraint:

@@ -23,6 +23,7 @@ from workbench.app.ui.pictures import sentence
 from workbench.app.ui.records import (
     WORDS,
     Record,
+    budget_record,
     draft_record,
     ended_record,
     free_record,
@@ -42,6 +43,7 @@ from workbench.base.visible_text import shorten
 from workbench.constraint.labels import read_as, read_by
 from workbench.constraint.protocol import Constraint, State
 from workbench.constraint.reasoning import Reasoning
+from workbench.constraint.within_budget import WithinBudget, without_budget
 from workbench.decoding.candidates import TokenDistribution, milliseconds_since
 from workbench.decoding.generate import after, generate
 from workbench.decoding.model import (
@@ -145,7 +147,7 @@ def _computed(handlers: Handlers, request: RunRequest) -> Work[Record]:
         if not room.is_loaded:
             yield {"k": "status", "text": "loading the draft model…"}
         strategy = CoupledSpeculation(room.model())
-    constraint = request.constraint(compiled, model.vocabulary)
+    constraint = _constraint(request, compiled, model)
     yield {"k": "start", "model": model.name}
     context = [*model.encode(request.prompt), *request.prefix]
     with handlers.room.sessions.borrow(model, context) as session:
@@ -165,12 +167,15 @@ def _steps(
     """A record for every token, then that of the end of the run."""
     follower = following(compiled, constraint, request.prefix)
     room = room_left(model, request.prompt, len(request.prefix))
+    most = request.max_tokens
+    if isinstance(constraint, WithinBudget):
+        most = max(0, constraint.budget - len(request.prefix))
     generation = generate(
         model,
         constraint,
         request.prompt,
         request.sampling,
-        max_tokens=request.max_tokens if room is None else min(room, request.max_tokens),
+        max_tokens=most if room is None else min(room, most),
         top=TOP,
         prefix=request.prefix,
         stop=stop,
@@ -203,7 +208,21 @@ def record_of(
     cycle = None if free else token_cycle(compiled.readable(), place.path)
     record = step_record(step, place, cycle, vocabulary)
     more = label_record(constraint, step.state, step.token_id)
+    more |= budget_record(constraint, step.state)
     return record | more | free | draft_record(step, vocabulary)
+
+
+def _constraint(request: RunRequest, compiled: Compiled, model: LanguageModel) -> Constraint:
+    """The requested constraint; under the budget of its whole text if the text must end in it.
+
+    Raises: as ``RunRequest.constraint`` and ``WithinBudget``.
+    """
+    constraint = request.constraint(compiled, model.vocabulary)
+    if not request.finish:
+        return constraint
+    room = room_left(model, request.prompt, 0)
+    budget = request.max_tokens if room is None else min(room, request.max_tokens)
+    return compiled.within_budget(constraint, budget)
 
 
 def following(compiled: Compiled, constraint: Constraint, taken: Sequence[TokenId]) -> RunTracer:
@@ -254,6 +273,7 @@ def text_facts(
     grammar = compiled.readable()
     facts: Record = {"proper": proper_record(_improper(model, request, taken), model.vocabulary)}
     text = model.vocabulary.decode(taken)
+    constraint = without_budget(constraint)
     if isinstance(constraint, Reasoning):
         text = constraint.answer_in(taken)
     good = reason in (StopReason.ACCEPTED, StopReason.FORCED_END)
@@ -377,7 +397,7 @@ def _at_position(
     """
     compiled = handlers.compiled(request.grammar)
     model = chatting(handlers.room.model(), request.chat)
-    constraint = given or request.constraint(compiled, model.vocabulary)
+    constraint = given or _constraint(request, compiled, model)
     state = after(constraint, request.prefix)
     prompt, taken = model.encode(request.prompt), list(request.prefix)
     follower = following(compiled, constraint, taken)
@@ -438,7 +458,8 @@ class _RunPosition:
         found = self.ask()
         if found is not None:
             here = turn_record(found, len(self.taken), self.follower.take(b""), NEXT_TOP)
-            return {**here, **free_record(self.constraint, self.state, None)}
+            more = budget_record(self.constraint, self.state)
+            return {**here, **more, **free_record(self.constraint, self.state, None)}
         reason = StopReason.DEAD_END
         if self.ended and not self._only_the_end():
             reason = StopReason.ACCEPTED

@@ -204,6 +204,12 @@ def _reasoning(wanted: Wanted) -> str:
     return f"constraint = wb.Reasoning(constraint, {markers}, budget={part.budget})\n"
 
 
+def _finish(wanted: Wanted) -> str:
+    """The line under which every text ends in its budget; empty without it."""
+    run = wanted.run
+    return f"constraint = wb.WithinBudget(constraint, {run.max_tokens})\n" * run.finish
+
+
 def _head(wanted: Wanted, *, messages: bool = True) -> str:
     """Grammar and prompt; of a chat the whole list of messages, or the user's last one alone."""
     run = wanted.run
@@ -239,6 +245,8 @@ def python(wanted: Wanted) -> str:
     if wanted.draft:
         draft = f"draft = wb.TransformersModel({quoted(wanted.draft)})\n"
         more = ", strategy=wb.CoupledSpeculation(draft)"
+    if run.finish:
+        more += ", finish=True"
     return f"""\
 import workbench as wb
 
@@ -291,7 +299,7 @@ MODEL = {where}
 tokenizer = AutoTokenizer.from_pretrained(MODEL)
 model = AutoModelForCausalLM.from_pretrained(MODEL)
 constraint = wb.compile({_grammar(wanted)}, wb.Vocabulary.load(MODEL){_method(wanted)})
-{_reasoning(wanted)}
+{_reasoning(wanted)}{_finish(wanted)}
 {seed}\
 inputs = {inputs}
 output = model.generate(
@@ -331,6 +339,8 @@ def shell(wanted: Wanted) -> str:
         words += ["--option", f"{name}={value}"]
     if run.small_tokens:
         words.append("--small-tokens")
+    if run.finish:
+        words.append("--finish")
     if part := run.reasoning:
         words += ["--reasoning", str(part.budget), "--markers", part.opening, part.closing]
     if wanted.model != BUILTIN:
@@ -363,6 +373,8 @@ def client(wanted: Wanted) -> str:
         others += f"    lookahead={run.options['k']},\n"
     if run.small_tokens:
         others += "    small_tokens=True,\n"
+    if run.finish:
+        others += "    finish=True,\n"
     if run.reasoning is not None:
         others += f"    reasoning={json.dumps(asdict(run.reasoning), ensure_ascii=False)},\n"
     if run.chat is not None:

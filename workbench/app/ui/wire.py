@@ -176,10 +176,21 @@ class PlainTurn(_Chances):
     k: Literal["turn"]
 
 
+class Budget(TypedDict):
+    """The tokens that are left, and the fewest that end the text; the end token included."""
+
+    left: int
+    needs: int
+
+
 class Turn(PlainTurn):
-    """The next token; ``free`` is present, and empty, in the free part of a reasoning model."""
+    """The next token; ``free`` is present, and empty, in the free part of a reasoning model.
+
+    ``budget`` is present if the text must end in its budget.
+    """
 
     free: NotRequired[str]
+    budget: NotRequired[Budget]
 
 
 class UnlabelledStep(_Chances):
@@ -206,11 +217,12 @@ class Step(UnlabelledStep):
     """A token of a run, with the terminal label that reads it, and what a draft model proposed.
 
     ``free`` is present in the free part of a reasoning model: what the grammar reads of the token,
-    in hexadecimal digits; nothing until the closing marker.
+    in hexadecimal digits; nothing until the closing marker. ``budget`` is that before the token.
     """
 
     label: NotRequired[str]
     free: NotRequired[str]
+    budget: NotRequired[Budget]
     draft: NotRequired[Token]
 
 
@@ -244,6 +256,7 @@ class Head(TypedDict):
     seed: NotRequired[int]
     max_tokens: NotRequired[int]
     small_tokens: NotRequired[bool]
+    finish: NotRequired[bool]
 
 
 class From(TypedDict):

@@ -428,6 +428,18 @@ class LikelyText(TypedDict):
     p: list[float]
 
 
+class DistanceCurve(TypedDict):
+    """The total variation of drawn texts from the model's own distribution, by forward passes.
+
+    ``points`` are pairs of a number of passes and the distance; ``texts`` the number of texts at
+    the last one.
+    """
+
+    name: str
+    texts: float
+    points: list[list[float]]
+
+
 class Distribution(TypedDict):
     """The probability of each text of a finite language under each method."""
 
@@ -440,6 +452,8 @@ class Distribution(TypedDict):
     #: By method why its distribution is not there.
     failed: dict[str, str]
     spellings: int
+    #: Empty if no compared method comes closer to the model's own distribution by drawing.
+    curves: list[DistanceCurve]
 
 
 class ComparedRun(TypedDict):
@@ -450,6 +464,7 @@ class ComparedRun(TypedDict):
     model: str
     constraint: str
     lookahead: int | None
+    finish: bool
 
 
 class Began(TypedDict):

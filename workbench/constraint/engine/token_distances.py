@@ -1,8 +1,8 @@
 """Token distances: the fewest tokens from a state to an accepted text, and after each next token.
 
-The distance of a state is exact for every vocabulary: it counts tokens, which may end several rules
-at once. ``FsaDistances`` is a breadth-first search backwards over the composed automaton.
-``StackDistances`` computes summaries of a push-down system whose edges are tokens.
+The distance of a state is exact for every vocabulary: it counts tokens, and one of them may end
+several rules. ``GraphDistances`` is a breadth-first search backwards over the edges of finitely
+many states. ``StackDistances`` computes summaries of a push-down system whose edges are tokens.
 
 A summary maps a state to *exits*: what remains of a token's move when the rule of that state has
 ended, which is to pop symbols of the unknown stack below, push others and continue in a state.
@@ -13,13 +13,16 @@ top symbol, and is cached with the interned stack.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple, Protocol
+import itertools
+import threading
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.base.dfa import State
+from workbench.base.errors import WorkbenchError
 from workbench.base.limits import Limits
 from workbench.constraint.engine.automaton import StackConstraint
 from workbench.constraint.engine.compose import TokenFsa
@@ -31,6 +34,10 @@ from workbench.pushdown.runner import EMPTY, Configuration, StackNode
 
 #: The distance where no tokens lead to an accepted text. Sums of it stay in the range of int32.
 FAR = 1 << 28
+
+
+#: The hint where the distances pass a limit.
+TOO_LONG = "simplify the grammar, allow more with Limits, or generate without the budget"
 
 
 class AfterTokens(NamedTuple):
@@ -45,50 +52,70 @@ class AfterTokens(NamedTuple):
 class TokenDistances(Protocol):
     """The fewest tokens, without the end token, from states of a constraint to an accepted text."""
 
-    def distance(self, state: State) -> int:
+    def distance(self, state: Any, /) -> int:  # noqa: ANN401
         """The distance of a state; 0 if it is final, ``FAR`` if no accepted text follows."""
         ...
 
-    def farthest(self, state: State) -> int:
+    def farthest(self, state: Any, /) -> int:  # noqa: ANN401
         """An upper bound of the finite distances after the tokens that may come next."""
         ...
 
-    def after(self, state: State) -> AfterTokens:
+    def after(self, state: Any, /) -> AfterTokens:  # noqa: ANN401
         """The distance after each next token."""
         ...
 
 
-class FsaDistances:
-    """The distances of a regular language: breadth-first search from the final states.
+class GraphDistances:
+    """The distances of finitely many states: breadth-first search backwards from the final ones.
+
+    ``row``      (number of a state) → token ids without end tokens, and the number of the target
+                 of each. A row may be computed again at each call.
+    ``targets``  the numbers of the distinct targets of each state.
+    ``numbers``  the number of each state; None where states are numbers.
 
     Cost: the edges between distinct pairs of states, once.
     """
 
-    def __init__(self, fsa: TokenFsa) -> None:
-        self._fsa = fsa
-        targets = [fsa.rows.targets(state).tolist() for state in range(len(fsa))]
-        sources: list[list[State]] = [[] for _ in targets]
-        for source, row in enumerate(targets):
-            for target in row:
+    def __init__(
+        self,
+        finals: npt.NDArray[np.bool_],
+        targets: Sequence[Ints],
+        row: Callable[[int], tuple[Ints, Ints]],
+        numbers: Callable[[Hashable], int] | None = None,
+    ) -> None:
+        self._row = row
+        self._numbers = numbers
+        sources: list[list[int]] = [[] for _ in targets]
+        for source, row_targets in enumerate(targets):
+            for target in row_targets.tolist():
                 sources[target].append(source)
-        self._distance = np.full(len(fsa), FAR, np.int32)
-        level = np.flatnonzero(fsa.finals).tolist()
+        self._distance = np.full(len(finals), FAR, np.int32)
+        level = np.flatnonzero(finals).tolist()
         steps = 0
         while level:
             self._distance[level] = steps
             steps += 1
             before = dict.fromkeys(source for state in level for source in sources[state])
             level = [source for source in before if self._distance[source] == FAR]
-        self._farthest = [_largest(self._distance[row]) for row in targets]
+        self._farthest = [_largest(self._distance[each]) for each in targets]
 
-    def distance(self, state: State) -> int:
-        return int(self._distance[state])
+    @classmethod
+    def of(cls, fsa: TokenFsa) -> GraphDistances:
+        """The distances of a composed automaton."""
+        targets = [fsa.rows.targets(state) for state in range(len(fsa))]
+        return cls(fsa.finals, targets, fsa.rows.row)
 
-    def farthest(self, state: State) -> int:
-        return self._farthest[state]
+    def _number(self, state: Hashable) -> int:
+        return self._numbers(state) if self._numbers is not None else state  # type: ignore[return-value]
 
-    def after(self, state: State) -> AfterTokens:
-        ids, targets = self._fsa.rows.row(state)
+    def distance(self, state: Hashable) -> int:
+        return int(self._distance[self._number(state)])
+
+    def farthest(self, state: Hashable) -> int:
+        return self._farthest[self._number(state)]
+
+    def after(self, state: Hashable) -> AfterTokens:
+        ids, targets = self._row(self._number(state))
         return AfterTokens(ids, self._distance[targets])
 
 
@@ -102,9 +129,6 @@ _ANY_FINALS = -2
 
 #: An exit is a relative configuration with symbols to pop; without any it is a move.
 _Move = Relative
-
-#: The exits of a move by their numbers, each with the fewest tokens to it.
-_Exits = dict[int, int]
 
 #: Exit 0, where the text may end: pop final return states to the bottom.
 _TEXT_END: _Move = (END, (_ANY_FINALS, END), ())
@@ -155,12 +179,69 @@ class _Returning(RelativeMachine):
         return known
 
 
+class _Exits:
+    """The numbers of moves and exits, and which exits pop a symbol.
+
+    An exit pops one symbol (and final return states above it). What it does then is a move, whose
+    row of the table of summaries has the exits after it, or another exit.
+    """
+
+    def __init__(self) -> None:
+        self.moves: dict[_Move, int] = {}
+        self.exits: dict[_Move, int] = {_TEXT_END: 0}
+        self._popping: dict[State, tuple[list[int], list[int], list[int], list[int]]] = {}
+        self._arrays: dict[State, _Popping] = {}
+
+    def add(self, move: _Move) -> None:
+        """Number a move or an exit, and what follows the exit."""
+        target, popped, pushed = move
+        if not popped:
+            self.moves.setdefault(move, len(self.moves))
+            return
+        if move in self.exits:
+            return
+        number = self.exits[move] = len(self.exits)
+        if popped[1] == END:
+            return
+        self._arrays.pop(popped[1], None)
+        after = target, popped[2:], pushed
+        self.add(after)
+        first, moves, second, exits = self._popping.setdefault(popped[1], ([], [], [], []))
+        if popped[2:]:
+            second.append(number)
+            exits.append(self.exits[after])
+        else:
+            first.append(number)
+            moves.append(self.moves[after])
+
+    def popping(self, symbol: State) -> _Popping:
+        """The exits that pop a symbol."""
+        known = self._arrays.get(symbol)
+        if known is None:
+            lists = self._popping.get(symbol, ([], [], [], []))
+            known = _Popping(*(np.array(each, np.int32) for each in lists))
+            self._arrays[symbol] = known
+        return known
+
+
+class _Popping(NamedTuple):
+    """The exits that pop one symbol: those with a move after it, and those with another exit."""
+
+    to_moves: Ints
+    moves: Ints
+    to_exits: Ints
+    exits: Ints
+
+
 class StackDistances:
     """The distances of a context-free language, for the situations of a ``StackConstraint``.
 
+    Safe to share between threads.
+
     Cost:   the closed form of the network (``compose_pda``) with fewer edges, and the summaries of
-            the states that tokens reach; then a vector of exits for each stack.
-    Raises: LimitError past the limits of the closed form.
+            the states that tokens reach, a table of (moves, exits); then a vector of exits for each
+            stack. With dictionaries instead of rows of a table, DOMINO's C took four times as long.
+    Raises: LimitError past the limits of the closed form, and for a larger table.
     Source: summaries of weighted push-down systems (Reps, Schwoon, Jha & Melski 2005) with the
             weights (min, +), over the token edges of Koo et al. 2024, Algorithm 3.
     """
@@ -174,134 +255,193 @@ class StackDistances:
         self._pops_freely = frozenset(
             state for states in network.returns for state in states if network.finals[state]
         )
-        #: The exits of each move that pops nothing; those of a state are ``state, (), ()``.
-        self._summaries: dict[_Move, _Exits] = {}
-        self._dependents: dict[_Move, set[_Move]] = {}
-        self._waiting: dict[_Move, None] = {}
-        #: The numbers of the exits, and for each the symbol to pop with the move after that.
-        self._numbers: dict[_Move, int] = {_TEXT_END: 0}
-        self._after_pop: list[tuple[State, _Move | None]] = [(END, None)]
+        self._numbers = _Exits()
+        #: The fewest tokens from each move to each of its exits, (moves, exits).
+        self._table = np.zeros((0, 0), np.int32)
         self._vectors: dict[StackNode, Ints] = {}
-        self._popping: dict[State, _Costs] = {}
-        self._leaving: dict[State, tuple[_Costs, Ints]] = {}
+        self._leaving: dict[State, _Leaving] = {}
+        #: The moves and exits of the tokens of a state, while summaries are computed.
+        self._leading: dict[State, tuple[Ints, Ints]] = {}
+        self._lock = threading.RLock()
+        #: The error that stopped a computation of summaries: those known then may be too high.
+        self._error: WorkbenchError | None = None
         self._require(network.initial)
 
     # -- summaries -----------------------------------------------------------------------------
 
     def _require(self, state: State) -> None:
         """Compute the summary of a state, and of all that its tokens lead to."""
-        if (state, (), ()) in self._summaries:
+        if self._error is not None:
+            raise self._error
+        if (state, (), ()) in self._numbers.moves:
             return
+        try:
+            self._summarize(state)
+        except WorkbenchError as error:
+            self._error = error
+            raise
+
+    def _summarize(self, state: State) -> None:
+        """Number the moves from a state, and lower their rows until none changes."""
         self._machine.clock = clock = self._limits.clock()
+        moves, before = self._numbers.moves, len(self._numbers.moves)
         for each in self._composition.explore(state):
-            self._exits((each, (), ()))
-        while self._waiting:
-            clock.check("counting the tokens to the end takes too long")
-            del self._waiting[move := next(iter(self._waiting))]
-            if self._lower(move):
-                self._waiting.update(dict.fromkeys(self._dependents.get(move, ())))
-        # vectors and costs refer to the exits and summaries before
-        for table in (self._vectors, self._popping, self._leaving):
-            table.clear()
+            self._numbers.add((each, (), ()))
+        dependents: dict[int, set[int]] = {}
+        waiting = dict.fromkeys(self._listed(before, dependents))
+        self._enlarge(before)
+        listed = list(moves)
+        while waiting:
+            clock.check(TOO_LONG)
+            del waiting[number := next(iter(waiting))]
+            lower = self._lower(listed[number])
+            row = self._table[number]
+            if (lower < row).any():
+                np.minimum(row, lower, out=row)
+                waiting.update(dict.fromkeys(dependents.get(number, ())))
+        # these refer to the moves and exits before
+        self._vectors.clear()
+        self._leaving.clear()
+        self._leading.clear()
 
-    def _exits(self, move: _Move, asking: _Move | None = None) -> _Exits:
-        """The exits of a move as known now; ``asking`` is the move whose summary uses them."""
-        target, popped, pushed = move
-        if popped:
-            number = self._numbers.get(move)
-            if number is None:
-                number = self._numbers[move] = len(self._numbers)
-                after = None if popped[1] == END else (target, popped[2:], pushed)
-                self._after_pop.append((popped[1], after))
-                if after is not None:
-                    self._exits(after)
-            return {number: 0}
-        if move not in self._summaries:
-            ends = target != END and not pushed and self._network.finals[target]
-            self._summaries[move] = {0: 0} if ends else {}
-            self._waiting[move] = None
-        if asking is not None:
-            self._dependents.setdefault(move, set()).add(asking)
-        return self._summaries[move]
+    def _listed(self, before: int, dependents: dict[int, set[int]]) -> Iterator[int]:
+        """Number what follows the moves from number ``before`` on, and yield their numbers.
 
-    def _lower(self, move: _Move) -> bool:
-        """Lower the costs in the summary of a move; whether one was lowered."""
+        ``dependents`` gets, for each move, the moves whose exits depend on its exits.
+        """
+        moves, listed, pushing = self._numbers.moves, list(self._numbers.moves), list[_Move]()
+        index = before
+        while index < len(listed):
+            target, _, pushed = listed[index]
+            needed: Iterable[_Move] = [(target, (), ())] if pushed else self._token_moves(target)
+            for move in needed:
+                self._numbers.add(move)
+                if move in moves:
+                    dependents.setdefault(moves[move], set()).add(index)
+            if pushed:
+                pushing.append(listed[index])
+            else:
+                self._leading[target] = self._numbered(needed)
+            listed += itertools.islice(moves, len(listed), None)
+            yield index
+            index += 1
+        for move in pushing:
+            for symbol in move[2]:
+                for needed_move in self._numbers.popping(symbol).moves.tolist():
+                    dependents.setdefault(needed_move, set()).add(moves[move])
+
+    def _enlarge(self, before: int) -> None:
+        """Give the table rows and columns for new moves and exits."""
+        rows, columns = len(self._numbers.moves), len(self._numbers.exits)
+        self._limits.check("megabytes", rows * columns * 4 // 1_000_000, TOO_LONG)
+        table = np.full((rows, columns), FAR, np.int32)
+        table[: self._table.shape[0], : self._table.shape[1]] = self._table
+        for target, _, pushed in itertools.islice(self._numbers.moves, before, None):
+            if target != END and not pushed and self._network.finals[target]:
+                table[self._numbers.moves[target, (), ()], 0] = 0
+        self._table = table
+
+    def _lower(self, move: _Move) -> Ints:
+        """The exits of a move by its last tokens, as known now."""
         target, _, pushed = move
         if pushed:
-            found = self._exits((target, (), ()), move)
+            found: Ints = self._table[self._numbers.moves[target, (), ()]]
             for symbol in reversed(pushed):
-                found = self._through(found, symbol, move)
-        else:
-            found = {}
-            for token_move in self._token_moves(target):
-                _lower(found, self._exits(token_move, move), 1)
-        summary = self._summaries[move]
-        lower = {x: cost for x, cost in found.items() if cost < summary.get(x, FAR)}
-        summary.update(lower)
-        return bool(lower)
+                found = self._through(found, symbol)
+            return found
+        found = np.full(self._table.shape[1], FAR, np.int32)
+        moves, exits = self._leading[target]
+        if len(moves):
+            np.minimum(self._table[moves].min(axis=0) + 1, FAR, out=found)
+        found[exits] = 1
+        return found
+
+    def _numbered(self, leading: Iterable[_Move]) -> tuple[Ints, Ints]:
+        """The numbers of moves, and those of exits."""
+        numbers, listed = self._numbers, list(leading)
+        moves = [numbers.moves[each] for each in listed if not each[1]]
+        exits = [numbers.exits[each] for each in listed if each[1]]
+        return np.array(moves, np.int32), np.array(exits, np.int32)
 
     def _token_moves(self, state: State) -> Iterable[_Move]:
         """The distinct moves of the tokens of a state."""
         sets, choices = self._machine.configurations, self._composition.visited[state]
         return dict.fromkeys(move for choice in choices for move in sets[choice])
 
-    def _through(self, exits: _Exits, symbol: State, asking: _Move | None = None) -> _Exits:
+    def _through(self, row: Ints, symbol: State) -> Ints:
         """The exits after a symbol below is popped: by itself, or with other final states."""
-        found = dict(exits) if symbol in self._pops_freely else {}
-        for number, cost in exits.items():
-            wanted, after = self._after_pop[number]
-            if wanted == symbol and after is not None:
-                _lower(found, self._exits(after, asking), cost)
+        popping = self._numbers.popping(symbol)
+        found = row.copy() if symbol in self._pops_freely else np.full_like(row, FAR)
+        costs = row[popping.to_moves]
+        near = costs < FAR
+        if near.any():
+            sums = self._table[popping.moves[near]] + costs[near, np.newaxis]
+            np.minimum(found, sums.min(axis=0), out=found)
+        np.minimum.at(found, popping.exits, row[popping.to_exits])
         return found
 
     # -- stacks --------------------------------------------------------------------------------
 
-    def _costs(self, exits: Iterable[_Exits]) -> _Costs:
-        """Rows of exits as arrays."""
-        rows = list(exits)
-        numbers = [number for row in rows for number in row]
-        costs = [cost for row in rows for cost in row.values()]
-        first = np.cumsum([0, *(len(row) for row in rows)])
-        return _Costs(np.array(numbers, np.int64), np.array(costs, np.int32), first)
-
-    def _popping_costs(self, symbol: State) -> _Costs:
-        """For each exit, the exits that follow it when the symbol is popped."""
-        known = self._popping.get(symbol)
-        if known is None:
-            rows = [self._through({number: 0}, symbol) for number in range(len(self._after_pop))]
-            known = self._popping[symbol] = self._costs(rows)
-        return known
-
     def _vector(self, node: StackNode) -> Ints:
         """The distance from each exit above a stack, (exits,) int32."""
+        if len(self._vectors) > self._limits.rows:
+            self._vectors.clear()
         path = []
         while node not in self._vectors and node != EMPTY:
             path.append(node)
             node = int(self._runner.room.nodes[node, PARENT])
         if node == EMPTY and EMPTY not in self._vectors:
-            self._vectors[EMPTY] = np.full(len(self._numbers), FAR, np.int32)
+            self._vectors[EMPTY] = np.full(self._table.shape[1], FAR, np.int32)
             self._vectors[EMPTY][0] = 0
         vector = self._vectors[node]
         for above in reversed(path):
             symbol = int(self._runner.room.nodes[above, SYMBOL])
-            vector = self._vectors[above] = self._popping_costs(symbol).least(vector)
-        if len(self._vectors) > self._limits.rows:
-            self._vectors = {EMPTY: self._vectors[EMPTY]}
+            vector = self._vectors[above] = self._above(symbol, vector)
         return vector
 
-    def _leaves(self, state: State) -> tuple[_Costs, Ints]:
-        """The exits of each choice of a state, and the numbers of the choices, sorted."""
+    def _above(self, symbol: State, vector: Ints) -> Ints:
+        """The distance from each exit above a symbol, from those above the stack below it."""
+        popping = self._numbers.popping(symbol)
+        found = vector.copy() if symbol in self._pops_freely else np.full_like(vector, FAR)
+        for exits, distances in (
+            (popping.to_moves, self._nearest(popping.moves, vector)),
+            (popping.to_exits, vector[popping.exits]),
+        ):
+            found[exits] = np.minimum(found[exits], distances)
+        return found
+
+    def _nearest(self, moves: Ints, vector: Ints) -> Ints:
+        """The distance from each move, from those of the exits."""
+        found: Ints = np.minimum((self._table[moves] + vector).min(axis=1), FAR)
+        return found
+
+    def _leaves(self, state: State) -> _Leaving:
+        """What the choices of a state lead to."""
         known = self._leaving.get(state)
         if known is None:
             choices = sorted(self._composition.visited[state])
-            sets = self._machine.configurations
-            rows = []
-            for choice in choices:
-                rows.append(row := dict[int, int]())
-                for move in sets[choice]:
-                    _lower(row, self._exits(move), 0)
-            known = self._leaving[state] = self._costs(rows), np.array(choices, np.int32)
+            sets, numbers = self._machine.configurations, self._numbers
+            leading = dict.fromkeys(m for choice in choices for m in sets[choice] if not m[1])
+            place = {move: len(numbers.exits) + i for i, move in enumerate(leading)}
+            ends = [
+                [numbers.exits[move] if move[1] else place[move] for move in sets[choice]]
+                for choice in choices
+            ]
+            known = self._leaving[state] = _Leaving(
+                np.array(choices, np.int32),
+                np.array([numbers.moves[move] for move in leading], np.int32),
+                np.array([end for each in ends for end in each], np.int64),
+                np.cumsum([0, *(len(each) for each in ends)])[:-1],
+            )
         return known
+
+    def _after_choices(self, state: State, node: StackNode) -> tuple[Ints, Ints]:
+        """The choices of a state, sorted, and the distance after each above a stack."""
+        leaves, vector = self._leaves(state), self._vector(node)
+        distances = np.concatenate([vector, self._nearest(leaves.moves, vector)])
+        if not len(leaves.choices):
+            return leaves.choices, leaves.choices
+        return leaves.choices, np.minimum.reduceat(distances[leaves.ends], leaves.first)
 
     # -- situations ----------------------------------------------------------------------------
 
@@ -312,50 +452,34 @@ class StackDistances:
         return found
 
     def distance(self, state: State) -> int:
-        least = FAR
-        for at, node in self._configurations(state):
-            least = min(
-                least, int(self._costs([self._summaries[at, (), ()]]).least(self._vector(node))[0])
-            )
-        return least
+        with self._lock:
+            found = self._configurations(state)
+            rows = ((self._numbers.moves[at, (), ()], node) for at, node in found)
+            sums = (int((self._table[row] + self._vector(node)).min()) for row, node in rows)
+            return min(FAR, *sums)
 
     def farthest(self, state: State) -> int:
-        return max(
-            (
-                _largest(self._leaves(at)[0].least(self._vector(node)))
-                for at, node in self._configurations(state)
-            ),
-            default=0,
-        )
+        with self._lock:
+            found = self._configurations(state)
+            return max((_largest(self._after_choices(*each)[1]) for each in found), default=0)
 
     def after(self, state: State) -> AfterTokens:
         rows = []
-        for at, node in self._configurations(state):
-            costs, choices = self._leaves(at)
-            distances = costs.least(self._vector(node))
-            ids, targets = self._composition.row(at)
-            rows.append((ids, distances[np.searchsorted(choices, targets)]))
+        with self._lock:
+            for at, node in self._configurations(state):
+                choices, distances = self._after_choices(at, node)
+                ids, targets = self._composition.row(at)
+                rows.append((ids, distances[np.searchsorted(choices, targets)]))
         ids, distances = (np.concatenate(parts) for parts in zip(*rows, strict=True))
         return AfterTokens(ids, distances)
 
 
-def _lower(found: _Exits, exits: _Exits, more: int) -> None:
-    """Lower the costs of exits to those of a summary with a cost to add."""
-    for number, cost in exits.items():
-        if cost + more < found.get(number, FAR):
-            found[number] = cost + more
+class _Leaving(NamedTuple):
+    """The choices of a state, and the ends of each: exits, then the moves of ``moves``."""
 
-
-class _Costs(NamedTuple):
-    """Rows of exits with costs: row r is the slice ``first[r]:first[r + 1]``."""
-
-    exits: npt.NDArray[np.int64]
-    costs: Ints
+    #: Sorted.
+    choices: Ints
+    moves: Ints
+    #: The ends of choice c are the slice ``first[c]:first[c + 1]``.
+    ends: npt.NDArray[np.int64]
     first: npt.NDArray[np.int64]
-
-    def least(self, vector: Ints) -> Ints:
-        """For each row the least sum of a cost and the distance from its exit, (rows,) int32."""
-        sums = np.append(np.minimum(vector[self.exits] + self.costs, FAR), FAR)
-        found = np.minimum.reduceat(sums, self.first[:-1]).astype(np.int32)
-        found[self.first[1:] == self.first[:-1]] = FAR
-        return found

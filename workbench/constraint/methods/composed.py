@@ -72,6 +72,10 @@ class ComposedFsa:
     def forced(self, state: State, most: int = sys.maxsize) -> bytes:
         return self._byte_constraint.forced(state, most)
 
+    def engine(self) -> DfaConstraint:
+        """Implements ``HasEngine``."""
+        return self._byte_constraint
+
 
 class ComposedState(NamedTuple):
     """The configurations of the token PDA, and the situation of the byte machine."""
@@ -154,3 +158,7 @@ class ComposedPda:
 
     def forced(self, state: ComposedState, most: int = sys.maxsize) -> bytes:
         return self._byte_constraint.forced(state.situation, most)
+
+    def engine(self) -> StackConstraint:
+        """Implements ``HasEngine``."""
+        return self._byte_constraint

@@ -28,7 +28,7 @@ from typing import TypeVar
 
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS, Clock, Limits
-from workbench.constraint.engine.automaton import automaton
+from workbench.constraint.engine.automaton import AutomatonConstraint, automaton
 from workbench.constraint.mask import TokenMask
 from workbench.constraint.methods.chart import ChartRecogniser
 from workbench.constraint.methods.domino.scanner import terminals_of
@@ -162,6 +162,11 @@ class Online(TokenByToken[State]):
         mask = TokenMask.of(ids, len(self.vocabulary))
         self._last = state, mask
         return mask
+
+    def engine(self) -> AutomatonConstraint | None:
+        """Implements ``HasEngine``: only for the grammar's own machine."""
+        checker = self.recogniser
+        return checker.engine if isinstance(checker, MachineRecogniser) else None
 
     def target(self, state: State, token_id: TokenId) -> State | None:
         """The recogniser's state after a token."""

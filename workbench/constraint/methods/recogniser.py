@@ -11,7 +11,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from typing import Generic, Protocol, TypeVar
 
-from workbench.base.dfa import DEAD
 from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.engine.automaton import AutomatonConstraint
 from workbench.constraint.protocol import State
@@ -117,18 +116,17 @@ class MachineRecogniser(CachingRecogniser[int]):
 
     def __init__(self, engine: AutomatonConstraint) -> None:
         super().__init__(engine.limits)
-        self._engine = engine
+        self.engine = engine
         self.initial = engine.initial
 
     def compute(self, state: int, byte: int) -> int | None:
-        target = self._engine.step(state, byte)
-        return None if target == DEAD else target
+        return self.engine.step_bytes(state, bytes((byte,)))  # under the engine's lock
 
     def is_final(self, state: int) -> bool:
-        return self._engine.is_final(state)
+        return self.engine.is_final(state)
 
     def is_coaccessible(self, state: int) -> bool:
-        return self._engine.is_coaccessible(state)
+        return self.engine.is_coaccessible(state)
 
 
 #: The first and the last character of a range.

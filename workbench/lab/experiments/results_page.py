@@ -14,6 +14,7 @@ from workbench.lab.experiments.experiment import (
     Stored,
     title_of,
 )
+from workbench.lab.experiments.finishing import FINISHING
 from workbench.lab.experiments.invasiveness import FIGURE_1, FIGURE_2, INVADING
 from workbench.lab.experiments.koo import KOO_2, RANKING
 from workbench.lab.experiments.multiple_choice import TABLE_3 as KOO_3
@@ -35,6 +36,7 @@ _ALL = (
     CHALLENGE_1,
     CHALLENGE_2,
     TRAN_2,
+    FINISHING,
 )
 
 EXPERIMENTS: dict[str, Experiment] = {experiment.name: experiment for experiment in _ALL}

@@ -131,7 +131,7 @@ def _warm(
         shared[key] = _Shared(contender.prepare(setting.model, grammar, LIMITS), [])
     one = shared[key]
     model, constraint = setting.model, one.prepared.constraint
-    strategy = STRATEGIES[contender.strategy]
+    strategy = STRATEGIES[contender.strategy]()
     if contender.learns is not None:
         missing = contender.learns.warm_up - len(one.runs)
         if missing > 0:

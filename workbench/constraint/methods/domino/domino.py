@@ -23,6 +23,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Hashable, Iterable, Iterator
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +32,7 @@ from workbench.base.dfa import DEAD, State, used_bytes
 from workbench.base.dfa import State as ScannerState
 from workbench.base.errors import TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.base.limits import LIMITS, Limits
+from workbench.constraint.engine.automaton import AutomatonConstraint, automaton
 from workbench.constraint.engine.coaccessible import Coaccessibility
 from workbench.constraint.engine.compose import cannot_spell
 from workbench.constraint.mask import TokenMask, pack
@@ -286,6 +288,14 @@ class DominoConstraint:
                 assert target is not None, "the next byte can be read"
                 state = target
         return bytes(found)
+
+    def engine(self) -> AutomatonConstraint | None:
+        """Implements ``HasEngine``: with unlimited lookahead the masks are exact."""
+        return None if self.k is not None else self._engine
+
+    @cached_property
+    def _engine(self) -> AutomatonConstraint:
+        return automaton(self.grammar, self.vocabulary, self.limits)
 
     def _step(self, state: ReadingState, token_id: TokenId) -> ReadingState | None:
         """The state after a token, for unlimited k; None if no accepted text continues with it."""

@@ -1,0 +1,107 @@
+"""Texts that must end in their budget: how many of the gallery's are complete, with and without."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from workbench.base.errors import WorkbenchError
+from workbench.base.tables import format_table
+from workbench.constraint.within_budget import engine_of, token_distances
+from workbench.decoding.compare import Run
+from workbench.decoding.contenders import all_contenders
+from workbench.decoding.sampling import Sampling
+from workbench.grammar.gallery import load_gallery
+from workbench.grammar.grammar import Grammar
+from workbench.lab.experiments.experiment import (
+    LIMITS,
+    Column,
+    Experiment,
+    Record,
+    Setting,
+    Size,
+    Unit,
+    finished,
+)
+from workbench.lab.experiments.proportions import Proportion
+
+#: Tokens of the budget above the fewest of any text.
+_MORE = (0, 1, 4, 16)
+
+_METHODS = ("automaton", "finishing")
+_TITLES = {"automaton": "the exact mask", "finishing": "the exact mask, must finish"}
+
+_TEMPERATURE = 1.0
+
+
+def _measured(example: str, setting: Setting) -> Record:
+    """For each budget and method whether each text is complete."""
+    entry = load_gallery()[example]
+    grammar = Grammar.from_text(entry.text, entry.notation, entry.start, limits=LIMITS)
+    try:
+        prepared = all_contenders()["finishing"].prepare(setting.model, grammar, LIMITS)
+        engine = engine_of(prepared.constraint)
+        fewest = token_distances(engine, LIMITS).distance(engine.initial) + 1
+    except WorkbenchError as error:
+        return {"failed": error.message}
+    record: Record = {"fewest": fewest}
+    for more in _MORE:
+        for method in _METHODS:
+            contender = all_contenders()[method]
+            complete = []
+            for seed in range(setting.size.repetitions):
+                measures = finished(
+                    setting,
+                    Run(contender, entry.prompt, seed),
+                    replace(prepared, contender=contender),
+                    grammar,
+                    Sampling(temperature=_TEMPERATURE, seed=seed),
+                    fewest + more,
+                )
+                complete.append(measures.valid)
+            record[f"{more} {method}"] = complete
+    return record
+
+
+def _units(size: Size) -> list[Unit]:
+    return [
+        Unit(
+            f"finishing/{example}/{size.repetitions} runs", partial(_measured, example), timed=False
+        )
+        for example in load_gallery()
+    ]
+
+
+def _section(columns: Sequence[Column]) -> str:
+    head = ["tokens more than the fewest"]
+    head += [f"{_TITLES[method]}, {column.title}" for column in columns for method in _METHODS]
+    rows = [head]
+    for more in _MORE:
+        row = [str(more)]
+        for column in columns:
+            found = [record for record in column.records.values() if "failed" not in record]
+            for method in _METHODS:
+                texts = (text for record in found for text in record[f"{more} {method}"])
+                row.append(str(Proportion.among(texts)))
+        rows.append(row)
+    failed = [
+        f"* {key.split('/')[1]}, {column.title}: {record['failed']}."
+        for column in columns
+        for key, record in column.records.items()
+        if "failed" in record
+    ]
+    return "\n\n".join([_NOTE, format_table(rows, "markdown"), *failed])
+
+
+_NOTE = """The share of well-formed texts of all examples of the gallery, each with a budget of the
+fewest tokens that any of its texts needs (the end token included) and a few more, at temperature 1;
+intervals are Wilson's of 95 %. A text that reaches its budget before its end is not well-formed."""
+
+FINISHING = Experiment(
+    name="finishing",
+    title="Texts that must end in their budget",
+    source="this project; TruncProof 2026 approximates the distances for LL(1) grammars",
+    units=_units,
+    section=_section,
+)
