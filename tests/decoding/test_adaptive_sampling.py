@@ -8,6 +8,7 @@ import pytest
 
 import workbench as wb
 from tests.decoding.conditional_world import (
+    VOCABULARY,
     HashedModel,
     conditional,
     constraint,

@@ -12,7 +12,7 @@ import gzip
 import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from workbench.base.errors import BuildError, LimitError, ParseError, WorkbenchError
+from workbench.base.limits import LIMITS
 from workbench.grammar.grammar import Grammar
 from workbench.lab.bench import schema_worker
 
@@ -31,6 +32,9 @@ NOT_REGULAR = {
     "js-1451": "no automaton decides which labels after 'xn--' are Punycode of letters that IDNA permits"
 }
 
+#: The machine that runs the tests may be busy.
+UNHURRIED = replace(LIMITS, seconds=60.0)
+
 Row = dict[str, Any]
 
 
@@ -39,6 +43,7 @@ class Findings:
     """The results of many rows, with the ids and numbers of the failed tests."""
 
     rows: int = 0
+    #: With those that are rightly reported to have no instance.
     compiled: int = 0
     valid: int = 0
     unnamed: list[str] = field(default_factory=list)
@@ -65,8 +70,11 @@ def judged(rows: Iterator[Row]) -> Findings:
     for row in rows:
         found.rows += 1
         try:
-            grammar = Grammar.from_json_schema(row["schema"])
+            grammar = Grammar.from_json_schema(row["schema"], limits=UNHURRIED)
         except WorkbenchError as error:
+            is_empty = isinstance(error, BuildError) and error.kind == "empty_grammar"
+            if is_empty and not any(test["valid"] for test in row["tests"]):
+                found.compiled += 1
             if not is_named(error):
                 found.unnamed.append(f"{row['id']}: {error.message}")
             continue
@@ -115,11 +123,11 @@ class TestAcceptance:
 
     def test_valid_instances_are_accepted(self, findings: Callable[[], Findings]) -> None:
         found = findings()
-        assert len(found.missed) <= 0.01 * found.valid, found.missed
+        assert len(found.missed) <= 0.005 * found.valid, found.missed
 
     def test_most_schemas_compile(self, findings: Callable[[], Findings]) -> None:
         found = findings()
-        assert found.compiled >= 0.85 * found.rows
+        assert found.compiled >= 0.99 * found.rows
 
     def test_errors_have_a_location(self, findings: Callable[[], Findings]) -> None:
         assert not findings().unnamed

@@ -96,8 +96,9 @@ def _parts(body: Expression) -> list[Expression]:
 REFUSED: list[tuple[Any, str, str]] = [
     (False, "no JSON value is an instance of this schema", "false"),
     (
-        {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
-        "/uniqueItems: supported only for items with few possible values (about ten)",
+        {"type": "array", "uniqueItems": True},
+        "/uniqueItems: supported for items with about ten values, and for up to four strings, "
+        "numbers, or objects that declare strings or numbers",
         '"uniqueItems"',
     ),
     (

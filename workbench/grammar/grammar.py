@@ -7,7 +7,7 @@ a prefix of an accepted text, and where and why it fails.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -116,13 +116,18 @@ class Grammar(Language):
         schema: str | dict[str, Any] | bool,
         *,
         whitespace: str = "any",
+        order: str = "declared",
+        format: str = "assert",
+        documents: Mapping[str, str | dict[str, Any] | bool] | None = None,
         limits: Limits = LIMITS,
         name: str = "schema",
     ) -> Grammar:
-        """The instances of a JSON Schema (draft 2020-12 or 7), properties in declared order.
+        """The instances of a JSON Schema (drafts 4 to 2020-12). ``parse`` returns the JSON value.
 
-        ``whitespace`` is ``any`` (each run bounded), ``one space`` (as ``json.dumps`` writes) or
-        ``compact``. No remote ``$ref`` is fetched. ``parse`` returns the JSON value of a text.
+        ``whitespace``  ``any`` (each run bounded), ``one space`` (as ``json.dumps``), ``compact``.
+        ``order``       of properties: ``declared`` by the schema, or ``any``.
+        ``format``      ``assert`` accepts only strings of the format; ``annotation`` all strings.
+        ``documents``   other schemas by their addresses, for ``$ref``; nothing is fetched.
 
         Raises: ParseError for a text that is not a schema; BuildError with the keyword and JSON
                 pointer of an unsupported keyword, or if there is no instance; LimitError.
@@ -132,7 +137,9 @@ class Grammar(Language):
 
         prepare_notation(Notation.JSON_SCHEMA)
         source, work = schema_source(schema, name), limits.begun()
-        read = parse_schema(source, work, whitespace=whitespace)
+        read = parse_schema(
+            source, work, documents, whitespace=whitespace, order=order, format=format
+        )
         return Grammar._built(source, Notation.JSON_SCHEMA, read, work, limits)
 
     @staticmethod

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -98,7 +98,12 @@ def _json_schema(source: Source, _: str, limits: Limits, style: str) -> ParsedGr
     return parse_schema(source, limits, whitespace=style)
 
 
-def parse_schema(source: Source, limits: Limits, **options: Any) -> ParsedGrammar:  # noqa: ANN401
+def parse_schema(
+    source: Source,
+    limits: Limits,
+    documents: Mapping[str, Any] | None = None,
+    **options: Any,  # noqa: ANN401
+) -> ParsedGrammar:
     """Parse a JSON Schema; the options are those of ``SchemaOptions``.
 
     Raises: ParseError, BuildError, LimitError; WorkbenchError for unknown options.
@@ -108,7 +113,7 @@ def parse_schema(source: Source, limits: Limits, **options: Any) -> ParsedGramma
 
     chosen = SchemaOptions(**options)
     with _without_gc():
-        parsed = schema_grammar(source, chosen, limits)
+        parsed = schema_grammar(source, chosen, limits, documents)
     notes = tuple(Advice(one.message, one.span, "schema_note", "") for one in parsed.notes)
     return ParsedGrammar(parsed.tree, "start", json.loads, notes)
 

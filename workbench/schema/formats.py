@@ -168,7 +168,7 @@ _URI, _IRI = _uri("", ""), _uri(_UCS, _PRIVATE)
 def _uri_template() -> str:
     """RFC 6570, section 2."""
     escaped = r"%[0-9A-Fa-f]{2}"
-    literal = rf"(?:[!#$&(-;=?-\[\]_a-z~{_UCS}{_PRIVATE}]|{escaped})"
+    literal = rf"(?:[!#$&-;=?-\[\]_a-z~{_UCS}{_PRIVATE}]|{escaped})"
     character = rf"(?:[A-Za-z0-9_]|{escaped})"
     variable = rf"{character}(?:\.?{character})*(?::[1-9]\d{{0,3}}|\*)?"
     return rf"(?:{literal}|\{{[+#.\/;?&=,!@|]?{variable}(?:,{variable})*\}})*"

@@ -13,15 +13,18 @@ Source: Koo et al. 2024, section 5.1: the limits are its k_O and k_A.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from workbench.base.errors import BuildError
 from workbench.base.limits import LIMITS, Limits
 from workbench.base.source import Source
 from workbench.schema.algebra.subschemas import Algebra
 from workbench.schema.normal_form import Arrays, LazySet, Objects
-from workbench.schema.schema_options import SchemaOptions, Spacing, apply_guidance
+from workbench.schema.references import given_documents
+from workbench.schema.schema_options import OPTIONS, SchemaOptions, Spacing, apply_guidance
 from workbench.schema.schema_reader import Document, SchemaNote
 from workbench.schema.write_arrays import array_expression
 from workbench.schema.write_objects import object_expression
@@ -76,10 +79,6 @@ def _listed(opening: str, item: str, closing: str, space: str) -> str:
     return rf"{opening}{space}(?:{item}(?:{space},{space}{item})*{space})?{closing}"
 
 
-#: The default options.
-OPTIONS = SchemaOptions()
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class SchemaGrammar:
     """The rules of a schema's instances, and its notes and normal form."""
@@ -102,18 +101,22 @@ def schema_tree(
 
 
 def schema_grammar(
-    source: Source, options: SchemaOptions = OPTIONS, limits: Limits = LIMITS
+    source: Source,
+    options: SchemaOptions = OPTIONS,
+    limits: Limits = LIMITS,
+    documents: Mapping[str, Any] | None = None,
 ) -> SchemaGrammar:
     """The rules of a schema's instances, with notes about the schema.
 
-    The schema's ``x-guidance`` chooses the whitespace if ``options`` has "any".
+    ``documents`` are other schemas by their addresses, for references. The schema's
+    ``x-guidance`` chooses the whitespace if ``options`` has "any".
 
     Raises: ParseError for an invalid schema; BuildError of kind ``unsupported_schema`` for
             unsupported keywords, and of kind ``empty_grammar`` if there is no instance;
             LimitError.
     """
     document = Document(source)
-    algebra = Algebra(document, limits)
+    algebra = Algebra(document, limits, options, given_documents(documents or {}))
     options, ignored = apply_guidance(document.root, options)
     for node in ignored:
         algebra.add_note(node, "this setting of another engine is ignored")

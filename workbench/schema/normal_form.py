@@ -102,8 +102,8 @@ class LazySet:
 
     @property
     def span(self) -> Span:
-        """The span of its subschema in the text."""
-        return self.node.span
+        """The span of its subschema in the text; if it is in another document, of the reference."""
+        return self.node.shown_span
 
     def __repr__(self) -> str:
         return f"Later({self.name!r}, {sorted(self.key)})"

@@ -6,7 +6,7 @@ the supported ones contain no special character, so they are compared as texts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
@@ -38,6 +38,24 @@ class Whitespace(StrEnum):
     ONE_SPACE = "one space"
 
 
+class Formats(StrEnum):
+    """What the keyword ``format`` means."""
+
+    #: Only strings of the format are instances.
+    ASSERTED = "assert"
+    #: It restricts nothing.
+    ANNOTATION = "annotation"
+
+
+class Order(StrEnum):
+    """The order of the properties of an object."""
+
+    #: The order in which the schema declares them.
+    DECLARED = "declared"
+    #: Any order.
+    ANY = "any"
+
+
 #: The default of ``bound``: a line feed and the indentation of depth 8 with four spaces each, plus
 #: three for the blank line or carriage return of some writers. Measured with 20 properties and 131k
 #: tokens: a mask takes 0.02 to 0.04 ms (with 12: half of that); with 68 up to 0.5 ms, because then
@@ -49,25 +67,34 @@ DEFAULT_BOUND = 36
 class SchemaOptions:
     """How instances are written, which a schema does not determine.
 
-    Raises: WorkbenchError for an unknown policy or a bound below 1.
+    Raises: WorkbenchError for an unknown choice or a bound below 1.
     """
 
     whitespace: Whitespace | str = Whitespace.ANY
     #: The longest run of whitespace; without a bound a model could write whitespace forever.
     bound: int = DEFAULT_BOUND
+    format: Formats | str = Formats.ASSERTED
+    order: Order | str = Order.DECLARED
 
     def __post_init__(self) -> None:
-        if self.whitespace not in [*Whitespace]:
-            known = ", ".join(repr(str(policy)) for policy in Whitespace)
-            raise WorkbenchError(
-                f"unknown whitespace policy {str(self.whitespace)!r}", f"choose one of {known}"
-            )
+        _check("whitespace policy", self.whitespace, Whitespace)
+        _check("meaning of 'format'", self.format, Formats)
+        _check("order of properties", self.order, Order)
         if self.bound < 1:
             raise WorkbenchError(
                 f"expected a whitespace bound of at least 1, not {self.bound}",
                 "choose the policy 'compact' for no whitespace at all",
             )
 
+
+def _check(what: str, chosen: str, choices: Iterable[str]) -> None:
+    if chosen not in [*choices]:
+        known = ", ".join(repr(str(choice)) for choice in choices)
+        raise WorkbenchError(f"unknown {what} {str(chosen)!r}", f"choose one of {known}")
+
+
+#: The default options.
+OPTIONS = SchemaOptions()
 
 KEYWORD = "x-guidance"
 

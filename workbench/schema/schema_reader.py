@@ -1,25 +1,19 @@
-"""Parses JSON Schema text to nodes with places; drafts, references, refusals and notes.
+"""Parses JSON Schema text to nodes with places; refusals and notes.
 
 ``json.loads`` drops positions, and errors have to point into the text. Two things that JSON allows
 are errors here, because a part of the schema would be ignored silently: a duplicate name in an
 object, and a lone surrogate.
-
-A keyword that a draft does not have is an annotation in that draft, like any unknown keyword. A
-schema that names no draft may use the keywords of all of them.
-
-Nothing is ever fetched. A reference to another document is an error that names its address.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from typing import NoReturn
-from urllib.parse import unquote, urljoin
 
 from workbench.base.errors import BuildError, ParseError
 from workbench.base.source import Source, Span
@@ -112,6 +106,11 @@ class Node:
         return Span(self.name_start, name.end(1) + 1)
 
     @property
+    def shown_span(self) -> Span:
+        """Its span in the grammar's own text: for other documents, that of the reference."""
+        return self.document.referred_from or self.span
+
+    @property
     def pointer(self) -> str:
         """Its JSON pointer (RFC 6901); empty for the whole document."""
         steps: list[str] = []
@@ -136,8 +135,12 @@ class Node:
 class Document:
     """A schema text and its tree."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, address: str = "") -> None:
         self.source = source
+        #: The address under which other documents refer to it; empty for the grammar's own text.
+        self.address = address
+        #: For a document that is referred to: the place of the first reference in the own text.
+        self.referred_from: Span | None = None
 
     @cached_property
     def root(self) -> Node:
@@ -344,268 +347,10 @@ def invalid(node: Node, expected: str) -> ParseError:
 
 def note(keyword: Node, message: str) -> SchemaNote:
     """A note at a keyword."""
-    return SchemaNote(message, keyword.pointer, keyword.name_span)
+    place = keyword.document.referred_from or keyword.name_span
+    return SchemaNote(message, keyword.pointer, place)
 
 
 def location(node: Node) -> str:
     """The name of a node in messages: its JSON pointer, which ends in the keyword."""
     return node.pointer or "the schema"
-
-
-def _word_set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-#: Keywords that restrict instances, in draft 4 and, unless removed below, in later drafts.
-_DRAFT_4 = _word_set(
-    """$ref type enum properties required additionalProperties patternProperties minProperties
-    maxProperties dependencies items additionalItems minItems maxItems uniqueItems minLength
-    maxLength pattern format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf allOf
-    anyOf oneOf not"""
-)
-_DRAFT_6 = _DRAFT_4 | {"const", "contains", "propertyNames"}
-_DRAFT_7 = _DRAFT_6 | {"if", "then", "else"}
-_DRAFT_2019 = (_DRAFT_7 - {"dependencies"}) | {
-    "dependentRequired",
-    "dependentSchemas",
-    "unevaluatedProperties",
-    "unevaluatedItems",
-    "minContains",
-    "maxContains",
-    "$recursiveRef",
-}
-_DRAFT_2020 = (_DRAFT_2019 - {"$recursiveRef", "additionalItems"}) | {"prefixItems", "$dynamicRef"}
-_EVERY = _DRAFT_7 | _DRAFT_2019 | _DRAFT_2020 | {"nullable"}
-
-#: Keywords that do not restrict instances: identifiers, descriptions, definitions.
-ANNOTATIONS = _word_set(
-    """$schema $id id $anchor $dynamicAnchor $recursiveAnchor $comment $defs definitions $vocabulary
-    title description default examples example deprecated readOnly writeOnly contentEncoding
-    contentMediaType contentSchema"""
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """The keywords of one draft and their meaning."""
-
-    #: The draft's number or year; None if the schema does not name one.
-    draft: int | None
-    #: The keywords that restrict instances.
-    keywords: frozenset[str]
-    #: Keywords next to ``$ref`` are ignored.
-    refs_alone: bool = field(default=False, kw_only=True)
-    #: ``items`` may be a list of schemas for the first items.
-    items_as_list: bool = field(default=True, kw_only=True)
-    #: ``exclusiveMinimum`` may be a boolean that makes ``minimum`` exclusive.
-    exclusive_as_boolean: bool = field(default=False, kw_only=True)
-    #: ``exclusiveMinimum`` may be a number.
-    exclusive_as_number: bool = field(default=True, kw_only=True)
-    #: The keyword that identifies a schema.
-    identifier: str = field(default="$id", kw_only=True)
-
-
-_DIALECTS = {
-    4: Dialect(
-        4,
-        _DRAFT_4,
-        refs_alone=True,
-        exclusive_as_boolean=True,
-        exclusive_as_number=False,
-        identifier="id",
-    ),
-    6: Dialect(6, _DRAFT_6, refs_alone=True),
-    7: Dialect(7, _DRAFT_7, refs_alone=True),
-    2019: Dialect(2019, _DRAFT_2019),
-    2020: Dialect(2020, _DRAFT_2020, items_as_list=False),
-}
-#: The dialect of schemas that name no draft.
-UNNAMED = Dialect(None, _EVERY, exclusive_as_boolean=True)
-
-_DRAFT_NAME = re.compile(
-    r"https?://json-schema\.org/(?:draft-0?([3-7])|draft/(2019-09|2020-12)|(schema))/?(?:schema)?#?"
-)
-
-
-def dialect_of(root: Node) -> Dialect:
-    """The dialect of a document.
-
-    Raises: BuildError for a draft before 4; ParseError if ``$schema`` is not a string.
-    """
-    members = root.members
-    named = members.get("$schema") if members else None
-    if named is None:
-        return UNNAMED
-    if not isinstance(named.value, str):
-        raise invalid(named, "the address of a draft, as text")
-    match = _DRAFT_NAME.fullmatch(named.value)
-    if match is None or match[3]:
-        return UNNAMED
-    draft = int(match[1] or match[2][:4])
-    if draft < 4:
-        raise unsupported(
-            named, "draft 3 is not supported", "write the schema for draft 4 or later"
-        )
-    return _DIALECTS.get(draft, UNNAMED)
-
-
-_INDEX = re.compile("0|[1-9][0-9]*")
-#: The value of these keywords is not a schema but maps names to schemas.
-_MAPS = (
-    "$defs",
-    "definitions",
-    "properties",
-    "patternProperties",
-    "dependentSchemas",
-    "dependencies",
-)
-#: The value of these keywords is data: it contains no schemas, whatever it looks like.
-_DATA = ("enum", "const", "default", "examples", "example")
-
-
-class References:
-    """The possible targets of references in a document."""
-
-    def __init__(self, document: Document, dialect: Dialect) -> None:
-        self.document = document
-        self.dialect = dialect
-        self._named: dict[str, Node] | None = None
-
-    def target(self, reference: Node) -> Node:
-        """The target of a reference.
-
-        Raises: BuildError if it is not in this document; ParseError if it is not a string.
-        """
-        address = reference.value
-        if not isinstance(address, str):
-            raise invalid(reference, "the address of a schema, as text")
-        base_resource = self.resource(reference)
-        if address.startswith("#"):
-            resource, fragment = base_resource, address[1:]
-        else:
-            absolute, _, fragment = _joined(self.base(base_resource), address).partition("#")
-            found = self.named.get(absolute)
-            if found is None:
-                raise unsupported(
-                    reference,
-                    f"{address!r} is not in this text, and nothing is fetched",
-                    "copy the schema into '$defs'",
-                )
-            resource = found
-        target = self.inside(resource, unquote(fragment))
-        if target is None:
-            raise unsupported(
-                reference,
-                f"there is no schema {address!r} in this text",
-                "correct the reference, or add the schema under '$defs'",
-            )
-        return target
-
-    def inside(self, resource: Node, fragment: str) -> Node | None:
-        """The node of a resource to which a fragment refers: a JSON pointer or an anchor."""
-        if not fragment:
-            return resource
-        if not fragment.startswith("/"):
-            return self.named.get(f"{self.base(resource)}#{fragment}")
-        node = resource
-        for step in fragment[1:].split("/"):
-            step = step.replace("~1", "/").replace("~0", "~")
-            if isinstance(node.value, dict) and step in node.value:
-                node = node.value[step]
-            elif isinstance(node.value, list) and _INDEX.fullmatch(step):
-                if int(step) >= len(node.value):
-                    return None
-                node = node.value[int(step)]
-            else:
-                return None
-        return node
-
-    def resource(self, node: Node) -> Node:
-        """The innermost schema around a node that has an identifier, or the document."""
-        while node.parent is not None:
-            if node.members is not None and self.identifier(node) is not None:
-                return node
-            node = node.parent
-        return node
-
-    def identifier(self, node: Node) -> str | None:
-        """The identifier of a schema; None if it has none or only an anchor (``#name``)."""
-        members = node.members
-        if not members:
-            return None
-        named = members.get(self.dialect.identifier)
-        if named is None or not isinstance(named.value, str) or named.value.startswith("#"):
-            return None
-        if self.dialect.refs_alone and "$ref" in members:
-            return None
-        return named.value
-
-    def base(self, resource: Node) -> str:
-        """The base address of the references in a resource."""
-        name = self.identifier(resource)
-        around = self.base(self.resource(resource.parent)) if resource.parent else ""
-        return around if name is None else _joined(around, name).partition("#")[0]
-
-    def is_open(self, reference: Node) -> bool:
-        """Whether a dynamic reference may refer to one of several schemas.
-
-        That is so only if its target as a ``$ref`` has a matching dynamic anchor and another
-        schema has the same anchor.
-        """
-        word = "$recursiveAnchor" if reference.step == "$recursiveRef" else "$dynamicAnchor"
-        anchor = (self.target(reference).members or {}).get(word)
-        fragment = str(reference.value).partition("#")[2]
-        if anchor is None or anchor.value != (fragment or True):
-            return False
-        held = (
-            node.members[word] for node in self._schemas() if node.members and word in node.members
-        )
-        return sum(other.value == anchor.value for other in held) > 1
-
-    @property
-    def named(self) -> dict[str, Node]:
-        """Every resource by its address and every anchor by the address of its resource."""
-        if self._named is None:
-            self._named = {self.base(self.document.root): self.document.root}
-            for node in self._schemas():
-                members = node.members
-                assert members is not None
-                if self.identifier(node) is not None:
-                    self._named.setdefault(self.base(node), node)
-                for word in ("$anchor", "$dynamicAnchor", self.dialect.identifier):
-                    anchor = members.get(word)
-                    if anchor is not None and isinstance(anchor.value, str):
-                        name = anchor.value.removeprefix("#")
-                        if word[-2:] != "id" or name != anchor.value:
-                            base = self.base(self.resource(node))
-                            self._named.setdefault(f"{base}#{name}", node)
-        return self._named
-
-    def _schemas(self) -> Iterator[Node]:
-        """Every object that may be a schema, in the order of the text.
-
-        Objects under words that this draft does not have come last: they are not schemas in this
-        draft, so if one of them and a schema have the same name, it refers to the schema.
-        """
-        words = self.dialect.keywords | ANNOTATIONS
-        waiting, unknown = [self.document.root], list[Node]()
-        while waiting or unknown:
-            node = waiting.pop() if waiting else unknown.pop(0)
-            held = list(node.items or ())
-            if node.members is not None:
-                yield node
-                is_schema = node.step not in _MAPS or node.parent is None
-                for name, member in node.members.items():
-                    if not is_schema or name in words:
-                        held += [member] if name not in _DATA else []
-                    else:
-                        unknown.append(member)
-            waiting.extend(reversed(held))
-
-
-def _joined(base: str, address: str) -> str:
-    """An address resolved against a base; an invalid one is returned unchanged."""
-    try:
-        return urljoin(base, address)
-    except ValueError:
-        return address

@@ -164,7 +164,7 @@ class StringSet:
 
         Raises: LimitError if it is too large.
         """
-        return _machine(self, replace(limits, began=None))
+        return _machine(self, limits if limits.began is None else replace(limits, began=None))
 
 
 _EVERYTHING = StringSet()

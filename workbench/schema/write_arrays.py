@@ -1,12 +1,12 @@
 """Writes arrays as expressions.
 
 An array with ``contains`` is a graph whose states count the matching items. With ``uniqueItems``,
-which requires that the items have few values, a state is the set of values already used.
+a state is the set of values already used, or of classes of values (``distinct_items``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from itertools import product
 from math import comb
 from typing import Any
@@ -14,10 +14,11 @@ from typing import Any
 from workbench.base.errors import BuildError
 from workbench.base.source import Span
 from workbench.schema.counting import MAX_COUNTED_SINGLY, BlockCounter
+from workbench.schema.distinct_items import MAX_ITEMS, DistinctGraph, Feature, features_of
 from workbench.schema.member_rows import write_graph
 from workbench.schema.normal_form import Arrays, Contains, LazySet, Values, canonical, item_of
 from workbench.schema.schema_reader import unsupported
-from workbench.schema.write_values import RuleWriter, has_no_value, optional, sequence
+from workbench.schema.write_values import RuleWriter, choice, has_no_value, optional, sequence
 from workbench.syntax.grammar_tree import Expression, Nonterminal, Repetition, Sequence
 
 #: The most states for unique items, which are sets of used values: enough for all subsets of ten
@@ -87,8 +88,9 @@ class _UniqueGraph:
         assert node is not None
         return unsupported(
             node,
-            "supported only for items with few possible values (about ten)",
-            "list the values of the items with enum, or leave the keyword out and check afterwards",
+            "supported for items with about ten values, and for up to four strings, numbers, or "
+            "objects that declare strings or numbers",
+            "say what the items are, or leave the keyword out and check afterwards",
         )
 
 
@@ -127,14 +129,64 @@ def array_expression(
         return writer.bracketed(b"[]", None, True, span)
     optional_ones = len(shape.prefix) - shape.low
     if shape.unique:
-        unique = _UniqueGraph(shape, name, writer)
-        inside, may_be_empty = write_graph(unique, 0, writer, owner.node)
+        inside, may_be_empty = _unique(shape, name, owner, writer)
     elif shape.contains or optional_ones > _MAX_NESTED_OPTIONAL:
         counting, nothing_yet = _CountingGraph(shape, name, writer), (0,) * len(shape.contains)
         inside, may_be_empty = write_graph(counting, (0, nothing_yet), writer, owner.node)
     else:
         inside, may_be_empty = _row(shape, name, span, writer), shape.low == 0
     return writer.bracketed(b"[]", inside, may_be_empty, span)
+
+
+def _unique(
+    shape: Arrays, name: str, owner: LazySet, writer: RuleWriter
+) -> tuple[Expression | None, bool]:
+    """Unique items, and whether there may be none; by classes if they have too many values.
+
+    Raises: BuildError of kind ``unsupported_schema``; LimitError.
+    """
+    try:
+        return write_graph(_UniqueGraph(shape, name, writer), 0, writer, owner.node)
+    except BuildError:
+        features = features_of(shape)
+        if not features:
+            raise
+    assert shape.unique is not None
+    writer.algebra.add_note(
+        shape.unique,
+        f"arrays are accepted if they have up to {MAX_ITEMS} items that an automaton can "
+        "distinguish, by a character, their length or a remainder",
+    )
+    key = _leaves(shape)
+    inside = writer.unique_items.get(key) if key else None
+    if inside is None:
+        inside = _by_classes(shape, features, name, owner, writer)
+        if key and inside is not None:
+            writer.unique_items[key] = inside
+    return inside, shape.low == 0
+
+
+def _by_classes(
+    shape: Arrays, features: list[Feature], name: str, owner: LazySet, writer: RuleWriter
+) -> Expression | None:
+    """Items that differ in one of the features; each is a rule."""
+    options: list[Expression] = []
+    for feature in features:
+        graph = DistinctGraph(shape, name, feature, writer)
+        inside, _ = write_graph(graph, 0, writer, owner.node)
+        if inside is not None:
+            its_name = writer.new_name(f"{name}_by_{feature.property or feature.name}")
+            writer.rule(its_name, inside, owner.span)
+            options.append(Nonterminal(its_name, owner.span))
+    return choice(options, owner.span) if options else None
+
+
+def _leaves(shape: Arrays) -> Hashable:
+    """A key of arrays of leaves: equal ones have the same rules; None for items of other types."""
+    items = shape.rest.values
+    if items.arrays or items.objects:
+        return None
+    return items.null, items.booleans, items.numbers, items.texts, shape.low, shape.high
 
 
 def _row(shape: Arrays, name: str, span: Span, writer: RuleWriter) -> Expression:

@@ -3,6 +3,9 @@
 Members are written in declared order, optional ones may be missing, and undeclared names follow in
 any order. An undeclared name may occur twice: to exclude that, an automaton would need to store
 every name that it has read.
+
+With ``Order.ANY`` members are in any order, undeclared ones among them. A state is then the set of
+the declared names that have occurred, so there are at most ``_MAX_ANY_ORDER`` of them.
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ from itertools import product
 
 from workbench.schema.member_rows import write_graph
 from workbench.schema.normal_form import LazySet, Objects
+from workbench.schema.schema_options import Order
+from workbench.schema.schema_reader import first_keyword, unsupported
 from workbench.schema.string_sets import StringSet
 from workbench.schema.write_values import RuleWriter, choice, has_no_value, optional, sequence
 from workbench.syntax.grammar_tree import Expression, Repetition
@@ -20,8 +25,13 @@ from workbench.syntax.grammar_tree import Expression, Repetition
 #: The most conditions of ``Objects.some`` for which undeclared required names are added to them.
 _MAX_CONDITIONS = 5
 
-#: State of an object graph: the index of the next declared member, the number of members read, and
-#: the bit set of the conditions of ``some`` that are satisfied.
+#: The most declared names of an object whose members are in any order. Measured with strings as
+#: values: 8 names compile in 28 ms, 10 in 200 ms.
+_MAX_ANY_ORDER = 10
+
+#: State of an object graph: the index of the next declared member (in any order: the bit set of the
+#: declared members read), the number of members read, and the bit set of the conditions of ``some``
+#: that are satisfied.
 _State = tuple[int, int, int]
 #: A bit set of conditions, and the names and values that satisfy them.
 _Satisfying = tuple[int, StringSet, LazySet]
@@ -37,10 +47,15 @@ def object_expression(
     Raises: BuildError; LimitError.
     """
     span = owner.span
-    if shape.undeclared:
+    in_any_order = writer.algebra.options.order == Order.ANY
+    if shape.undeclared and not in_any_order:
         shape = _unordered(shape, writer)
     if not shape.properties and not shape.extras:
         return writer.bracketed(b"{}", None, True, span)
+    if in_any_order and (len(shape.properties) > 1 or shape.extras):
+        any_order = _AnyOrderGraph(shape, name, owner, writer)
+        inside, may_be_empty = write_graph(any_order, (0, 0, 0), writer, owner.node)
+        return writer.bracketed(b"{}", inside, may_be_empty, span)
     if shape.required and not (shape.some or shape.low or shape.high is not None):
         return writer.bracketed(b"{}", _row(shape, owner, writer), False, span)
     graph = _ObjectGraph(shape, name, owner, writer)
@@ -198,3 +213,45 @@ class _ObjectGraph:
     def name_of(self, state: _State) -> str:
         index = state[0]
         return f"{self._name}_after_{self._pairs[index - 1][0]}" if index else f"{self._name}_more"
+
+
+class _AnyOrderGraph(_ObjectGraph):
+    """The members of an object in any order; each declared one occurs at most once.
+
+    Raises: BuildError of kind ``unsupported_schema`` if there are too many names.
+    """
+
+    def __init__(self, shape: Objects, name: str, owner: LazySet, writer: RuleWriter) -> None:
+        super().__init__(shape, name, owner, writer)
+        if len(self._pairs) > _MAX_ANY_ORDER:
+            raise unsupported(
+                first_keyword(owner.node, ("properties", "required")),
+                f"it names {len(self._pairs)} properties; in any order at most {_MAX_ANY_ORDER} "
+                "can be written",
+                "choose the declared order",
+            )
+        names = [name for name, _ in self._pairs]
+        self._required_bits = sum(1 << names.index(name) for name in shape.required)
+
+    def edges(self, state: _State) -> Iterator[tuple[Expression | None, _State]]:
+        """The possible next members."""
+        read, count, satisfied = state
+        if self._shape.high is not None and count >= self._shape.high:
+            return
+        for index, (name, lazy) in enumerate(self._pairs):
+            if not read >> index & 1:
+                for more, _, held in self._satisfying(satisfied, self._texts[index], lazy):
+                    pair = self._pair(name, held)
+                    yield self._read(state, pair), self._after(state, 1 << index, more)
+        for names, lazy in self._shape.extras:
+            for more, those, held in self._satisfying(satisfied, names, lazy):
+                for pair in self._writer.other(those, held, self._owner):
+                    yield self._read(state, pair), self._after(state, 0, more)
+
+    def is_final(self, state: _State) -> bool:
+        read, count, satisfied = state
+        is_complete = read & self._required_bits == self._required_bits
+        return is_complete and satisfied == self._all_satisfied and count >= self._shape.low
+
+    def name_of(self, state: _State) -> str:
+        return f"{self._name}_after_{state[0].bit_count()}"

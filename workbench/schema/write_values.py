@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Set
+from collections.abc import Collection, Hashable, Set
 from collections.abc import Sequence as Sequences
 from dataclasses import replace
 from fractions import Fraction
@@ -198,6 +198,8 @@ class RuleWriter:
         #: The name of each set's rule, by the identity of ``LazySet.raw``, which a ``$ref`` and its
         #: target share.
         self._calls: dict[int, str] = {}
+        #: The expressions of unique items, by what determines them.
+        self.unique_items: dict[Hashable, Expression] = {}
         self._counted = 0
         #: The rules of blocks, by name, character class and level.
         self._blocks: dict[tuple[str, Content | None, int], str] = {}
@@ -278,7 +280,9 @@ class RuleWriter:
         """A declared name of an object of ``owner``, a colon and a value."""
         declared = owner.node.members and owner.node.members.get("properties")
         place = declared and declared.members and declared.members.get(name)
-        key, span = (place.name_span, place.span) if place else (lazy.span, lazy.span)
+        key = span = lazy.span
+        if place and place.document.referred_from is None:
+            key, span = place.name_span, place.span
         if _PLAIN.fullmatch(name):
             return self.pair(Literal(b'"%b"' % name.encode(), key), lazy, span)
         return self.pair(choice(self.strings(StringSet.of([name]), key), key), lazy, span)

@@ -268,6 +268,8 @@ _FILES = {
 
 #: The other options of a grammar, and their defaults.
 _DEFAULTS = {"start": "start", "style": ""}
+#: The options of JSON Schema alone, and their defaults.
+_OF_SCHEMAS: dict[str, Any] = {"order": "declared", "formats": "assert", "document": None}
 
 
 def _parameters() -> list[inspect.Parameter]:
@@ -297,11 +299,35 @@ def _parameters() -> list[inspect.Parameter]:
             help="How JSON is laid out (any, one space, compact), or a dataclass (call, json).",
         ),
     ]
+    kinds["order"] = Annotated[
+        str,
+        typer.Option(
+            "--order",
+            metavar="NAME",
+            help="The properties of a JSON Schema's objects: in declared order, or in any.",
+        ),
+    ]
+    kinds["formats"] = Annotated[
+        str,
+        typer.Option(
+            "--formats",
+            metavar="NAME",
+            help="'format' in a JSON Schema: assert it, or take it as an annotation.",
+        ),
+    ]
+    kinds["document"] = Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--document",
+            metavar="FILE",
+            help="Another JSON Schema to which '$ref' refers, by its '$id' or FILE; repeatable.",
+        ),
+    ]
     return [
         inspect.Parameter(
             name,
             inspect.Parameter.KEYWORD_ONLY,
-            default=_DEFAULTS.get(name),
+            default=(_DEFAULTS | _OF_SCHEMAS).get(name),
             annotation=kind,
         )
         for name, kind in kinds.items()
@@ -326,7 +352,7 @@ def takes_grammar(command: Callable[..., None]) -> Callable[..., None]:
         options = {one.name: given.pop(one.name) for one in _PARAMETERS}
         given |= {name: options[name] for name in _DEFAULTS if name in takes}
         unnamed = optional and all(
-            v is None for name, v in options.items() if name not in _DEFAULTS
+            v is None for name, v in options.items() if name not in _DEFAULTS | _OF_SCHEMAS
         )
         with errors_reported():
             command(named=None if unnamed else _named(options), **given)
@@ -348,6 +374,7 @@ def _named(options: dict[str, Any]) -> Named:
     Raises: WorkbenchError where they name none or several; ParseError, BuildError, LimitError.
     """
     start, style = options.pop("start"), options.pop("style")
+    of_schema = {name: options.pop(name) for name in _OF_SCHEMAS}
     given = {name: value for name, value in options.items() if value is not None}
     if len(given) != 1:
         known = ", ".join(f"--{name.replace('_', '-')}" for name in options)
@@ -355,6 +382,11 @@ def _named(options: dict[str, Any]) -> Named:
             f"expected one grammar, not {len(given)}", f"name it with one of {known}"
         )
     ((name, value),) = given.items()
+    if of_schema != _OF_SCHEMAS:
+        if _FILES.get(name) is not Notation.JSON_SCHEMA:
+            names = ", ".join(f"--{one}" for one in _OF_SCHEMAS)
+            raise WorkbenchError(f"{names} are options of a JSON Schema", "use --json-schema FILE")
+        return Named(_of_schema(value, style, **of_schema), _entry_of(value))
     if name == "regex":
         return Named(Grammar.from_regex(value, limits=LOCAL_LIMITS), None)
     if name == "example":
@@ -372,6 +404,25 @@ def of_file(path: Path, notation: Notation, start: str = "start", style: str = "
         text = text.removesuffix("\n")
     return Grammar.from_text(
         text, notation, start, style=style, limits=LOCAL_LIMITS, name=str(path)
+    )
+
+
+def _of_schema(
+    path: Path, style: str, *, order: str, formats: str, document: list[Path] | None
+) -> Grammar:
+    """The grammar of a JSON Schema with its options.
+
+    Raises: WorkbenchError where a file cannot be read; ParseError, BuildError, LimitError.
+    """
+    hint = "name a UTF-8 text file"
+    return Grammar.from_json_schema(
+        read_text(path, hint),
+        whitespace=style or "any",
+        order=order,
+        format=formats,
+        documents={str(one): read_text(one, hint) for one in document or ()},
+        limits=LOCAL_LIMITS,
+        name=str(path),
     )
 
 

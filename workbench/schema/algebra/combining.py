@@ -45,7 +45,7 @@ from workbench.schema.normal_form import (
     possible_texts,
 )
 from workbench.schema.numbers import NumberSet
-from workbench.schema.schema_reader import Json, Node, invalid, unsupported
+from workbench.schema.schema_reader import Json, Node, invalid
 from workbench.schema.string_sets import StringSet
 
 #: Objects of ``enum`` and ``const`` accept their names in any order, because no schema declares an
@@ -238,11 +238,8 @@ def _reference(subschemas: SubschemaSets, keyword: Node, tracked: bool) -> Value
 
 
 def _dynamic(subschemas: SubschemaSets, keyword: Node, tracked: bool) -> Values:
-    """Like ``$ref``, if the target does not depend on the referring schema."""
-    if subschemas.references.is_open(keyword):
-        why = "several schemas have this anchor; its target depends on the referring schema"
-        raise unsupported(keyword, why, "write '$ref'")
-    return _reference(subschemas, keyword, tracked)
+    target = subschemas.references.dynamic_target(keyword, subschemas.scope)
+    return subschemas.of(target, tracked).raw
 
 
 def _all(subschemas: SubschemaSets, keyword: Node, tracked: bool) -> Values:

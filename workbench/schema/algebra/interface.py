@@ -11,7 +11,9 @@ from typing import Protocol
 
 from workbench.base.limits import Clock, Limits
 from workbench.schema.normal_form import Arrays, LazySet, Objects, Values
-from workbench.schema.schema_reader import Dialect, Json, Node, References
+from workbench.schema.references import Anchors, Dialect, References
+from workbench.schema.schema_options import SchemaOptions
+from workbench.schema.schema_reader import Json, Node
 
 
 class SetAlgebra(Protocol):
@@ -19,6 +21,7 @@ class SetAlgebra(Protocol):
 
     limits: Limits
     clock: Clock
+    options: SchemaOptions
     #: The empty set and the set of all JSON values, as sets and as normal forms.
     nothing: LazySet
     anything: LazySet
@@ -57,10 +60,12 @@ class SetAlgebra(Protocol):
 
 
 class SubschemaSets(Protocol):
-    """The subschemas of a document as sets."""
+    """The subschemas of a document as sets, in one dynamic scope."""
 
     dialect: Dialect
     references: References
+    #: The dynamic anchors to which a dynamic reference refers here.
+    scope: Anchors
     #: The supported keywords of the dialect that restrict instances.
     keywords: frozenset[str]
 

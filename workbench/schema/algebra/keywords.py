@@ -18,6 +18,7 @@ from workbench.schema.normal_form import (
     non_empty,
 )
 from workbench.schema.numbers import NumberSet
+from workbench.schema.schema_options import Formats
 from workbench.schema.schema_reader import Node, invalid, unsupported
 from workbench.schema.string_sets import StringSet
 
@@ -61,6 +62,8 @@ def _format(subschemas: SubschemaSets, keyword: Node) -> tuple[StringSet, String
     """The accepted strings of a format, and a superset of it if these are not all of them."""
     if not isinstance(keyword.value, str):
         raise invalid(keyword, "the name of a format, as text")
+    if subschemas.algebra.options.format == Formats.ANNOTATION:
+        return subschemas.algebra.all_values.texts, StringSet.nothing()
     if keyword.value in _UNDECIDED:
         raise unsupported(keyword, f"no automaton decides the format {keyword.value!r}")
     texts = StringSet.format(keyword.value)

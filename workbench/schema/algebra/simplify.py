@@ -24,6 +24,7 @@ from workbench.schema.normal_form import (
     non_empty,
     property_of,
 )
+from workbench.schema.schema_options import Order
 
 if TYPE_CHECKING:
     from workbench.schema.schema_reader import Node
@@ -129,11 +130,12 @@ def simplified(algebra: SetAlgebra, values: Values) -> Values:
     arrays = [_array(algebra, shape) for shape in values.arrays]
     objects = [_object(algebra, shape) for shape in values.objects]
     kept = [shape for shape in objects if shape is not None]
-    return replace(
-        values,
-        arrays=tuple(shape for shape in arrays if shape is not None),
-        objects=tuple(ordered_variants(algebra, kept)),
-    )
+    if algebra.options.order == Order.DECLARED:
+        kept = list(ordered_variants(algebra, kept))
+    fewer = tuple(shape for shape in arrays if shape is not None)
+    if fewer == values.arrays and tuple(kept) == values.objects:  # shapes compare by identity
+        return values
+    return replace(values, arrays=fewer, objects=tuple(kept))
 
 
 def _object(algebra: SetAlgebra, shape: Objects) -> Objects | None:
@@ -154,6 +156,13 @@ def _object(algebra: SetAlgebra, shape: Objects) -> Objects | None:
         return None
     if high is not None and not extras and len(properties) <= high:
         high = None
+    if (
+        low == shape.low
+        and high == shape.high
+        and len(extras) == len(shape.extras)
+        and len(properties) == len(shape.properties)
+    ):
+        return shape
     return replace(shape, properties=properties, extras=extras, low=low, high=high)
 
 
@@ -178,9 +187,12 @@ def _array(algebra: SetAlgebra, shape: Arrays) -> Arrays | None:
     if high is not None and high < shape.low:
         return None
     prefix = prefix if high is None else prefix[:high]
-    shape = replace(shape, prefix=tuple(prefix), rest=rest, high=high, contains=tuple(condition))
-    if algebra.is_empty(shape):  # ``contains`` may have needed the removed items
-        return None
+    if shape.contains or high != shape.high or len(prefix) != len(shape.prefix):
+        shape = replace(
+            shape, prefix=tuple(prefix), rest=rest, high=high, contains=tuple(condition)
+        )
+        if algebra.is_empty(shape):  # ``contains`` may have needed the removed items
+            return None
     if shape.unique is not None and _differ_anyway(algebra, shape):
         return replace(shape, unique=None)
     return shape

@@ -12,7 +12,7 @@ to itself terminates.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -46,17 +46,14 @@ from workbench.schema.normal_form import (
     canonical,
 )
 from workbench.schema.numbers import NumberSet
+from workbench.schema.references import ANNOTATIONS, UNNAMED, Anchors, Dialect, References
+from workbench.schema.schema_options import OPTIONS, SchemaOptions
 from workbench.schema.schema_reader import (
-    ANNOTATIONS,
-    UNNAMED,
-    Dialect,
     Document,
     Json,
     Node,
-    References,
     SchemaNote,
     UncomputableSet,
-    dialect_of,
     first_keyword,
     invalid,
     note,
@@ -64,6 +61,8 @@ from workbench.schema.schema_reader import (
 )
 from workbench.schema.string_sets import StringSet
 
+#: References whose targets depend on the dynamic scope.
+_DYNAMIC = ("$dynamicRef", "$recursiveRef")
 _TYPES = frozenset(("null", "boolean", "integer", "number", "string", "array", "object"))
 _TYPED = {name: frozenset((name,)) for name in _TYPES}
 _BOTH = frozenset((False, True))
@@ -82,12 +81,26 @@ _SUPPORTED = (
 
 
 class Subschemas:
-    """The subschemas of a document as sets."""
+    """The subschemas of a document as sets, in one dialect and one dynamic scope.
 
-    def __init__(self, algebra: SetAlgebra, dialect: Dialect, references: References) -> None:
+    The dynamic scope is what a schema that refers to a subschema determines: the schema to which
+    each dynamic anchor refers. There are finitely many, so recursive schemas terminate.
+    """
+
+    def __init__(
+        self,
+        algebra: SetAlgebra,
+        references: References,
+        dialect: Dialect,
+        scope: Anchors,
+        family: dict[object, Subschemas],
+    ) -> None:
         self.algebra = algebra
         self.dialect = dialect
         self.references = references
+        self.scope = scope
+        #: The subschemas of all dialects and scopes.
+        self._family = family
         #: The supported keywords of this dialect.
         self.keywords = dialect.keywords & _SUPPORTED
         self._recognized = self.keywords | ANNOTATIONS
@@ -101,30 +114,54 @@ class Subschemas:
 
         A subschema that is only a ``$ref`` has the same set as its target.
         """
-        cache = self._tracked if tracked else self._plain
-        cached = cache.get(node)
+        here = self._entering(node)
+        cached = here._cache(tracked).get(node)
         if cached is not None:
             return cached
-        aliases: list[Node] = []
+        aliases: list[tuple[Subschemas, Node]] = []
         target = node
-        while (further := self._ref_target(target)) is not None:
-            aliases.append(target)
-            if further in aliases:
-                reference = (target.members or {})["$ref"]
+        while (further := here._ref_target(target)) is not None:
+            aliases.append((here, target))
+            there = here._entering(further)
+            if (there, further) in aliases:
+                reference = first_keyword(target, ("$ref", *_DYNAMIC))
                 raise unsupported(reference, "it refers only to itself")
-            target = further
-        lazy = cache.get(target)
+            here, target = there, further
+        lazy = here._cache(tracked).get(target)
         if lazy is None:
-            lazy = self._new_subschema(target, tracked)
-        for one in (*aliases, target):
-            cache[one] = lazy
+            lazy = here._new_subschema(target, tracked)
+        for owner, one in (*aliases, (here, target)):
+            owner._cache(tracked)[one] = lazy
         return lazy
 
+    def _cache(self, tracked: bool) -> dict[Node, LazySet]:
+        return self._tracked if tracked else self._plain
+
+    def _entering(self, node: Node) -> Subschemas:
+        """The subschemas in the dialect of a node, its dynamic anchors added to the scope."""
+        if self.references.is_simple:
+            return self
+        dialect, anchors = self.references.context(node)
+        scope = {**anchors, **self.scope}
+        if dialect is self.dialect and scope == self.scope:
+            return self
+        key = dialect, frozenset(scope.items())
+        if key not in self._family:
+            self._family[key] = Subschemas(
+                self.algebra, self.references, dialect, scope, self._family
+            )
+        return self._family[key]
+
     def _ref_target(self, node: Node) -> Node | None:
-        """The target of a subschema that is only a ``$ref``; None for others."""
+        """The target of a subschema that is only a reference; None for others."""
         members = node.members
-        if members is None or "$ref" not in members:
+        if members is None:
             return None
+        if "$ref" not in members:
+            word = next((word for word in _DYNAMIC if word in members), None)
+            if word is None or self.keywords & members.keys() != {word}:
+                return None
+            return self.references.dynamic_target(members[word], self.scope)
         if not self.dialect.refs_alone and len(members) > 1:
             if len(self.keywords & members.keys()) > 1:
                 return None
@@ -252,9 +289,16 @@ class Algebra:
             JSON pointer; ParseError of kind ``schema`` for an invalid schema.
     """
 
-    def __init__(self, document: Document, limits: Limits = LIMITS) -> None:
+    def __init__(
+        self,
+        document: Document,
+        limits: Limits = LIMITS,
+        options: SchemaOptions = OPTIONS,
+        others: Sequence[Document] = (),
+    ) -> None:
         self.document = document
         self.limits = limits
+        self.options = options
         self.clock = limits.clock()
         self._notes: dict[Node, SchemaNote] = {}
         self._conjunctions: dict[frozenset[int], LazySet] = {}
@@ -281,11 +325,12 @@ class Algebra:
             (self.any_object,),
         )
         self._emptiness = Emptiness(self)
-        dialect = dialect_of(root)
+        references = References(document, others)
+        dialect = references.dialect
         if dialect is UNNAMED and root.members and "$schema" in root.members:
             message = "unknown $schema; keywords of all supported drafts are applied"
             self.add_note(root.members["$schema"], message)
-        self.subschemas = Subschemas(self, dialect, References(document, dialect))
+        self.subschemas = Subschemas(self, references, dialect, {}, {})
 
     @property
     def root(self) -> LazySet:

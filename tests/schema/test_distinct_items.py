@@ -1,0 +1,147 @@
+"""Unique items with many values: no array with equal items, and the usual ones without."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations, product
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.oracles.schema_oracle import validates
+from workbench.base.errors import BuildError
+from workbench.grammar.grammar import Grammar
+from workbench.schema.algebra.subschemas import Algebra
+from workbench.schema.distinct_items import _CLASSES, _FEATURES, Feature, class_of_values
+from workbench.schema.normal_form import all_distinct
+from workbench.schema.schema_reader import Document, schema_source
+
+
+def unique(items: Any, **keywords: Any) -> dict[str, Any]:
+    return {"type": "array", "items": items, "uniqueItems": True, **keywords}
+
+
+STRING = {"type": "string"}
+NAMED: dict[str, Any] = {
+    "type": "object",
+    "properties": {"name": STRING, "size": {"type": "number"}},
+    "required": ["name"],
+}
+STRINGS = Grammar.from_json_schema(unique(STRING), whitespace="compact")
+OBJECTS = Grammar.from_json_schema(unique(NAMED), whitespace="compact")
+WORDS = [
+    [],
+    ["a"],
+    ["Java", "Python", "Cloud Computing", "Machine Learning"],
+    ["Note 1", "Note 2"],
+    [".min.js", ".min.css"],
+    ["index.html", "index.js", "index.css"],
+    ["CS0168", "CS0219"],
+    ["node", "npm"],
+    ["", "é"],
+]
+
+
+@pytest.mark.parametrize("words", WORDS, ids=repr)
+def test_usual_arrays_are_accepted(words: list[str]) -> None:
+    assert STRINGS.accepts(json.dumps(words, separators=(",", ":")))
+    objects = [{"name": word} for word in words]
+    if words != WORDS[5]:  # of objects only the first and the last character are compared
+        assert OBJECTS.accepts(json.dumps(objects, separators=(",", ":")))
+
+
+def test_equal_strings_are_not_accepted_however_they_are_written() -> None:
+    for one, other in product(['"a"', r'"\u0061"'], repeat=2):
+        assert not STRINGS.accepts(f"[{one},{other}]")
+    assert not STRINGS.accepts('["x","a","y","a"]')
+
+
+@settings(deadline=None)
+@given(st.lists(st.text(st.sampled_from("abé1 "), max_size=4), max_size=5))
+def test_no_array_with_equal_strings(words: list[str]) -> None:
+    if STRINGS.accepts(json.dumps(words, separators=(",", ":"))):
+        assert all_distinct([*words])
+
+
+sizes = st.sampled_from((0, 1, 7, 1.5, 2.5))
+
+
+@settings(deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(
+        st.fixed_dictionaries(
+            {"name": st.sampled_from(("a", "b", "ab"))}, optional={"size": sizes}
+        ),
+        max_size=4,
+    )
+)
+def test_no_array_with_equal_objects(items: list[Any]) -> None:
+    if OBJECTS.accepts(json.dumps(items, separators=(",", ":"))):
+        assert validates({"uniqueItems": True}, items)
+
+
+def test_numbers_of_one_value_are_equal() -> None:
+    grammar = Grammar.from_json_schema(unique({"type": "number"}), whitespace="compact")
+    assert grammar.accepts("[10,20,30,1.5]")
+    for text in ("[1,1.0]", "[0,-0]", "[1.5,1.50]", "[3,10,3]"):
+        assert not grammar.accepts(text)
+
+
+def test_counts_hold() -> None:
+    grammar = Grammar.from_json_schema(unique(STRING, minItems=2, maxItems=3), whitespace="compact")
+    texts = ["[" + ",".join(f'"{c}"' for c in "abcd"[:count]) + "]" for count in range(5)]
+    assert [grammar.accepts(text) for text in texts] == [False, False, True, True, False]
+
+
+def test_a_note_says_which_arrays_are_accepted() -> None:
+    (note,) = STRINGS.notes
+    assert "up to 4 items" in note.message
+    assert not Grammar.from_json_schema(unique({"enum": [1, 2]})).notes
+
+
+@pytest.mark.parametrize("property_", [None, "a"])
+@pytest.mark.parametrize("name", _FEATURES)
+def test_the_classes_of_a_feature_are_disjoint(name: str, property_: str | None) -> None:
+    algebra = Algebra(Document(schema_source({})))
+    texts = ["".join(word) for n in range(4) for word in product("aé1", repeat=n)]
+    values: list[Any] = [None, True, False, [], [1], *range(-9, 9), 0.5, -0.25, *texts]
+    values += [{"a": value} for value in values] + [{}, {"b": 1}]
+    classes = [
+        class_of_values(algebra, Feature(name, property_), number) for number in range(_CLASSES)
+    ]
+    for value in values:
+        assert sum(one.contains(value) for one in classes) <= 1, value
+
+
+#   schema, words of the message
+REFUSED = [
+    (unique({}), "objects that declare strings or numbers"),
+    (unique({"type": "array"}), "objects that declare"),
+    (unique({"type": "object"}), "objects that declare"),
+    (unique(STRING, minItems=5), "up to four"),
+    (unique(STRING, contains={"const": "a"}), "up to four"),
+    ({"not": unique(STRING)}, "cannot be distinguished"),
+    ({"oneOf": [unique(STRING), unique({"type": ["string", "null"]})]}, "cannot be distinguished"),
+]
+
+
+@pytest.mark.parametrize(("schema", "words"), REFUSED)
+def test_others_are_refused_by_name(schema: Any, words: str) -> None:
+    with pytest.raises(BuildError, match=words) as caught:
+        Grammar.from_json_schema(schema)
+    assert caught.value.kind == "unsupported_schema"
+    assert "uniqueItems" in caught.value.message
+
+
+def test_arrays_of_equal_items_share_their_rules() -> None:
+    once = Grammar.from_json_schema(unique(STRING)).tree
+    twice = {"properties": {name: unique(STRING) for name in "ab"}}
+    tree = Grammar.from_json_schema(twice).tree
+    assert once is not None
+    assert tree is not None
+    by_features = [rule.name for rule in tree.rules if "_by_" in rule.name]
+    assert len(by_features) == len(_FEATURES)
+    assert len(tree.rules) < 1.1 * len(once.rules)
+    assert len({*combinations(by_features, 2)}) == 6

@@ -1,0 +1,398 @@
+"""Drafts, references and documents of JSON Schema.
+
+A keyword that a draft does not have is an annotation in that draft, like any unknown keyword. A
+schema that names no draft may use the keywords of all of them.
+
+Nothing is ever fetched. A reference to a document that the caller has not given is an error that
+names its address.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+from urllib.parse import unquote, urljoin
+
+from workbench.schema.schema_reader import Document, Node, invalid, schema_source, unsupported
+
+
+def _word_set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+#: Keywords that restrict instances, in draft 4 and, unless removed below, in later drafts.
+_DRAFT_4 = _word_set(
+    """$ref type enum properties required additionalProperties patternProperties minProperties
+    maxProperties dependencies items additionalItems minItems maxItems uniqueItems minLength
+    maxLength pattern format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf allOf
+    anyOf oneOf not"""
+)
+_DRAFT_6 = _DRAFT_4 | {"const", "contains", "propertyNames"}
+_DRAFT_7 = _DRAFT_6 | {"if", "then", "else"}
+_DRAFT_2019 = (_DRAFT_7 - {"dependencies"}) | {
+    "dependentRequired",
+    "dependentSchemas",
+    "unevaluatedProperties",
+    "unevaluatedItems",
+    "minContains",
+    "maxContains",
+    "$recursiveRef",
+}
+_DRAFT_2020 = (_DRAFT_2019 - {"$recursiveRef", "additionalItems"}) | {"prefixItems", "$dynamicRef"}
+_EVERY = _DRAFT_7 | _DRAFT_2019 | _DRAFT_2020 | {"nullable"}
+
+#: Keywords that do not restrict instances: identifiers, descriptions, definitions.
+ANNOTATIONS = _word_set(
+    """$schema $id id $anchor $dynamicAnchor $recursiveAnchor $comment $defs definitions $vocabulary
+    title description default examples example deprecated readOnly writeOnly contentEncoding
+    contentMediaType contentSchema"""
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """The keywords of one draft and their meaning."""
+
+    #: The draft's number or year; None if the schema does not name one.
+    draft: int | None
+    #: The keywords that restrict instances.
+    keywords: frozenset[str]
+    #: Keywords next to ``$ref`` are ignored.
+    refs_alone: bool = field(default=False, kw_only=True)
+    #: ``items`` may be a list of schemas for the first items.
+    items_as_list: bool = field(default=True, kw_only=True)
+    #: ``exclusiveMinimum`` may be a boolean that makes ``minimum`` exclusive.
+    exclusive_as_boolean: bool = field(default=False, kw_only=True)
+    #: ``exclusiveMinimum`` may be a number.
+    exclusive_as_number: bool = field(default=True, kw_only=True)
+    #: The keyword that identifies a schema.
+    identifier: str = field(default="$id", kw_only=True)
+
+
+_DIALECTS = {
+    4: Dialect(
+        4,
+        _DRAFT_4,
+        refs_alone=True,
+        exclusive_as_boolean=True,
+        exclusive_as_number=False,
+        identifier="id",
+    ),
+    6: Dialect(6, _DRAFT_6, refs_alone=True),
+    7: Dialect(7, _DRAFT_7, refs_alone=True),
+    2019: Dialect(2019, _DRAFT_2019),
+    2020: Dialect(2020, _DRAFT_2020, items_as_list=False),
+}
+#: The dialect of schemas that name no draft.
+UNNAMED = Dialect(None, _EVERY, exclusive_as_boolean=True)
+
+_DRAFT_NAME = re.compile(
+    r"https?://json-schema\.org/(?:draft-0?([3-7])|draft/(2019-09|2020-12)|(schema))/?(?:schema)?#?"
+)
+
+
+#: The keywords of a vocabulary that a metaschema need not have.
+_VOCABULARIES = {
+    "validation": _word_set(
+        """type enum const multipleOf maximum exclusiveMaximum minimum exclusiveMinimum maxLength
+        minLength pattern maxItems minItems uniqueItems maxContains minContains maxProperties
+        minProperties required dependentRequired"""
+    ),
+    "applicator": _word_set(
+        """prefixItems items additionalItems contains properties patternProperties
+        additionalProperties propertyNames dependentSchemas allOf anyOf oneOf not if then else"""
+    ),
+    "unevaluated": _word_set("unevaluatedProperties unevaluatedItems"),
+}
+
+
+def dialect_of(root: Node, metaschemas: Mapping[str, Document] | None = None) -> Dialect:
+    """The dialect of a document or of a schema with an identifier.
+
+    If ``$schema`` is the address of one of the ``metaschemas``, only the keywords of the
+    vocabularies in its ``$vocabulary`` restrict instances.
+
+    Raises: BuildError for a draft before 4; ParseError if ``$schema`` is not a string.
+    """
+    members = root.members
+    named = members.get("$schema") if members else None
+    if named is None:
+        return UNNAMED
+    if not isinstance(named.value, str):
+        raise invalid(named, "the address of a draft, as text")
+    match = _DRAFT_NAME.fullmatch(named.value)
+    if match is None and metaschemas and (given := metaschemas.get(named.value.rstrip("#"))):
+        return _of_metaschema(given.root)
+    if match is None or match[3]:
+        return UNNAMED
+    draft = int(match[1] or match[2][:4])
+    if draft < 4:
+        raise unsupported(
+            named, "draft 3 is not supported", "write the schema for draft 4 or later"
+        )
+    return _DIALECTS.get(draft, UNNAMED)
+
+
+def _of_metaschema(metaschema: Node) -> Dialect:
+    """The dialect that a metaschema describes: its own draft without the missing vocabularies."""
+    dialect = dialect_of(metaschema)
+    named = (metaschema.members or {}).get("$vocabulary")
+    if named is None or named.members is None:
+        return dialect
+    held = {address.rpartition("/")[2] for address in named.members}
+    if dialect.draft == 2019 and "applicator" in held:  # it has these keywords there
+        held.add("unevaluated")
+    missing = [words for name, words in _VOCABULARIES.items() if name not in held]
+    return replace(dialect, keywords=dialect.keywords.difference(*missing))
+
+
+_INDEX = re.compile("0|[1-9][0-9]*")
+#: The value of these keywords is not a schema but maps names to schemas.
+_MAPS = (
+    "$defs",
+    "definitions",
+    "properties",
+    "patternProperties",
+    "dependentSchemas",
+    "dependencies",
+)
+#: The value of these keywords is data: it contains no schemas, whatever it looks like.
+_DATA = ("enum", "const", "default", "examples", "example")
+
+
+#: The names of dynamic anchors, each with its schema; the name of a ``$recursiveAnchor`` is empty.
+Anchors = Mapping[str, Node]
+
+
+def given_documents(documents: Mapping[str, Any]) -> tuple[Document, ...]:
+    """The documents that a caller hands in: address → schema, a text or a Python value.
+
+    Raises: ParseError for a value that is not JSON.
+    """
+    return tuple(
+        Document(schema_source(schema, address), address.partition("#")[0])
+        for address, schema in documents.items()
+    )
+
+
+class References:
+    """The possible targets of references in a document, and in documents that a caller gives."""
+
+    def __init__(self, document: Document, others: Sequence[Document] = ()) -> None:
+        self.document = document
+        self.documents = (document, *others)
+        #: The documents that a caller gives, by address.
+        self._given = {other.address: other for other in others}
+        #: The dialect of the document.
+        self.dialect = dialect_of(document.root, self._given)
+        self._names: dict[Document, dict[str, Node]] = {}
+        self._contexts: dict[Node, tuple[Dialect, Anchors]] = {}
+        self._anchors: dict[Document, dict[Node, dict[str, Node]]] = {}
+
+    @cached_property
+    def is_simple(self) -> bool:
+        """Whether all subschemas surely have one dialect and no reference is dynamic."""
+        text = self.document.source.text
+        return len(self.documents) == 1 and not (
+            "$dynamicRef" in text
+            or "$recursiveRef" in text
+            or text.count('"$schema"') > 1
+            or "\\u" in text  # a keyword may be written with escapes
+        )
+
+    def context(self, node: Node) -> tuple[Dialect, Anchors]:
+        """The dialect of the resource of a node, and the dynamic anchors in it."""
+        resource = self.resource(node)
+        found = self._contexts.get(resource)
+        if found is None:
+            anchors = self._anchors_in(node.document).get(resource, {})
+            found = self._dialect(resource), anchors
+            self._contexts[resource] = found
+        return found
+
+    def _dialect(self, resource: Node) -> Dialect:
+        """The dialect of a resource; one that names none has that of the resource around it."""
+        if "$schema" in (resource.members or {}):
+            return dialect_of(resource, self._given)
+        around = resource.parent
+        return self.dialect if around is None else self.context(around)[0]
+
+    def _anchors_in(self, document: Document) -> dict[Node, dict[str, Node]]:
+        """The dynamic anchors of each resource of a document."""
+        found = self._anchors.get(document)
+        if found is None:
+            found = self._anchors[document] = {}
+            for node in self._schemas(document):
+                for word in ("$dynamicAnchor", "$recursiveAnchor"):
+                    anchor = (node.members or {}).get(word)
+                    name = anchor and ("" if anchor.value is True else anchor.value)
+                    if isinstance(name, str):
+                        found.setdefault(self.resource(node), {}).setdefault(name, node)
+        return found
+
+    def target(self, reference: Node) -> Node:
+        """The target of a reference.
+
+        Raises: BuildError if it is in none of the documents; ParseError if it is not a string.
+        """
+        address = reference.value
+        if not isinstance(address, str):
+            raise invalid(reference, "the address of a schema, as text")
+        base_resource = self.resource(reference)
+        if address.startswith("#"):
+            resource, fragment = base_resource, address[1:]
+        else:
+            absolute, _, fragment = _joined(self.base(base_resource), address).partition("#")
+            found = self._find(absolute)
+            if found is None:
+                raise unsupported(
+                    reference,
+                    f"{address!r} is not in this text, and nothing is fetched",
+                    "copy the schema into '$defs', or give the document with 'documents' or "
+                    "'--document'",
+                )
+            resource = found
+        target = self.inside(resource, unquote(fragment))
+        if target is None:
+            raise unsupported(
+                reference,
+                f"there is no schema {address!r} in this text",
+                "correct the reference, or add the schema under '$defs'",
+            )
+        if target.document is not self.document and target.document.referred_from is None:
+            target.document.referred_from = reference.shown_span
+        return target
+
+    def dynamic_target(self, reference: Node, scope: Anchors) -> Node:
+        """The target of a dynamic reference in a dynamic scope.
+
+        It depends on the scope only if its target as a ``$ref`` has a matching dynamic anchor.
+
+        Source: JSON Schema 2020-12 Core, section 8.2.3.2; 2019-09 Core, section 8.2.4.2.2.
+        """
+        target = self.target(reference)
+        word = "$recursiveAnchor" if reference.step == "$recursiveRef" else "$dynamicAnchor"
+        anchor = (target.members or {}).get(word)
+        fragment = str(reference.value).partition("#")[2]
+        if anchor is None or anchor.value != (fragment or True):
+            return target
+        return scope.get(fragment, target)
+
+    def inside(self, resource: Node, fragment: str) -> Node | None:
+        """The node of a resource to which a fragment refers: a JSON pointer or an anchor."""
+        if not fragment:
+            return resource
+        if not fragment.startswith("/"):
+            return self._find(f"{self.base(resource)}#{fragment}")
+        node = resource
+        for step in fragment[1:].split("/"):
+            step = step.replace("~1", "/").replace("~0", "~")
+            if isinstance(node.value, dict) and step in node.value:
+                node = node.value[step]
+            elif isinstance(node.value, list) and _INDEX.fullmatch(step):
+                if int(step) >= len(node.value):
+                    return None
+                node = node.value[int(step)]
+            else:
+                return None
+        return node
+
+    def resource(self, node: Node) -> Node:
+        """The innermost schema around a node that has an identifier, or the document."""
+        while node.parent is not None:
+            members = node.members
+            if members and ("$id" in members or "id" in members) and self.identifier(node):
+                return node
+            node = node.parent
+        return node
+
+    def identifier(self, node: Node) -> str | None:
+        """The identifier of a schema; None if it has none or only an anchor (``#name``)."""
+        members = node.members
+        if not members:
+            return None
+        dialect = self._identifying(node)
+        named = members.get(dialect.identifier)
+        if named is None or not isinstance(named.value, str) or named.value.startswith("#"):
+            return None
+        if dialect.refs_alone and "$ref" in members:
+            return None
+        return named.value
+
+    def base(self, resource: Node) -> str:
+        """The base address of the references in a resource."""
+        name = self.identifier(resource)
+        around = resource.document.address
+        if resource.parent is not None:
+            around = self.base(self.resource(resource.parent))
+        return around if name is None else _joined(around, name).partition("#")[0]
+
+    def _find(self, address: str) -> Node | None:
+        """The schema with an address: in the own text, a document, or inside a document."""
+        own, *others = self.documents
+        found = self._names_in(own).get(address)
+        if found is None and address in self._given:
+            return self._given[address].root
+        inside = (self._names_in(document).get(address) for document in others if found is None)
+        return found or next(filter(None, inside), None)
+
+    def _names_in(self, document: Document) -> dict[str, Node]:
+        """Every resource of a document by its address, every anchor by that of its resource."""
+        found = self._names.get(document)
+        if found is None:
+            found = self._names[document] = {self.base(document.root): document.root}
+            for node in self._schemas(document):
+                members = node.members
+                assert members is not None
+                if self.identifier(node) is not None:
+                    found.setdefault(self.base(node), node)
+                for word in ("$anchor", "$dynamicAnchor", self._identifying(node).identifier):
+                    anchor = members.get(word)
+                    if anchor is not None and isinstance(anchor.value, str):
+                        name = anchor.value.removeprefix("#")
+                        if word[-2:] != "id" or name != anchor.value:
+                            base = self.base(self.resource(node))
+                            found.setdefault(f"{base}#{name}", node)
+        return found
+
+    def _identifying(self, node: Node) -> Dialect:
+        """The dialect whose identifiers a document has."""
+        if node.document is self.document:
+            return self.dialect
+        own = dialect_of(node.document.root, self._given)
+        return self.dialect if own is UNNAMED else own
+
+    def _schemas(self, document: Document) -> Iterator[Node]:
+        """Every object that may be a schema, in the order of the text.
+
+        Objects under words that this draft does not have come last: they are not schemas in this
+        draft, so if one of them and a schema have the same name, it refers to the schema.
+        """
+        words = self.dialect.keywords | ANNOTATIONS
+        # nodes, each with whether it maps names to schemas
+        waiting, unknown = [(document.root, False)], list[tuple[Node, bool]]()
+        while waiting or unknown:
+            node, is_map = waiting.pop() if waiting else unknown.pop(0)
+            held = [(item, False) for item in node.items or ()]
+            if node.members is not None:
+                if not is_map:
+                    yield node
+                for name, member in node.members.items():
+                    if is_map:
+                        held.append((member, False))
+                    elif name not in words:
+                        unknown.append((member, name in _MAPS))
+                    elif name not in _DATA:
+                        held.append((member, name in _MAPS))
+            waiting.extend(reversed(held))
+
+
+def _joined(base: str, address: str) -> str:
+    """An address resolved against a base; an invalid one is returned unchanged."""
+    try:
+        return urljoin(base, address)
+    except ValueError:
+        return address
