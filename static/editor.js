@@ -220,6 +220,11 @@ export function createEditor(box, changed) {
       area.setSelectionRange(head, shown.length - tail);
       type(text.slice(head, text.length - tail));
     },
+    /** Another text without the focus: what changed it is elsewhere. */
+    write(text) {
+      area.value = text;
+      area.dispatchEvent(new Event("input"));
+    },
     set: put,
     notation(kind) {
       notation = kind;
@@ -231,9 +236,9 @@ export function createEditor(box, changed) {
       problems = marksOf(shown, list, (problem) => `squig ${problem.severity}`);
       draw();
     },
-    /** Pieces of the grammar that could have read on: [{start, end}]; none takes them away. */
-    places(list) {
-      places = piecesOf(shown, list, "place");
+    /** Pieces of the grammar that could have read on, or a part of it: [{start, end}]; none takes them away. */
+    places(list, kind = "place") {
+      places = piecesOf(shown, list, kind);
       draw();
     },
     /** Pieces of the grammar that read the current token. */

@@ -11,11 +11,13 @@ import {
 } from "./author.js";
 import { debounce, el, markChosen, roving, scrollIntoRow } from "./dom.js";
 import { createEditor } from "./editor.js";
+import { createMachineTab } from "./machine-tab.js";
 import { notations } from "./notations.js";
 import { createPrompt } from "./prompt.js";
 import { askServer, emit, grammarKey, grammarOf, on, state } from "./state.js";
 import { saved } from "./storage.js";
 import { createTestList } from "./tests.js";
+import { createWordList } from "./words.js";
 
 /** @import { Compiled, Context } from "./wire" */
 
@@ -41,8 +43,10 @@ export function mountGrammar({ element, server }) {
     ++request; // answers under way are of another text
     verdict.replaceChildren();
     emit("typed");
+    machine.show(text, true);
     compileSoon();
   });
+  const machine = createMachineTab(element.querySelector(".card"), editor, server);
 
   const prompt = createPrompt(find(".promptbox"), server);
 
@@ -63,6 +67,7 @@ export function mountGrammar({ element, server }) {
     scrollIntoRow(kinds, tab);
     editor.area.placeholder = `For example: ${notations[notation].begin.text}`;
     button("rules").hidden = !notations[notation].rules;
+    machine.use(notation);
     const { styles = [], ask } = notations[notation];
     style.parentNode.hidden = !styles.length;
     style.replaceChildren(...styles.map(({ name, label }) => el("option", { value: name }, label)));
@@ -97,6 +102,10 @@ export function mountGrammar({ element, server }) {
   });
   roving(kinds, turn);
   createConvertMenu(find(".convert"), server, (converted) => {
+    if (converted.notation === state.notation) {
+      editor.write(converted.text.trimEnd()); // so that it can be undone
+      return;
+    }
     keep();
     emit("open", converted);
   });
@@ -120,6 +129,7 @@ export function mountGrammar({ element, server }) {
     panel.hidden = folded && !forced; // problems that keep the grammar from being read are always shown
     folder.setAttribute("aria-expanded", String(!panel.hidden));
     if (shown === "samples") samples.ask();
+    if (shown === "words") words.ask();
     if (shown === "change") change.ask();
   }
   function choose(name) {
@@ -161,6 +171,7 @@ export function mountGrammar({ element, server }) {
     );
   });
   const outline = createOutline(find(".outline"), (count) => mark("rules", count ? String(count) : "", "quiet"));
+  const words = createWordList(find("#wb-sec-words"), server, editor);
   const samples = createSampleList(find("#wb-sec-samples"), server, (added) => tests.put(added));
   const change = createChangeList(
     find("#wb-sec-change"),
@@ -235,6 +246,7 @@ export function mountGrammar({ element, server }) {
     } else tests.clear();
     emit("compiled", state.compiled);
     if (answer.ok && !panel.querySelector("#wb-sec-samples").hidden) samples.ask();
+    if (answer.ok && !panel.querySelector("#wb-sec-words").hidden) words.ask();
     lookCloser.later(asked, mine);
   }
   const compileSoon = debounce(100, compile);
@@ -245,6 +257,7 @@ export function mountGrammar({ element, server }) {
   function tell(list, more = {}) {
     known = { ...known, ...more, problems: list };
     editor.problems(list);
+    machine.problems(list);
     problems.show(known);
   }
 
@@ -278,6 +291,7 @@ export function mountGrammar({ element, server }) {
 
   function showFacts(answer) {
     facts.replaceChildren(...answer.facts.map((fact) => el("span", {}, fact)));
+    facts.title = answer.facts.join(" · ");
     phases(answer.ok ? answer.phases : []);
     if (answer.ok) {
       verdict.className = "verdict good";
@@ -310,6 +324,7 @@ export function mountGrammar({ element, server }) {
     tellNote(true);
     prompt.open(example);
     editor.set(text, example.notation);
+    machine.show(text);
     tests.open(example);
     samples.open();
     change.from(
@@ -324,11 +339,13 @@ export function mountGrammar({ element, server }) {
     Object.assign(state, { style: notations[notation].begin.style || "", start: "start" });
     use(notation);
     editor.notation(notation);
+    machine.show(state.text);
     section(chosen);
     compileSoon.now();
   });
   on("compile now", () => compileSoon.now());
   on("focus editor", (how) => {
+    if (machine.focus()) return;
     editor.area.focus();
     if (how?.select) editor.area.select();
   });
@@ -339,7 +356,8 @@ export function mountGrammar({ element, server }) {
   on("live rules", (names) => editor.live(names));
   on("read in", (spans) => editor.readIn(spans));
   on("why", (record) => editor.places?.(record?.spans ?? []));
-  on("place", (span) => editor.jump(span));
+  on("tree node", (node) => editor.places?.(node ? [{ start: node.source[0], end: node.source[1] }] : [], "part"));
+  on("place", (span) => machine.focus(span) || editor.jump(span));
   on("mend", (problem) => mendAll([problem]));
   on("mend all", mendAll);
 }

@@ -479,6 +479,11 @@ export function createGraph(box, picked, { edge: pickedEdge = () => {}, camera: 
     reveal: (id, share) => camera.reveal(element(id), { share }),
     fit,
     zoom: camera.zoom,
+    /** Mark the nodes on the path to the selected one. */
+    path(ids) {
+      for (const node of canvas.querySelectorAll(".node.above")) node.classList.remove("above");
+      for (const id of ids) element(`state-${id}`)?.classList.add("above");
+    },
     /** Rules being read, where rules are drawn as tracks. */
     rules(names) {
       for (const rule of canvas.querySelectorAll("g.rule[data-rule]"))

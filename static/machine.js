@@ -6,6 +6,7 @@ import { createGraph, passedBy } from "./graph.js";
 import { askServer, emit, grammarOf, on, state } from "./state.js";
 import { saved } from "./storage.js";
 import { hexOf, readOf } from "./tokens.js";
+import { treeRequest } from "./tree.js";
 
 /** @import { Answer, Edge, Picture, Servers } from "./wire" */
 
@@ -36,7 +37,8 @@ async function drawn(server, asked) {
     return known;
   }
   const answer = (async () => {
-    const result = await askServer(asked.tab === "railroad" ? server.draw_railroad : server.draw_machine, asked);
+    const draw = { railroad: server.draw_railroad, tree: server.draw_parse_tree }[asked.tab] ?? server.draw_machine;
+    const result = await askServer(draw, asked);
     return result.fault ? { ok: false, why: result.fault, fault: true } : result;
   })();
   answers.set(key, answer);
@@ -59,7 +61,7 @@ function bytesBefore(step, atEnd) {
 
 /** ``box`` becomes the picture. ``picked(state)``, ``edge(record)`` report clicks, ``shown(answer)`` a picture
       that is there, ``lost(state)`` that the run has left it and is not followed, ``beyond`` a zoom (``camera.js``).
-    @param {HTMLElement} box @param {Pick<Servers["picture"], "draw_machine" | "draw_railroad">} server
+    @param {HTMLElement} box @param {Pick<Servers["picture"], "draw_machine" | "draw_railroad" | "draw_parse_tree">} server
     @param {{ picked?: (state: string) => void, edge?: (edge: Edge, index: number) => void,
       lost?: (state: string) => void, shown?: (answer: Answer<Picture>, sent: any) => void,
       beyond?: (by: number, under: Element) => boolean }} [doors] */
@@ -109,12 +111,14 @@ export function createMachine(
     const more =
       name === "railroad"
         ? { width: box.clientWidth }
-        : {
-            width: box.clientWidth,
-            height: box.clientHeight,
-            chains,
-            ...(name === "stack" || name === "rules" ? { level: tab === name ? level : "states" } : { size }),
-          };
+        : name === "tree"
+          ? { width: box.clientWidth, height: box.clientHeight, ...treeRequest(current?.[0], current?.[1]) }
+          : {
+              width: box.clientWidth,
+              height: box.clientHeight,
+              chains,
+              ...(name === "stack" || name === "rules" ? { level: tab === name ? level : "states" } : { size }),
+            };
     // a machine with a stack is where its text has led it; one without is in its state
     if ((name === "tokens" || name === "together") && state.compiled.tabs.characters) more.so_far = so_far;
     return { ...grammarOf(state.compiled), example, tab: name, centre: centre || "", ...more };
@@ -152,6 +156,10 @@ export function createMachine(
   /** Light where the run is, and come along where that is wanted. */
   function go(step, atEnd = false) {
     current = [step, atEnd];
+    if (tab === "tree") {
+      grow();
+      return;
+    }
     const further = sent?.so_far !== undefined && sent.so_far !== soFar();
     if (!known) {
       if (further && loading === null && chosen.follow) load("");
@@ -182,6 +190,20 @@ export function createMachine(
     if (!record) return;
     if (!found) lost(here);
     else ahead();
+  }
+  /** Request the tree of the text up to the current token. */
+  function grow() {
+    if (loading !== null || !chosen.follow || !sent) return;
+    const { so_far, current: at } = treeRequest(current[0], current[1]);
+    if (sent.tab === "tree" && sent.so_far === so_far && sent.current === at) return;
+    clearTimeout(soon);
+    const wait = state.running ? last + PAUSE / 3 - performance.now() : 0;
+    if (wait > 0) {
+      soon = setTimeout(grow, wait);
+      return;
+    }
+    last = performance.now();
+    load("");
   }
   /** Request the picture for the next token before the reader steps there. */
   function ahead() {

@@ -13,6 +13,7 @@ import {
 import { askServer, emit, grammarKey, grammarOf, on, state } from "./state.js";
 import { saved } from "./storage.js";
 import { formatNumber, glyphs } from "./tokens.js";
+import { createTreeTools } from "./tree.js";
 
 /** @import { Context } from "./wire" */
 
@@ -40,6 +41,10 @@ export function mountPicture({ element, server }, { createConstruction = null } 
   const pick = (id) => {
     picked = id === null ? null : { id, record: shown, tab: state.tab };
     if (picked) edges.close();
+    if (shown?.tree) {
+      tree.mark(shown, id);
+      main.graph.path(id === null ? [] : tree.path(shown, id));
+    }
     describe();
   };
   const main = createMachine(pic, server, {
@@ -55,6 +60,7 @@ export function mountPicture({ element, server }, { createConstruction = null } 
     beyond: (by, under) => beyond(by, under),
   });
   const stack = createStack(stackbox);
+  const tree = createTreeTools(find, () => draw());
   const asked = (more) => ({
     ...grammarOf(state.compiled),
     example: state.compiled.example,
@@ -131,11 +137,13 @@ export function mountPicture({ element, server }, { createConstruction = null } 
     find("[data-look=chains]").hidden = !(SIZED.includes(tab) || rules);
     find("[data-look=tokens]").hidden = tab !== "together";
     find(".levels").hidden = !rules;
+    find(".treetools").hidden = tab !== "tree";
     find(".follow").hidden = NEVER_FOLLOWED.includes(tab);
   }
 
   async function draw(at = "") {
     if (!state.compiled?.ok) return;
+    if (picked?.record?.tree) tree.mark(picked.record, null);
     picked = null;
     lost = "";
     search.clear();
@@ -149,11 +157,13 @@ export function mountPicture({ element, server }, { createConstruction = null } 
   }
   function arrived(answer, sent) {
     // another part of the same picture, loaded to follow the run, keeps the selected state
-    const kept = picked?.tab === sent.tab ? picked.id : "";
+    const kept = picked?.tab === sent.tab && !picked.record?.tree ? picked.id : "";
+    if (picked?.record?.tree) tree.mark(picked.record, null); // a node of a tree has another number in the next
     shown = answer.ok ? answer : null;
     picked = null;
     lost = "";
     find(".count").textContent = answer.ok ? answer.count : "";
+    tree.show(answer.ok ? answer : null, Boolean(standing()[0]));
     if (sent.tab === "railroad") main.graph.rules(state.steps[state.selected]?.rules || []);
     exportsOf(shown);
     describe();
@@ -260,6 +270,10 @@ export function mountPicture({ element, server }, { createConstruction = null } 
             ? "The picture shows the last version of the grammar that could be read."
             : "The picture appears as soon as the grammar can be read.",
       );
+      return;
+    }
+    if (state.tab === "tree") {
+      foot.replaceChildren(...(shown?.tree ? tree.describe(shown, picked) : []));
       return;
     }
     if (picked?.record) {
@@ -443,7 +457,7 @@ export function mountPicture({ element, server }, { createConstruction = null } 
   // -- files ----------------------------------------------------------------------------------------
   const menu = find(".exports");
   const exportsOf = createExportMenu(menu, () => `${state.example?.name || "grammar"}-${state.tab}`);
-  const hasTikz = () => state.tab !== "railroad" && Boolean(server.draw_tikz);
+  const hasTikz = () => [...FINDABLE, ...NEVER_FOLLOWED].includes(state.tab) && Boolean(server.draw_tikz);
   async function tikz() {
     const answer = await askServer(server.draw_tikz, main.sent);
     if (!answer.ok) showNotice(answer.fault || answer.why);
@@ -506,6 +520,11 @@ export function mountPicture({ element, server }, { createConstruction = null } 
     if (why) picked = null;
     describe();
     follow();
+  });
+  on("show tree", () => want("tree"));
+  pic.addEventListener("dblclick", (event) => {
+    const id = event.target.closest(".node.folded")?.dataset.id?.replace(/^state-/, "");
+    if (id && shown?.tree) tree.unfold(shown.tree.nodes[Number(id)].path);
   });
   on("live rules", (names) => main.graph.rules(names));
   on("example", (example) => {

@@ -34,6 +34,7 @@ const server = {
   draw_machine: async (asked) => drawn(asked),
   recorded_run: async () => lines,
   draw_railroad: nothing,
+  draw_parse_tree: nothing,
   find_states: nothing,
   about_state: nothing,
   about_edge: nothing,
@@ -105,10 +106,9 @@ function words() {
 
 const missing = (tab) => (pictures[tab] || (tab === "tokens" && pictures.together) ? "" : "not in this replay");
 const tabs = Object.fromEntries(
-  ["together", "characters", "tokens", "stack", "rules", "railroad", "proper", "detokenizer", "table"].map((tab) => [
-    tab,
-    missing(tab),
-  ]),
+  ["together", "characters", "tokens", "stack", "rules", "railroad", "tree", "proper", "detokenizer", "table"].map(
+    (tab) => [tab, missing(tab)],
+  ),
 );
 const tab = [about.tab, ...Object.keys(tabs)].find((each) => tabs[each] === "");
 const compiled = { ok: true, ...grammarOf(about), example: "", facts: [], problems: [], tabs };

@@ -4,7 +4,7 @@
 import { el } from "./dom.js";
 import { shades } from "./measures.js";
 import { on } from "./state.js";
-import { formatNumber, formatPercent, glyphs, hexOf, tokenNodes } from "./tokens.js";
+import { formatNumber, formatPercent, glyphs, hexOf, readOf, tokenNodes } from "./tokens.js";
 
 /** `doors.select(index, focus)` is called when a token is chosen; `doors.key(event, index)` for other keys. */
 export function createStrip(box, doors) {
@@ -127,6 +127,17 @@ export function createStrip(box, doors) {
       for (let i = trap.from; i <= trap.to; i++)
         box.children[i]?.classList.add("trap", ...(i === trap.from ? ["first"] : []));
   }
+
+  /** Mark the tokens that a node of the parse tree read. */
+  on("tree node", (node) => {
+    let end = 0;
+    for (const [index, step] of steps.entries()) {
+      const start = end;
+      end += (readOf(step) ?? "").length / 2;
+      const [low, high] = node && node.test === null ? node.bytes : [0, 0];
+      box.children[index]?.classList.toggle("innode", start < high && low < end);
+    }
+  });
 
   const at = (event) => event.target.closest("[data-i]");
   box.addEventListener("click", (event) => {

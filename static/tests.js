@@ -35,7 +35,8 @@ export function createTestList(box, server, counted) {
     wanted = form.querySelector(".expect");
   let checking = 0,
     results = new Map(),
-    asked = null; // the test whose why is shown
+    asked = null, // the test whose why is shown
+    marked = null; // the selected node of the parse tree of a test
 
   const passes = (test) => {
     const result = results.get(test.text);
@@ -64,6 +65,7 @@ export function createTestList(box, server, counted) {
     const failed = passes(test) === false;
     if (result.accepted) {
       if (failed) said.append(el("b", { class: "no" }, "fails: "), "it is accepted");
+      said.append(treeButton(test));
       return said;
     }
     if (failed) said.append(el("b", { class: "no" }, "fails: "));
@@ -71,6 +73,7 @@ export function createTestList(box, server, counted) {
       result.at_end ? "not finished; expected " : `column ${result.column}: expected `,
       el("b", {}, result.expected || "nothing more"),
     );
+    said.append(treeButton(test));
     said.append(
       el(
         "button",
@@ -86,12 +89,36 @@ export function createTestList(box, server, counted) {
     return said;
   }
 
+  const treeButton = (test) =>
+    el(
+      "button",
+      {
+        type: "button",
+        class: "link ask tree",
+        title: "Show its parse tree",
+        onclick: () => emit("show tree", test.text),
+      },
+      "tree",
+    );
+
+  /** The characters of a test that a selected node of its parse tree read. */
+  on("tree node", (node) => {
+    const was = marked;
+    marked = node?.test === undefined || node.test === null ? null : node;
+    if (was || marked) show();
+  });
+
   /** The text, with the character that cannot be read underlined. */
   function body(test, result) {
     const { text } = test;
     const say = el("button", { type: "button", class: "say", title: "Edit" });
     if (!text) say.append(el("span", { class: "quiet" }, "the empty text"));
-    else if (result && !result.accepted && !result.at_end) {
+    else if (marked?.test === text) {
+      const points = [...text],
+        [start, end] = marked.characters;
+      const read = el("mark", { class: "innode" }, visibleText(points.slice(start, end).join("")));
+      say.append(visibleText(points.slice(0, start).join("")), read, visibleText(points.slice(end).join("")));
+    } else if (result && !result.accepted && !result.at_end) {
       const points = [...text];
       const bad = el("span", { class: "squig" });
       bad.append(visibleText(points[result.offset]));

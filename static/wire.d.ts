@@ -504,6 +504,21 @@ export interface OutlineAnswer {
   left_out: number;
 }
 
+/** A part of a grammar in words, with its span; ``depth`` counts the parts around it. */
+export interface WordedPart {
+  depth: number;
+  sentence: string;
+  start: number;
+  end: number;
+}
+
+/** A grammar in words, a part before its parts; ``cut``: there are more than are listed. */
+export interface WordsAnswer {
+  ok: true;
+  lines: WordedPart[];
+  cut: boolean;
+}
+
 /** A text outside the language, and the edit that led out of it. */
 export interface Miss {
   text: string;
@@ -540,6 +555,39 @@ export interface Converted {
   start: string;
 }
 
+/** Where a state of a drawn machine is, in pixels. */
+export interface StatePosition {
+  name: string;
+  x: number;
+  y: number;
+}
+
+/** A layout of a drawn machine. */
+export interface Arranged {
+  ok: true;
+  places: StatePosition[];
+}
+
+/** A machine as text, from a file of another tool. */
+export interface MachineText {
+  ok: true;
+  text: string;
+}
+
+/** A drawn machine after a beginning of a text; edges by their index in its text. */
+export interface StatesRead {
+  states: string[];
+  edges: number[];
+  inside: number[];
+  final: boolean;
+}
+
+/** A drawn machine along a text, from the empty beginning to the whole text. */
+export interface MachinePath {
+  ok: true;
+  sets: StatesRead[];
+}
+
 /** The part of a picture that is seen first. */
 export interface Opening {
   x: number;
@@ -572,6 +620,31 @@ export interface Edge {
   inside?: string[];
 }
 
+/** A drawn node of a parse tree, with its spans (start, end); ``path`` names it. */
+export interface TreeNode {
+  path: string;
+  kind: string;
+  label: string;
+  text: string;
+  characters: number[];
+  bytes: number[];
+  source: number[];
+  open: boolean;
+  folded: boolean;
+  differs: boolean;
+}
+
+/** What a picture of a parse tree knows: ``trees`` 0 (unfinished), 1, or 2 for several. */
+export interface Tree {
+  trees: number;
+  counted: string;
+  which: number;
+  accepted: boolean;
+  expected: string;
+  failing: string;
+  nodes: TreeNode[];
+}
+
 /** A machine, or a part of it, as SVG or as a table, with what can be asked of it.
 
     ``where`` has the state that shows each state, ``names`` the ids of states by what others call
@@ -600,6 +673,7 @@ export interface Picture {
   current?: string;
   parts?: Record<string, number[]>;
   landings?: Record<string, string[]>;
+  tree?: Tree;
 }
 
 /** A state a search found. */
@@ -1119,15 +1193,20 @@ export interface Servers {
     lint_grammar(sent: object): Promise<LintAnswer | Refusal>;
     time_mask(sent: object): Promise<MaskTimes>;
     outline_rules(sent: object): Promise<OutlineAnswer | Refusal>;
+    tell_in_words(sent: object): Promise<WordsAnswer | Refusal>;
     sample_texts(sent: object): Promise<SampleAnswer | Refusal>;
     what_changed(sent: object): Promise<ChangeAnswer | Refusal>;
     convert_grammar(sent: object): Promise<Converted | Refusal>;
+    arrange_machine(sent: object): Promise<Arranged | Refusal>;
+    machine_from_file(sent: object): Promise<MachineText | Refusal>;
+    machine_path(sent: object): Promise<MachinePath | Refusal>;
     read_prompt(sent: object): Promise<ReadPrompt | Refusal>;
     why(sent: object): Promise<Why | Refusal>;
   };
   picture: {
     draw_machine(sent: object): Promise<Picture | Refusal>;
     draw_railroad(sent: object): Promise<Picture | Refusal>;
+    draw_parse_tree(sent: object): Promise<Picture | Refusal>;
     find_states(sent: object): Promise<FoundStates>;
     about_state(sent: object): Promise<AboutState | Refusal>;
     about_edge(sent: object): Promise<AboutEdge>;

@@ -80,6 +80,17 @@ def test_the_earlier_of_two_deadlines_holds() -> None:
         spend(0.03)
 
 
+def test_loading_kernels_is_not_counted_in_a_time_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "counted_now", day_time)
+    with time_budget(0.05):
+        with kernels._not_counted(), kernels._not_counted():
+            end = time.thread_time() + 0.1
+            while time.thread_time() < end:
+                pass
+        time.sleep(0.1)  # another request
+        check_time_budget()
+
+
 def test_waiting_is_not_counted_in_a_time_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernels, "counted_now", day_time)
     with time_budget(0.03):

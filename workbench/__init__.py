@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from workbench.analysis.advice import Lint, lint
     from workbench.analysis.difference import Difference, equivalent
     from workbench.analysis.explain import Explanation, explain, explain_id
+    from workbench.analysis.in_words import in_words
+    from workbench.analysis.parse_trees import ParseNode, ParseTrees, parse_trees
     from workbench.analysis.random_texts import samples
+    from workbench.analysis.wording import Wording
     from workbench.app.notebook import Shown, replay, show
     from workbench.base.errors import (
         BuildError,
@@ -84,10 +87,15 @@ _HOMES = {
     "Explanation": "analysis.explain",
     "explain": "analysis.explain",
     "explain_id": "analysis.explain",
+    "in_words": "analysis.in_words",
+    "ParseNode": "analysis.parse_trees",
+    "ParseTrees": "analysis.parse_trees",
+    "parse_trees": "analysis.parse_trees",
     "samples": "analysis.random_texts",
     "Shown": "app.notebook",
     "replay": "app.notebook",
     "show": "app.notebook",
+    "Wording": "analysis.wording",
     "BuildError": "base.errors",
     "LimitError": "base.errors",
     "ModelError": "base.errors",
@@ -184,6 +192,8 @@ __all__ = [
     "Notation",
     "OpportunisticMasking",
     "ParseError",
+    "ParseNode",
+    "ParseTrees",
     "Particles",
     "Population",
     "Proposer",
@@ -207,6 +217,7 @@ __all__ = [
     "Vocabulary",
     "VocabularyError",
     "WithinBudget",
+    "Wording",
     "WorkbenchError",
     "compile",
     "draw",
@@ -217,10 +228,12 @@ __all__ = [
     "generate",
     "generate_batch",
     "heal",
+    "in_words",
     "json_regex",
     "label_reason",
     "lint",
     "load_model",
+    "parse_trees",
     "replay",
     "samples",
     "show",

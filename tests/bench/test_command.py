@@ -56,12 +56,16 @@ WRONG = [
     (("--vocab", "/no/such/dir"),    "error: "),
     (("--proper", "--real"),         "--proper and --real do not go together"),
     (("--cold-start", "--check"),    "--cold-start and --check do not go together"),
+    (("--proper", "--repeat", "2"),  "--proper and --repeat do not go together"),
+    (("--cold-start", "--no-process"), "--cold-start and --process do not go together"),
+    (("--schemas", "x", "--cases", "anbn"), "--schemas and --cases do not go together"),
+    (("--only", "github"),           "--only has no effect here"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("arguments", "reported"), WRONG, ids=[w[0][0] for w in WRONG])
 def test_error_exits_with_2(arguments: tuple[str, ...], reported: str) -> None:
-    result = run(*arguments)
+    result = CliRunner().invoke(app, ["bench", *arguments])
     assert result.exit_code == 2
     assert reported in result.stderr
     assert result.stdout == ""

@@ -45,10 +45,19 @@ def test_the_workbench(visit: Any, dark: bool, width: int) -> None:
         v.wait_run()
         v.wait_drawn()
         clean(v.page, "as it opens")
-        for section in ("problems", "rules", "samples", "tests"):
+        for section in ("problems", "rules", "words", "samples", "tests"):
             v.page.click(f"#wb-grammar [data-section={section}]")
             clean(v.page, section, "#wb-grammar")
-        for tab in ("together", "tokens", "stack", "rules", "railroad", "detokenizer", "table"):
+        for tab in (
+            "together",
+            "tokens",
+            "stack",
+            "rules",
+            "railroad",
+            "tree",
+            "detokenizer",
+            "table",
+        ):
             v.open_tab(tab)
             clean(v.page, tab, "#wb-picture")
         v.page.click("#wb-picture .moretabs > button")

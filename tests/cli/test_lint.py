@@ -41,7 +41,7 @@ def test_ambiguity_and_conflicts_are_looked_for() -> None:
         "kind": "ambiguous",
         "severity": "note",
         "message": "the rule 's' can read 'if if y else y ' in two ways",
-        "hint": "either s(if  s(if  s(y )) else  s(y )) or s(if  s(if  s(y ) else  s(y )))",
+        "hint": "either s(if  s(if  s(y ) else  s(y ))) or s(if  s(if  s(y )) else  s(y ))",
         "start": 17,
         "end": 18,
         "line": 1,

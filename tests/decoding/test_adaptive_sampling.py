@@ -8,6 +8,7 @@ import pytest
 
 import workbench as wb
 from tests.decoding.conditional_world import (
+    TEXTS,
     VOCABULARY,
     HashedModel,
     conditional,
@@ -15,7 +16,9 @@ from tests.decoding.conditional_world import (
     sequences,
     total_variation,
 )
+from tests.decoding.worlds import FiniteConstraint
 from workbench.base.errors import WorkbenchError
+from workbench.constraint.mask import TokenMask
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.adaptive_sampling import Asap, Cars
 from workbench.decoding.generate import generate
@@ -151,6 +154,41 @@ def test_a_cut_text_ends_with_its_budget(strategy: Strategy) -> None:
         )
         assert len(list(run)) == 1
         assert run.stop in (StopReason.TOKEN_BUDGET, StopReason.ACCEPTED)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("sharpness", [12.0, 25.0])
+def test_where_the_model_hardly_writes_a_valid_text(seed: int, sharpness: float) -> None:
+    model, rules, asap = HashedModel(seed, sharpness), constraint(), Asap()
+    exact, own = sum(sequences(model).values()), conditional(model)
+    likeliest = max(own, key=own.__getitem__)
+    ids: Ids = ()
+    for number in range(60):
+        run = generate(model, rules, "", Sampling(1.0, seed=number), strategy=asap, top=0)
+        ids = tuple(step.token_id for step in run if not step.is_end)
+        assert run.trace.accepted
+    assert bound_of_the_empty_prefix(asap) == pytest.approx(exact, rel=0.01)
+    if own[likeliest] > 0.999:
+        assert ids == likeliest
+    drawn(model, rules, Cars(), range(20))  # each is accepted
+
+
+class DeadEnds(FiniteConstraint):
+    """Allows a first token that no text continues, as methods with an unsound mask do."""
+
+    def mask(self, state: object) -> TokenMask:
+        return TokenMask.of([], len(VOCABULARY)) if state == b"c" else super().mask(state)
+
+
+@pytest.mark.parametrize("strategy", [Asap(), Cars()])
+def test_a_dead_end_is_not_drawn_twice(strategy: Asap | Cars) -> None:
+    model, rules = HashedModel(5), DeadEnds(VOCABULARY, TEXTS)
+    ends = []
+    for seed in range(200):
+        run = generate(model, rules, "", Sampling(1.0, seed=seed), strategy=strategy, top=0)
+        list(run)
+        ends.append(run.stop)
+    assert ends.count(StopReason.DEAD_END) == (1 if isinstance(strategy, Asap) else 0)
 
 
 @pytest.mark.parametrize("strategy", [Asap(), Cars()])

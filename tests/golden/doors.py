@@ -11,7 +11,6 @@ import html
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
@@ -28,7 +27,7 @@ from workbench.app.ui import author as changes
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import TOY, ModelRoom
 from workbench.app.ui.runs import run_records
-from workbench.base import kernels, limits
+from workbench.base import kernels
 from workbench.base.dfa import Dfa
 from workbench.base.errors import SourceError
 from workbench.constraint.compile import METHODS
@@ -69,10 +68,9 @@ def fixed_clock(tick: float = TICK) -> Iterator[None]:
         _now += tick
         return _now
 
-    clocks = SimpleNamespace(thread_time=reading)
     with (
         mock.patch.object(kernels, "counted_now", reading),
-        mock.patch.object(limits, "time", clocks),
+        mock.patch.object(kernels, "counted_cpu_seconds", reading),
     ):
         yield
 

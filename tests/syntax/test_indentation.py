@@ -16,7 +16,7 @@ from lark.indenter import Indenter, PythonIndenter
 import workbench as wb
 from workbench.analysis.advice import tree_advice
 from workbench.analysis.outline import outline
-from workbench.base.errors import SourceError
+from workbench.base.errors import BuildError, SourceError
 from workbench.base.limits import Limits
 from workbench.grammar.grammar import Grammar
 
@@ -361,3 +361,8 @@ def test_outline_has_the_rules_of_the_text(pythonic: Grammar) -> None:
     names = [rule.name for rule in outline(pythonic.tree)]
     rules = ["start", "stmt", "simple", "suite", "_NEWLINE"]
     assert names == [*rules, "ignored", "_INDENT", "_DEDENT"]
+
+
+def test_error_when_the_start_symbol_is_not_defined() -> None:
+    with pytest.raises(BuildError, match="start symbol 'begin' has no rule"):
+        Grammar.from_lark(PYTHONIC, "begin", limits=LIMITS)

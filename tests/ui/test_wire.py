@@ -18,6 +18,7 @@ from workbench.app.ui.author import (
     lint_grammar,
     outline_rules,
     sample_texts,
+    tell_in_words,
     time_mask,
     what_changed,
 )
@@ -30,6 +31,7 @@ from workbench.app.ui.page_files import about, release
 from workbench.app.ui.runs import find_tokens, missed_lines, run_records, take_token, turn
 from workbench.app.ui.states import about_edge, about_state, find_states
 from workbench.app.ui.takeaway import take_code, take_machine, take_replay
+from workbench.app.ui.tree_view import draw_parse_tree
 from workbench.app.ui.wire_declarations import DECLARATIONS, declarations, fields
 from workbench.drawing.drawable import Machine
 from workbench.grammar.gallery import recorded_run
@@ -134,6 +136,8 @@ QUESTIONS = [
     ("grammar", "why", why, {"so_far": "", "token": None}),
     ("run", "explain_tokens", explain_tokens, {"so_far": "", "tokens": ["7a", None]}),
     ("picture", "draw_railroad", draw_railroad, BOX),
+    ("grammar", "tell_in_words", tell_in_words, {}),
+    ("picture", "draw_parse_tree", draw_parse_tree, {**BOX, "so_far": ""}),
     ("picture", "find_states", find_states, {"tab": "characters", "query": "1"}),
     ("picture", "about_state", about_state, {"tab": "characters", "state": "1"}),
     ("picture", "about_state", about_state, {"tab": "tokens", "state": "0"}),

@@ -43,11 +43,9 @@ class Flat:
     finals: Flags
 
     @staticmethod
-    def of(edges: list[int], epsilons: list[int], finals: Flags) -> Flat:
-        """From edges in any order, flat: ``source, low, high, target`` and ``source, target``."""
-        quadruples = int_array(edges).reshape(-1, 4)
-        pairs = int_array(epsilons).reshape(-1, 2)
-        return Flat(*grouped(quadruples, pairs, len(finals)), finals)
+    def of(edges: Ints, epsilons: Ints, finals: Flags) -> Flat:
+        """From edges in any order: ``source, low, high, target`` and ``source, target``."""
+        return Flat(*grouped(edges, epsilons, len(finals)), finals)
 
 
 #: Numbers converted by one call, about a millisecond; a call holds the interpreter's lock.
@@ -225,6 +223,8 @@ class NfaBuilder:
         #: Source, low, high, target of all edges, flat: converting a list of tuples to an array
         #: took five times as long.
         self._edges: list[int] = []
+        #: The same for the edges of copied machines, as arrays (E, 4).
+        self._copied: list[Ints] = []
         #: Source and target of all ε-edges, flat.
         self._epsilons: list[int] = []
 
@@ -252,9 +252,7 @@ class NfaBuilder:
         """Add one edge for each pair of ``sources`` (E,) and ``targets`` (E,)."""
         if not 0 <= low <= high < self.symbols:
             raise ValueError(f"an edge needs 0 <= low <= high < {self.symbols}, not {low}, {high}")
-        rows = np.empty((len(sources), 4), np.int32)
-        rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3] = sources, low, high, targets
-        self._edges += rows.ravel().tolist()
+        self._copied.append(_edge_array(sources, low, high, targets))
 
     def epsilons(self, sources: Ints, target: int) -> None:
         """Add an ε-edge from each of ``sources`` to ``target``."""
@@ -276,20 +274,29 @@ class NfaBuilder:
         """Add the states and edges of a machine; return the new number of its state 0."""
         offset = self._states
         self._states += len(machine)
-        runs = class_runs(machine)
-        for state, row in enumerate(machine.table, offset):
-            classes = np.flatnonzero(row != DEAD)
-            targets = (row[classes] + offset).tolist()
-            for its_class, target in zip(classes.tolist(), targets, strict=True):
-                for low, high in runs[its_class]:
-                    self._edges += (state, low, high, target)
+        classes = machine.classes
+        lows = np.concatenate(([0], (classes[1:] != classes[:-1]).nonzero()[0] + 1))
+        highs = np.append(lows[1:], len(classes)) - 1
+        targets = machine.table[:, classes[lows]]
+        states, runs = (targets != DEAD).nonzero()
+        targets = targets[states, runs] + offset
+        self._copied.append(_edge_array(states + offset, lows[runs], highs[runs], targets))
         return offset
 
     def build(self, initial: int, finals: frozenset[int] | set[int]) -> Nfa:
         """The Nfa of all states and edges added."""
         ends = np.zeros(self._states, np.bool_)
         ends[list(finals)] = True
-        return Nfa(Flat.of(self._edges, self._epsilons, ends), initial, self.symbols)
+        edges = np.concatenate([int_array(self._edges).reshape(-1, 4), *self._copied])
+        epsilons = int_array(self._epsilons).reshape(-1, 2)
+        return Nfa(Flat.of(edges, epsilons, ends), initial, self.symbols)
+
+
+def _edge_array(sources: Ints, low: Ints | int, high: Ints | int, targets: Ints) -> Ints:
+    """Edges as rows ``source, low, high, target``."""
+    rows = np.empty((len(sources), 4), np.int32)
+    rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3] = sources, low, high, targets
+    return rows
 
 
 def class_runs(dfa: Dfa) -> list[list[tuple[int, int]]]:

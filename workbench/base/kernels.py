@@ -34,7 +34,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache, cached_property
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, thread_time
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
@@ -273,6 +273,11 @@ def uncounted_seconds() -> float:
     return _uncounted.seconds
 
 
+def counted_cpu_seconds() -> float:
+    """The CPU time of this thread without the time in which it loaded and compiled kernels."""
+    return thread_time() - _uncounted.of_thread.seconds
+
+
 def when_waiting(callback: Callable[[], None]) -> None:
     """Call ``callback`` once if something has to wait until kernels are compiled."""
     _state.announce = callback
@@ -503,6 +508,14 @@ def _digest(file: str) -> str:
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()
 
 
+class _OfThread(threading.local):
+    """The CPU seconds in which this thread loaded or compiled kernels."""
+
+    seconds = 0.0
+    began = 0.0
+    depth = 0
+
+
 class _Uncounted:
     """Adds up the seconds of the day in which any thread loads or compiles kernels."""
 
@@ -510,20 +523,29 @@ class _Uncounted:
     _began = 0.0
 
     def __init__(self) -> None:
+        self.of_thread = _OfThread()
         self.reset()
 
     def reset(self) -> None:
         """No thread loads or compiles."""
         # a separate lock: numba calls these while it holds the lock of its compiler
-        self._lock, self._depth = threading.Lock(), 0
+        self._lock, self._depth, self.of_thread.depth = threading.Lock(), 0, 0
 
     def begin(self) -> None:
+        own = self.of_thread
+        if not own.depth:
+            own.began = thread_time()
+        own.depth += 1
         with self._lock:
             if not self._depth:
                 self._began = perf_counter()
             self._depth += 1
 
     def end(self) -> None:
+        own = self.of_thread
+        own.depth -= 1
+        if not own.depth:
+            own.seconds += thread_time() - own.began
         with self._lock:
             self._depth -= 1
             if not self._depth:
@@ -592,6 +614,7 @@ def _code_cache() -> type:
 
 __all__ = [
     "compile_all",
+    "counted_cpu_seconds",
     "counted_from",
     "counted_now",
     "direct",

@@ -6,7 +6,6 @@ Loops call ``Limits.check`` and ``Clock.check``, which raise LimitError above a 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -40,8 +39,8 @@ _NOT_BUDGETED: ContextVar[float] = ContextVar("not_budgeted", default=0.0)
 
 
 def _cpu_seconds() -> float:
-    """The CPU time of this thread without that of ``not_budgeted`` blocks."""
-    return time.thread_time() - _NOT_BUDGETED.get()
+    """The CPU time of this thread without that of kernels' loading and ``not_budgeted`` blocks."""
+    return kernels.counted_cpu_seconds() - _NOT_BUDGETED.get()
 
 
 @contextmanager

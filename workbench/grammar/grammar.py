@@ -29,6 +29,7 @@ from workbench.grammar.notations import (
     parse_grammar,
     parse_schema,
     prepare_notation,
+    without_gc,
 )
 from workbench.grammar.recognition import Language, Verdict, character_start, utf8
 from workbench.pushdown.build import (
@@ -217,6 +218,7 @@ class Grammar(Language):
         return Grammar._built(source, notation, read, work, limits, phases)
 
     @staticmethod
+    @without_gc()
     def _built(
         source: Source,
         notation: Notation,
@@ -320,10 +322,10 @@ class Grammar(Language):
     def live_rules(self, text: str | bytes) -> tuple[str, ...]:
         """The open rules after a text, the outermost first, in one of its derivations.
 
-        Empty for a regex, for a text that is no prefix of an accepted text, and if the grammar
-        is too ambiguous to decide within its limits.
+        Empty for a regex or a drawn machine, for a text that is no prefix of an accepted text, and
+        if the grammar is too ambiguous to decide within its limits.
         """
-        if self.tree is None:
+        if self.tree is None or self.notation is Notation.MACHINE:
             return ()
         with self._lock:
             try:

@@ -53,6 +53,7 @@ _VOCABULARY = "mistral-v1"
 
 
 def bench(
+    context: typer.Context,
     vocab: Annotated[
         str,
         typer.Option(
@@ -112,15 +113,7 @@ def bench(
     1: one of this engine's cases failed, or a mask is wrong; 2: wrong use.
     """
     with errors_reported():
-        _check_modes(
-            {
-                "--cold-start": cold_start,
-                "--schemas": schemas is not None,
-                "--proper": proper,
-                "--real": real,
-            },
-            {"--check": check, "--markdown": markdown},
-        )
+        _check_options(context)
         if cold_start:
             _cold_starts(vocab or "builtin", repeat, timeout, json)
             return
@@ -145,17 +138,38 @@ def bench(
         _cases(plan, json, partial(summary, real=real) if markdown else table)
 
 
-def _check_modes(modes: dict[str, bool], of_cases: dict[str, bool]) -> None:
-    """At most one mode, and options of cases only where cases are measured.
+#: The options that have an effect with each mode of ``bench``, besides ``--vocab`` and ``--json``;
+#: with "" where no mode is chosen.
+_OF_CASES = {"peers", "cases", "repeat", "check", "process", "timeout", "markdown"}
+_EFFECTIVE = {
+    "": _OF_CASES,
+    "real": _OF_CASES,
+    "proper": set[str](),
+    "cold_start": {"repeat", "timeout"},
+    "schemas": {"peers", "only", "timeout"},
+}
+
+
+def _check_options(context: typer.Context) -> None:
+    """At most one mode, and no option without an effect.
 
     Raises: WorkbenchError
     """
-    chosen = [name for name, given in modes.items() if given]
-    wrong = chosen if len(chosen) > 1 else []
-    if chosen and chosen != ["--real"]:
-        wrong = chosen + [name for name, given in of_cases.items() if given]
-    if len(wrong) > 1:
-        raise WorkbenchError(f"{' and '.join(wrong)} do not go together", "leave one out")
+    given = [
+        name
+        for name in context.params
+        if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
+    ]
+    modes = [name for name in given if name in _EFFECTIVE]
+    mode = modes[0] if modes else ""
+    effective = {mode, "vocab", "json", *_EFFECTIVE[mode]}
+    idle = [name for name in given if name not in effective]
+    if not idle:
+        return
+    shown = ["--" + name.replace("_", "-") for name in ([mode] if mode else []) + idle]
+    if len(shown) == 1:
+        raise WorkbenchError(f"{shown[0]} has no effect here", "add --schemas, or leave it out")
+    raise WorkbenchError(f"{' and '.join(shown)} do not go together", "leave one out")
 
 
 def _wait_for_kernels() -> None:

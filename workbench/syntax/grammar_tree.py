@@ -221,9 +221,9 @@ def _value(value: object) -> object:
     return value
 
 
-def calls(body: Expression) -> Iterator[Nonterminal]:
+def calls(body: Expression) -> list[Nonterminal]:
     """All calls in an expression, from left to right, without the rules ``except!`` names."""
-    return (node for node in walk(body) if isinstance(node, Nonterminal))
+    return [node for node in walk(body) if isinstance(node, Nonterminal)]
 
 
 def referenced(body: Expression) -> Iterator[Nonterminal]:
@@ -256,9 +256,9 @@ def holds(node: Expression | Regex, of_leaf: Callable[[Any], bool]) -> bool:
             raise AssertionError("an assertion is inside an extension")
 
 
-def called(body: Expression) -> Iterator[str]:
+def called(body: Expression) -> list[str]:
     """The names an expression calls."""
-    return (call.name for call in calls(body))
+    return [call.name for call in calls(body)]
 
 
 def all_called(body: Expression, rules: Mapping[str, Expression]) -> tuple[str, ...]:

@@ -122,6 +122,9 @@ class RuleOptions:
         return not self.name
 
 
+_NO_OPTIONS = RuleOptions()
+
+
 def take_attributes(cursor: Cursor, value: Callable[[], object]) -> tuple[Attribute, ...]:
     """attributes = "[" (attribute ("," attribute)*)? "]"; attribute = name ("=" value)?.
 
@@ -149,7 +152,7 @@ def rule_options(source: Source, attributes: Iterable[Attribute]) -> RuleOptions
 
     Raises: ParseError for an unknown attribute, or one that does not define a set of texts.
     """
-    options = RuleOptions()
+    options = _NO_OPTIONS
     for attribute in attributes:
         if attribute.name in _IGNORED:
             continue

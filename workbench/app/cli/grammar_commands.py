@@ -1,4 +1,4 @@
-"""``workbench check``, ``lint``, ``convert``, ``mask`` and ``draw``."""
+"""``workbench check``, ``parse``, ``lint``, ``convert``, ``mask`` and ``draw``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from workbench.analysis.advice import lint as examined
+from workbench.analysis.parse_trees import parse_trees
 from workbench.app.cli.options import (
     LOCAL_LIMITS,
     JsonOption,
@@ -85,6 +86,30 @@ def _print_verdict(text: str, verdict: Verdict, named: Named, *, json: bool) -> 
     typer.echo("  " + source.underline(Span(at, min(len(text), at + 1))).replace("\n", "\n  "))
     if verdict.rules:
         typer.echo(f"  while reading {' ▸ '.join(verdict.rules)}")
+
+
+@takes_grammar
+def parse(
+    named: Named,
+    texts: Annotated[
+        list[str] | None, typer.Argument(help="Texts to parse; none: the lines of stdin.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Print the parse tree of each text: two of them and their number if it is ambiguous.
+
+    A text that is not accepted has an unfinished tree of the part that can be read. Exit status
+    0: all accepted; 1: some not; 2: the grammar cannot be used.
+    """
+    rejected = False
+    for text in texts if texts is not None else (one.rstrip("\n") for one in sys.stdin):
+        trees = parse_trees(named.grammar, text, LOCAL_LIMITS)
+        rejected |= not trees.accepted
+        if json:
+            line(trees.to_json())
+        else:
+            typer.echo(str(trees))
+    raise typer.Exit(int(rejected))
 
 
 @takes_grammar

@@ -131,6 +131,7 @@ app = typer.Typer(
 for command in (
     serve,
     grammar_commands.check,
+    grammar_commands.parse,
     grammar_commands.lint,
     grammar_commands.convert,
     draw.draw,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import islice
 
 from workbench.analysis.difference import equivalent
+from workbench.analysis.in_words import in_words
 from workbench.analysis.outline import RuleFacts, outline
 from workbench.analysis.random_texts import near_misses, samples, sampling_method
 from workbench.app.ui.handlers import Handlers, problem_record
@@ -91,6 +93,10 @@ _MIN_REPORTED_PIECES = 2
 MAX_OUTLINE_RULES = 500
 
 
+#: The most sentences of a grammar in words.
+MAX_WORDED_PARTS = 800
+
+
 def lint_grammar(handlers: Handlers, sent: Record) -> Record:
     """All advice on a grammar, requested when the author has stopped typing."""
     try:
@@ -123,6 +129,25 @@ def time_mask(handlers: Handlers, sent: Record) -> Record:
 
 def _phase(phase: Phase) -> Record:
     return {"name": phase.name, "ms": round(phase.milliseconds, 3)}
+
+
+def tell_in_words(handlers: Handlers, sent: Record) -> Record:
+    """The grammar in words, one sentence for each part, with its span."""
+    try:
+        grammar = handlers.compiled(TextRequest.of(sent)).readable()
+        found = list(islice(in_words(grammar).walk(), MAX_WORDED_PARTS + 1))
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+    lines = [
+        {
+            "depth": depth,
+            "sentence": one.sentence,
+            "start": one.span.start,
+            "end": one.span.end,
+        }
+        for depth, one in found[:MAX_WORDED_PARTS]
+    ]
+    return {"ok": True, "lines": lines, "cut": len(found) > MAX_WORDED_PARTS}
 
 
 def outline_rules(handlers: Handlers, sent: Record) -> Record:

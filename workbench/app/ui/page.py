@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import gradio as gr
 
-from workbench.app.ui import author, compare_view, construction_view, explain_view, lesson_view
+from workbench.app.ui import (
+    author,
+    compare_view,
+    construction_view,
+    explain_view,
+    lesson_view,
+    machine_view,
+)
 from workbench.app.ui.admission import (
     HEAVY,
     LIGHT,
@@ -37,6 +44,7 @@ from workbench.app.ui.runs import (
 from workbench.app.ui.states import about_edge, about_state, find_states
 from workbench.app.ui.streams import RUNS_AT_ONCE
 from workbench.app.ui.takeaway import take_code, take_machine, take_replay
+from workbench.app.ui.tree_view import draw_parse_tree
 from workbench.base.errors import WorkbenchError
 from workbench.base.resources import STATIC
 
@@ -67,15 +75,20 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
         "lint_grammar": author.lint_grammar,
         "time_mask": author.time_mask,
         "outline_rules": author.outline_rules,
+        "tell_in_words": author.tell_in_words,
         "sample_texts": author.sample_texts,
         "what_changed": what_changed,
         "convert_grammar": convert_grammar,
+        "arrange_machine": machine_view.arrange_machine,
+        "machine_from_file": machine_view.machine_from_file,
+        "machine_path": machine_view.machine_path,
         "read_prompt": read_prompt,
         "why": explain_view.why,
     },
     "picture": {
         "draw_machine": Handlers.draw,
         "draw_railroad": author.draw_railroad,
+        "draw_parse_tree": draw_parse_tree,
         "find_states": find_states,
         "about_state": about_state,
         "about_edge": about_edge,
@@ -122,11 +135,13 @@ _SHARES: Mapping[str, Share] = {
             "sample_texts",
             "what_changed",
             "convert_grammar",
+            "arrange_machine",
             "draw_machine",
             "draw_railroad",
             "draw_tikz",
             "construction_film",
             "frame_tikz",
+            "draw_parse_tree",
             "take_machine",
             "take_code",
             "take_replay",

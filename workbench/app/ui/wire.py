@@ -466,6 +466,23 @@ class OutlineAnswer(TypedDict):
     left_out: int
 
 
+class WordedPart(TypedDict):
+    """A part of a grammar in words, with its span; ``depth`` counts the parts around it."""
+
+    depth: int
+    sentence: str
+    start: int
+    end: int
+
+
+class WordsAnswer(TypedDict):
+    """A grammar in words, a part before its parts; ``cut``: there are more than are listed."""
+
+    ok: Literal[True]
+    lines: list[WordedPart]
+    cut: bool
+
+
 class Miss(TypedDict):
     """A text outside the language, and the edit that led out of it."""
 
@@ -507,6 +524,44 @@ class Converted(TypedDict):
     start: str
 
 
+class StatePosition(TypedDict):
+    """Where a state of a drawn machine is, in pixels."""
+
+    name: str
+    x: float
+    y: float
+
+
+class Arranged(TypedDict):
+    """A layout of a drawn machine."""
+
+    ok: Literal[True]
+    places: list[StatePosition]
+
+
+class MachineText(TypedDict):
+    """A machine as text, from a file of another tool."""
+
+    ok: Literal[True]
+    text: str
+
+
+class StatesRead(TypedDict):
+    """A drawn machine after a beginning of a text; edges by their index in its text."""
+
+    states: list[str]
+    edges: list[int]
+    inside: list[int]
+    final: bool
+
+
+class MachinePath(TypedDict):
+    """A drawn machine along a text, from the empty beginning to the whole text."""
+
+    ok: Literal[True]
+    sets: list[StatesRead]
+
+
 # -- pictures --------------------------------------------------------------------------------------
 
 
@@ -545,6 +600,33 @@ class Edge(TypedDict):
     inside: NotRequired[list[str]]
 
 
+class TreeNode(TypedDict):
+    """A drawn node of a parse tree, with its spans (start, end); ``path`` names it."""
+
+    path: str
+    kind: str
+    label: str
+    text: str
+    characters: list[int]
+    bytes: list[int]
+    source: list[int]
+    open: bool
+    folded: bool
+    differs: bool
+
+
+class Tree(TypedDict):
+    """What a picture of a parse tree knows: ``trees`` 0 (unfinished), 1, or 2 for several."""
+
+    trees: int
+    counted: str
+    which: int
+    accepted: bool
+    expected: str
+    failing: str
+    nodes: list[TreeNode]
+
+
 class Picture(TypedDict):
     """A machine, or a part of it, as SVG or as a table, with what can be asked of it.
 
@@ -575,6 +657,7 @@ class Picture(TypedDict):
     current: NotRequired[str]
     parts: NotRequired[dict[str, list[int]]]
     landings: NotRequired[dict[str, list[str]]]
+    tree: NotRequired[Tree]
 
 
 class FoundState(TypedDict):

@@ -11,6 +11,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 from workbench.app.ui.wire import (
     AboutEdge,
     AboutState,
+    Arranged,
     ChangeAnswer,
     Compiled,
     Converted,
@@ -22,6 +23,8 @@ from workbench.app.ui.wire import (
     From,
     Head,
     LintAnswer,
+    MachinePath,
+    MachineText,
     MaskTimes,
     Missed,
     NextAnswer,
@@ -40,6 +43,7 @@ from workbench.app.ui.wire import (
     TestResults,
     Token,
     Why,
+    WordsAnswer,
 )
 
 # -- the page --------------------------------------------------------------------------------------
@@ -562,15 +566,20 @@ ANSWERS: Mapping[str, Mapping[str, Any]] = {
         "lint_grammar": LintAnswer | Refusal,
         "time_mask": MaskTimes,
         "outline_rules": OutlineAnswer | Refusal,
+        "tell_in_words": WordsAnswer | Refusal,
         "sample_texts": SampleAnswer | Refusal,
         "what_changed": ChangeAnswer | Refusal,
         "convert_grammar": Converted | Refusal,
+        "arrange_machine": Arranged | Refusal,
+        "machine_from_file": MachineText | Refusal,
+        "machine_path": MachinePath | Refusal,
         "read_prompt": ReadPrompt | Refusal,
         "why": Why | Refusal,
     },
     "picture": {
         "draw_machine": Picture | Refusal,
         "draw_railroad": Picture | Refusal,
+        "draw_parse_tree": Picture | Refusal,
         "find_states": FoundStates,
         "about_state": AboutState | Refusal,
         "about_edge": AboutEdge,

@@ -115,9 +115,9 @@ class LoopingStates:
 
     def add(self, steps: Steps, state: State) -> tuple[State, int] | None:
         """Add a looping state, or return a state and a byte class whose step is needed first."""
-        count, unknown, column = find_self_loop(*steps, state, state, self._members, self._local)
+        count, unknown, byte = find_self_loop(*steps, state, state, self._members, self._local)
         if count < 0:
-            return unknown, column
+            return unknown, int(steps.classes[byte])
         loop = self._table.of(self._local[:count]) if count else None
         if loop is not None:
             self._found.append((self._members[:count].copy(), loop))

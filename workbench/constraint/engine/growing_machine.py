@@ -220,12 +220,13 @@ def find_loop(
     Returns its first two results, or a status below ``DEAD`` and 0.
     """
     while True:
-        count, there, byte_class = find_self_loop(
+        count, there, first = find_self_loop(
             room.table, room.groups.shape[1], nodes.classes, state, following, scratch.members,
             scratch.local,
         )  # fmt: skip
         if count >= 0:
             return count, there
-        status = compute_step(growth, room, there, byte_class)
-        if status < DEAD:
-            return status, 0
+        for byte in range(first, 128 if first < 128 else 256):
+            status = step_by(growth, room, nodes, scratch, there, byte)
+            if status < DEAD:
+                return status, 0

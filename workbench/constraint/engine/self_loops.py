@@ -401,14 +401,15 @@ def find_self_loop(
     * the number of members, 0, 0;
     * 0, s, 0 if too few bytes lead to ``following``; s is the state that at least
       ``MIN_LOOP_BYTES`` ASCII bytes lead to (it may have a self-loop), or −1;
-    * −1, s, c if the step of state s by byte class c is ``UNKNOWN`` and needed first.
+    * −1, s, b if the step of state s by byte b is ``UNKNOWN``. It is needed first, as are those by
+      all later bytes of the same half (ASCII or not).
     """
     # 1. count the bytes that lead back, and find the majority target
     stays, most, votes = 0, int64(-1), 0
     for byte in range(128):
         target = int64(table[state * width + classes[byte]])
         if target == UNKNOWN:
-            return -1, state, int64(classes[byte])
+            return -1, state, byte
         stays += target == following
         if target >= 0:  # the majority target, if any: Boyer & Moore 1991
             if votes == 0:
@@ -425,9 +426,12 @@ def find_self_loop(
     for _level in range(3):
         for i in range(from_level, level_end):
             for byte in range(128, 256):
-                target = int64(table[members[i] * width + classes[byte]])
+                its_class = classes[byte]
+                if byte > 128 and its_class == classes[byte - 1]:  # as most bytes
+                    continue
+                target = int64(table[members[i] * width + its_class])
                 if target == UNKNOWN:
-                    return -1, int64(members[i]), int64(classes[byte])
+                    return -1, int64(members[i]), byte
                 known = target == following or _index_of(members, count, target) >= 0
                 if target >= 0 and count < MAX_MEMBERS and not known:
                     members[count] = target
@@ -435,9 +439,9 @@ def find_self_loop(
         from_level, level_end = level_end, count
     # 3. keep those that lead to members only, and fill the local table
     for i in range(1, count):
-        for column in range(width):
-            if table[members[i] * width + column] == UNKNOWN:
-                return -1, int64(members[i]), column
+        for byte in range(256):
+            if table[members[i] * width + classes[byte]] == UNKNOWN:
+                return -1, int64(members[i]), byte
     count = _keep_closed_members(table, width, following, members, count)
     for i in range(count):
         for byte in range(256):
@@ -453,6 +457,8 @@ def find_self_loop(
 @inner
 def _member_of(members: Ints, count: int, following: int, target: int) -> int:
     """The member that a step inside the loop leads to, 0 for ``following``; −1 outside."""
+    if target < 0:  # most steps of the states in the middle of a character
+        return -1
     if target == following:
         return 0
     index = _index_of(members, count, target)

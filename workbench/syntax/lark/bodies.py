@@ -14,7 +14,7 @@ from typing import cast
 
 from workbench.base.errors import ParseError
 from workbench.base.source import Span
-from workbench.syntax.cursor import NESTING, Bounds, Cursor, checked_bounds, take_bounds
+from workbench.syntax.cursor import NESTING, POSTFIX, Bounds, Cursor, checked_bounds, take_bounds
 from workbench.syntax.grammar_tree import Choice, Expression, Nonterminal, Repetition, Sequence
 from workbench.syntax.kbnf.kbnf_lexer import END, Part
 from workbench.syntax.lark.lark_lexer import character_range, regex, string
@@ -224,6 +224,9 @@ RULE_HINT = "a rule is written name: …"
 _ENDS = ("BAR", "RPAR", "RBRACKET", "RBRACE", "ALIAS", "IF", "AND", "COMMA", END)
 STATEMENTS = ("STATEMENT", "OPTIONS", "INDENTER")
 _AFTER_SEQUENCE = frozenset((*_ENDS, *STATEMENTS))
+_BEFORE_DEFINITION = frozenset(("NAME", "MODIFIER"))
+#: What repeats an item.
+_AFTER_ATOM = frozenset((*POSTFIX, "COUNT", "TILDE"))
 #: What follows the name of a definition.
 _AFTER_NAME = frozenset(("LBRACE", "ATTRIBUTES", "PARAMETER", "PRIORITY", "COLON"))
 
@@ -288,14 +291,15 @@ class Bodies:
         return Sequence(cast("tuple[Expression, ...]", tuple(items)), span)
 
     def _at_end_of_sequence(self) -> bool:
-        return self.cursor.here.type in _AFTER_SEQUENCE or self.at_definition()
+        return self.cursor.parts[self.cursor.at].type in _AFTER_SEQUENCE or self.at_definition()
 
     def at_definition(self) -> bool:
         """Whether a definition begins here, on a new line."""
         cursor = self.cursor
-        if not cursor.ahead("NAME", "MODIFIER"):
+        kind = cursor.parts[cursor.at].type
+        if kind not in _BEFORE_DEFINITION:
             return False
-        if cursor.ahead("NAME") and cursor.parts[cursor.at + 1].type not in _AFTER_NAME:
+        if kind == "NAME" and cursor.parts[cursor.at + 1].type not in _AFTER_NAME:
             return False
         before = cursor.parts[cursor.at - 1]
         if cursor.at and before.type != "LBRACE" and not self._new_line(before.end):
@@ -327,6 +331,8 @@ class Bodies:
         item = self._atom()
         for _ in range(signs):
             item = Complement(item, cursor.since(start))
+        if cursor.parts[cursor.at].type not in _AFTER_ATOM:
+            return item
         stacked = 0
         while (bounds := self._bounds()) is not None:
             stacked += 1
@@ -354,11 +360,10 @@ class Bodies:
     def _atom(self) -> Body:
         """atom = terminal | name | "(" choice ")" | "[" choice "]" | an inline grammar."""
         cursor = self.cursor
-        if part := cursor.take("NAME"):
-            return self._called(part)
-        if part := cursor.take(*_READ):
-            return _READ[part.type](self, part)
-        raise self._no_atom()
+        part = cursor.take(*_READ)
+        if part is None:
+            raise self._no_atom()
+        return _READ[part.type](self, part)
 
     def _called(self, name: Part) -> Body:
         """called = name | name "{" choice ("," choice)* "}" | name "::" call."""
@@ -435,6 +440,7 @@ class Bodies:
 
 
 _READ: dict[str, Callable[[Bodies, Part], Body]] = {
+    "NAME": Bodies._called,
     "STRING": Bodies._string,
     "REGEX": Bodies._regex,
     "LPAR": Bodies._group,

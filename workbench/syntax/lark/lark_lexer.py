@@ -21,7 +21,8 @@ from workbench.syntax.regex.character_classes import without_javascript
 from workbench.syntax.regex.parser import parse_regex
 from workbench.syntax.regex.printer import class_text
 from workbench.syntax.regex.reader import Dialect, Flags
-from workbench.syntax.regex.tree import Characters, Regex
+from workbench.syntax.regex.tree import Characters, Concat, Regex
+from workbench.syntax.regex.unicode_sets import folded
 from workbench.syntax.string_escapes import Escapes
 
 #: A regex may contain line breaks only with the flag ``x``, so that an unclosed one is reported in
@@ -29,7 +30,8 @@ from workbench.syntax.string_escapes import Escapes
 #: an optional part.
 _LEXEMES = re.compile(
     rf"""(?:\s++|//(?!%indenter\b)[^\r\n]*+|\#[^\r\n]*+)*+
-    (?: (?P<INDENTER>//%indenter) | (?P<STRING>"(?:[^"\\\r\n]|\\[^\r\n])*+"(?:i(?![\w]))?)
+    (?: (?P<NAME>_*[A-Za-z](?:\w|-(?!>))*+|_) | (?P<INDENTER>//%indenter)
+      | (?P<STRING>"(?:[^"\\\r\n]|\\[^\r\n])*+"(?:i(?![\w]))?)
       | (?P<REGEX>/(?![/*])(?:[^/\\\r\n]|\\[^\r\n])++/[imslux]*
                  |/(?![/*])(?:[^/\\]|\\[\s\S])++/[imslu]*x[imslux]*)
       | (?P<OPTIONS>%(?:llguidance|grammar_options)(?![\w]))
@@ -52,7 +54,6 @@ _LEXEMES = re.compile(
       | (?P<BAR>\|) | (?P<STAR>\*) | (?P<PLUS>\+) | (?P<OPTIONAL>\?(?![!a-z_]))
       | (?P<MODIFIER>[!?]{{1,2}}(?=[a-z_]))
       | (?P<TILDE>~) | (?P<AND>&) | (?P<COMMA>,) | (?P<EQUALS>=) | (?P<DOT>\.)
-      | (?P<NAME>_*[A-Za-z](?:\w|-(?!>))*+|_)
       | (?P<{END}>\Z) | (?P<{NOTHING}>) )""",
     re.VERBOSE | re.ASCII,
 )
@@ -103,7 +104,7 @@ def lark_lexemes(source: Source) -> Iterator[Part]:
         kind = match.lastgroup
         assert kind is not None, "every alternative has a name"
         start, at = match.span(kind)
-        yield Part(kind, match[kind], start, at)
+        yield Part(kind, None, start, at)
         if start == at:
             return
         if kind in _BEFORE_JSON:
@@ -149,10 +150,12 @@ def string(source: Source, span: Span) -> Expression:
     text, ignores_case = _string(source, span)
     if not ignores_case:
         return Literal(text.encode(), span)
-    escaped = "".join(re.escape(character) for character in text)
-    places = [span.start] * len(escaped) + [span.end]
-    regex = parse_regex(source, flags=Flags(ignorecase=True), written=Unescaped(escaped, places))
-    return Pattern(regex, Stop.ANYWHERE, f"(?i:{escaped})", span)
+    turkic_i = Dialect.PYTHON.value.turkic_i
+    characters = [
+        Characters(folded(((ord(one), ord(one)),), turkic_i=turkic_i), span) for one in text
+    ]
+    regex = characters[0] if len(text) == 1 else Concat(tuple(characters), span)
+    return Pattern(regex, Stop.ANYWHERE, f"(?i:{re.escape(text)})", span)
 
 
 def character_range(source: Source, low: Span, high: Span) -> Pattern:
@@ -208,5 +211,8 @@ def _string(source: Source, span: Span) -> tuple[str, bool]:
     """The text of a string, and whether its case is ignored."""
     end = span.end - 1
     ignores_case = source.text[end] == "i"
-    inside = Span(span.start + 1, end - ignores_case)
-    return _ESCAPES.unescaped(source, inside).text, ignores_case
+    start, end = span.start + 1, end - ignores_case
+    text = source.text[start:end]
+    if "\\" in text:
+        text = _ESCAPES.unescaped(source, Span(start, end)).text
+    return text, ignores_case

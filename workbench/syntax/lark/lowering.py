@@ -179,6 +179,8 @@ class _Lowering:
                 span = self.declared[name]
                 others.append(Rule(name, Literal(b"", span), span, span))
             self.written = (*made, *others)
+            if self.start not in {rule.name for rule in made}:
+                return [*self.written]  # the builder reports the start symbol
             return self._indented(self.indenter, self.ignored_text.rule)
         if self.ignored_text is not None:
             made = [
@@ -262,7 +264,9 @@ class _Lowering:
             case Nonterminal():
                 return self._called(body, scope)
             case Sequence(items, span):
-                return Sequence(tuple(self._lower(item, scope) for item in items), span)
+                return Sequence(tuple([self._lower(item, scope) for item in items]), span)
+            case Literal():
+                return self._with_ignored(body, scope)
             case Choice(options, span):
                 return self._choice(options, scope, span)
             case Repetition(item, low, high, span):
@@ -372,7 +376,8 @@ class _Lowering:
 
     def _in_terminal(self, scope: Scope = _TERMINAL) -> Callable[[Body], Expression]:
         """A function that lowers bodies inside a terminal."""
-        return lambda body: self._lower(body, replace(scope, lexical=True))
+        lexical = replace(scope, lexical=True)
+        return lambda body: self._lower(body, lexical)
 
     def _generated(self, name: str) -> Expression | None:
         """The body of a generated rule; a queued use of a template is lowered now."""

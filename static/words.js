@@ -1,0 +1,75 @@
+/* The grammar in words, one line for each part. A line under the pointer or with the keyboard marks its part in the
+   editor; the line of the innermost part at the caret is marked. */
+
+import { el } from "./dom.js";
+import { askServer, emit, grammarKey, grammarOf, state } from "./state.js";
+import { addGridKeys } from "./tests.js";
+
+/** @import { Servers, WordedPart } from "./wire" */
+
+/** The list in ``box``; it asks once for each grammar.
+    @param {HTMLElement} box @param {Servers["grammar"]} server
+    @param {{ area: HTMLTextAreaElement, places(list: { start: number, end: number }[], kind?: string): void }} editor */
+export function createWordList(box, server, editor) {
+  const list = el("ul", { class: "words", "aria-label": "The grammar in words" });
+  box.append(list);
+  let of = "",
+    request = 0;
+  /** @type {WordedPart[]} */
+  let parts = [];
+
+  const row = (part) => {
+    const line = el(
+      "button",
+      { type: "button", class: "line", title: "Go to this part", onclick: () => emit("place", part) },
+      part.sentence,
+    );
+    line.style.marginLeft = `${Math.min(part.depth, 12) * 14}px`;
+    line.addEventListener("pointerenter", () => editor.places([part], "part"));
+    line.addEventListener("focus", () => editor.places([part], "part"));
+    line.addEventListener("pointerleave", () => editor.places([]));
+    line.addEventListener("blur", () => editor.places([]));
+    return el("li", {}, line);
+  };
+  function show(answer) {
+    parts = answer.lines ?? [];
+    list.replaceChildren(
+      ...(answer.ok ? parts.map(row) : [el("li", { class: "quiet" }, answer.why ?? answer.fault)]),
+      ...(answer.cut ? [el("li", { class: "quiet" }, "and more parts; the list is cut here")] : []),
+    );
+    addGridKeys(list);
+    follow();
+  }
+  /** Mark the line of the smallest part around the caret. */
+  function follow() {
+    const { area } = editor;
+    const at = [...area.value.slice(0, area.selectionStart)].length;
+    let best = -1;
+    for (const [index, { start, end }] of parts.entries())
+      if (start <= at && at <= end && (best < 0 || end - start <= parts[best].end - parts[best].start)) best = index;
+    const isCaret = document.activeElement === area;
+    for (const [index, li] of [...list.children].entries()) li.classList.toggle("here", isCaret && index === best);
+    const here = list.children[best],
+      panel = box.closest(".panel");
+    if (!isCaret || !here) return;
+    const seen = panel.getBoundingClientRect(),
+      line = here.getBoundingClientRect();
+    if (line.top < seen.top || line.bottom > seen.bottom)
+      panel.scrollTop += line.top - seen.top - (seen.height - line.height) / 2;
+  }
+  document.addEventListener("selectionchange", () => {
+    if (!box.hidden && document.activeElement === editor.area) follow();
+  });
+
+  return {
+    async ask() {
+      if (!state.compiled?.ok || grammarKey(state.compiled) === of) return;
+      const mine = ++request,
+        asked = grammarOf(state.compiled);
+      const answer = await askServer(server.tell_in_words, asked);
+      if (mine !== request) return;
+      of = grammarKey(asked);
+      show(answer);
+    },
+  };
+}
