@@ -53,6 +53,10 @@ def _counts() -> wb.CountProposer:
     return wb.CountProposer.learnt(_constraint(), [_trace()])
 
 
+def _trees() -> wb.ParseTrees:
+    return wb.parse_trees(wb.Grammar.from_kbnf("start ::= '(' start ')' | #'[0-9]+';"), "(" * 90)
+
+
 def _generation() -> wb.Generation:
     constraint = _constraint()
     return wb.generate(_model(), constraint, "x", max_tokens=9)
@@ -87,6 +91,8 @@ MADE: dict[str, Callable[[], object]] = {
     "Notation": lambda: wb.Notation.KBNF,
     "OpportunisticMasking": wb.OpportunisticMasking,
     "ParseError": _source_error(wb.ParseError),
+    "ParseNode": lambda: _trees().first,
+    "ParseTrees": _trees,
     "Particles": wb.Particles,
     "Population": lambda: wb.Population((), 0.0, 0, 0),
     "Reason": lambda: wb.label_reason(
@@ -105,6 +111,7 @@ MADE: dict[str, Callable[[], object]] = {
     "Verdict": lambda: _grammar().check("x"),
     "Vocabulary": all_bytes,
     "VocabularyError": lambda: wb.VocabularyError("no"),
+    "Wording": lambda: wb.in_words(_grammar()),
     "WithinBudget": lambda: wb.WithinBudget(_constraint(), 9),
     "WorkbenchError": lambda: wb.WorkbenchError("no", "a hint"),
 }
