@@ -29,12 +29,11 @@ function curvesFigure(curves) {
     [least, most] = [Math.log(passes[0]), Math.log(passes[passes.length - 1])];
   const across = (x) => LEFT + ((Math.log(x) - least) / (most - least)) * (WIDE - LEFT - RIGHT),
     down = (y) => TOP + (1 - y) * (HIGH - TOP - BOTTOM);
+  const ends = curves.map(({ name, points }) => `${name} ${points[points.length - 1][1].toFixed(2)}`);
   const chart = svg("svg", {
     viewBox: `0 0 ${WIDE} ${HIGH}`,
     role: "img",
-    "aria-label": `Total variation after ${formatNumber(passes[passes.length - 1])} forward passes: ${curves
-      .map(({ name, points }) => `${name} ${points[points.length - 1][1].toFixed(2)}`)
-      .join(", ")}`,
+    "aria-label": `Total variation after ${formatNumber(passes[passes.length - 1])} forward passes: ${ends.join(", ")}`,
   });
   for (const y of [0, 0.5, 1]) {
     chart.append(svg("line", { x1: LEFT, x2: WIDE - RIGHT, y1: down(y), y2: down(y), class: "grid" }));
@@ -51,10 +50,10 @@ function curvesFigure(curves) {
   );
   // names at the ends of the lines, from the lowest up, at least a line of text apart
   let free = HIGH;
-  const ends = curves
+  const named = curves
     .map((curve, i) => ({ curve, i, at: down(curve.points[curve.points.length - 1][1]) }))
     .sort((a, b) => b.at - a.at);
-  for (const { curve, i, at } of ends) {
+  for (const { curve, i, at } of named) {
     const line = curve.points.map(([x, y]) => `${across(x).toFixed(1)},${down(y).toFixed(1)}`).join(" ");
     free = Math.min(at + 4, free - 14);
     chart.append(svg("polyline", { points: line, class: `curve c${i % 5}` }));

@@ -137,6 +137,20 @@ export function createMenu(box) {
   return { close: () => toggle(false) };
 }
 
+/** A dialog with a close button: it opens scrolled to its top, with the focus on its heading. */
+export function createDialog(dialog) {
+  document.body.append(dialog); // outside Gradio's containers, which could clip it
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog || event.target.closest(".close")) dialog.close();
+  });
+  return () => {
+    if (dialog.open) return;
+    dialog.showModal();
+    dialog.scrollTop = 0;
+    dialog.querySelector("h2").focus();
+  };
+}
+
 let noticeBox = null,
   noticeTimer = 0;
 /** A sentence at the lower edge of the page, for a while; read aloud too. */

@@ -7,6 +7,7 @@ import { askServer, cards, grammarOf, on, state } from "./state.js";
 import { hexOf, readOf, spelledText } from "./tokens.js";
 import { work } from "./work.js";
 
+const SVG = "http://www.w3.org/2000/svg";
 const MARGIN = 12; // around a picture, in its own points
 const SCALE = 2,
   WIDEST = 8192; // pixels a point in a PNG, and pixels a side may have
@@ -45,19 +46,14 @@ const USUAL = {
   "text-decoration-line": "none",
 };
 
-/** The picture as it looks here, its colours written into it, so that it looks so anywhere. */
-function picture() {
-  const shown = [...document.querySelectorAll("#wb-picture svg")].filter(
-    (svg) => !svg.closest("button") && svg.getBoundingClientRect().width > 40,
-  );
-  const live = shown[shown.length - 1];
-  if (!live) return null;
+/** A copy of a picture as it looks here, its colours written into it, so that it looks so anywhere. */
+function copied(live) {
   const copy = live.cloneNode(true),
     box = live.getBBox();
   const originals = [live, ...live.querySelectorAll("*")];
   [copy, ...copy.querySelectorAll("*")].forEach((each, index) => {
     const look = getComputedStyle(originals[index]);
-    if (look.display === "none") {
+    if (look.display === "none" || look.visibility === "hidden") {
       each.setAttribute("display", "none");
       return;
     }
@@ -73,24 +69,45 @@ function picture() {
   const [x, y, wide, high] = [box.x - MARGIN, box.y - MARGIN, box.width + 2 * MARGIN, box.height + 2 * MARGIN].map(
     (each) => Math.round(100 * each) / 100,
   );
-  const ground = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-  for (const [name, value] of Object.entries({
-    x,
-    y,
-    width: wide,
-    height: high,
-    fill: getComputedStyle(live.closest(".wb")).backgroundColor,
-  }))
-    ground.setAttribute(name, String(value));
-  copy.prepend(ground);
-  for (const [name, value] of Object.entries({
-    viewBox: [x, y, wide, high].join(" "),
-    width: wide,
-    height: high,
-    xmlns: "http://www.w3.org/2000/svg",
-  }))
-    copy.setAttribute(name, value);
-  return { text: new XMLSerializer().serializeToString(copy), wide, high };
+  set(copy, { viewBox: [x, y, wide, high].join(" "), width: wide, height: high, xmlns: SVG });
+  return {
+    copy,
+    ground: getComputedStyle(live.closest(".wb")).backgroundColor,
+    box: { x, y, width: wide, height: high },
+  };
+}
+function set(element, attributes) {
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+  return element;
+}
+const shape = (name, attributes) => set(document.createElementNS(SVG, name), attributes);
+
+/** The pictures in these elements as one picture, one below the other. */
+function stacked(lives) {
+  const made = lives.map(copied);
+  const wide = Math.max(...made.map(({ box }) => box.width)),
+    high = made.reduce((sum, { box }) => sum + box.height, 0);
+  if (made.length === 1) {
+    const [{ copy, ground, box }] = made;
+    copy.prepend(shape("rect", { ...box, fill: ground }));
+    return { text: new XMLSerializer().serializeToString(copy), wide, high };
+  }
+  const whole = shape("svg", { xmlns: SVG, viewBox: `0 0 ${wide} ${high}`, width: wide, height: high });
+  whole.append(shape("rect", { x: 0, y: 0, width: wide, height: high, fill: made[0].ground }));
+  let y = 0;
+  for (const { copy, box } of made) {
+    whole.append(set(copy, { x: 0, y }));
+    y += box.height;
+  }
+  return { text: new XMLSerializer().serializeToString(whole), wide, high };
+}
+
+/** The picture of the card of pictures. */
+function picture() {
+  const shown = [...document.querySelectorAll("#wb-picture svg")].filter(
+    (svg) => !svg.closest("button") && svg.getBoundingClientRect().width > 40,
+  );
+  return shown.length ? stacked(shown.slice(-1)) : null;
 }
 
 const NOTHING = "There is no picture on this tab to save.";
@@ -262,6 +279,7 @@ export const exportFiles = {
   grammar,
   tests,
   picture,
+  stacked,
   svg,
   png,
   dot,

@@ -16,11 +16,13 @@ const LARGEST = 1.35,
   SMALLEST = 0.85,
   ROOM = { 1: 330, 2: 240, 3: 190 },
   BROAD = 440,
-  TALL = 430; // pixels a picture may be high, by how many there are; on phones
+  TALL = 430, // pixels a picture may be high, by how many there are; on phones
+  SHALLOW = 130; // where the room is limited
 
 /** @param {(sent: object) => Promise<FilmAnswer | Refusal>} ask @param {string} caption
-    @param {{ framed?: (frame: FilmFrame, spans?: Span[]) => void, why?: (sent: object) => Promise<any> }} [doors] */
-export function createFilm(ask, caption, { framed = () => {}, why = null } = {}) {
+    @param {{ framed?: (frame: FilmFrame, spans?: Span[]) => void, why?: (sent: object) => Promise<any>,
+      room?: () => number }} [doors] `room` says how high all pictures together may be */
+export function createFilm(ask, caption, { framed = () => {}, why = null, room: whole = () => Infinity } = {}) {
   const screens = el("div", { class: "screens" }),
     bars = el("div", { class: "bars", hidden: true }),
     rows = el("div", { class: "rows" });
@@ -76,24 +78,29 @@ export function createFilm(ask, caption, { framed = () => {}, why = null } = {})
       );
       return pic;
     });
+    const single = film.frames.some((frame) => frame.only !== null), // one picture for each step
+      together = single ? 1 : graphs.length;
     screens.hidden = !graphs.length;
-    screens.classList.toggle("two", graphs.length === 2);
-    screens.classList.toggle("four", graphs.length === 4);
+    screens.classList.toggle("two", together === 2);
+    screens.classList.toggle("four", together === 4);
     const beside =
-      pictures.length % 2 === 0 &&
-      pictures.length > 0 &&
+      together % 2 === 0 &&
+      together > 0 &&
       pictures[0].getBoundingClientRect().top === pictures[1].getBoundingClientRect().top;
-    const room = narrow()
+    const lines = beside ? 1 + (together > 2 ? together - 2 : 0) : together;
+    const usual = narrow()
       ? TALL
-      : graphs.length === 1 && figure.closest(".broad")
+      : together === 1 && figure.closest(".broad")
         ? BROAD
-        : ROOM[beside ? graphs.length / 2 : Math.min(3, graphs.length)];
+        : ROOM[beside ? together / 2 : Math.min(3, together)];
+    const room = Math.min(usual, Math.max(SHALLOW, whole() / lines));
     const heights = graphs.map((graph, i) => height(pictures[i], graph.svg, room) + (graphs.length > 1 ? 14 : 0));
     if (beside) heights[0] = heights[1] = Math.max(heights[0], heights[1]);
+    if (single) heights.fill(Math.max(...heights));
     graphs.forEach((graph, i) => {
       pictures[i].style.height = `${heights[i]}px`;
       moved[i] = createGraph(pictures[i], (state) => about(graph, state), {
-        camera: { top: graphs.length > 1 ? 24 : 8 },
+        camera: { top: together > 1 ? 24 : 8 },
       });
       moved[i].show(graph);
     });
@@ -205,9 +212,11 @@ export function createFilm(ask, caption, { framed = () => {}, why = null } = {})
     at = Math.max(0, Math.min(film.frames.length - 1, index));
     const frame = film.frames[at];
     pictures.forEach((pic, i) => {
-      if (!frame.views[i]) return;
-      light(pic, frame.views[i]);
-      if (frame.views[i].lit.length === 1) moved[i].reveal(frame.views[i].lit[0]);
+      const view = frame.only === null ? frame.views[i] : i === frame.only ? frame.views[0] : null;
+      pic.closest(".screen").hidden = frame.only !== null && !view;
+      if (!view) return;
+      light(pic, view);
+      if (view.lit.length === 1 || (view.lit.length && view.shown)) moved[i].reveal(view.lit[0]);
     });
     framed(frame);
     reason.hidden = true;
@@ -374,6 +383,12 @@ export function createFilm(ask, caption, { framed = () => {}, why = null } = {})
   return {
     figure,
     load: () => load(null, false),
+    /** The number of the frame, and the pictures in which something is shown. */
+    now: () => ({
+      frame: at,
+      pictures: pictures.filter((pic) => !pic.closest(".screen").matches("[hidden], .unmade")),
+    }),
+    first: () => film && go(0),
     step: (by) => {
       if (film && film.frames.length > 1) go(at + by);
     },

@@ -1,6 +1,6 @@
 /* The header and the footer: example, view, theme, help, the model that runs, the introduction and the links. */
 
-import { createMenu, el, markChosen, roving, showNotice, toggleTheme } from "./dom.js";
+import { createDialog, createMenu, el, markChosen, roving, showNotice, toggleTheme } from "./dom.js";
 import { createDraftsMenu, draftOptions, drafts, placeDraftLine } from "./drafts.js";
 import { askServer, emit, grammarKey, on, reportCompiling, state } from "./state.js";
 import { saved } from "./storage.js";
@@ -205,19 +205,6 @@ export function createIntro(box) {
 /* The header: example, view, theme, help. On a narrow page it is one line with a menu, and a bar at the lower edge has
    links to the parts of the page. */
 
-/** A dialog with a close button: it opens scrolled to its top, with the focus on its heading. */
-export function createDialog(dialog) {
-  document.body.append(dialog); // outside Gradio's containers, which could clip it
-  dialog.addEventListener("click", (event) => {
-    if (event.target === dialog || event.target.closest(".close")) dialog.close();
-  });
-  return () => {
-    if (dialog.open) return;
-    dialog.showModal();
-    dialog.scrollTop = 0;
-    dialog.querySelector("h2").focus();
-  };
-}
 /** @param {Context<"header">} context */
 export function mountHeader({ element, props, server }) {
   const find = (selector) => element.querySelector(selector);

@@ -61,7 +61,8 @@ function bytesBefore(step, atEnd) {
 
 /** ``box`` becomes the picture. ``picked(state)``, ``edge(record)`` report clicks, ``shown(answer)`` a picture
       that is there, ``lost(state)`` that the run has left it and is not followed, ``beyond`` a zoom (``camera.js``).
-    @param {HTMLElement} box @param {Pick<Servers["picture"], "draw_machine" | "draw_railroad" | "draw_parse_tree">} server
+    @param {HTMLElement} box
+    @param {Pick<Servers["picture"], "draw_machine" | "draw_railroad" | "draw_parse_tree">} server
     @param {{ picked?: (state: string) => void, edge?: (edge: Edge, index: number) => void,
       lost?: (state: string) => void, shown?: (answer: Answer<Picture>, sent: any) => void,
       beyond?: (by: number, under: Element) => boolean }} [doors] */

@@ -1,6 +1,7 @@
 /* The page: its parts, mounted as Gradio brings their skeletons, and the one global object. */
 
 import { mountCompare } from "./compare.js";
+import { createConstruction } from "./construction.js";
 import { exportFiles } from "./export.js";
 import { mountGrammar } from "./grammar.js";
 import { mountFooter, mountHeader } from "./header.js";
@@ -18,7 +19,7 @@ import { linkedWork, linkFragment, work, workLink } from "./work.js";
 const PARTS = {
   header: mountHeader,
   grammar: mountGrammar,
-  picture: mountPicture,
+  picture: (context) => mountPicture(context, { createConstruction }),
   run: mountRun,
   takeaway: mountTakeaway,
   learn: mountLearn,

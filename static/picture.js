@@ -1,8 +1,15 @@
 /* The picture card: which machine is shown and how, what a selected state expects, and the export. */
 
-import { createMenu, el, markChosen, radios, roving } from "./dom.js";
+import { copyText, createMenu, download, el, markChosen, radios, roving, showNotice } from "./dom.js";
 import { createMachine, pictureLooks } from "./machine.js";
-import { createEdgeList, createExportMenu, createFindBox, createRows, createStack } from "./picture-tools.js";
+import {
+  createEdgeList,
+  createExportMenu,
+  createFindBox,
+  createRows,
+  createStack,
+  exportEntries,
+} from "./picture-tools.js";
 import { askServer, emit, grammarKey, grammarOf, on, state } from "./state.js";
 import { saved } from "./storage.js";
 import { formatNumber, glyphs } from "./tokens.js";
@@ -10,8 +17,9 @@ import { createTreeTools } from "./tree.js";
 
 /** @import { Context } from "./wire" */
 
-/** @param {Pick<Context<"picture">, "element" | "server">} context */
-export function mountPicture({ element, server }) {
+/** @param {Pick<Context<"picture">, "element" | "server">} context
+    @param {{ createConstruction?: (dialog: any, buttons: any[], server: any) => void }} [doors] what a replay lacks */
+export function mountPicture({ element, server }, { createConstruction = null } = {}) {
   const find = (selector) => element.querySelector(selector);
   const tabs = find(".tabs"),
     more = find(".moretabs"),
@@ -449,6 +457,31 @@ export function mountPicture({ element, server }) {
   // -- files ----------------------------------------------------------------------------------------
   const menu = find(".exports");
   const exportsOf = createExportMenu(menu, () => `${state.example?.name || "grammar"}-${state.tab}`);
+  const hasTikz = () => [...FINDABLE, ...NEVER_FOLLOWED].includes(state.tab) && Boolean(server.draw_tikz);
+  async function tikz() {
+    const answer = await askServer(server.draw_tikz, main.sent);
+    if (!answer.ok) showNotice(answer.fault || answer.why);
+    return answer.ok ? answer.tikz : null;
+  }
+  exportEntries.add(
+    "Copy TikZ",
+    async (_record, _name, button) => {
+      const text = await tikz();
+      if (text) copyText(text, button);
+    },
+    hasTikz,
+  );
+  exportEntries.add(
+    "Download TikZ",
+    async (_record, name) => {
+      const text = await tikz();
+      if (text) download(`${name}.tex`, "application/x-tex", text);
+    },
+    hasTikz,
+  );
+  const built = [...element.querySelectorAll(".built")];
+  createConstruction?.(find("dialog"), built, server);
+  more.querySelector(".built").addEventListener("click", menuOfMore.close);
 
   on("compiling", () => {
     main.stale(true);
@@ -457,6 +490,7 @@ export function mountPicture({ element, server }) {
   on("compiled", (compiled) => {
     main.stale(false);
     why = null;
+    for (const button of built) button.hidden = !compiled.ok || !createConstruction;
     if (!compiled.ok) {
       const says = compiled.empty
         ? "Write a grammar on the left, or choose an example above."

@@ -94,8 +94,8 @@ function words() {
     ...(about.draft ? [`draft model ${about.draft}`] : []),
     ...(about.reasoning ? [`reasoning up to ${about.reasoning.closing}`] : []),
     ...(about.finish ? [`must finish in ${about.max_tokens} tokens`] : []),
-    `temperature ${about.temperature ?? "?"}`,
-    `seed ${about.seed ?? "?"}`,
+    ...(about.temperature === undefined ? [] : [`temperature ${about.temperature}`]),
+    ...(about.seed === undefined ? [] : [`seed ${about.seed}`]),
   ].join(" · ");
   const messages = (about.chat ?? []).map(({ role, content }) => `${role}: ${content}\n`);
   find("pre.prompt").textContent = messages.join("") + (about.chat ? "user: " : "") + (about.prompt || "");

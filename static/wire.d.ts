@@ -995,6 +995,7 @@ export interface FilmBar {
 export interface FilmFrame {
   say: string;
   good: boolean | null;
+  only: number | null;
   rules: string[];
   views: FilmView[];
   rows: FilmRow[];
@@ -1021,6 +1022,32 @@ export interface FilmAnswer {
   taken: number[];
   frames: FilmFrame[];
   graphs: FilmGraph[];
+}
+
+/** A construction; ``missing`` is the reason why the grammar has none, or empty. */
+export interface ConstructionEntry {
+  name: string;
+  title: string;
+  missing: string;
+}
+
+/** A part of a grammar that is a grammar itself: a rule, or a piece of a regex. */
+export interface GrammarPart {
+  key: string;
+  title: string;
+}
+
+/** The constructions of a grammar. */
+export interface ConstructionList {
+  ok: true;
+  constructions: ConstructionEntry[];
+  parts: GrammarPart[];
+}
+
+/** Pictures for LaTeX. */
+export interface TikzAnswer {
+  ok: true;
+  tikz: string;
 }
 
 /** Why an option is right or wrong. */
@@ -1220,6 +1247,10 @@ export interface Servers {
     find_states(sent: object): Promise<FoundStates>;
     about_state(sent: object): Promise<AboutState | Refusal>;
     about_edge(sent: object): Promise<AboutEdge>;
+    draw_tikz(sent: object): Promise<TikzAnswer | Refusal>;
+    construction_list(sent: object): Promise<ConstructionList | Refusal>;
+    construction_film(sent: object): Promise<FilmAnswer | Refusal>;
+    frame_tikz(sent: object): Promise<TikzAnswer | Refusal>;
   };
   takeaway: {
     take_machine(sent: object): Promise<File>;

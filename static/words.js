@@ -9,7 +9,8 @@ import { addGridKeys } from "./tests.js";
 
 /** The list in ``box``; it asks once for each grammar.
     @param {HTMLElement} box @param {Servers["grammar"]} server
-    @param {{ area: HTMLTextAreaElement, places(list: { start: number, end: number }[], kind?: string): void }} editor */
+    @param {{ area: HTMLTextAreaElement,
+      places(list: { start: number, end: number }[], kind?: string): void }} editor */
 export function createWordList(box, server, editor) {
   const list = el("ul", { class: "words", "aria-label": "The grammar in words" });
   box.append(list);

@@ -18,6 +18,7 @@ applies to a model's logits; ``drawing`` and ``app`` show it. Imports go one way
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from workbench.analysis.parse_trees import ParseNode, ParseTrees, parse_trees
     from workbench.analysis.random_texts import samples
     from workbench.analysis.wording import Wording
+    from workbench.app.notebook import Shown, replay, show
     from workbench.base.errors import (
         BuildError,
         LimitError,
@@ -91,6 +93,9 @@ _HOMES = {
     "ParseTrees": "analysis.parse_trees",
     "parse_trees": "analysis.parse_trees",
     "samples": "analysis.random_texts",
+    "Shown": "app.notebook",
+    "replay": "app.notebook",
+    "show": "app.notebook",
     "Wording": "analysis.wording",
     "BuildError": "base.errors",
     "LimitError": "base.errors",
@@ -199,6 +204,7 @@ __all__ = [
     "Reasoning",
     "Sampling",
     "Session",
+    "Shown",
     "Speculation",
     "Step",
     "StepsByBytes",
@@ -231,7 +237,9 @@ __all__ = [
     "lint",
     "load_model",
     "parse_trees",
+    "replay",
     "samples",
+    "show",
 ]
 
 
@@ -245,3 +253,16 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401  # whatever the name stands f
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+def _display_in_notebooks() -> None:
+    """Register the displays of ``app.notebook`` with IPython, if it runs this code."""
+    get_shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    shell = get_shell() if get_shell is not None else None
+    if shell is not None:
+        from workbench.app.notebook import load_ipython_extension
+
+        load_ipython_extension(shell)
+
+
+_display_in_notebooks()

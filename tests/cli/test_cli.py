@@ -81,6 +81,7 @@ def test_error_exits_with_2(arguments: tuple[str, ...], reported: str) -> None:
 def test_draw_writes_every_format(tmp_path: Path) -> None:
     for form, start in (
         ("dot", b"digraph"), ("svg", b"<svg"), ("png", b"\x89PNG"), ("json", b"{"),
+        ("tikz", b"% \\usepackage"),
     ):  # fmt: skip
         out = tmp_path / form
         result = run("draw", "--regex", "(foo)+d", "--format", form, "-o", str(out))

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.app.lessons.automaton_films import closure, moved, partitions, subset_steps
 from workbench.app.lessons.composition_films import alive_pairs, compose_steps
 from workbench.app.lessons.films import film
 from workbench.app.lessons.index_films import read_states
@@ -14,8 +13,6 @@ from workbench.app.lessons.lesson import Film, Frame, Kind, LessonError
 from workbench.app.lessons.questions import quantity
 from workbench.app.lessons.stack_films import Tree, tree_of
 from workbench.app.lessons.world import World
-from workbench.automata.determinize import determinize
-from workbench.automata.minimize import minimize
 from workbench.constraint.engine.compose import compose
 from workbench.drawing.transducers import merged_detokenizer
 from workbench.grammar.notations import Notation
@@ -77,75 +74,6 @@ def test_a_nondeterministic_machine_is_in_several_states() -> None:
     made = _made("nondeterministic", World(text="a+|ab"), "ab")
     assert _lit(made) == [("0", "3"), ("1", "2", "3", "4"), ("1",)]
     assert [frame.good for frame in made.frames] == [None, None, True]
-
-
-# -- constructions --------------------------------------------------------------------------
-
-
-def test_the_subset_construction_of_figure_2() -> None:
-    # worked out from Koo et al., Figure 2: {0,3} –a→ {1,2,3,4} –a→ {1,3,4} –a→ itself, –b→ {1}
-    steps = [
-        (set(s.source), chr(s.byte), set(s.target), s.is_new)
-        for s in subset_steps(World(text="a+|ab").nfa)
-    ]
-    assert steps == [
-        ({0, 3}, "a", {1, 2, 3, 4}, True),
-        ({1, 2, 3, 4}, "a", {1, 3, 4}, True),
-        ({1, 2, 3, 4}, "b", {1}, True),
-        ({1, 3, 4}, "a", {1, 3, 4}, False),
-    ]
-
-
-def test_the_film_of_it_grows_and_its_worklist_empties() -> None:
-    made = _made("subsets", World(text="a+|ab"))
-    grown = [len(frame.views[1].nodes or ()) for frame in made.frames]
-    assert grown == [1, 2, 3, 4, 4, 4]
-    assert [_row(frame, "worklist") for frame in made.frames][-1] == ("empty",)
-    assert _row(made.frames[3], "worklist") == ("{1, 2, 3, 4}", "{1, 3, 4}", "{1}")
-
-
-REGEXES = st.recursive(
-    st.sampled_from(["a", "b", "c"]),
-    lambda inner: st.one_of(
-        st.tuples(inner, inner).map(lambda p: f"({p[0]}|{p[1]})"),
-        st.tuples(inner, inner).map("".join),
-        inner.map(lambda p: f"({p})*"),
-    ),
-    max_leaves=5,
-)
-
-
-@settings(max_examples=40, deadline=None)
-@given(REGEXES, st.text("abc", max_size=6))
-def test_construction_accepts_what_the_engine_accepts(regex: str, text: str) -> None:
-    world = World(text=regex)
-    nfa, here = world.nfa, closure(world.nfa, {world.nfa.initial})
-    edges = {(s.source, s.byte): s.target for s in subset_steps(nfa)}
-    for byte in text.encode():
-        here = edges.get((here, byte), frozenset())
-    assert bool(here & nfa.finals) == world.dfa.accepts(text.encode())
-    if text:
-        start = closure(nfa, {nfa.initial})
-        assert edges.get((start, ord(text[0])), frozenset()) == closure(
-            nfa, moved(nfa, start, ord(text[0]))
-        )
-
-
-@settings(max_examples=40, deadline=None)
-@given(REGEXES)
-def test_the_rounds_end_with_a_block_a_state_of_the_minimal_machine(regex: str) -> None:
-    large = determinize(World(text=regex).nfa)
-    assert len(partitions(large)[-1]) == len(minimize(large))
-
-
-def test_the_rounds_of_a_machine_that_shrinks() -> None:
-    made = _made("minimise", World(text="ab|cb"))
-    assert [_row(frame, "blocks") for frame in made.frames] == [
-        ("{0, 1, 2}", "{3}"),
-        ("{0}", "{1, 2}", "{3}"),
-        ("{0}", "{1, 2}", "{3}"),
-    ]
-    assert (len(made.graphs[0].nodes), len(made.graphs[1].nodes)) == (4, 3)
 
 
 # -- tokens ------------------------------------------------------------------------------------
@@ -213,6 +141,17 @@ def test_dead_pairs_are_named() -> None:
 
 
 WORDS = st.lists(st.text("ab", min_size=1, max_size=3), min_size=1, max_size=4, unique=True)
+
+
+REGEXES = st.recursive(
+    st.sampled_from(["a", "b", "c"]),
+    lambda inner: st.one_of(
+        st.tuples(inner, inner).map(lambda p: f"({p[0]}|{p[1]})"),
+        st.tuples(inner, inner).map("".join),
+        inner.map(lambda p: f"({p})*"),
+    ),
+    max_leaves=5,
+)
 
 
 @settings(max_examples=40, deadline=None)

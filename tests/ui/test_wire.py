@@ -11,6 +11,7 @@ from typing import Any, Literal, Union, get_args, get_origin, is_typeddict
 import pytest
 
 from tests.ui.toy import toy_room
+from workbench.app.lessons.constructions import Construction
 from workbench.app.ui import wire, wire_cards
 from workbench.app.ui.author import (
     convert_grammar,
@@ -24,6 +25,7 @@ from workbench.app.ui.author import (
 )
 from workbench.app.ui.compare_view import compare_records, contender_list, distribution
 from workbench.app.ui.completions import completions
+from workbench.app.ui.construction_view import construction_film, construction_list, frame_tikz
 from workbench.app.ui.explain_view import explain_tokens, why
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.lesson_view import lesson, lesson_figure, lesson_list
@@ -143,6 +145,15 @@ QUESTIONS = [
     ("picture", "about_state", about_state, {"tab": "characters", "state": "1"}),
     ("picture", "about_state", about_state, {"tab": "tokens", "state": "0"}),
     ("picture", "about_edge", about_edge, {"tab": "tokens", "source": "0", "target": "1"}),
+    ("picture", "draw_tikz", Handlers.tikz, {**BOX, "tab": "characters"}),
+    ("picture", "draw_tikz", Handlers.tikz, {**BOX, "tab": "stack"}),
+    ("picture", "construction_list", construction_list, {}),
+    *(
+        ("picture", "construction_film", construction_film, {"construction": str(one)})
+        for one in Construction
+    ),
+    ("picture", "frame_tikz", frame_tikz, {"construction": "subsets", "frame": 1}),
+    ("picture", "frame_tikz", frame_tikz, {"construction": "subsets", "frame": 1000}),
     ("run", "turn", turn, {"prompt": "x"}),
     ("run", "take_token", take_token, {"prompt": "x"}),
     ("run", "find_tokens", find_tokens, {"prompt": "x", "query": "1"}),

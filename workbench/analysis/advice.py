@@ -25,6 +25,7 @@ from workbench.base.errors import LimitError
 from workbench.base.limits import LIMITS, Limits, time_budget
 from workbench.base.problems import VERY_SIMILAR, Advice, nearest
 from workbench.base.source import Source, Span
+from workbench.base.visible_text import shorten
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 from workbench.pushdown.build import context_free
@@ -359,6 +360,10 @@ class Lint:
     #: All texts of up to this many pieces were tried for ambiguity; None if the search does not
     #: apply, or found an ambiguous text.
     pieces: int | None = None
+
+    def __repr__(self) -> str:
+        first = f", {shorten(repr(self.advice[0].message), 80)}" if self.advice else ""
+        return f"Lint({len(self.advice)} of advice{first})"
 
 
 def tree_advice(grammar: Grammar) -> tuple[Advice, ...]:

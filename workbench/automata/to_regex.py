@@ -264,6 +264,22 @@ class StateElimination(Generic[State]):
         Raises: TooLongError if a pattern has more than ``most`` characters, or there are too many
                 new edges; LimitError above the clock's time.
         """
+        for _ in self.order(first, last, clock):
+            pass
+        return self._out[first].get(last, (NOTHING, 0))[0]
+
+    @property
+    def edges(self) -> Iterator[tuple[tuple[State, State], Regex]]:
+        """The edges between the states that are left: source and target, regex."""
+        for source, row in self._out.items():
+            for target, (regex, _) in row.items():
+                yield (source, target), regex
+
+    def order(self, first: State, last: State, clock: Clock) -> Iterator[State]:
+        """Eliminate all states but two; each is yielded before it is eliminated.
+
+        Raises: as ``between``.
+        """
         weights = {state: 0 for state in (*self._out, *self._into) if state not in (first, last)}
         touched = set(weights)
         while weights:
@@ -271,9 +287,9 @@ class StateElimination(Generic[State]):
             weights.update((state, self._weight(state)) for state in touched if state in weights)
             state = min(weights, key=weights.__getitem__)
             del weights[state]
+            yield state
             touched = {*self._out[state], *self._into[state]}
             self._eliminate(state)
-        return self._out[first].get(last, (NOTHING, 0))[0]
 
     def _weight(self, state: State) -> int:
         """How much longer all edges together become if a state is eliminated."""

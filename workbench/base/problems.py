@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from workbench.base.errors import BuildError, SourceError, WorkbenchError
 from workbench.base.source import Source, Span
+from workbench.base.visible_text import shorten
 
 Raised = TypeVar("Raised", bound=SourceError)
 
@@ -41,6 +42,10 @@ class Advice:
     hint: str
     #: A replacement for the text of ``span``; None if only the author can decide.
     fix: str | None = None
+
+    def __repr__(self) -> str:
+        place = f"{self.span.start}:{self.span.end}"
+        return f"Advice({self.kind}, {shorten(repr(self.message), 100)}, {place})"
 
     @property
     def severity(self) -> str:

@@ -19,7 +19,7 @@ from workbench.base.errors import TokenNotAllowed, VocabularyError
 from workbench.base.limits import LIMITS, Clock, Limits
 from workbench.constraint.engine.compose import cannot_spell
 from workbench.constraint.mask import TokenMask
-from workbench.constraint.protocol import Constraint, State
+from workbench.constraint.protocol import Constraint, State, constraint_repr
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 #: The state of the intersection: one state of each constraint.
@@ -42,6 +42,8 @@ class Intersection:
     Cost:   for a mask, two steps for every token that both allow, and the search; cached.
     Raises: VocabularyError where the vocabularies differ, or no text is accepted by both.
     """
+
+    __repr__ = constraint_repr
 
     def __init__(self, a: Constraint, b: Constraint, limits: Limits = LIMITS) -> None:
         if a.vocabulary is not b.vocabulary and (
@@ -162,6 +164,8 @@ class SmallTokens:
     Raises: VocabularyError where no accepted text can be tokenized with small tokens; errors of
             ``make``.
     """
+
+    __repr__ = constraint_repr
 
     def __init__(self, vocabulary: Vocabulary, make: Callable[[Vocabulary], Constraint]) -> None:
         self.vocabulary = vocabulary

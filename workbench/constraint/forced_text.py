@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable
 from workbench.base.errors import TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.constraint.engine.automaton import AutomatonConstraint
 from workbench.constraint.mask import TokenMask
-from workbench.constraint.protocol import State, state_key
+from workbench.constraint.protocol import State, constraint_repr, state_key
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -38,6 +38,8 @@ class ForcedText:
 
     Source: GUIDANCE as in Beurer-Kellner et al. 2024 (DOMINO), §2 and appendix A.
     """
+
+    __repr__ = constraint_repr
 
     def __init__(self, exact: AutomatonConstraint, healing: bool = True) -> None:
         if not isinstance(healing, bool):

@@ -28,7 +28,13 @@ import numpy.typing as npt
 from workbench.base.errors import TokenNotAllowed, VocabularyError
 from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.mask import TokenMask, pack
-from workbench.constraint.protocol import Constraint, State, reads_labels, state_key
+from workbench.constraint.protocol import (
+    Constraint,
+    State,
+    constraint_repr,
+    reads_labels,
+    state_key,
+)
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.label_encoding import LABEL_CODES, LEAD, RESERVED, encode_labels, labels_of
 from workbench.syntax.regex.extensions import LABELS, Label
@@ -252,6 +258,8 @@ class Labelled:
     Cost:   a mask of the encoded constraint, and a copy with the labels' tokens; cached.
     Source: Koo et al. 2024, §2.5.1.
     """
+
+    __repr__ = constraint_repr
 
     def __init__(
         self,

@@ -19,6 +19,18 @@ from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 State = Any
 
 
+class _HasVocabulary(Protocol):
+    """What ``constraint_repr`` reads; a constraint's own attribute or property."""
+
+    @property
+    def vocabulary(self) -> Vocabulary: ...
+
+
+def constraint_repr(constraint: _HasVocabulary) -> str:
+    """The ``repr`` of a constraint on one line: its class and its vocabulary."""
+    return f"{type(constraint).__name__}({constraint.vocabulary!r})"
+
+
 @runtime_checkable
 class Constraint(Protocol):
     """Which tokens may come next, and the state after each.
@@ -120,6 +132,8 @@ def _itself(state: Hashable) -> Hashable:
 
 class Unconstrained:
     """Allows every token that has bytes, and the end tokens at any time."""
+
+    __repr__ = constraint_repr
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary

@@ -16,7 +16,13 @@ from workbench.constraint.compile import compile
 from workbench.constraint.engine.automaton import DfaConstraint
 from workbench.constraint.labels import read_as
 from workbench.constraint.mask import TokenMask, pack
-from workbench.constraint.protocol import Constraint, ReadsLabels, State, StepsByBytes
+from workbench.constraint.protocol import (
+    Constraint,
+    ReadsLabels,
+    State,
+    StepsByBytes,
+    constraint_repr,
+)
 from workbench.grammar.grammar import Grammar
 from workbench.syntax.regex.extensions import Label
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
@@ -52,6 +58,8 @@ class Reasoning:
     Raises: WorkbenchError for an empty closing marker or a budget below 0; VocabularyError if the
             vocabulary cannot spell a marker.
     """
+
+    __repr__ = constraint_repr
 
     def __init__(
         self,

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from workbench.base.dfa import State
 from workbench.base.errors import TokenNotAllowed
 from workbench.base.limits import Limits
+from workbench.constraint.protocol import constraint_repr
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 
@@ -50,6 +51,8 @@ S = TypeVar("S")
 
 class TokenByToken(ABC, Generic[S]):
     """Base of constraints that can step by one token without computing a mask."""
+
+    __repr__ = constraint_repr
 
     vocabulary: Vocabulary
 

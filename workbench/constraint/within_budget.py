@@ -45,6 +45,7 @@ from workbench.constraint.protocol import (
     HasEngine,
     State,
     Unconstrained,
+    constraint_repr,
     reads_labels,
     state_key,
 )
@@ -300,6 +301,8 @@ class WithinBudget:
             are too many to explore; LimitError.
     Source: exact for automata and for stacks. TruncProof (2026) approximates it for LL(1).
     """
+
+    __repr__ = constraint_repr
 
     def __init__(self, constraint: Constraint, budget: int, limits: Limits | None = None) -> None:
         if isinstance(constraint, WithinBudget):

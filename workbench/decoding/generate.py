@@ -145,6 +145,9 @@ class Generation(Iterator[Step]):
         #: The steps taken in this call.
         self.steps: list[Step] = []
 
+    def __repr__(self) -> str:
+        return f"Generation({self.trace!r})"
+
     @property
     def stop(self) -> StopReason | None:
         """Why it ended; None while it runs, and set as soon as the last step was returned."""

@@ -206,6 +206,9 @@ class Engine:
         self._state = self._language.initial
         self._finished = False
 
+    def __repr__(self) -> str:
+        return f"Engine({self.vocabulary!r}, {'finished' if self._finished else 'not finished'})"
+
     @property
     def is_finished(self) -> bool:
         """Whether a sentence is complete."""

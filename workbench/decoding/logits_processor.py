@@ -67,6 +67,9 @@ class LogitsProcessor:
         self._only_end: TokenMask | None = None
         self._ceilings = _Ceilings()
 
+    def __repr__(self) -> str:
+        return f"LogitsProcessor({self.constraint!r})"
+
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         size = len(self.constraint.vocabulary)
         if scores.shape[-1] < size:

@@ -19,6 +19,7 @@ import numpy as np
 
 from workbench.base.errors import VocabularyError, WorkbenchError
 from workbench.base.source import Span
+from workbench.base.visible_text import count_of, shorten
 from workbench.decoding.model import (
     ChatPrompts,
     LanguageModel,
@@ -58,6 +59,10 @@ class Healed:
     prefix: bytes
     #: The texts of the first grammar, each after ``prefix``.
     grammar: Grammar
+
+    def __repr__(self) -> str:
+        prefix = shorten(repr(self.prefix), 40)
+        return f"Healed({count_of(len(self.prompt), 'token')}, {prefix}, {self.grammar!r})"
 
     def text(self, text: bytes) -> bytes:
         """A generated text without the prefix.

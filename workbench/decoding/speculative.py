@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.base.errors import ModelError, VocabularyError, WorkbenchError
+from workbench.base.visible_text import count_of
 from workbench.constraint.protocol import Constraint, State, state_key
 from workbench.constraint.within_budget import state_without_budget, without_budget
 from workbench.decoding.model import ForwardPass, LanguageModel, Session, TimedLogits
@@ -215,6 +216,10 @@ class DraftSpeculation:
     def __post_init__(self) -> None:
         _check_count(self.tokens)
 
+    def __repr__(self) -> str:
+        counts = f", counts={self.counts!r}, least={self.least}" if self.counts else ""
+        return f"DraftSpeculation({self.draft!r}, tokens={self.tokens}{counts})"
+
     def steps(self, loop: DecodingLoop) -> Steps:
         """Implements ``Strategy``."""
         _check_tokens(self.draft, loop.constraint.vocabulary)
@@ -323,6 +328,9 @@ class CountProposer:
     likeliest: Mapping[tuple[Hashable, tuple[TokenId, ...]], tuple[TokenId, float]]
     memory: int
 
+    def __repr__(self) -> str:
+        return f"CountProposer({count_of(len(self.likeliest), 'context')}, memory={self.memory})"
+
     @staticmethod
     def learnt(constraint: Constraint, traces: Iterable[Trace], memory: int = 4) -> CountProposer:
         """The counts of some runs under this constraint.
@@ -368,6 +376,9 @@ class ForcedProposer:
         self._constraint: Constraint | None = None
         #: The forced bytes of the states of this constraint, cached.
         self._known: dict[State, bytes] = {}
+
+    def __repr__(self) -> str:
+        return "ForcedProposer()"
 
     def propose(
         self, constraint: Constraint, state: State, taken: Sequence[TokenId]

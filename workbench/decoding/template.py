@@ -13,6 +13,7 @@ from typing import Any
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import ParseError, WorkbenchError
 from workbench.base.source import Source, Span
+from workbench.base.visible_text import count_of, shorten
 from workbench.grammar.grammar import Grammar
 from workbench.syntax.grammar_printer import print_kbnf
 from workbench.syntax.grammar_tree import (
@@ -85,6 +86,9 @@ class Template:
     """
 
     parts: tuple[Part, ...]
+
+    def __repr__(self) -> str:
+        return f"Template({count_of(len(self.parts), 'part')}, {shorten(repr(self.kbnf), 80)})"
 
     @staticmethod
     def parse(text: str, name: str = "template") -> Template:

@@ -39,6 +39,7 @@ from workbench.drawing.parts import (
 from workbench.drawing.reductions import MAX_NODES, Shown, reduce
 from workbench.drawing.render import renderer
 from workbench.drawing.rule_tokens import RuleTokens
+from workbench.drawing.tikz import tikz
 from workbench.drawing.transducers import draw_detokenizer
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.label_encoding import encode_labels, labels_of
@@ -81,7 +82,7 @@ _MAX_PROPER_EDGES = 20_000
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """A machine that can be drawn: whole, in part, as DOT, SVG or PNG.
+    """A machine that can be drawn: whole, in part, as DOT, SVG, PNG or TikZ.
 
     Unit:   ``states`` is the most states in a picture; of a larger machine it has the part around
             the initial state.
@@ -123,6 +124,10 @@ class Drawn:
     def svg(self, states: int = MAX_NODES) -> str:
         """The picture as SVG, without scripts and links, in the text colour of its page."""
         return renderer().draw(self.shown(states).graph)
+
+    def tikz(self, states: int = MAX_NODES) -> str:
+        """The picture as a ``tikzpicture`` for LaTeX, with the positions of the SVG."""
+        return tikz(self.svg(states))
 
     def png(self, states: int = MAX_NODES) -> bytes:
         """The picture as a PNG file, black on white, 144 dots an inch."""

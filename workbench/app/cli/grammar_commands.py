@@ -359,6 +359,8 @@ class Format(StrEnum):
     DOT = "dot"
     SVG = "svg"
     PNG = "png"
+    #: A picture for LaTeX (``drawing.tikz``).
+    TIKZ = "tikz"
     #: The whole machine as a record (``drawing.machine_files``).
     JSON = "json"
     #: AT&T text for OpenFst's tools (``drawing.machine_files``).
@@ -438,9 +440,9 @@ def _drawn_form(form: Format, machine: Picture) -> Format:
 
     Raises: WorkbenchError for others.
     """
-    if form in (Format.DOT, Format.SVG, Format.PNG):
+    if form in (Format.DOT, Format.SVG, Format.PNG, Format.TIKZ):
         return form
-    raise WorkbenchError(f"{machine} is a picture, not {form}", "choose svg, png or dot")
+    raise WorkbenchError(f"{machine} is a picture, not {form}", "choose svg, png, tikz or dot")
 
 
 def picture(drawn: Drawn, form: Format, states: int) -> bytes:
@@ -453,4 +455,5 @@ def picture(drawn: Drawn, form: Format, states: int) -> bytes:
         typer.echo(shown.text, err=True)
     if form is Format.PNG:
         return drawn.png(states)
-    return (drawn.svg if form is Format.SVG else drawn.dot)(states).encode()
+    written = {Format.SVG: drawn.svg, Format.TIKZ: drawn.tikz}.get(form, drawn.dot)
+    return written(states).encode()

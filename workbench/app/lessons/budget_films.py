@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from workbench.app.lessons import stack_films, token_films
-from workbench.app.lessons.automaton_films import arcs_between, name_of
+from workbench.app.lessons.automaton_films import name_of
+from workbench.app.lessons.construction_films import arcs_between
 from workbench.app.lessons.lesson import (
     Choice,
     Film,

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
-from workbench.app.lessons.automaton_films import arcs_between, opens_at, reading
+from workbench.app.lessons.automaton_films import opens_at, reading
+from workbench.app.lessons.construction_films import HIDDEN, arcs_between
 from workbench.app.lessons.lesson import Choice, Film, Frame, Given, LessonError, Row, Table, View
 from workbench.app.lessons.method_films import MethodSpec, constrained, name_of
 from workbench.app.lessons.token_films import taken, taken_row
@@ -19,6 +21,7 @@ from workbench.base.visible_text import visible
 from workbench.constraint.engine.compose import compose
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import draw_dfa, draw_token_fsa
+from workbench.drawing.token_edges import TokenRows
 from workbench.drawing.transducers import (
     AB_TO_X,
     BRACKETED_RUNS,
@@ -29,7 +32,8 @@ from workbench.drawing.transducers import (
     draw_fst,
     merged_detokenizer,
 )
-from workbench.vocabulary.vocabulary import TokenId
+from workbench.vocabulary.toy import toy
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 
 def drawn(machine: Fst, name: str) -> Graph:
@@ -163,23 +167,28 @@ def alive_pairs(dfa: Dfa, joined: list[Joined]) -> set[Pair]:
     return set(graphs.coreachable(ends, ((j.source, j.target) for j in joined)))
 
 
-_HIDDEN = View(nodes=frozenset(), edges=frozenset())
-
-
 def composition(world: World, given: Given) -> Film:
-    """The composition of two machines: pairs of states from a worklist, then without ε-edges."""
-    dfa, machine = world.dfa, merged_detokenizer(world.words)
+    """The composition of the world's automaton with its tokens."""
+    return composition_film(world.dfa, world.vocabulary, f"/{world.regex}/")
+
+
+def composition_film(dfa: Dfa, vocabulary: Vocabulary, name: str, note: str = "") -> Film:
+    """The composition of two machines: pairs of states from a worklist, then without ε-edges.
+
+    ``note`` is a sentence that the first frame adds.
+    """
+    machine = merged_detokenizer(token for token in vocabulary.tokens if token is not None)
     steps = list(compose_steps(dfa, machine))
     joined = [one for _, found in steps for one in found]
     order = [pair for pair, _ in steps]
     graphs = (
-        draw_dfa(dfa, f"A: /{world.regex}/ over characters"),
+        draw_dfa(dfa, f"A: {name} over characters"),
         drawn(machine, "T: tokens into characters"),
         _pair_graph(dfa, machine, order, joined),
-        draw_token_fsa(compose(dfa, world.vocabulary), dfa, "A ∘ T: the same over tokens"),
+        draw_token_fsa(compose(dfa, vocabulary), dfa, "A ∘ T: the same over tokens"),
     )
     found_so_far = _Composition(graphs[0], {order[0]}, [order[0]])
-    frames = [found_so_far.frame(_START, order[0], [])]
+    frames = [found_so_far.frame(f"{note} {_START}".strip(), order[0], [])]
     for pair, found in steps:
         found_so_far.follow(found)
         frames.append(found_so_far.frame(_pair_words(pair, found, dfa, machine), pair, found))
@@ -187,11 +196,65 @@ def composition(world: World, given: Given) -> Film:
     dead = frozenset(_pair_id(p) for p in order if p not in alive)
     words = "Every pair leads to an accepted text." if not dead else _dead_words(order, alive)
     whole = View(dead=dead)
-    frames.append(Frame(words, (View(), View(), whole, _HIDDEN)))
+    frames.append(Frame(words, (View(), View(), whole, HIDDEN)))
     roots = sum(1 for p in order if not p[1] and p in alive)
     say = f"Without ε-edges the {roots} pairs at the root are left, with tokens between them."
     frames.append(Frame(say, (View(), View(), whole, View())))
     return Film(graphs, tuple(frames))
+
+
+#: The most tokens that take part in a film of a composition, and the most pairs of states.
+MAX_TOKENS, MAX_PAIRS = 16, 48
+
+#: The most characters of a token that is chosen for a film.
+_MAX_CHARACTERS = 4
+
+
+def few_tokens(dfa: Dfa, vocabulary: Vocabulary) -> tuple[Vocabulary, str]:
+    """Tokens for a film, and a sentence on how many are left out.
+
+    They are tokens that some state reads: for every pair of states the shortest and the longest
+    one, as long as the film is within its limits.
+    """
+    rows = TokenRows.of(compose(dfa, vocabulary))
+    pairs: dict[tuple[int, int], set[bytes]] = {}
+    for source, token_id, target in zip(
+        rows.sources.tolist(), rows.token_ids.tolist(), rows.targets.tolist(), strict=True
+    ):
+        token = vocabulary.tokens[token_id]
+        if token is not None and len(token) <= _MAX_CHARACTERS and _is_text(token):
+            pairs.setdefault((source, target), set()).add(token)
+    usable = len(set().union(*pairs.values()))
+    listed = [sorted(tokens, key=lambda token: (len(token), token)) for tokens in pairs.values()]
+    shortest, longest = [tokens[0] for tokens in listed], [tokens[-1] for tokens in listed]
+    rest = sorted(set().union(*pairs.values()) if usable <= MAX_TOKENS else ())
+    chosen: list[bytes] = []
+    for token in dict.fromkeys((*shortest, *longest, *rest)):
+        within = len(chosen) < MAX_TOKENS and _count_pairs(dfa, (*chosen, token)) <= MAX_PAIRS
+        chosen += [token] * within
+    if not chosen:
+        raise LessonError(
+            f"no token of at most {_MAX_CHARACTERS} characters is read by a state of this machine",
+            "choose a smaller part of the grammar",
+        )
+    note = ""
+    if len(chosen) < usable:
+        note = (
+            f"The film has {len(chosen)} of the {usable:,} short tokens that some state reads: at"
+            f" most {MAX_TOKENS}, and at most {MAX_PAIRS} pairs of states."
+        )
+    return toy(chosen, name=vocabulary.name), note
+
+
+def _is_text(token: bytes) -> bool:
+    try:
+        return bool(token.decode())
+    except UnicodeDecodeError:
+        return False
+
+
+def _count_pairs(dfa: Dfa, tokens: tuple[bytes, ...]) -> int:
+    return sum(1 for _ in islice(compose_steps(dfa, merged_detokenizer(tokens)), MAX_PAIRS + 1))
 
 
 @dataclass(slots=True)
@@ -225,7 +288,7 @@ class _Composition:
                 frozenset(map(_pair_id, self.shown)),
                 frozenset(range(self.edges)),
             ),
-            _HIDDEN,
+            HIDDEN,
         )
         chips = tuple(map(_pair_name, self.waiting)) or ("empty",)
         return Frame(say, views, (Row("worklist", chips, 0 if self.waiting else -1),))

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from workbench.app.lessons.automaton_films import arcs_between, closure, moved, opens_at, reading
+from workbench.app.lessons.automaton_films import closure, moved, opens_at, reading
+from workbench.app.lessons.construction_films import arcs_between
 from workbench.app.lessons.lesson import (
     Film,
     Frame,

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from workbench.app.lessons.automaton_films import arcs_between, set_name
+from workbench.app.lessons.construction_films import arcs_between, set_name
 from workbench.app.lessons.lesson import Film, Frame, Given, Row, Table, View
 from workbench.app.lessons.world import World
 from workbench.base.dfa import DEAD, Dfa

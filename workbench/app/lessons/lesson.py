@@ -85,6 +85,8 @@ class Frame:
     rules: tuple[str, ...] = ()
     #: Whether the input is accepted; None if undecided.
     good: bool | None = None
+    #: The number of the only graph that is shown, to which the only view belongs; None for all.
+    only: int | None = None
 
 
 @dataclass(frozen=True, eq=False)

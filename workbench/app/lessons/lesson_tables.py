@@ -21,7 +21,7 @@ from workbench.app.lessons import (
     strategy_films,
     token_films,
 )
-from workbench.app.lessons.automaton_films import set_name, subset_steps
+from workbench.app.lessons.construction_films import CharacterNfa, set_name, subset_steps
 from workbench.app.lessons.films import call_by_name
 from workbench.app.lessons.lesson import Kind, Table
 from workbench.app.lessons.mask_films import share
@@ -29,6 +29,7 @@ from workbench.app.lessons.token_films import choices, needed
 from workbench.app.lessons.world import World, token_bytes
 from workbench.base.visible_text import visible
 from workbench.constraint.engine.compose import compose
+from workbench.drawing.machines import character_label
 from workbench.grammar.notations import Notation
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -55,14 +56,14 @@ def index(world: World) -> Table:
 
 def subset_table(world: World) -> Table:
     """The transition table of the subset construction, one row for each set."""
-    nfa, rows = world.nfa, {}
+    nfa, rows = CharacterNfa.of(world.nfa, world.regex), {}
     steps = list(subset_steps(nfa))
-    letters = sorted({step.byte for step in steps})
+    letters = sorted({step.letters for step in steps})
     for states in dict.fromkeys(s for step in steps for s in (step.source, step.target)):
-        ends = {step.byte: set_name(step.target) for step in steps if step.source == states}
+        ends = {step.letters: set_name(step.target) for step in steps if step.source == states}
         final = _YES if states & nfa.finals else _NO
-        rows[states] = (set_name(states), *(ends.get(b, "∅") for b in letters), final)
-    heads = ("set", *(visible(chr(b)) for b in letters), "accepts")
+        rows[states] = (set_name(states), *(ends.get(one, "∅") for one in letters), final)
+    heads = ("set", *map(character_label, letters), "accepts")
     return Table("The subset construction as a table", heads, tuple(rows.values()))
 
 

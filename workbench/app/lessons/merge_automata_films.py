@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from workbench.app.lessons.automaton_films import arcs_between, opens_at
+from workbench.app.lessons.automaton_films import opens_at
+from workbench.app.lessons.construction_films import arcs_between
 from workbench.app.lessons.lesson import Choice, Film, Frame, Given, LessonError, Row, Table, View
 from workbench.app.lessons.merge_films import Rule, encoded, rule_name, splits
 from workbench.app.lessons.method_films import ids_of

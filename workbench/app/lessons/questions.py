@@ -17,7 +17,8 @@ from workbench.app.lessons import (
     region_tables,
     token_films,
 )
-from workbench.app.lessons.automaton_films import closure, moved, subset_steps
+from workbench.app.lessons.automaton_films import closure, moved
+from workbench.app.lessons.construction_films import CharacterNfa, subset_steps
 from workbench.app.lessons.distribution_films import bits_of, natural_tokens, share_of
 from workbench.app.lessons.domino_films import planted
 from workbench.app.lessons.films import call_by_name
@@ -58,8 +59,9 @@ def _nfa_states(world: World) -> float:
 
 
 def _sets(world: World) -> float:
-    start = closure(world.nfa, {world.nfa.initial})
-    return len({start} | {step.target for step in subset_steps(world.nfa)})
+    nfa = CharacterNfa.of(world.nfa, world.regex)
+    start = nfa.closure(nfa.initials)
+    return len({start} | {step.target for step in subset_steps(nfa)})
 
 
 def _token_edges(world: World) -> float:

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from workbench.analysis.ambiguity import Ambiguity, ambiguity
-from workbench.app.lessons.automaton_films import arcs_between, opens_at, reading
+from workbench.app.lessons.automaton_films import opens_at, reading
+from workbench.app.lessons.construction_films import arcs_between
 from workbench.app.lessons.lesson import Film, Frame, Given, LessonError, Row, View
 from workbench.app.lessons.token_films import allows, choices, needed, taken, taken_row, why
 from workbench.app.lessons.world import World
 from workbench.base.dfa import DEAD
-from workbench.base.visible_text import visible
+from workbench.base.visible_text import count_of, visible
 from workbench.constraint.engine.compose_pda import compose_pda
 from workbench.drawing.graph import Edge, Graph, Node
-from workbench.drawing.machines import draw_network, draw_pda, draw_token_pda
+from workbench.drawing.machines import STACK_NOTE, draw_network, draw_pda, draw_token_pda
 from workbench.pushdown.build import context_free, rule_network
 from workbench.pushdown.network import Network
 from workbench.pushdown.pda import dotted, pda
@@ -184,6 +185,103 @@ def _arcs(graph: Graph, came: tuple[str, ...], lit: set[str]) -> tuple[int, ...]
             if popping := tuple(a for a in then if "epsilon" in graph.edges[a].kinds):
                 return (first, *popping)
     return ()
+
+
+def construction_film(network: Network) -> Film:
+    """The rules as automata, and below them the push-down automaton, built from their edges.
+
+    Source: Koo et al. 2024, §3.1 and Figure 6.
+    """
+    above = draw_network(network, "rules: an automaton for each, with calls")
+    below = draw_pda(pda(network), "push-down automaton")
+    made = _Building(network, above, below)
+    say = "Each rule is an automaton. A box calls a rule: the push-down automaton needs a stack."
+    frames = [made.frame(say, ())]
+    for name in network.names:
+        if plain := made.inside(name):
+            reads = count_of(len(plain), "edge")
+            say = f"{name} has {reads} without a call. They are copied and do not change the stack."
+            frames.append(made.frame(say, plain))
+    for number, edge in enumerate(below.edges):
+        if edge.pushes:
+            frames.append(made.frame(made.pushing(edge), (number,)))
+    for number, edge in enumerate(below.edges):
+        if edge.pops and edge.target != "end":
+            frames.append(made.frame(made.popping(edge), (number,)))
+    last = [number for number, edge in enumerate(below.edges) if edge.target == "end"]
+    say = "Where the start rule ends, S is popped: the stack is empty, and the text may end."
+    frames.append(made.frame(say, tuple(last)))
+    states, edges = count_of(len(below.nodes), "state"), count_of(len(below.edges), "edge")
+    say = f"The push-down automaton has {states} and {edges}; {STACK_NOTE}."
+    frames.append(made.frame(say, ()))
+    return Film((above, below), tuple(frames))
+
+
+class _Building:
+    """The edges of the push-down automaton that were made."""
+
+    def __init__(self, network: Network, above: Graph, below: Graph) -> None:
+        self.network, self.above, self.below = network, above, below
+        self.edges = set[int]()
+
+    def inside(self, name: str) -> tuple[int, ...]:
+        """The edges of a rule that do not change the stack."""
+        return tuple(
+            number
+            for number, edge in enumerate(self.below.edges)
+            if not edge.pops and not edge.pushes and self._rule(edge.source) == name
+        )
+
+    def _rule(self, state: str) -> str:
+        return self.network.names[int(self.network.owner[int(state)])]
+
+    def pushing(self, edge: Edge) -> str:
+        backs = " and ".join(mark.removeprefix("▲") for mark in edge.mark.split())
+        returns = "the states to return to" if " and " in backs else "the state to return to"
+        return (
+            f"In state {edge.source}, {self._rule(edge.source)} calls a rule: the edge reads"
+            f" {' '.join(edge.labels)}, pushes {backs} ({returns}), and leads to state"
+            f" {edge.target} of {self._rule(edge.target)}."
+        )
+
+    def popping(self, edge: Edge) -> str:
+        return (
+            f"In state {edge.source}, {self._rule(edge.source)} may end: an ε-edge pops"
+            f" {edge.target} and leads there, into {self._rule(edge.target)}."
+        )
+
+    def frame(self, say: str, new: tuple[int, ...]) -> Frame:
+        """A frame in which these edges are new; above, what they come from."""
+        self.edges.update(new)
+        edges = [self.below.edges[number] for number in new]
+        lit = {end for edge in edges for end in (edge.source, edge.target)}
+        known = {end for n in self.edges for end in self._ends(n)} | {self.below.initial or ""}
+        if len(new) != 1:
+            lit = set()
+        calls = {
+            node.id
+            for edge in edges
+            for mark in edge.mark.split()
+            for node in self.above.nodes
+            if node.id.startswith("call-") and node.id.endswith(f"-{mark[1:]}")
+        }
+        there = {node.id for node in self.above.nodes}
+        above = View((*sorted(lit & there), *sorted(calls)), self._above(edges))
+        return Frame(
+            say, (above, View(tuple(sorted(lit)), new, frozenset(known), frozenset(self.edges)))
+        )
+
+    def _ends(self, number: int) -> tuple[str, str]:
+        return self.below.edges[number].source, self.below.edges[number].target
+
+    def _above(self, edges: list[Edge]) -> tuple[int, ...]:
+        """The edges of the rules from which edges without a stack effect are taken over."""
+        return tuple(
+            arc
+            for edge in edges
+            if not edge.pops and not edge.pushes
+            for arc in arcs_between(self.above, (edge.source,), (edge.target,))
+        )
 
 
 def over_tokens(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from workbench.app.lessons.automaton_films import arcs_between, name_of, opens_at
+from workbench.app.lessons.automaton_films import name_of, opens_at
+from workbench.app.lessons.construction_films import arcs_between
 from workbench.app.lessons.lesson import (
     Answer,
     Choice,

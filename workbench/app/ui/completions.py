@@ -247,7 +247,7 @@ def _schema() -> tuple[Context, ...]:
         TEXT_WORDS,
     )
     from workbench.schema.formats import FORMATS
-    from workbench.schema.schema_reader import ANNOTATIONS, UNNAMED
+    from workbench.schema.references import ANNOTATIONS, UNNAMED
 
     groups = (
         (TEXT_WORDS, "strings"),

@@ -30,6 +30,7 @@ from workbench.base.problems import Problem
 from workbench.constraint.compile import METHODS
 from workbench.constraint.protocol import StepsByBytes
 from workbench.drawing.drawable import OVER_TOKENS, Drawn, Machine
+from workbench.drawing.tikz import tikz
 from workbench.grammar.gallery import Example, Gallery, load_gallery, recorded_run, refused_choices
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
@@ -181,6 +182,14 @@ class Handlers:
             if text_in(sent, "tab", 40) == TABLE:
                 return table(drawn, view.centre)
             return picture(drawn, self._under(sent, machine, drawn), machine, view, own=own)
+        except WorkbenchError as error:
+            return {"ok": False, "why": sentence(error)}
+
+    def tikz(self, sent: Record) -> Record:
+        """The picture of ``draw`` for LaTeX, or the reason for its absence."""
+        answer = self.draw(sent)
+        try:
+            return {"ok": True, "tikz": tikz(answer["svg"])} if answer["ok"] else answer
         except WorkbenchError as error:
             return {"ok": False, "why": sentence(error)}
 

@@ -141,8 +141,7 @@ def lesson_figure(handlers: Handlers, sent: _Sent) -> Record:
             raise LessonError("this step has no figure")
         made = film(step.figure, step.world, _given(sent))
         direction: Direction = "TB" if sent.get("narrow") or step.figure.name in UPRIGHT else "LR"
-        graphs = [] if sent.get("again") is True else [_graph(g, direction) for g in made.graphs]
-        return {"ok": True, **_film(made), "graphs": graphs}
+        return film_record(made, direction, again=sent.get("again") is True)
     except WorkbenchError as error:
         return {"ok": False, "why": sentence(error)}
 
@@ -167,9 +166,12 @@ def _given(sent: _Sent) -> Given:
     raise LessonError("expected a text or tokens")
 
 
-def _film(made: Film) -> Record:
+def film_record(made: Film, direction: Direction, *, again: bool = False) -> Record:
+    """A film with its pictures; ``again``: the page has these already."""
     opens_at = made.opens_at if made.opens_at >= 0 else len(made.frames) - 1
     return {
+        "ok": True,
+        "graphs": [] if again else [_graph(graph, direction) for graph in made.graphs],
         "takes": made.takes,
         "opens_at": opens_at,
         "taken": list(made.taken),
@@ -181,8 +183,9 @@ def _frame(frame: Frame) -> Record:
     return {
         "say": frame.say,
         "good": frame.good,
+        "only": frame.only,
         "rules": list(frame.rules),
-        "views": [_view(view) for view in frame.views],
+        "views": [view_record(view) for view in frame.views],
         "rows": [
             {
                 "name": r.name,
@@ -203,7 +206,7 @@ def _frame(frame: Frame) -> Record:
     }
 
 
-def _view(view: View) -> Record:
+def view_record(view: View) -> Record:
     """What is highlighted and what is visible, by the ids of the picture's elements."""
     return {
         "lit": [f"state-{node}" for node in view.lit],

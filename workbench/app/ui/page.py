@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import gradio as gr
 
-from workbench.app.ui import author, compare_view, explain_view, lesson_view, machine_view
+from workbench.app.ui import (
+    author,
+    compare_view,
+    construction_view,
+    explain_view,
+    lesson_view,
+    machine_view,
+)
 from workbench.app.ui.admission import (
     HEAVY,
     LIGHT,
@@ -88,6 +95,10 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
         "find_states": find_states,
         "about_state": about_state,
         "about_edge": about_edge,
+        "draw_tikz": Handlers.tikz,
+        "construction_list": construction_view.construction_list,
+        "construction_film": construction_view.construction_film,
+        "frame_tikz": construction_view.frame_tikz,
     },
     "takeaway": {"take_machine": take_machine, "take_code": take_code, "take_replay": take_replay},
     "learn": {
@@ -131,6 +142,9 @@ _SHARES: Mapping[str, Share] = {
             "arrange_machine",
             "draw_machine",
             "draw_railroad",
+            "draw_tikz",
+            "construction_film",
+            "frame_tikz",
             "draw_parse_tree",
             "take_machine",
             "take_code",

@@ -22,21 +22,25 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from workbench import __version__
 from workbench.analysis.run_tracing import STACKS, PicturedMachine
-from workbench.app.pipeline import Compiled
+from workbench.app.pipeline import Compiled, Pipeline
 from workbench.app.ui.explain_view import or_too_late, reasons
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import ModelRoom
 from workbench.app.ui.page_files import SHEETS, join_modules
 from workbench.app.ui.pictures import TOGETHER
-from workbench.app.ui.records import Record, line
+from workbench.app.ui.records import Record, line, stop_record
 from workbench.app.ui.requests import TextRequest, bytes_in, switch_in
-from workbench.app.ui.runs import run_records
+from workbench.app.ui.runs import record_of, run_records
 from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.resources import GRAMMARS, STATIC
+from workbench.constraint.protocol import Constraint
+from workbench.decoding.trace import Trace
 from workbench.drawing.drawable import Machine
 from workbench.grammar.gallery import Gallery
 from workbench.grammar.grammar import Grammar
+from workbench.grammar.notations import Notation
 
 #: Replaced by the recording in the page.
 MARK = "@@recording@@"
@@ -94,6 +98,43 @@ def replay(about: Record, steps: Sequence[Record], end: Record | None, drawn: Re
     data = json.dumps(recording, ensure_ascii=False, separators=(",", ":"))
     # only < can end a script element, and JSON can escape it
     return replay_shell().replace(MARK, data.replace("<", "\\u003c"))
+
+
+class _OneGrammar(Pipeline):
+    """A pipeline for a grammar that is compiled already."""
+
+    def __init__(self, grammar: Grammar) -> None:
+        super().__init__(grammar.limits)
+        self._compiled = Compiled(
+            grammar.source.text, grammar.notation, grammar.limits, grammar, (), []
+        )
+
+    def compile(self, text: str, notation: Notation, start: str = "", style: str = "") -> Compiled:
+        return self._compiled
+
+
+def replay_of(
+    trace: Trace, grammar: Grammar, constraint: Constraint, prompt: str, title: str
+) -> str:
+    """The replay of a run of the library, which needs no text that can be read again."""
+    pipeline = _OneGrammar(grammar)
+    room = ModelRoom(constraint.vocabulary.name, load_vocabulary=lambda _: constraint.vocabulary)
+    handlers = Handlers(room, pipeline)
+    sent = {"text": grammar.source.text, "notation": str(grammar.notation), "start": grammar.start}
+    compiled = handlers.compiled(TextRequest.of(sent))
+    follower = compiled.follower()
+    steps = [record_of(step, constraint, compiled, follower) for step in trace.steps]
+    milliseconds = sum(step.model_ms + step.mask_ms + step.advance_ms for step in trace.steps)
+    end = None if trace.stop is None else stop_record(trace, milliseconds)
+    about = {
+        **sent,
+        "prompt": prompt,
+        "model": constraint.vocabulary.name,
+        "title": title,
+        "tab": TOGETHER,
+        "version": __version__,
+    }
+    return replay(about, steps, dict(end) if end else None, drawn(handlers, sent, taken(steps)))
 
 
 #: A taken token (None for the end), and the forbidden tokens the model preferred.

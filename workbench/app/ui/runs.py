@@ -190,7 +190,7 @@ def _steps(
             answer = yield item
         else:
             answer = None
-            yield _of_step(item, constraint, compiled, follower)
+            yield record_of(item, constraint, compiled, follower)
     record = stop_record(generation.trace, milliseconds_since(started))
     if generation.stop is StopReason.TOKEN_BUDGET and len(generation.steps) == room:
         record |= full_record()
@@ -198,7 +198,9 @@ def _steps(
     yield {**record, **text_facts(model, compiled, request, constraint, taken, generation.stop)}
 
 
-def _of_step(step: Step, constraint: Constraint, compiled: Compiled, follower: RunTracer) -> Record:
+def record_of(
+    step: Step, constraint: Constraint, compiled: Compiled, follower: RunTracer
+) -> Record:
     """The record of a step; the follower takes its token."""
     vocabulary = constraint.vocabulary
     place = follower.take(read_as(constraint, step.state, step.token_id))
@@ -447,7 +449,7 @@ class _RunPosition:
             self.state = self.constraint.advance(self.state, token_id)
         step = found.taken(token_id, index, TOP, milliseconds_since(started))
         self.taken.append(token_id)
-        return _of_step(step, self.constraint, self.compiled, self.follower)
+        return record_of(step, self.constraint, self.compiled, self.follower)
 
     def next(self) -> wire.Turn | wire.Stop | Record:
         """The probabilities of the next token, or why no token may follow."""

@@ -311,6 +311,8 @@ class FilmFrame(TypedDict):
 
     say: str
     good: bool | None
+    #: The number of the only picture that is shown, to which the only view belongs; null for all.
+    only: int | None
     rules: list[str]
     views: list[FilmView]
     rows: list[FilmRow]
@@ -339,6 +341,36 @@ class FilmAnswer(TypedDict):
     taken: list[int]
     frames: list[FilmFrame]
     graphs: list[FilmGraph]
+
+
+class ConstructionEntry(TypedDict):
+    """A construction; ``missing`` is the reason why the grammar has none, or empty."""
+
+    name: str
+    title: str
+    missing: str
+
+
+class GrammarPart(TypedDict):
+    """A part of a grammar that is a grammar itself: a rule, or a piece of a regex."""
+
+    key: str
+    title: str
+
+
+class ConstructionList(TypedDict):
+    """The constructions of a grammar."""
+
+    ok: Literal[True]
+    constructions: list[ConstructionEntry]
+    parts: list[GrammarPart]
+
+
+class TikzAnswer(TypedDict):
+    """Pictures for LaTeX."""
+
+    ok: Literal[True]
+    tikz: str
 
 
 class Note(TypedDict):
@@ -555,6 +587,10 @@ ANSWERS: Mapping[str, Mapping[str, Any]] = {
         "find_states": FoundStates,
         "about_state": AboutState | Refusal,
         "about_edge": AboutEdge,
+        "draw_tikz": TikzAnswer | Refusal,
+        "construction_list": ConstructionList | Refusal,
+        "construction_film": FilmAnswer | Refusal,
+        "frame_tikz": TikzAnswer | Refusal,
     },
     "takeaway": {"take_machine": File, "take_code": dict[str, str], "take_replay": Replay},
     "learn": {

@@ -27,6 +27,7 @@ from workbench.constraint.engine.coaccessible import Coaccessibility
 from workbench.constraint.engine.compose import cannot_spell, compose
 from workbench.constraint.engine.mask_rows import MaskRows, TableMachine
 from workbench.constraint.mask import TokenMask, set_bits
+from workbench.constraint.protocol import constraint_repr
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.network import CALLS, Network
 from workbench.pushdown.runner import Runner
@@ -39,6 +40,8 @@ class AutomatonConstraint(ABC):
     States are small integers. A mask is computed when it is first requested; at most
     ``limits.rows_of`` masks are cached. Safe to share between threads.
     """
+
+    __repr__ = constraint_repr
 
     def __init__(self, vocabulary: Vocabulary, limits: Limits = LIMITS) -> None:
         self.vocabulary = vocabulary

@@ -21,7 +21,7 @@ from workbench.constraint.engine.coaccessible import Coaccessibility
 from workbench.constraint.engine.compose import compose
 from workbench.constraint.engine.compose_pda import TokenPdaMove, compose_pda
 from workbench.constraint.mask import TokenMask, pack
-from workbench.constraint.protocol import Constraint
+from workbench.constraint.protocol import Constraint, constraint_repr
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.network import CALLS, Network
 from workbench.pushdown.pda import BOTTOM
@@ -42,6 +42,8 @@ def composed(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Constr
 
 class ComposedFsa:
     """Algorithm 2 of Koo et al. 2024: the mask has the tokens of the edges that leave a state."""
+
+    __repr__ = constraint_repr
 
     def __init__(self, dfa: Dfa, vocabulary: Vocabulary, limits: Limits) -> None:
         self.fsa = compose(dfa, vocabulary, limits)
@@ -89,6 +91,8 @@ class ComposedPda:
     edges into dead ends, because these depend on the whole stack. So if the vocabulary lacks
     single-byte tokens, each configuration is tested for co-accessibility.
     """
+
+    __repr__ = constraint_repr
 
     def __init__(self, network: Network, vocabulary: Vocabulary, limits: Limits) -> None:
         self.pda = compose_pda(network, vocabulary, limits)

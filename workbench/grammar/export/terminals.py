@@ -83,7 +83,7 @@ def _letter(regex: Regex) -> str:
 
 
 #: Additional initial and final states.
-_BEFORE, _AFTER = -1, -2
+BEFORE, AFTER = -1, -2
 #: Automata with more states between characters are not converted to a regex.
 _MAX_STATES = 1_000
 
@@ -95,15 +95,23 @@ def machine_regex(folded: CharacterFsa, most: int, limits: Limits = LIMITS) -> R
     """
     if len(folded.states) > _MAX_STATES:
         return None
-    edges: list[tuple[State, Regex, State]] = [(_BEFORE, EMPTY, folded.initial)]
+    try:
+        return eliminating(folded, most).between(BEFORE, AFTER, limits.clock())
+    except TooLongError:
+        return None
+
+
+def eliminating(folded: CharacterFsa, most: int) -> StateElimination[State]:
+    """A machine with all its states, and an initial and a final state that are never eliminated.
+
+    Raises: TooLongError if the pattern of an edge has more than ``most`` characters.
+    """
+    edges: list[tuple[State, Regex, State]] = [(BEFORE, EMPTY, folded.initial)]
     edges += [
         (source, one_of(ranges), target) for source, ranges, target in _coaccessible_edges(folded)
     ]
-    edges += [(state, EMPTY, _AFTER) for state in folded.finals]
-    try:
-        return StateElimination(edges, most).between(_BEFORE, _AFTER, limits.clock())
-    except TooLongError:
-        return None
+    edges += [(state, EMPTY, AFTER) for state in folded.finals]
+    return StateElimination(edges, most)
 
 
 def machine_rules(

@@ -45,6 +45,7 @@ from workbench.constraint.methods.domino.terminal_parser import (
     Readings,
     ReadingState,
 )
+from workbench.constraint.protocol import constraint_repr
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.network import CALLS, Network
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
@@ -185,6 +186,8 @@ class DominoConstraint:
             accepted text can be tokenized; WorkbenchError for a k below 0.
     Source: Beurer-Kellner et al. 2024, §3.2 to §3.5.
     """
+
+    __repr__ = constraint_repr
 
     def __init__(
         self,

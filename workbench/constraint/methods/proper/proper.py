@@ -53,6 +53,7 @@ from workbench.constraint.methods.proper.guide_guesses import (
 from workbench.constraint.methods.proper.live_edges import Live, as_bits, live_edges
 from workbench.constraint.methods.proper.spelling_search import Node, Position, ProperRows
 from workbench.constraint.methods.proper.walker import PermissiveReader, RunnerMachine
+from workbench.constraint.protocol import constraint_repr
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
@@ -264,6 +265,8 @@ class ProperConstraint:
             where the tokenizer is not supported exactly; LimitError.
     Source: Tran-Thien 2024, CartesianMerge, without its states (``live_edges``).
     """
+
+    __repr__ = constraint_repr
 
     def __init__(
         self,

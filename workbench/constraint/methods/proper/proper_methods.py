@@ -33,7 +33,7 @@ from workbench.constraint.methods.proper.direct_merge import (
 )
 from workbench.constraint.methods.proper.proper import ProperConstraint, ProperState
 from workbench.constraint.methods.proper.vegas import RegionCache
-from workbench.constraint.protocol import Constraint
+from workbench.constraint.protocol import Constraint, constraint_repr
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.tokenization.merge_kernels import SYMBOL
@@ -45,6 +45,8 @@ class ExplicitConstraint:
 
     Raises: VocabularyError for the empty language.
     """
+
+    __repr__ = constraint_repr
 
     def __init__(self, automaton: TokenDfa, vocabulary: Vocabulary) -> None:
         if not automaton.finals:

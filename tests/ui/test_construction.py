@@ -1,0 +1,52 @@
+"""The requests for constructions of the grammar in the editor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from workbench.app.ui.construction_view import construction_film, construction_list, frame_tikz
+from workbench.app.ui.handlers import Handlers
+
+REGEX = {"text": "(ab)+|c", "notation": "regex", "start": "start", "style": ""}
+
+
+def test_a_list_says_why_a_construction_is_missing(handlers: Handlers) -> None:
+    answer = construction_list(handlers, REGEX)
+    missing = {one["name"]: one["missing"] for one in answer["constructions"]}
+    assert missing.pop("stack") == "a regular language needs no stack"
+    assert set(missing.values()) == {""}
+    assert [part["title"] for part in answer["parts"]] == ["(ab)+", "(ab)"]
+
+
+def test_a_frame_is_written_with_what_it_shows(handlers: Handlers) -> None:
+    sent = {**REGEX, "construction": "subsets"}
+    frames = construction_film(handlers, sent)["frames"]
+    first = frame_tikz(handlers, {**sent, "frame": 0})["tikz"]
+    last = frame_tikz(handlers, {**sent, "frame": len(frames) - 1})["tikz"]
+    assert first.startswith(f"% {frames[0]['say']}\n")
+    assert first.count("\\begin{tikzpicture}") == last.count("\\begin{tikzpicture}") == 2
+    assert first.count("\\node[state") < last.count("\\node[state")
+
+
+def test_only_the_picture_of_its_frame_is_written(handlers: Handlers) -> None:
+    sent = {**REGEX, "construction": "regex", "frame": 2}
+    assert frame_tikz(handlers, sent)["tikz"].count("\\begin{tikzpicture}") == 1
+
+
+@pytest.mark.parametrize(
+    ("sent", "why"),
+    [
+        ({"construction": "?"}, "expected one of positions, subsets"),
+        ({"construction": "stack"}, "a regular language needs no stack"),
+        ({"construction": "subsets", "part": "rule:x"}, "expected a part of the grammar"),
+        ({"construction": "subsets", "frame": "1"}, "expected the number of a frame"),
+        ({"construction": "subsets", "frame": -1}, "expected the number of a frame"),
+        ({"construction": "subsets", "text": "("}, "the grammar cannot be read yet"),
+    ],
+)
+def test_error_for_what_there_is_not(handlers: Handlers, sent: dict[str, Any], why: str) -> None:
+    answer = frame_tikz(handlers, {**REGEX, "frame": 0, **sent})
+    assert answer["ok"] is False
+    assert answer["why"].startswith(why)
