@@ -23,8 +23,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from workbench.analysis.advice import Lint, lint
     from workbench.analysis.difference import Difference, equivalent
+    from workbench.analysis.exercise import Exercise, Graded, GrammarText
     from workbench.analysis.explain import Explanation, explain, explain_id
     from workbench.analysis.random_texts import samples
+    from workbench.app.exercises.exercise_reader import load_exercise
     from workbench.base.errors import (
         BuildError,
         LimitError,
@@ -77,10 +79,14 @@ _HOMES = {
     "lint": "analysis.advice",
     "Difference": "analysis.difference",
     "equivalent": "analysis.difference",
+    "Exercise": "analysis.exercise",
+    "Graded": "analysis.exercise",
+    "GrammarText": "analysis.exercise",
     "Explanation": "analysis.explain",
     "explain": "analysis.explain",
     "explain_id": "analysis.explain",
     "samples": "analysis.random_texts",
+    "load_exercise": "app.exercises.exercise_reader",
     "BuildError": "base.errors",
     "LimitError": "base.errors",
     "ModelError": "base.errors",
@@ -151,10 +157,13 @@ __all__ = [
     "DraftSpeculation",
     "Drawn",
     "Engine",
+    "Exercise",
     "Explanation",
     "ForcedProposer",
     "Generation",
+    "Graded",
     "Grammar",
+    "GrammarText",
     "HasStateKeys",
     "Healed",
     "Intersection",
@@ -202,6 +211,7 @@ __all__ = [
     "json_regex",
     "label_reason",
     "lint",
+    "load_exercise",
     "load_model",
     "samples",
 ]
