@@ -59,6 +59,7 @@ def test_every_group_has_examples() -> None:
     assert len(GALLERY) >= 26
     assert list(GALLERY.groups) == [
         "Start here", "Everyday formats", "JSON and code", "From the papers", "Figures", "Classics",
+        "Drawn machines",
     ]  # fmt: skip
     assert next(iter(GALLERY)) == "person"
     assert len({example.title for example in EXAMPLES}) == len(EXAMPLES)

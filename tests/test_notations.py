@@ -18,6 +18,7 @@ TEXTS = {
     Notation.JSON_SCHEMA: '{"enum": ["ann", "bob"]}',
     Notation.GBNF: 'root ::= "\\"" ("ann" | "bob") "\\""',
     Notation.LARK: 'start: "\\"" ("ann" | "bob") "\\""',
+    Notation.MACHINE: 'initial p\nfinal q\np -> q : "ann", "bob"',
 }
 
 
@@ -53,6 +54,8 @@ def test_every_notation_is_read() -> None:
         ("dir/a.schema.json", Notation.JSON_SCHEMA),
         ("a.dataclass.py", Notation.DATACLASS),
         ("a.gbnf", Notation.GBNF),
+        ("a.fsa", Notation.MACHINE),
+        ("dir/a.jff", Notation.MACHINE),
         ("a.json", None),
         ("gbnf", None),
     ],

@@ -20,18 +20,22 @@ from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 
 GALLERY = load_gallery()
-NOTATIONS = (Notation.KBNF, Notation.GBNF, Notation.LARK, Notation.REGEX)
+NOTATIONS = (Notation.KBNF, Notation.GBNF, Notation.LARK, Notation.REGEX, Notation.MACHINE)
+#: Notations of languages that need no stack.
+REGULAR = (Notation.REGEX, Notation.MACHINE)
 CASES = Path(__file__).parent.parent / "data" / "grammar_cases.json.gz"
 #: Generous limits for a shared machine: exports of whole schemas are slow.
 PATIENT, QUICK = Limits(seconds=30.0), Limits(seconds=0.6)
 
 #: Languages with byte strings that are not UTF-8, which only KBNF can express.
 OF_BYTES = {"kbnf_paragraph", "kbnf_limit", "kbnf_end", "kbnf_note"}
-#: Rejected: terminal labels, and regexes that would be too long.
+#: Rejected: terminal labels, regexes that would be too long, machines that would be too large.
 REFUSED = {
     (Notation.GBNF, "koo_bullets"),
     (Notation.LARK, "koo_bullets"),
     (Notation.REGEX, "settings"),
+    (Notation.MACHINE, "koo_bullets"),
+    *((Notation.MACHINE, name) for name in ("product", "settings", "weather")),
 }
 
 
@@ -51,12 +55,12 @@ def back(text: str, notation: Notation) -> Grammar:
 @pytest.mark.parametrize("name", sorted(set(GALLERY) - OF_BYTES))
 def test_examples_come_back(name: str, notation: Notation) -> None:
     grammar = example(name)
-    if (notation, name) in REFUSED or (notation is Notation.REGEX and not grammar.is_regular):
+    if (notation, name) in REFUSED or (notation in REGULAR and not grammar.is_regular):
         with pytest.raises(BuildError):
             export(grammar, notation)
         return
     text = export(grammar, notation)
-    decided = notation is Notation.REGEX  # a regular language has one minimal machine
+    decided = notation in REGULAR  # a regular language has one minimal machine
     found = equivalent(grammar, back(text, notation), limits=PATIENT if decided else QUICK)
     assert found.same is not False, found
     # the machine is the same but for names; where the rules were cut otherwise, to a bound
@@ -101,7 +105,7 @@ def test_interchange_grammars_come_back(part: int) -> None:
             found = equivalent(grammar, again, limits=QUICK)
             assert found.same is not False, f"{row['id']} as {notation}: {found}"
             assert all(map(again.accepts, filter(grammar.accepts, row["accepts"])))
-    assert refused < 6  # regexes of what needs a stack, mostly
+    assert refused < 12  # regexes of what needs a stack, mostly
 
 
 def cases() -> list[dict[str, Any]]:
@@ -116,7 +120,7 @@ def test_cases_keep_their_texts(case: dict[str, Any]) -> None:
         try:
             again = back(export(grammar, notation), notation)
         except BuildError:
-            assert notation is Notation.REGEX
+            assert notation in REGULAR
             continue
         assert equivalent(grammar, again, limits=QUICK).same is not False
         assert all(map(again.accepts, case["accept"])), notation
@@ -124,5 +128,5 @@ def test_cases_keep_their_texts(case: dict[str, Any]) -> None:
 
 
 def test_error_for_an_unknown_notation() -> None:
-    with pytest.raises(WorkbenchError, match="expected one of kbnf, gbnf, lark, regex"):
+    with pytest.raises(WorkbenchError, match="expected one of kbnf, gbnf, lark, regex, machine"):
         export(example("date"), "abnf")

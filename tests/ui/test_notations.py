@@ -49,6 +49,13 @@ TEXTS = [
     ("class A:\n    x: int",          "json_schema", "dataclass", "a class"),
     ("from dataclasses import",       "dataclass", None,       "the beginning of a definition"),
     (r"\d{4}-\d\d",                   "gbnf",     "regex",     "backslashes outside strings"),
+    ("p -> q : a",                    "regex",    "machine",   "an edge"),
+    ("# odd\ninitial p\nfinal p q",   "kbnf",     "machine",   "states"),
+    ('<?xml version="1.0"?>\n<structure><type>fa</type></structure>', "kbnf", "machine", "a file of JFLAP"),
+    ("a->b",                          "regex",    None,        "an arrow between words"),
+    ("initial p",                     "machine",  None,        "the beginning of a machine"),
+    ("p -",                           "machine",  None,        "the beginning of an edge"),
+    ("[0-9]+",                        "machine",  "regex",     "a class with a range"),
 ]  # fmt: skip
 
 

@@ -25,12 +25,15 @@ import numpy as np
 
 from workbench.analysis.advice import Lint, lint, tree_advice
 from workbench.analysis.run_tracing import RunTracer
+from workbench.automata.code_points import fold
+from workbench.automata.drawn_machine import facts_of
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.base.dfa import Dfa
 from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.kernels import Kernel
 from workbench.base.limits import LIMITS, Limits, Phase, timed
-from workbench.base.problems import Problem
+from workbench.base.problems import AdvisedBuildError, Problem
+from workbench.base.visible_text import count_of
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.protocol import Constraint
 from workbench.constraint.reasoning import Reasoning
@@ -48,6 +51,7 @@ from workbench.drawing.drawable import (
 from workbench.drawing.graph import Graph
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
+from workbench.syntax.machine_text import read_machine
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.trie import Trie
 from workbench.vocabulary.vocabulary import Vocabulary
@@ -97,6 +101,8 @@ class Compiled:
         return () if grammar is None else self._once("facts", lambda: self._facts(grammar))
 
     def _facts(self, grammar: Grammar) -> tuple[str, ...]:
+        if grammar.notation is Notation.MACHINE:
+            return _machine_facts(grammar)
         facts = []
         if grammar.tree is not None:
             rules = len({rule.name for rule in grammar.tree.written or grammar.tree.rules})
@@ -275,6 +281,14 @@ class Compiled:
         return result
 
 
+def _machine_facts(grammar: Grammar) -> tuple[str, ...]:
+    """The textbook properties of a drawn machine, and the size of the minimal one."""
+    drawn, dfa = read_machine(grammar.source), grammar.dfa
+    assert dfa is not None, "a drawn machine has no stack"
+    smallest = f"{count_of(len(fold(dfa).states), 'state')} when minimal"
+    return facts_of(drawn, grammar.limits).sentence, smallest
+
+
 def compile_text(
     text: str,
     notation: Notation,
@@ -291,8 +305,11 @@ def compile_text(
         grammar = Grammar.from_text(
             text, notation, start, style=style, limits=limits, phases=phases
         )
+    except AdvisedBuildError as error:
+        advised = (Problem.advised(one, error.source) for one in error.notes)
+        problems = (Problem.of(error), *advised)
     except WorkbenchError as error:
-        grammar, problems = None, (Problem.of(error),)
+        problems = (Problem.of(error),)
     compiled = Compiled(text, notation, limits, grammar, problems, phases)
     if grammar is not None and vocabulary is not None:
         try:

@@ -6,11 +6,20 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.base.errors import SourceError, WorkbenchError
+from workbench.base.errors import BuildError, SourceError, WorkbenchError
 from workbench.base.source import Source, Span
 
 #: Kinds of advice that are warnings: some written text is excluded, or a model may never end.
-WARNINGS = frozenset({"unproductive", "unbounded_loop", "nullable_complement", "unspellable"})
+WARNINGS = frozenset(
+    {
+        "unproductive",
+        "unbounded_loop",
+        "nullable_complement",
+        "unspellable",
+        "no_initial_state",
+        "no_final_state",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +41,13 @@ class Advice:
     def severity(self) -> str:
         """``warning`` for a probable mistake, ``note`` for information."""
         return "warning" if self.kind in WARNINGS else "note"
+
+
+class AdvisedBuildError(BuildError):
+    """A BuildError with all other advice on the text, which helps to mend it."""
+
+    #: The advice, in the order of the text.
+    notes: tuple[Advice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,6 +175,14 @@ class Grammar(Language):
         return Grammar.from_text(text, Notation.LARK, start, limits=limits, name=name)
 
     @staticmethod
+    def from_machine(text: str, *, limits: Limits = LIMITS, name: str = "machine") -> Grammar:
+        """The language of a finite automaton as text (``syntax.machine_text``) or of a JFLAP file.
+
+        Raises: ParseError, LimitError.
+        """
+        return Grammar.from_text(text, Notation.MACHINE, limits=limits, name=name)
+
+    @staticmethod
     def from_text(
         text: str,
         notation: Notation | str,

@@ -17,10 +17,10 @@ from typing import Any
 from workbench.base.errors import ParseError, WorkbenchError
 from workbench.base.limits import Limits
 from workbench.base.problems import Advice
-from workbench.base.source import Source
+from workbench.base.source import Source, Span
 from workbench.pushdown.build import Combining
 from workbench.pushdown.contexts import without_contexts
-from workbench.syntax.grammar_tree import GrammarTree, Sequence
+from workbench.syntax.grammar_tree import Automaton, GrammarTree, Rule, Sequence
 
 
 class Importing(Combining):
@@ -163,6 +163,22 @@ def _prepare_lark() -> None:
     common_terminals()
 
 
+def _machine(source: Source, start: str, limits: Limits, _: str) -> ParsedGrammar:
+    from workbench.automata.drawn_machine import machine_advice, machine_dfa, no_text
+    from workbench.syntax.machine_text import read_machine
+
+    drawn = read_machine(source, limits.clock())
+    notes, dfa = machine_advice(drawn, limits), machine_dfa(drawn, limits)
+    whole = Span(0, len(source.text))
+    if drawn.source is not source:  # a file of JFLAP: its parts have no place in this text
+        notes = tuple(replace(one, span=Span(0, 0), fix=None) for one in notes)
+    if dfa.is_empty:
+        raise no_text(drawn, source, notes)
+    body = Automaton(dfa, "the machine", whole)
+    tree = GrammarTree((Rule(start, body, Span(0, 0), whole),), source)
+    return ParsedGrammar(tree, start, notes=notes)
+
+
 #: (source, start, limits, style) → the rules.
 Reader = Callable[[Source, str, Limits, str], ParsedGrammar]
 
@@ -184,6 +200,8 @@ class Notation(StrEnum):
     styles: tuple[str, ...]
     #: Whether its rules, often hundreds, are generated; such rules are compiled separately.
     is_translated: bool
+    #: Suffixes of files of other tools that its parser reads too.
+    other_suffixes: tuple[str, ...]
 
     REGEX = "regex", "Regex", ".regex", "A file with one regex", None
     KBNF = "kbnf", "KBNF", ".kbnf", "A KBNF grammar", _kbnf, _prepare_kbnf
@@ -209,6 +227,17 @@ class Notation(StrEnum):
     )
     GBNF = "gbnf", "GBNF", ".gbnf", "A GBNF grammar, as of llama.cpp and xgrammar", _gbnf
     LARK = "lark", "Lark", ".lark", "A Lark grammar", _lark, _prepare_lark
+    MACHINE = (
+        "machine",
+        "Machine",
+        ".fsa",
+        "A finite automaton as text, or a file of JFLAP (.jff)",
+        _machine,
+        None,
+        (),
+        True,
+        (".jff",),
+    )
 
     # the defaults are for type checkers, for which the look-up Notation("kbnf") is a call of this
     def __new__(
@@ -221,18 +250,22 @@ class Notation(StrEnum):
         prepare: Callable[[], None] | None = None,
         styles: tuple[str, ...] = (),
         is_translated: bool = False,
+        other_suffixes: tuple[str, ...] = (),
     ) -> Notation:
         member = str.__new__(cls, name)
         member._value_ = name
         member.label, member.suffix, member.content = label, suffix, content
         member.reader, member.prepare = reader, prepare
         member.styles, member.is_translated = styles, is_translated
+        member.other_suffixes = other_suffixes
         return member
 
     @staticmethod
     def of_file(name: str) -> Notation | None:
         """The notation of a file by its suffix, or None."""
-        return next((one for one in Notation if name.endswith(one.suffix)), None)
+        return next(
+            (one for one in Notation if name.endswith((one.suffix, *one.other_suffixes))), None
+        )
 
 
 def parse_grammar(

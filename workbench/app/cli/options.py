@@ -254,8 +254,11 @@ class Named:
     example: Example | None
 
 
-#: The option of each notation.
-_FILES = {"regex_file" if one is Notation.REGEX else str(one): one for one in Notation}
+#: The option of each notation; ``--regex`` is a pattern, and ``draw --machine`` chooses a picture.
+_FILES = {
+    f"{one}_file" if one in (Notation.REGEX, Notation.MACHINE) else str(one): one
+    for one in Notation
+}
 
 
 #: The other options of a grammar, and their defaults.

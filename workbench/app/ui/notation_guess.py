@@ -17,6 +17,7 @@ from workbench.base.errors import WorkbenchError
 from workbench.base.source import Source
 from workbench.grammar.notations import Notation
 from workbench.schema.schema_reader import Document, Node
+from workbench.syntax.machine_text import NAME, is_jflap
 from workbench.syntax.regex.parser import parse_regex
 
 #: The beginning of a rule; in a regex such colons would be literal, which is rarely intended.
@@ -32,6 +33,13 @@ _LARK = re.compile(
 )
 _JSON = re.compile(r'\s*(?:\{\s*(?:"(?:[^"\\\n]|\\.)*"\s*:|\}\s*\Z))')
 _PYTHON = re.compile(r"^(?:@(?:dataclasses\.)?dataclass\b|class\s+\w+.*:)", re.MULTILINE)
+
+#: An edge of a machine, or two words that only its first lines have.
+_MACHINE = re.compile(
+    rf"""^[ \t]*(?: {NAME}[ \t]*(?:->|→)[ \t]*{NAME}[ \t]*:
+                | (?:initial|final)(?:[ \t,]+{NAME})+[ \t]*$)""",
+    re.MULTILINE | re.VERBOSE,
+)
 
 #: Strings of all notations, and line comments: their contents are ignored.
 _STRINGS = re.compile(r"""#\w*(?=['"])|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*\"""")
@@ -54,6 +62,7 @@ _BEGUN = {
     Notation.LARK: re.compile(r"\s*(?:[%!?#]|//|[A-Za-z_]\w*\s*(?:[:.\[{]|\Z))"),
     Notation.JSON_SCHEMA: re.compile(r"\s*(?:[{\"]|true\b|false\b|\Z)"),
     Notation.DATACLASS: re.compile(r"\s*(?:[@#\"]|class\b|from\b|import\b|\w+\s*\Z)"),
+    Notation.MACHINE: re.compile(rf"\s*(?:#|(?:initial|final|place)\b|{NAME}\s*(?:->?|→|\Z))"),
 }
 
 
@@ -65,6 +74,8 @@ def looks_like(text: str) -> tuple[Notation, ...]:
         return (Notation.DATACLASS,)
     if _RULE.search(text):
         return _rules_of(text)
+    if is_jflap(text) or _MACHINE.search(text):
+        return (Notation.MACHINE,)
     return (Notation.LARK,) if _LARK.search(text) else ()
 
 

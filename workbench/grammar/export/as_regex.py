@@ -192,7 +192,7 @@ def write_regex(
         return text
     regex = _of_tree(grammar, longest, labels)
     if regex is None and not grammar.is_regular:
-        _refuse_recursion(grammar)
+        refuse_recursion(grammar, "no regex can say this", "GBNF, Lark or KBNF")
     elif regex is None:
         regex = _of_machine(grammar, longest)
     if regex is None:
@@ -261,17 +261,15 @@ def _start(grammar: Grammar) -> Span:
     return next(named, Span(0, len(grammar.source.text)))
 
 
-def _refuse_recursion(grammar: Grammar) -> None:
-    """Raise BuildError at the first recursive rule."""
+def refuse_recursion(grammar: Grammar, what: str, others: str) -> None:
+    """Raise BuildError at the first recursive rule; ``others`` are notations with rules."""
     assert grammar.tree is not None, "a regex needs no stack"
     called = {rule.name: {call.name for call in calls(rule.body)} for rule in grammar.tree.rules}
     inside = frozenset().union(*cyclic_components(called))
     for rule in grammar.tree.rules:
         if rule.name in inside:
-            message = (
-                f"no regex can say this: {rule.name!r} is read inside itself, which takes a stack"
-            )
-            hint = "write it as GBNF, Lark or KBNF"
+            message = f"{what}: {rule.name!r} is read inside itself, which takes a stack"
+            hint = f"write it as {others}"
             if grammar.notation is Notation.JSON_SCHEMA and rule.name == "value":
                 closed = 'set "additionalProperties": false in each object'
                 hint = (

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import BuildError, WorkbenchError
+from workbench.grammar.export.as_machine import write_machine
 from workbench.grammar.export.as_regex import write_regex
 from workbench.grammar.export.writers import rewritten_lark, write_gbnf, write_kbnf, write_lark
 from workbench.grammar.grammar import Grammar
@@ -71,7 +72,9 @@ def constructor_call(notation: Notation, text: str, more: str = "") -> str:
 def transformers(grammar: Grammar, model: str = MODEL, prompt: str = PROMPT) -> str:
     """Transformers' ``generate`` with this library as its logits processor; exact."""
     start = "" if grammar.start == "start" else f", {quoted(grammar.start)}"
-    if grammar.notation in (Notation.REGEX, Notation.JSON_SCHEMA, Notation.DATACLASS):
+    if grammar.notation in (
+        Notation.REGEX, Notation.JSON_SCHEMA, Notation.DATACLASS, Notation.MACHINE,
+    ):  # fmt: skip
         start = ""  # no start symbol
     elif grammar.notation is Notation.GBNF and grammar.start == "root":
         start = ""
@@ -253,6 +256,7 @@ EXPORTS: dict[str, Export] = {
     "gbnf": Export("GBNF", ".gbnf", write_gbnf),
     "lark": Export("Lark", ".lark", write_lark),
     "regex": Export("Regex", ".regex", write_regex),
+    "machine": Export("Machine (deterministic, minimal)", ".fsa", write_machine),
     **{name: Export(title, ".py", write) for name, (title, write) in PROGRAMS.items()},
 }
 
@@ -265,11 +269,12 @@ def named_by_suffix(name: str) -> str | None:
 def export(grammar: Grammar, notation: str, **options: object) -> str:
     """A grammar as text in another notation, or as a program.
 
-    ``notation``  ``kbnf``, ``gbnf``, ``lark`` or ``regex``; or the library of a Python program that
-                  generates with the grammar: ``transformers``, ``vllm``, ``llguidance``,
-                  ``xgrammar``, ``guidance``, ``outlines``.
+    ``notation``  ``kbnf``, ``gbnf``, ``lark``, ``regex`` or ``machine``; or the library of a Python
+                  program that generates with the grammar: ``transformers``, ``vllm``,
+                  ``llguidance``, ``xgrammar``, ``guidance``, ``outlines``.
     ``options``   of the writer: ``start`` or ``root``, the name of the first rule; ``longest``, the
-                  most characters of a regex; ``model`` and ``prompt`` of a program.
+                  most characters of a regex; ``states``, the most states of a machine; ``model``
+                  and ``prompt`` of a program.
 
     The text accepts the same language; a JSON Schema is passed to programs unchanged.
 

@@ -1,0 +1,70 @@
+"""Writes a regular grammar as a drawn machine: its minimal deterministic automaton."""
+
+from __future__ import annotations
+
+from workbench.automata.code_points import fold
+from workbench.automata.graphs import coreachable
+from workbench.automata.to_regex import one_of
+from workbench.base.errors import BuildError
+from workbench.base.source import Span
+from workbench.grammar.export.as_regex import refuse_recursion
+from workbench.grammar.grammar import Grammar
+from workbench.syntax.grammar_tree import labels_in_rules
+from workbench.syntax.machine_text import item_text, machine_text
+from workbench.syntax.regex.extensions import labels_in
+from workbench.syntax.regex.printer import pattern
+from workbench.syntax.regex.reader import Dialect
+
+#: A machine of more states is not read by people any more.
+MAX_WRITTEN_STATES = 1_000
+
+
+def write_machine(grammar: Grammar, states: int = MAX_WRITTEN_STATES) -> str:
+    """The minimal deterministic machine over characters, its states ``q0``, ``q1``, ….
+
+    The initial state is ``q0``; states have their numbers in the order of a breadth-first search.
+    Byte strings that are not valid UTF-8, which some languages contain, are left out.
+
+    Raises: BuildError if the language needs a stack, has terminal labels, or the machine would have
+            more than ``states`` states; LimitError.
+    """
+    _refuse_labels(grammar)
+    if not grammar.is_regular:
+        refuse_recursion(grammar, "no machine without a stack reads this", "KBNF, GBNF or Lark")
+    dfa = grammar.dfa
+    if dfa is None:  # whether it needs a stack is not decided within the limits
+        raise _too_large(grammar, f"more than {grammar.limits.states:,} states")
+    folded = fold(dfa)
+    useful = coreachable(folded.finals, ((source, target) for source, _, target in folded.edges))
+    edges = [edge for edge in folded.edges if edge[2] in useful]
+    order = {folded.initial: "q0"}
+    for source, _, target in edges:  # sorted by source, and states are numbered breadth first
+        assert source in order or source not in useful
+        order.setdefault(target, f"q{len(order)}")
+    if len(order) > states:
+        raise _too_large(grammar, f"{len(order):,} states, more than {states:,}")
+    return machine_text(
+        ["q0"],
+        [name for state, name in order.items() if state in folded.finals],
+        [
+            (order[source], order[target], item_text(pattern(one_of(ranges), Dialect.PYTHON)))
+            for source, ranges, target in edges
+            if source in order
+        ],
+    )
+
+
+def _too_large(grammar: Grammar, size: str) -> BuildError:
+    message = f"the machine would have {size}"
+    hint = "write it as a regex or as rules"
+    span = Span(0, len(grammar.source.text))
+    return BuildError(message, grammar.source, span, hint, "unsupported_export")
+
+
+def _refuse_labels(grammar: Grammar) -> None:
+    of_rules = () if grammar.tree is None else labels_in_rules(grammar.tree)
+    of_regex = () if grammar.regex is None else labels_in(grammar.regex)
+    for label, span in (*of_rules, *of_regex):
+        message = f"a machine cannot say the label {label.name}, which represents one token"
+        hint = "write a regex of the texts you mean"
+        raise BuildError(message, grammar.source, span, hint, "unsupported_export")
