@@ -12,12 +12,15 @@ from functools import partial
 from typing import Any
 
 from workbench.analysis.ambiguity import ambiguity
+from workbench.automata.drawn_machine import facts_of, listed
 from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.limits import Limits
 from workbench.base.visible_text import count_of
 from workbench.grammar.grammar import Grammar
+from workbench.grammar.notations import Notation
 from workbench.pushdown.build import context_free
 from workbench.syntax.grammar_tree import Choice, Pattern, Repetition
+from workbench.syntax.machine_text import DrawnMachine, read_machine
 from workbench.syntax.regex.tree import Alternate, Characters, Look, Repeat, asserted, walk
 
 #: The most seconds of the search for an ambiguous text.
@@ -141,8 +144,65 @@ def _unambiguous(grammar: Grammar, _: int) -> str:
     return "" if found is None else found.message
 
 
+def drawn(grammar: Grammar) -> DrawnMachine | None:
+    """The machine as its author drew it; None for another notation."""
+    return read_machine(grammar.source) if grammar.notation is Notation.MACHINE else None
+
+
+def _of_machine(test: Callable[[DrawnMachine, int], str]) -> Callable[[Grammar, int], str]:
+    """A condition on the states and edges of a drawn machine."""
+
+    def unmet(grammar: Grammar, most: int) -> str:
+        machine = drawn(grammar)
+        if machine is None:
+            return f"it is {grammar.notation.label}, not a drawn machine"
+        return test(machine, most)
+
+    return unmet
+
+
+def _states(machine: DrawnMachine, most: int) -> str:
+    count = len(machine.states)
+    return f"it has {count_of(count, 'state')}" if count > most else ""
+
+
+def _deterministic(machine: DrawnMachine, _: int) -> str:
+    facts = facts_of(machine)
+    if facts.choices:
+        first = facts.choices[0]
+        return f"state {first.state} reads {listed(first.characters)} in two ways"
+    if facts.empty_items:
+        return "it has an edge that may read nothing"
+    if facts.initials > 1:
+        return f"it has {facts.initials} initial states"
+    return "it has a label longer than a character" if facts.long_items else ""
+
+
+def _complete(machine: DrawnMachine, _: int) -> str:
+    lacking = facts_of(machine).lacking
+    return f"state {lacking[0]} has no edge for {listed(lacking[1])}" if lacking else ""
+
+
+def _single_characters(machine: DrawnMachine, _: int) -> str:
+    for edge in machine.edges:
+        for item in edge.items:
+            if item.regex is not None and not isinstance(item.regex, Characters):
+                return f"the label {item.text} from {edge.source} is a regex"
+    return ""
+
+
 #: Name in files and links → the condition.
 CONDITIONS: dict[str, _Kind] = {
+    "deterministic": _Kind(
+        "deterministic: one edge for each character, no ε", False, _of_machine(_deterministic)
+    ),
+    "complete": _Kind(
+        "complete: every state has an edge for every character", False, _of_machine(_complete)
+    ),
+    "single_characters": _Kind(
+        "labels are characters, sets such as [ab], or ε", False, _of_machine(_single_characters)
+    ),
+    "states": _Kind("at most {most} states", True, _of_machine(_states)),
     "no_alternation": _Kind(
         "without |", False, partial(_without, (Alternate, Choice), "an alternative")
     ),

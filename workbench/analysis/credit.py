@@ -139,7 +139,7 @@ class _Counting:
                 pairs = self._longer(pairs)
             except LimitError:
                 return found
-            if not pairs or len(pairs) > MAX_PAIRS:
+            if len(pairs) > MAX_PAIRS:
                 return found
             length, power = length + 1, power * len(self._letters)
 

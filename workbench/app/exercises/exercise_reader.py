@@ -222,6 +222,14 @@ CONTENT = Path(__file__).resolve().parent / "content"
 #: Shelf → exercises, from easy to hard.
 SHELVES: dict[str, tuple[str, ...]] = {
     "First regexes": ("yes_no", "few_digits", "identifier", "even_length", "colour"),
+    "Finite automata": (
+        "even_a",
+        "ends_with_ab",
+        "third_from_end",
+        "without_aba",
+        "even_a_odd_b",
+        "divisible_by_3",
+    ),
     "Formats": ("byte", "quoted", "greek", "person"),
     "Grammars with a stack": ("a_n_b_n", "brackets", "palindromes", "expressions", "tool_call"),
 }
