@@ -208,11 +208,12 @@ class Exercise:
 
     def check_grammar(self, answer: Grammar, *, limits: Limits = LIMITS) -> Graded:
         """Compare a compiled answer with the solution, then test the conditions."""
+        unmet = self._unmet(answer)  # before the comparison, which may take the rest of the time
         try:
             found = shortest_difference(self.grammar, answer, limits=limits)
         except LimitError as error:
-            found = Difference(same=None, bound=0, why=str(error.message))
-        graded = self._graded(found, self._unmet(answer))
+            found = Difference(same=None, bound=0, why=error.message)
+        graded = self._graded(found, unmet)
         if graded.outcome is not Outcome.WRONG:
             return graded
         differing = (graded.counterexample or b"").decode("utf-8", "replace")
@@ -226,7 +227,7 @@ class Exercise:
 
     def _unmet(self, answer: Grammar) -> tuple[str, ...]:
         """The conditions that an answer does not satisfy; its notation is one."""
-        reasons = ((condition, condition.unmet(answer)) for condition in self.required)
+        reasons = ((condition, _reason(condition, answer)) for condition in self.required)
         unmet = tuple(f"{condition}: {why}" for condition, why in reasons if why)
         if self.notations and answer.notation not in self.notations:
             names = " or ".join(one.label for one in self.notations)
@@ -258,6 +259,13 @@ class Exercise:
                 (Outcome.RIGHT),
             )
         return Graded(outcome=outcome, bound=found.bound, unmet=unmet, why=why)
+
+
+def _reason(condition: Condition, answer: Grammar) -> str:
+    try:
+        return condition.unmet(answer)
+    except LimitError as error:
+        return error.message
 
 
 def _length(text: bytes) -> tuple[int, int]:
