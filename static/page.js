@@ -1,6 +1,7 @@
 /* The page: its parts, mounted as Gradio brings their skeletons, and the one global object. */
 
 import { mountCompare } from "./compare.js";
+import { mountExercise } from "./exercise.js";
 import { exportFiles } from "./export.js";
 import { mountGrammar } from "./grammar.js";
 import { mountFooter, mountHeader } from "./header.js";
@@ -17,6 +18,7 @@ import { linkedWork, linkFragment, work, workLink } from "./work.js";
 
 const PARTS = {
   header: mountHeader,
+  exercise: mountExercise,
   grammar: mountGrammar,
   picture: mountPicture,
   run: mountRun,

@@ -117,7 +117,7 @@ FILES = "wb"
 
 SHEETS = (
     "base.css", "grammar.css", "picture.css", "machines.css", "railroad.css", "run.css", "why.css",
-    "takeaway.css", "learn.css", "compare.css",
+    "takeaway.css", "learn.css", "compare.css", "exercise.css",
 )  # fmt: skip
 
 #: The module that mounts the page's parts; it imports all others.
