@@ -155,7 +155,7 @@ export function mountExercise({ element, server }) {
       "button",
       {
         type: "button",
-        class: "addtest",
+        class: "counter",
         onclick: (event) => {
           emit("add tests", [{ text, expect: gained ? "reject" : "accept" }]);
           event.target.disabled = true;

@@ -193,14 +193,10 @@ def _single_characters(machine: DrawnMachine, _: int) -> str:
 
 #: Name in files and links → the condition.
 CONDITIONS: dict[str, _Kind] = {
-    "deterministic": _Kind(
-        "deterministic: one edge for each character, no ε", False, _of_machine(_deterministic)
-    ),
-    "complete": _Kind(
-        "complete: every state has an edge for every character", False, _of_machine(_complete)
-    ),
+    "deterministic": _Kind("deterministic", False, _of_machine(_deterministic)),
+    "complete": _Kind("complete", False, _of_machine(_complete)),
     "single_characters": _Kind(
-        "labels are characters, sets such as [ab], or ε", False, _of_machine(_single_characters)
+        "labels are characters or sets", False, _of_machine(_single_characters)
     ),
     "states": _Kind("at most {most} states", True, _of_machine(_states)),
     "no_alternation": _Kind(
@@ -209,7 +205,7 @@ CONDITIONS: dict[str, _Kind] = {
     "no_repetition": _Kind(
         "without repetition", False, partial(_without, (Repeat, Repetition), "a repetition")
     ),
-    "no_sets": _Kind("without sets of characters such as [ab]", False, _without_sets),
+    "no_sets": _Kind("without sets such as [ab]", False, _without_sets),
     "no_lookaround": _Kind(
         "without lookaround and \\b", False, partial(_without, (Look,), "an assertion")
     ),
