@@ -526,10 +526,12 @@ export function createConvertMenu(menu, server, turned) {
   });
 
   function fill() {
-    const entries = Object.entries(notations).filter(([name, { written }]) => written && name !== state.notation);
+    const entries = Object.entries(notations).filter(
+      ([name, { written }]) => written && (name !== state.notation || name === "machine"),
+    );
     list.replaceChildren(
-      ...entries.map(([to, { label }]) =>
-        el("li", {}, el("button", { type: "button", onclick: () => convert(to) }, `to ${label}`)),
+      ...entries.map(([to, { label, target = label }]) =>
+        el("li", {}, el("button", { type: "button", onclick: () => convert(to) }, `to ${target}`)),
       ),
     );
   }

@@ -220,6 +220,11 @@ export function createEditor(box, changed) {
       area.setSelectionRange(head, shown.length - tail);
       type(text.slice(head, text.length - tail));
     },
+    /** Another text without the focus: what changed it is elsewhere. */
+    write(text) {
+      area.value = text;
+      area.dispatchEvent(new Event("input"));
+    },
     set: put,
     notation(kind) {
       notation = kind;

@@ -13,7 +13,10 @@ interface Element {
 }
 interface EventTarget {
   closest(selector: string): any;
+  matches(selector: string): boolean;
 }
+/** The addresses of late scripts by their entry. */
+declare const LATE: Record<string, string>;
 /** The notations that the server has registered; the joined script begins with them. */
 declare const NOTATIONS: {
   name: string;

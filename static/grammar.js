@@ -11,6 +11,7 @@ import {
 } from "./author.js";
 import { debounce, el, markChosen, roving, scrollIntoRow } from "./dom.js";
 import { createEditor } from "./editor.js";
+import { createMachineTab } from "./machine-tab.js";
 import { notations } from "./notations.js";
 import { createPrompt } from "./prompt.js";
 import { askServer, emit, grammarKey, grammarOf, on, state } from "./state.js";
@@ -41,8 +42,10 @@ export function mountGrammar({ element, server }) {
     ++request; // answers under way are of another text
     verdict.replaceChildren();
     emit("typed");
+    machine.show(text, true);
     compileSoon();
   });
+  const machine = createMachineTab(element.querySelector(".card"), editor, server);
 
   const prompt = createPrompt(find(".promptbox"), server);
 
@@ -63,6 +66,7 @@ export function mountGrammar({ element, server }) {
     scrollIntoRow(kinds, tab);
     editor.area.placeholder = `For example: ${notations[notation].begin.text}`;
     button("rules").hidden = !notations[notation].rules;
+    machine.use(notation);
     const { styles = [], ask } = notations[notation];
     style.parentNode.hidden = !styles.length;
     style.replaceChildren(...styles.map(({ name, label }) => el("option", { value: name }, label)));
@@ -102,6 +106,10 @@ export function mountGrammar({ element, server }) {
   });
   roving(kinds, turn);
   createConvertMenu(find(".convert"), server, (converted) => {
+    if (converted.notation === state.notation) {
+      editor.write(converted.text.trimEnd()); // so that it can be undone
+      return;
+    }
     keep();
     emit("open", { ...converted, ...ofExercise() });
   });
@@ -250,6 +258,7 @@ export function mountGrammar({ element, server }) {
   function tell(list, more = {}) {
     known = { ...known, ...more, problems: list };
     editor.problems(list);
+    machine.problems(list);
     problems.show(known);
   }
 
@@ -283,6 +292,7 @@ export function mountGrammar({ element, server }) {
 
   function showFacts(answer) {
     facts.replaceChildren(...answer.facts.map((fact) => el("span", {}, fact)));
+    facts.title = answer.facts.join(" · ");
     phases(answer.ok ? answer.phases : []);
     if (answer.ok) {
       verdict.className = "verdict good";
@@ -315,6 +325,7 @@ export function mountGrammar({ element, server }) {
     tellNote(true);
     prompt.open(example);
     editor.set(text, example.notation);
+    machine.show(text);
     tests.open(example);
     samples.open();
     change.from(
@@ -329,6 +340,7 @@ export function mountGrammar({ element, server }) {
     Object.assign(state, { style: notations[notation].begin.style || "", start: "start" });
     use(notation);
     editor.notation(notation);
+    machine.show(state.text);
     section(chosen);
     compileSoon.now();
   });

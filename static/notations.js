@@ -66,6 +66,15 @@ const LARK = [
   SPACE,
 ];
 
+const MACHINE = [
+  [/#.*/y, "com"],
+  [/(?:initial|final|place)(?=[ \t:])(?![ \t]*(?:->|→))/y, "op"],
+  [/:[^#\n]*/y, "str"],
+  [/[\p{L}\p{N}_'′]+/uy, ""],
+  [/->|→/y, "op"],
+  SPACE,
+];
+
 const LAYOUTS = [
   ["any", "any blanks"],
   ["one space", "one space"],
@@ -77,8 +86,8 @@ const CALLS = [
 ];
 const named = (styles) => styles.map(([name, label]) => ({ name, label }));
 
-/** What a notation has on the page alone: ``one`` is its name in a sentence, ``table`` its colours, ``styles`` the
-    names of its layouts, ``begin`` what its tab opens with. */
+/** What a notation has on the page alone: ``one`` is its name in a sentence, ``target`` that in the menu Convert,
+    ``table`` its colours, ``styles`` the names of its layouts, ``begin`` what its tab opens with. */
 const OWN = {
   regex: { one: "a regex", table: REGEX, begin: { text: "[0-9]+" } },
   kbnf: {
@@ -126,6 +135,24 @@ const OWN = {
   lark: {
     table: LARK,
     begin: { text: 'start: "yes" | "no"' },
+  },
+  machine: {
+    one: "a machine",
+    target: "Machine (deterministic, minimal)",
+    table: MACHINE,
+    rules: false,
+    begin: {
+      text: [
+        "initial even",
+        "final even",
+        "even -> odd : a",
+        "odd -> even : a",
+        "even -> even : b",
+        "odd -> odd : b",
+        "place even 100 100",
+        "place odd 260 100",
+      ].join("\n"),
+    },
   },
 };
 

@@ -535,6 +535,39 @@ export interface Converted {
   start: string;
 }
 
+/** Where a state of a drawn machine is, in pixels. */
+export interface StatePosition {
+  name: string;
+  x: number;
+  y: number;
+}
+
+/** A layout of a drawn machine. */
+export interface Arranged {
+  ok: true;
+  places: StatePosition[];
+}
+
+/** A machine as text, from a file of another tool. */
+export interface MachineText {
+  ok: true;
+  text: string;
+}
+
+/** A drawn machine after a beginning of a text; edges by their index in its text. */
+export interface StatesRead {
+  states: string[];
+  edges: number[];
+  inside: number[];
+  final: boolean;
+}
+
+/** A drawn machine along a text, from the empty beginning to the whole text. */
+export interface MachinePath {
+  ok: true;
+  sets: StatesRead[];
+}
+
 /** The part of a picture that is seen first. */
 export interface Opening {
   x: number;
@@ -1230,6 +1263,9 @@ export interface Servers {
     sample_texts(sent: object): Promise<SampleAnswer | Refusal>;
     what_changed(sent: object): Promise<ChangeAnswer | Refusal>;
     convert_grammar(sent: object): Promise<Converted | Refusal>;
+    arrange_machine(sent: object): Promise<Arranged | Refusal>;
+    machine_from_file(sent: object): Promise<MachineText | Refusal>;
+    machine_path(sent: object): Promise<MachinePath | Refusal>;
     read_prompt(sent: object): Promise<ReadPrompt | Refusal>;
     why(sent: object): Promise<Why | Refusal>;
   };

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.app.ui.page_files import ModuleError, join_modules, module_names
+from workbench.app.ui.page_files import ModuleError, join_late, join_modules, module_names
 from workbench.base.resources import STATIC
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
@@ -48,6 +49,47 @@ def test_joined_modules_do_what_modules_do(tmp_path: Path, kind: str) -> None:
         ["node", script], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert result.stdout.split() == ["b", "6", "2"]
+
+
+#: A page, and a late module that shares one of its modules and has one of its own.
+LATE_MODULES = {
+    "late": "const waiting = new Map();\nexport function arrived(entry, exported) {\n"
+    "  console.log(entry, exported.value());\n}\n",
+    "shared": 'export const word = "shared";\nconsole.log("loaded once");\n',
+    "own": "export const five = 5;\n",
+    "page": 'import { arrived } from "./late.js";\nimport { word } from "./shared.js";\n'
+    "console.log(word, Boolean(arrived), LATE);\n",
+    "part": 'import { five } from "./own.js";\nimport { word } from "./shared.js";\n'
+    "export const value = () => word + five;\n",
+}
+
+
+@needs_node
+def test_a_late_script_uses_the_modules_of_the_page(tmp_path: Path) -> None:
+    _write(tmp_path, **LATE_MODULES)
+    late = join_late(tmp_path, "part.js", "page.js")
+    assert "loaded once" not in late
+    page = join_modules(tmp_path, "page.js", {"part.js": "wb/part.js?1"})
+    # scripts of a page share their constants, as scripts of one context do
+    run = (
+        "import { createContext, Script } from 'node:vm';\n"
+        "const context = createContext({ console });\n"
+        f"for (const text of {json.dumps([page, late])}) new Script(text).runInContext(context);\n"
+    )
+    result = subprocess.run(
+        ["node", "--input-type=module", "-e", run], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.split("\n")[:3] == [
+        "loaded once",
+        "shared true { 'part.js': 'wb/part.js?1' }",
+        "part.js shared5",
+    ]
+
+
+def test_a_late_module_that_the_page_imports_is_refused(tmp_path: Path) -> None:
+    _write(tmp_path, **LATE_MODULES)
+    with pytest.raises(ModuleError, match=r"shared\.js is late, and page\.js imports it"):
+        join_late(tmp_path, "shared.js", "page.js")
 
 
 def test_a_cycle_is_refused(tmp_path: Path) -> None:

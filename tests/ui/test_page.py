@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.app.ui.page_files import join_modules, module_names
+from workbench.app.ui.page_files import LATE, join_modules, late_script, module_names
 from workbench.base.resources import STATIC
 
 
@@ -51,7 +51,8 @@ def test_nothing_typed_can_become_markup(path: Path) -> None:
 
 @pytest.mark.slow
 def test_every_file_is_loaded_and_every_loaded_file_is_there() -> None:
-    scripts = {*module_names(STATIC, "page.js"), *module_names(STATIC, "replay.js")}
+    entries = ("page.js", "replay.js", *LATE)
+    scripts = {name for entry in entries for name in module_names(STATIC, entry)}
     assert sorted(scripts) == sorted(path.name for path in STATIC.glob("*.js"))
     reported = aside("from workbench.app.ui.page_files import SHEETS; print(*SHEETS)")
     replay = {"replay.css"}  # stands in the page a run is taken away as
@@ -63,6 +64,11 @@ def test_what_is_sent_is_light() -> None:
     sheets = b"".join(path.read_bytes() for path in STATIC.glob("*.css"))
     sent = skeletons + sheets + join_modules(STATIC, "page.js").encode()
     assert len(gzip.compress(sent)) < 140_000
+
+
+@pytest.mark.parametrize("entry", LATE)
+def test_a_late_script_is_light(entry: str) -> None:
+    assert len(gzip.compress(late_script(entry).encode())) < 20_000
 
 
 def test_no_line_is_longer_than_120_columns() -> None:

@@ -26,7 +26,7 @@ import numpy as np
 from workbench.analysis.advice import Lint, lint, tree_advice
 from workbench.analysis.run_tracing import RunTracer
 from workbench.automata.code_points import fold
-from workbench.automata.drawn_machine import facts_of
+from workbench.automata.drawn_machine import facts_of, is_complete
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.base.dfa import Dfa
 from workbench.base.errors import LimitError, WorkbenchError
@@ -285,8 +285,13 @@ def _machine_facts(grammar: Grammar) -> tuple[str, ...]:
     """The textbook properties of a drawn machine, and the size of the minimal one."""
     drawn, dfa = read_machine(grammar.source), grammar.dfa
     assert dfa is not None, "a drawn machine has no stack"
-    smallest = f"{count_of(len(fold(dfa).states), 'state')} when minimal"
-    return facts_of(drawn, grammar.limits).sentence, smallest
+    facts, folded = facts_of(drawn, grammar.limits), fold(dfa)
+    states = len(folded.states)
+    if facts.is_deterministic and facts.lacking is None:  # so the minimal machine is complete too
+        states += not is_complete(folded, facts.alphabet)
+    is_minimal = facts.is_deterministic and states == facts.states
+    smallest = "minimal" if is_minimal else f"minimal: {count_of(states, 'state')}"
+    return (facts.parts[0], facts.parts[1], smallest, *facts.parts[2:])
 
 
 def compile_text(

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from workbench.automata.build import regex_dfa
-from workbench.automata.code_points import character_edges
+from workbench.automata.code_points import CharacterFsa, character_edges
 from workbench.automata.graphs import coreachable, reachable
 from workbench.automata.nfa import NfaBuilder
 from workbench.automata.small_dfa import smallest
@@ -209,6 +209,11 @@ class Facts:
     @property
     def sentence(self) -> str:
         """``4 states, deterministic, complete over {a, b}``."""
+        return ", ".join(self.parts)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The parts of the sentence."""
         parts = [count_of(self.states, "state")]
         if self.is_deterministic:
             parts.append("deterministic")
@@ -221,7 +226,7 @@ class Facts:
                 parts.append(f"{self.initials:,} initial states")
             if self.long_items:
                 parts.append(f"{count_of(self.long_items, 'label')} longer than a character")
-        return ", ".join(parts)
+        return tuple(parts)
 
     def _completeness(self) -> str:
         if not self.alphabet:
@@ -262,6 +267,14 @@ def facts_of(machine: DrawnMachine, limits: Limits = LIMITS) -> Facts:
         alphabet,
         first_lacking,
     )
+
+
+def is_complete(folded: CharacterFsa, alphabet: Ranges) -> bool:
+    """Whether each state of a deterministic machine has an edge for each character."""
+    read = dict.fromkeys(folded.states, ())  # type: dict[State, Ranges]
+    for source, ranges, _ in folded.edges:
+        read[source] = union(read[source], ranges)
+    return all(not difference(alphabet, its) for its in read.values())
 
 
 def _items(machine: DrawnMachine) -> Iterator[tuple[DrawnEdge, Item]]:

@@ -237,6 +237,10 @@ class Renderer:
         """DOT as a PNG image, black on white, 144 dots an inch."""
         return self._picture(text, "png", limits)
 
+    def plain(self, text: str, limits: DrawingLimits | None = None) -> str:
+        """The positions of DOT's nodes and edges, in Graphviz's format ``plain``."""
+        return self._picture(text, "plain", limits).decode()
+
     def close(self) -> None:
         """End the processes; the next picture starts them again."""
         for worker in self._workers:

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import gradio as gr
 
-from workbench.app.ui import author, compare_view, exercise_view, explain_view, lesson_view
+from workbench.app.ui import (
+    author,
+    compare_view,
+    exercise_view,
+    explain_view,
+    lesson_view,
+    machine_view,
+)
 from workbench.app.ui.admission import (
     HEAVY,
     LIGHT,
@@ -70,6 +77,9 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
         "sample_texts": author.sample_texts,
         "what_changed": what_changed,
         "convert_grammar": convert_grammar,
+        "arrange_machine": machine_view.arrange_machine,
+        "machine_from_file": machine_view.machine_from_file,
+        "machine_path": machine_view.machine_path,
         "read_prompt": read_prompt,
         "why": explain_view.why,
     },
@@ -129,6 +139,7 @@ _SHARES: Mapping[str, Share] = {
             "sample_texts",
             "what_changed",
             "convert_grammar",
+            "arrange_machine",
             "draw_machine",
             "draw_railroad",
             "take_machine",

@@ -11,6 +11,11 @@ once, after the modules it imports, and returns what it exports:
 
     const tokens = (() => { const { el } = dom; …; return { glyphs }; })();
 
+A part that few visitors open is *late*: a second script, which ``late.js`` loads when it is first
+needed. It has the modules of its entry that the page's script lacks; they see the constants of the
+page's script, since scripts of a page share them, and the last line gives what the entry exports to
+``late.js``.
+
 Comments that fill their lines and the indentation are dropped; without a tokenizer that is safe
 only because no template literal spans lines (checked in ``tests/ui/test_bundle.py``).
 """
@@ -20,9 +25,11 @@ from __future__ import annotations
 import hashlib
 import platform
 import re
+from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, metadata, version
 from pathlib import Path
+from types import MappingProxyType
 
 from workbench.app.ui.handlers import Handlers, encoded
 from workbench.app.ui.records import Record
@@ -42,15 +49,33 @@ class ModuleError(ValueError):
     """A module that cannot be joined."""
 
 
-def join_modules(folder: Path, entry: str) -> str:
+def join_modules(folder: Path, entry: str, late: Mapping[str, str] = MappingProxyType({})) -> str:
     """One script that runs the module ``entry`` and all it imports.
+
+    ``late`` has the addresses of late scripts by their entry.
 
     Raises: ModuleError for a form of import or export that is not supported, and for a cycle.
     """
     sources: dict[str, str] = {}
     _collect(folder, entry, sources, ())
     modules = (_wrapped(name, text) for name, text in sources.items())
-    return "\n".join(('"use strict";', f"const NOTATIONS = {_notations()};", *modules))
+    constants = f"const NOTATIONS = {_notations()};", f"const LATE = {encoded(dict(late))};"
+    return "\n".join(('"use strict";', *constants, *modules))
+
+
+def join_late(folder: Path, entry: str, page: str) -> str:
+    """The script of a late ``entry``: its modules that the script of ``page`` does not have.
+
+    Raises: ModuleError, as ``join_modules``, and if the page's script has the entry.
+    """
+    there = module_names(folder, page)
+    if entry in there:
+        raise ModuleError(f"{entry} is late, and {page} imports it")
+    sources: dict[str, str] = {}
+    _collect(folder, entry, sources, ())
+    modules = (_wrapped(name, text) for name, text in sources.items() if name not in there)
+    arrived = f"module_late.arrived({encoded(entry)}, {_constant(entry)});"
+    return "\n".join(('"use strict";', *modules, arrived))
 
 
 def _notations() -> str:
@@ -117,11 +142,15 @@ FILES = "wb"
 
 SHEETS = (
     "base.css", "grammar.css", "picture.css", "machines.css", "railroad.css", "run.css", "why.css",
-    "takeaway.css", "learn.css", "compare.css", "exercise.css",
+    "takeaway.css", "learn.css", "compare.css", "drawing.css", "exercise.css",
 )  # fmt: skip
 
 #: The module that mounts the page's parts; it imports all others.
 SCRIPT = "page.js"
+
+
+#: The entries of late scripts.
+LATE = ("drawing.js",)
 
 
 def sheet() -> str:
@@ -131,7 +160,13 @@ def sheet() -> str:
 
 def script() -> str:
     """All modules as one script, each after those it imports."""
-    return join_modules(STATIC, SCRIPT)
+    addresses = {name: f"{FILES}/{name}?{digest(late_script(name))}" for name in LATE}
+    return join_modules(STATIC, SCRIPT, addresses)
+
+
+def late_script(name: str) -> str:
+    """The script of a late part."""
+    return join_late(STATIC, name, SCRIPT)
 
 
 @cache

@@ -181,7 +181,7 @@ def _launched(
     from workbench.app.ui.guards import guards, host_names
     from workbench.app.ui.handlers import Handlers
     from workbench.app.ui.page import build, theme
-    from workbench.app.ui.page_files import script, sheet
+    from workbench.app.ui.page_files import LATE, late_script, script, sheet
     from workbench.app.ui.request_log import Metrics, health
     from workbench.base.resources import STATIC
 
@@ -204,6 +204,7 @@ def _launched(
             "routes": [
                 _file("page.css", "text/css", sheet),
                 _file("page.js", "text/javascript", script),
+                *(_file(name, "text/javascript", partial(late_script, name)) for name in LATE),
                 health(),
                 *([metrics.route()] if metrics else ()),
             ],

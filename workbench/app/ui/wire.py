@@ -501,6 +501,44 @@ class Converted(TypedDict):
     start: str
 
 
+class StatePosition(TypedDict):
+    """Where a state of a drawn machine is, in pixels."""
+
+    name: str
+    x: float
+    y: float
+
+
+class Arranged(TypedDict):
+    """A layout of a drawn machine."""
+
+    ok: Literal[True]
+    places: list[StatePosition]
+
+
+class MachineText(TypedDict):
+    """A machine as text, from a file of another tool."""
+
+    ok: Literal[True]
+    text: str
+
+
+class StatesRead(TypedDict):
+    """A drawn machine after a beginning of a text; edges by their index in its text."""
+
+    states: list[str]
+    edges: list[int]
+    inside: list[int]
+    final: bool
+
+
+class MachinePath(TypedDict):
+    """A drawn machine along a text, from the empty beginning to the whole text."""
+
+    ok: Literal[True]
+    sets: list[StatesRead]
+
+
 # -- pictures --------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,80 @@
+/* The tab of drawn machines: above the editor of its text the drawing, whose script is loaded when the tab is first
+   opened. */
+
+import { el, showNotice } from "./dom.js";
+import { late } from "./late.js";
+import { unitsIn } from "./paint.js";
+import { askServer } from "./state.js";
+import { saved } from "./storage.js";
+
+/** @import { Servers } from "./wire" */
+
+/** @param {HTMLElement} card @param {{ area: HTMLTextAreaElement, write: (text: string) => void }} editor
+    @param {Servers["grammar"]} server */
+export function createMachineTab(card, editor, server) {
+  const box = card.querySelector(".drawing"),
+    sheet = card.querySelector(".editor");
+  let drawing = null, // once its script is here
+    isOpen = false,
+    problems = [];
+  const fold = el("button", { type: "button", "aria-expanded": "false", title: "The text of the machine" }, "Text");
+
+  function foldText(hidden) {
+    sheet.classList.toggle("folded", isOpen && hidden);
+    fold.setAttribute("aria-expanded", String(!hidden));
+    fold.setAttribute("aria-pressed", String(!hidden));
+    saved.set("machine text", !hidden);
+  }
+  fold.addEventListener("click", () => foldText(fold.getAttribute("aria-expanded") === "true"));
+
+  async function load() {
+    try {
+      const { createDrawing } = await late("drawing.js");
+      drawing ??= createDrawing(box, { server, write: editor.write, more: [fold] });
+      show(editor.area.value);
+      mark();
+    } catch {
+      showNotice("The drawing could not be loaded: its text can be edited.");
+      foldText(false);
+    }
+  }
+  /** A file of JFLAP is put into the editor as text. */
+  async function convert(text) {
+    const answer = await askServer(server.machine_from_file, { text });
+    if (editor.area.value !== text) return;
+    if (answer.ok) editor.write(answer.text.trimEnd());
+    else showNotice(answer.fault || answer.why);
+  }
+  function show(text, typed = false) {
+    if (!isOpen) return;
+    if (/^\s*<[\s\S]*<structure\b/.test(text) || /^\s*<structure\b/.test(text)) convert(text);
+    else drawing?.show(text, { typed });
+  }
+  editor.area.addEventListener("keydown", (event) => {
+    if (isOpen && drawing?.undoKey(event)) event.stopPropagation();
+  });
+
+  function mark() {
+    if (!isOpen || !drawing) return;
+    const units = unitsIn(editor.area.value);
+    drawing.problems(problems.map((one) => ({ ...one, from: units(one.start), to: units(one.end) })));
+  }
+
+  return {
+    /** Turn to the drawing or away from it. */
+    use(notation) {
+      const was = isOpen;
+      isOpen = notation === "machine";
+      card.classList.toggle("draws", isOpen);
+      box.hidden = !isOpen;
+      if (isOpen !== was) foldText(!saved.get("machine text"));
+      if (isOpen && !drawing) load();
+    },
+    show,
+    /** Mark problems at the states and edges where they are. */
+    problems(list) {
+      problems = list;
+      mark();
+    },
+  };
+}
