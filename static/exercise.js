@@ -145,7 +145,10 @@ export function mountExercise({ element, server }) {
         ),
       );
     result.replaceChildren(said);
-    if (answer.path.length) result.append(path(answer.path));
+    if (answer.path.length) {
+      result.append(path(answer.path));
+      emit("light machine", answer.path.at(-1));
+    }
     if (answer.teaches) result.append(el("p", { class: "teaches" }, ...words(answer.teaches)));
   }
 
@@ -166,16 +169,21 @@ export function mountExercise({ element, server }) {
       "Add it to the tests",
     );
 
-  /** ``even –a→ odd``: the student's own machine along the counterexample. */
+  /** ``even –a→ odd``: the student's own machine along the counterexample. A part lights its states in the drawing. */
   const path = (parts) =>
     el(
       "p",
       { class: "path", "aria-label": "The states of your machine along this text" },
-      ...parts.flatMap(({ text, states, final }, i) => [
+      ...parts.flatMap(({ text, states }, i) => [
         i ? ` –${text}→ ` : "",
         el(
-          "span",
-          { class: final ? "final" : null, title: final ? "final" : null },
+          "button",
+          {
+            type: "button",
+            class: parts[i].final ? "final" : null,
+            title: "Show it in the drawing",
+            onclick: () => emit("light machine", parts[i]),
+          },
           states.length > 1 ? `{${states.join(", ")}}` : (states[0] ?? "no state"),
         ),
       ]),
@@ -213,6 +221,7 @@ export function mountExercise({ element, server }) {
   find("button.leave").addEventListener("click", leave);
 
   on("typed", () => {
+    if (opened) emit("light machine", null);
     result.classList.add("stale");
     soon();
   });

@@ -735,11 +735,13 @@ export interface OpenedExercise {
   tests: ExpectedText[];
 }
 
-/** The states of a drawn machine after one more character. */
+/** The states of a drawn machine after one more character, ``text``. */
 export interface PathPart {
-  text: string;
   states: string[];
+  edges: number[];
+  inside: number[];
   final: boolean;
+  text: string;
 }
 
 /** The check of an answer; ``text`` is the counterexample, ``share`` the partial credit. */

@@ -59,8 +59,8 @@ def test_a_wrong_answer_gets_its_text_and_the_path_of_its_machine(handlers: Hand
     assert (record["outcome"], record["text"], record["gained"]) == ("wrong", "a", True)
     assert record["say"] == "Your answer accepts 'a', which the language does not contain"
     assert record["path"] == [
-        {"text": "", "states": ["e"], "final": True},
-        {"text": "a", "states": ["o"], "final": True},
+        {"text": "", "states": ["e"], "edges": [], "inside": [], "final": True},
+        {"text": "a", "states": ["o"], "edges": [0], "inside": [], "final": True},
     ]
     assert not record["solved"]
     assert record["teaches"] == ""

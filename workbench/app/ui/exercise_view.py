@@ -185,7 +185,13 @@ def _path(answer: Grammar, text: str) -> list[Record]:
     except LimitError:
         return []
     return [
-        {"text": visible(read), "states": list(each.states), "final": each.is_final}
+        {
+            "text": visible(read),
+            "states": list(each.states),
+            "edges": list(each.edges),
+            "inside": list(each.inside),
+            "final": each.is_final,
+        }
         for read, each in zip(("", *text), sets, strict=True)
     ]
 

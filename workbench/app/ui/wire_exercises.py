@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-from workbench.app.ui.wire import ExpectedText, Problem
+from workbench.app.ui.wire import ExpectedText, Problem, StatesRead
 
 
 class ExerciseEntry(TypedDict):
@@ -60,12 +60,10 @@ class OpenedExercise(ExerciseEntry):
     tests: list[ExpectedText]
 
 
-class PathPart(TypedDict):
-    """The states of a drawn machine after one more character."""
+class PathPart(StatesRead):
+    """The states of a drawn machine after one more character, ``text``."""
 
     text: str
-    states: list[str]
-    final: bool
 
 
 class ExerciseVerdict(TypedDict):
