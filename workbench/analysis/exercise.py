@@ -206,11 +206,17 @@ class Exercise:
             return _unreadable(error)
         return self.check_grammar(answer, limits=limits)
 
-    def check_grammar(self, answer: Grammar, *, limits: Limits = LIMITS) -> Graded:
-        """Compare a compiled answer with the solution, then test the conditions."""
+    def check_grammar(
+        self, answer: Grammar, *, solution: Grammar | None = None, limits: Limits = LIMITS
+    ) -> Graded:
+        """Compare a compiled answer with the solution, and test the conditions.
+
+        ``solution``  its grammar, if the caller has it; else it is compiled once.
+        """
+        solution = solution or self.grammar
         unmet = self._unmet(answer)  # before the comparison, which may take the rest of the time
         try:
-            found = shortest_difference(self.grammar, answer, limits=limits)
+            found = shortest_difference(solution, answer, limits=limits)
         except LimitError as error:
             found = Difference(same=None, bound=0, why=error.message)
         graded = self._graded(found, unmet)
@@ -220,7 +226,7 @@ class Exercise:
         work = replace(limits, seconds=min(_CREDIT_SECONDS, limits.seconds), began=None)
         try:
             examples = (*self.accepts, *self.rejects, differing)
-            counted = credit(self.grammar, answer, examples, work)
+            counted = credit(solution, answer, examples, work)
         except LimitError:
             return graded
         return replace(graded, credit=counted)

@@ -74,7 +74,7 @@ def _exercise(sent: _Sent) -> Exercise:
     return exercises()[named] if named in exercises() else _of_link(named)
 
 
-_of_link = lru_cache(maxsize=64)(decode_exercise)
+_of_link = lru_cache(maxsize=16)(decode_exercise)
 
 
 def _key(exercise: Exercise) -> str:
@@ -139,7 +139,9 @@ def check_exercise(handlers: Handlers, sent: _Sent) -> Record:
             problem = compiled.problems[0]
             graded = Graded(outcome=Outcome.UNREADABLE, problem=problem, why=problem.message)
             return _verdict(found, graded, None)
-        graded = found.check_grammar(compiled.grammar, limits=_COMPARE_LIMITS)
+        own = found.solution  # cached by the pipeline, whose size is bounded
+        solution = _solution(handlers, _grammar_record(own))
+        graded = found.check_grammar(compiled.grammar, solution=solution, limits=_COMPARE_LIMITS)
         return _verdict(found, graded, compiled.grammar)
     except WorkbenchError as error:
         return {"ok": False, "why": sentence(error)}
@@ -222,7 +224,7 @@ def suggest_examples(handlers: Handlers, sent: _Sent) -> Record:
 
 
 def _solution(handlers: Handlers, sent: _Sent) -> Grammar:
-    """The compiled solution of a new exercise.
+    """The compiled solution of an exercise.
 
     Raises: WorkbenchError where it is no grammar.
     """
