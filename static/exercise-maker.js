@@ -39,7 +39,7 @@ function linkBox(fragment, said) {
 }
 const failed = (answer) => el("p", { class: "no" }, `✗ ${answer.fault || answer.why}`);
 
-/** @param {HTMLElement} maker @param {HTMLElement} courseMaker @param {Servers["exercise"]} server
+/** @param {HTMLDialogElement} maker @param {HTMLElement} courseMaker @param {Servers["exercise"]} server
     @param {Record<string, any>} acts */
 export function createMakers(maker, courseMaker, server, { open, shelf }) {
   const showMaker = createDialog(maker),
@@ -77,6 +77,7 @@ export function createMakers(maker, courseMaker, server, { open, shelf }) {
           return el("label", {}, box, before, number, after ?? "");
         }),
       );
+    form.querySelector(".escapes").textContent = 'In a text \\n is a line break; "" alone is the empty text.';
     made.replaceChildren();
     opener.hidden = true;
     showMaker();
@@ -116,7 +117,7 @@ export function createMakers(maker, courseMaker, server, { open, shelf }) {
     made.replaceChildren(...linkBox(link, "The solution and the texts agree. This is the link for students:"));
   });
   opener.addEventListener("click", () => {
-    /** @type {HTMLDialogElement} */ (maker).close();
+    maker.close();
     open(link);
   });
 

@@ -29,7 +29,8 @@ const stepsDone = ({ lesson, steps }) => {
   return kept.filter((number) => number < steps).length;
 };
 
-/** @param {HTMLElement} box @param {Servers["exercise"]} server @param {Record<string, (named?: string) => void>} acts */
+/** @param {HTMLElement} box @param {Servers["exercise"]} server
+    @param {Record<string, (named?: string) => void>} acts */
 export function createShelf(box, server, acts) {
   const page = box.querySelector(".exlist"),
     tabs = box.querySelector(".tabs");

@@ -169,7 +169,8 @@ export function mountExercise({ element, server }) {
       "Add it to the tests",
     );
 
-  /** ``even –a→ odd``: the student's own machine along the counterexample. A part lights its states in the drawing. */
+  /** ``even –a→ odd``: the student's own machine along the counterexample. A part lights its states in the
+      drawing. */
   const path = (parts) =>
     el(
       "p",
