@@ -1,5 +1,5 @@
-/* The elements of a drawn machine, the field in which names and labels are typed, and the reader that goes through a text
-   step by step. */
+/* The elements of a drawn machine, the field in which names and labels are typed, and the reader that goes through a
+   text step by step. */
 
 import { el } from "./dom.js";
 import { entryOf, head, nameShown } from "./machine-shapes.js";
@@ -30,7 +30,8 @@ function badge(found, x, y) {
   ];
 }
 
-/** All elements of a machine. ``lit`` are the states and edges of a path through it, ``linking`` the edge being drawn. */
+/** All elements of a machine. ``lit`` are the states and edges of a path through it, ``linking`` the edge that is
+    drawn now. */
 export function elementsOf({ model, shapes, selected, describe, problemsOf, lit, linking, places }) {
   const edges = shapes.ways.flatMap((way) => edgeElements(way));
   const states = [...model.states.values()].map(stateElement);
@@ -43,7 +44,7 @@ export function elementsOf({ model, shapes, selected, describe, problemsOf, lit,
     const line = S(
       "g",
       {
-        class: words("way", chosen && "on", through && "lit", inside && "part"),
+        class: words("way", chosen && "on", through && "lit", inside && "partly"),
         "data-part": `edge ${way.edges[0]}`,
         tabindex: null,
       },
@@ -219,6 +220,7 @@ export function createStepper(button, { ask, show }) {
   return {
     element,
     forget,
+    isOpen: () => !element.hidden,
     toggle() {
       element.hidden = !element.hidden;
       button.setAttribute("aria-expanded", String(!element.hidden));

@@ -1,6 +1,6 @@
-/* The drawing of a machine: states and edges are added, moved and named with the mouse, with fingers or with the keyboard
-   alone. Every change is an edit of the machine's text (``machine-text.js``), so that drawing and text are two views of
-   one thing and one undo works for both. */
+/* The drawing of a machine: states and edges are added, moved and named with the mouse, with fingers or with the
+   keyboard alone. Every change is an edit of the machine's text (``machine-text.js``), so that drawing and text are
+   two views of one thing and one undo works for both. */
 
 import { debounce, el, showNotice } from "./dom.js";
 import { createLabelField, createStepper, elementsOf, S } from "./drawing-parts.js";
@@ -29,9 +29,9 @@ const GRID = 10,
   RIM = 8, // half the width of the rim from which edges are drawn
   TYPING = 900; // milliseconds of typing that one undo takes back
 const HELP =
-  "N adds a state, arrows go to the next state, Alt and an arrow moves it. E begins an edge: arrows or letters choose " +
-  "its target, Enter draws it. I and F make a state initial or final, Enter edits a label, F2 renames a state, Delete " +
-  "removes it. Tab goes through all states and edges.";
+  "N adds a state, arrows go to the next state, Alt and an arrow moves it. E begins an edge: arrows or letters " +
+  "choose its target, Enter draws it. I and F make a state initial or final, Enter edits a label, F2 renames a " +
+  "state, Delete removes it. Tab goes through all states and edges.";
 
 const snap = (value) => Math.round(value / GRID) * GRID;
 
@@ -131,7 +131,7 @@ export function createDrawing(box, { server, write, more = [] }) {
     take(next);
     if (!typed || (had && !hasPlaces())) {
       // another machine
-      [selected, linking, lit] = [null, null, null];
+      [selected, linking] = [null, null];
       known.clear();
       if (model.states.size && !hasPlaces()) arrange(false);
       layOut();
@@ -148,6 +148,7 @@ export function createDrawing(box, { server, write, more = [] }) {
   function take(next) {
     text = next;
     model = readMachine(text);
+    lit = null; // a path through another machine
     if (selected?.state && !model.states.has(selected.state)) selected = null;
     if (selected?.edge >= model.edges.length) selected = null;
     layOut();
@@ -363,9 +364,9 @@ export function createDrawing(box, { server, write, more = [] }) {
       });
   }
   function showChosen() {
-    about.hidden = !selected || drag?.moving || field.isOpen() || lit !== null;
+    about.hidden = !selected || drag?.moving || field.isOpen() || stepper.isOpen();
     if (about.hidden) return;
-    const why = problemsOf(selected).map(({ message }) => el("p", { class: "why" }, message));
+    const why = problemsOf(selected).map(({ message }) => el("p", { class: "problem" }, message));
     const remover = act("Delete", "Delete (Delete key)", remove);
     if (selected.state) {
       const state = model.states.get(selected.state);
@@ -566,7 +567,7 @@ export function createDrawing(box, { server, write, more = [] }) {
     if (event.altKey) return Boolean(arrow); // the page would scroll
     if (arrow) {
       const from = selected?.state ?? (selected ? model.edges[selected.edge].source : "");
-      const next = neighbour(from, arrow);
+      const next = neighbour(from, arrow) ?? model.edges[selected?.edge]?.target;
       if (next) {
         select({ state: next });
         reveal(next);
@@ -635,10 +636,26 @@ export function createDrawing(box, { server, write, more = [] }) {
     select(part);
   });
 
+  let followed = null; // the text of which states were asked last
   return {
     show,
     undoKey,
-    fit,
+    /** Light the states after a text that the model wrote; null: none. */
+    async follow(read) {
+      if (stepper.isOpen() || (read === followed && read === null)) return;
+      followed = read;
+      const asked = text;
+      const answer = read === null ? null : await askServer(server.machine_path, { text, read });
+      if (followed !== read || asked !== text || stepper.isOpen()) return;
+      lit = answer?.ok ? answer.sets.at(-1) : null;
+      render();
+    },
+    /** Focus the drawing, or the part at a piece of the text. */
+    focus(piece) {
+      const part = piece && partAt(model, piece[0], piece[1]);
+      if (part) select(part);
+      else canvas.focus();
+    },
     /** Problems of the text: [{from, to, severity, message}] in code units. */
     problems(list) {
       problems = list.map((one) => ({ ...one, part: partAt(model, one.from, one.to) })).filter((one) => one.part);

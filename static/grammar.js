@@ -350,6 +350,7 @@ export function mountGrammar({ element, server }) {
   });
   on("compile now", () => compileSoon.now());
   on("focus editor", (how) => {
+    if (machine.focus()) return;
     editor.area.focus();
     if (how?.select) editor.area.select();
   });
@@ -360,7 +361,7 @@ export function mountGrammar({ element, server }) {
   on("live rules", (names) => editor.live(names));
   on("read in", (spans) => editor.readIn(spans));
   on("why", (record) => editor.places?.(record?.spans ?? []));
-  on("place", (span) => editor.jump(span));
+  on("place", (span) => machine.focus(span) || editor.jump(span));
   on("mend", (problem) => mendAll([problem]));
   on("mend all", mendAll);
 }

@@ -1,5 +1,5 @@
-/* Parts of the page that few visitors open. Their scripts are loaded when they are first needed; the last line of such a
-   script calls ``arrived``. */
+/* Parts of the page that few visitors open. Their scripts are loaded when they are first needed; the last line of such
+   a script calls ``arrived``. */
 
 /** @type {Map<string, Promise<any>>} */
 const loading = new Map();

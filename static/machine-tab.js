@@ -1,10 +1,10 @@
 /* The tab of drawn machines: above the editor of its text the drawing, whose script is loaded when the tab is first
    opened. */
 
-import { el, showNotice } from "./dom.js";
+import { debounce, el, showNotice } from "./dom.js";
 import { late } from "./late.js";
 import { unitsIn } from "./paint.js";
-import { askServer } from "./state.js";
+import { askServer, grammarKey, on, state } from "./state.js";
 import { saved } from "./storage.js";
 
 /** @import { Servers } from "./wire" */
@@ -60,7 +60,25 @@ export function createMachineTab(card, editor, server) {
     drawing.problems(problems.map((one) => ({ ...one, from: units(one.start), to: units(one.end) })));
   }
 
+  /** What the model had written up to the selected token; null if another grammar wrote it, or if it is no text. */
+  function written() {
+    if (state.selected < 0 || state.ran !== grammarKey(state)) return null;
+    const texts = state.steps.slice(0, state.selected + 1).map(({ token }) => (token.end ? "" : token.text));
+    return texts.includes(undefined) ? null : texts.join("");
+  }
+  on(
+    "step",
+    debounce(60, () => isOpen && drawing?.follow(written())),
+  );
+
   return {
+    /** Put the focus on the drawing, at the piece of the text if one is given; false if there is no drawing. */
+    focus(span = null) {
+      if (!isOpen || !drawing || !sheet.classList.contains("folded")) return false;
+      const units = unitsIn(editor.area.value);
+      drawing.focus(span && [units(span.start), units(span.end)]);
+      return true;
+    },
     /** Turn to the drawing or away from it. */
     use(notation) {
       const was = isOpen;

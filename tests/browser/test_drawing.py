@@ -179,7 +179,7 @@ def test_problems_are_marked_where_they_are(visit: Any) -> None:
         state = v.page.locator(".machine .st:has(.badge.error)")
         state.wait_for()
         state.focus()
-        assert "no state is final" in v.page.locator(".chosen .why").first.inner_text()
+        assert "no state is final" in v.page.locator(".chosen .problem").first.inner_text()
         clean(v.page, "a marked machine", "#wb-grammar")
 
 
@@ -263,3 +263,31 @@ def test_a_machine_is_drawn_on_a_phone(visit: Any) -> None:
         assert v.page.evaluate("document.documentElement.scrollWidth") <= 390
         clean(v.page, "the drawing on a phone", "#wb-grammar")
         v.shot("drawing_phone")
+
+
+def test_a_run_lights_the_states_of_the_drawing(visit: Any) -> None:
+    with visit("?example=even_a") as v:
+        v.page.wait_for_selector(".machine .st")
+        v.page.wait_for_function("wb.state.steps.length && !wb.state.running")
+        v.page.wait_for_selector(".machine .st.lit")
+        steps = v.page.evaluate(
+            "wb.state.steps.slice(0, wb.state.selected + 1).map(({ token }) => token.text ?? '')"
+        )
+        expected = "odd" if "".join(steps).count("a") % 2 else "even"
+        lit = v.page.locator(".machine .st.lit")
+        assert lit.evaluate_all("all => all.map((one) => one.dataset.part)") == [
+            f"state {expected}"
+        ]
+        # a change of the machine ends it
+        v.page.locator(".machine .st").first.focus()
+        v.page.keyboard.press("f")
+        v.page.wait_for_function("!document.querySelector('.machine .st.lit')")
+
+
+def test_a_problem_in_the_list_leads_to_its_place_in_the_drawing(visit: Any) -> None:
+    with visit("?example=ends_in_ab") as v:
+        v.page.wait_for_selector(".machine .badge")
+        v.page.click("#wb-grammar [data-section=problems]")
+        v.page.locator("#wb-sec-problems .said").first.click()
+        focused = v.page.evaluate("document.activeElement.getAttribute('aria-label')")
+        assert focused.startswith("edge from q0 to q1 that reads a")

@@ -318,9 +318,9 @@ def _class_end(line: str, at: int) -> int:
 
 
 def _stripped(line: str, begin: int, end: int) -> tuple[int, int]:
-    while begin < end and line[begin] in " \t":
+    while begin < end and line[begin] in " \t\r":
         begin += 1
-    while end > begin and line[end - 1] in " \t":
+    while end > begin and line[end - 1] in " \t\r":
         backslashes = len(line[begin : end - 1]) - len(line[begin : end - 1].rstrip("\\"))
         if backslashes % 2:  # an escaped blank
             break
@@ -445,7 +445,7 @@ def _xml(source: Source) -> ElementTree.Element:
         raise ParseError(message, source, Span(*declared.span()), "delete it")
     parser = ElementTree.XMLParser()  # without declarations nothing expands
     try:
-        parser.feed(source.text)
+        parser.feed(source.text.encode("utf-8", "replace").decode())
         return parser.close()
     except ElementTree.ParseError as error:
         line, column = error.position
