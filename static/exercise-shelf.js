@@ -1,6 +1,6 @@
 /* Beside the lessons: the list of exercises, and a course that a teacher shared; what is solved is kept here. */
 
-import { el, markChosen, radios, showNotice } from "./dom.js";
+import { el, markChosen, printAlone, radios, showNotice } from "./dom.js";
 import { words } from "./learn.js";
 import { notations } from "./notations.js";
 import { askServer, emit, on, state } from "./state.js";
@@ -243,7 +243,7 @@ export function printSheet(title, exercises, solutions = false) {
           "p",
           { class: "texts" },
           `${label}: `,
-          ...list.flatMap((text) => [el("code", {}, text || "the empty text"), " "]),
+          ...list.map((text) => (text ? el("code", {}, text) : el("em", {}, "the empty text"))),
         )
       : "";
   const sheet = el(
@@ -268,13 +268,9 @@ export function printSheet(title, exercises, solutions = false) {
         texts("Rejected", one.rejects),
         solutions
           ? el("div", {}, el("pre", {}, one.text.trim()), el("p", {}, ...words(one.teaches)))
-          : el("div", { class: "room" }),
+          : el("div", { class: one.notations.includes("machine") ? "room drawn" : "room" }),
       ),
     ),
   );
-  document.body.append(sheet);
-  document.body.toggleAttribute("data-printing", true);
-  print();
-  sheet.remove();
-  document.body.toggleAttribute("data-printing", false);
+  printAlone(sheet);
 }

@@ -1,6 +1,6 @@
 /* The lessons: a list of them on the left, one step at a time on the right, with its address and its questions. */
 
-import { el, roving } from "./dom.js";
+import { el, printAlone, roving } from "./dom.js";
 import { createFilm } from "./film.js";
 import { colour } from "./notations.js";
 import { askServer, emit, on, state } from "./state.js";
@@ -479,7 +479,7 @@ export function mountLearn({ element, server }) {
     const leaves = lesson.pages.map((_, number) => leaf(number));
     const sheet = el(
       "div",
-      { class: `sheets ${form}` },
+      { class: `wb sheets ${form}` },
       el("h2", {}, lesson.title),
       el("p", { class: "aim" }, lesson.aim),
       ...leaves.map((each) => each.box),
@@ -491,7 +491,7 @@ export function mountLearn({ element, server }) {
         each.film?.last();
       }),
     );
-    print();
+    printAlone(form ? sheet : null);
     show();
   }
 
