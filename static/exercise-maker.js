@@ -123,7 +123,7 @@ export function createMakers(maker, courseMaker, server, { open, shelf }) {
 
   // -- a course ------------------------------------------------------------------------------------------
   const courseForm = courseMaker.querySelector("form"),
-    told = courseForm.querySelector(".made");
+    status = courseForm.querySelector(".made");
   const courseField = (name) => courseForm.elements.namedItem(name);
   on("make course", async () => {
     const choice = courseField("add");
@@ -141,7 +141,7 @@ export function createMakers(maker, courseMaker, server, { open, shelf }) {
         group("Exercises", exercises),
       );
     }
-    told.replaceChildren();
+    status.replaceChildren();
     showCourse();
   });
   courseField("add").addEventListener("change", (event) => {
@@ -153,12 +153,12 @@ export function createMakers(maker, courseMaker, server, { open, shelf }) {
     event.preventDefault();
     const [title, items] = [courseField("title").value, courseField("items").value];
     const answer = await askServer(server.make_course, { title, items });
-    if (answer.fault || !answer.ok) told.replaceChildren(failed(answer));
-    else told.replaceChildren(...linkBox(answer.link, "This is the link to the course:"));
+    if (answer.fault || !answer.ok) status.replaceChildren(failed(answer));
+    else status.replaceChildren(...linkBox(answer.link, "This is the link to the course:"));
   });
   async function sheet(solutions) {
     const answer = await askServer(server.solution_sheet, { items: courseField("items").value });
-    if (answer.fault || !answer.ok) told.replaceChildren(failed(answer));
+    if (answer.fault || !answer.ok) status.replaceChildren(failed(answer));
     else printSheet(courseField("title").value || "Exercises", answer.exercises, solutions);
   }
   courseForm.querySelector(".sheet").addEventListener("click", () => sheet(false));

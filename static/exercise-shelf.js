@@ -65,7 +65,19 @@ export function createShelf(box, server, acts) {
     tabs.querySelector("[data-tab=course]").hidden = !course;
     page.hidden = tab === "lessons";
     saved.set("learn tab", tab);
+    address(tab);
     if (tab !== "lessons") draw();
+  }
+
+  /** ``?learn=exercises`` opens this list; the address of a lesson is written by the lessons. */
+  function address(tab) {
+    const asked = new URLSearchParams(location.search);
+    if (state.view !== "learn" || (tab === "lessons" && asked.get("learn") !== "exercises")) return;
+    asked.delete("learn");
+    asked.delete("step");
+    if (tab === "exercises" || (tab === "course" && !location.hash.startsWith("#c="))) asked.set("learn", "exercises");
+    const rest = String(asked);
+    history.replaceState(null, "", (rest ? `?${rest}` : location.pathname) + location.hash);
   }
 
   /** @param {ExerciseEntry} one */
@@ -195,8 +207,9 @@ export function createShelf(box, server, acts) {
     if (view !== "learn") return;
     const kept = saved.get("course");
     if (!course && kept) await readCourse(kept);
-    const asked = new URLSearchParams(location.search).has("learn") && !location.hash.startsWith("#c=");
-    show(document.body.dataset.shelf ?? (asked ? "lessons" : saved.get("learn tab", "lessons")));
+    const asked = location.hash.startsWith("#c=") ? null : new URLSearchParams(location.search).get("learn");
+    const wanted = asked && (asked === "exercises" ? asked : "lessons");
+    show(document.body.dataset.shelf ?? wanted ?? saved.get("learn tab", "lessons"));
   });
   on("exercise solved", () => {
     if (state.view === "learn" && !page.hidden) draw();

@@ -499,7 +499,7 @@ export function mountLearn({ element, server }) {
   const place = () => new URLSearchParams(location.search);
   function address() {
     saved.set("lesson at", [lesson.name, step]);
-    if (state.view !== "learn") return;
+    if (state.view !== "learn" || (document.body.dataset.shelf ?? "lessons") !== "lessons") return;
     const asked = place();
     asked.set("learn", lesson.name);
     asked.set("step", String(step + 1));

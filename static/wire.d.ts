@@ -711,7 +711,7 @@ export interface ExerciseList {
   conditions: ConditionKind[];
 }
 
-/** A grammar as it is written. */
+/** The text of a grammar, with its notation. */
 export interface WrittenGrammar {
   text: string;
   notation: string;
@@ -719,7 +719,7 @@ export interface WrittenGrammar {
   style: string;
 }
 
-/** An exercise as it is opened. */
+/** An exercise with all that is needed to open it. */
 export interface OpenedExercise {
   key: string;
   exercise: string;

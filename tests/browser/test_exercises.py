@@ -55,7 +55,7 @@ def test_an_exercise_is_solved_with_its_counterexample(visit: Any) -> None:
         v.page.click(f"{BAR} .counter")
         assert v.page.evaluate("wb.state.tests.at(-1)") == {"text": "a", "expect": "reject"}
         assert answer(v, WRONG.replace("final e o", "final e")).startswith("✓ Right")
-        assert "A state stands for" in v.page.locator(f"{BAR} .teaches").inner_text()
+        assert "A state represents" in v.page.locator(f"{BAR} .teaches").inner_text()
         assert v.page.locator(f"{BAR} .solved").is_visible()
         # progress, and the answer, are kept
         v.page.reload()
@@ -66,6 +66,10 @@ def test_an_exercise_is_solved_with_its_counterexample(visit: Any) -> None:
         v.page.click(f"{BAR} .list")
         v.page.wait_for_selector(f"{LIST} li")
         assert v.page.locator(f"{LIST} header").inner_text().split("\n")[1] == "1 of 20 solved"
+        v.page.reload()  # the list has an address
+        v.page.wait_for_function("window.wb?.ready")
+        v.page.wait_for_selector(f"{LIST} li")
+        assert v.page.url.endswith("?learn=exercises")
         v.page.click(f"{LIST} li button:has-text('Yes or no')")
         opened(v, "Yes or no")
         assert v.page.evaluate("wb.state.notation") == "regex"

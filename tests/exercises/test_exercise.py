@@ -149,6 +149,13 @@ def test_a_notation_that_is_not_allowed_is_refused() -> None:
     assert graded.unmet == ("written as Regex: it is KBNF",)
 
 
+def test_notations_may_be_given_by_name() -> None:
+    solution = wb.GrammarText("b*", "regex")  # type: ignore[arg-type]
+    exercise = wb.Exercise(task="…", solution=solution, notations=("regex",))  # type: ignore[arg-type]
+    assert exercise.check("b*", "regex")
+    assert exercise.check("start ::= 'b'*;", "kbnf").unmet == ("written as Regex: it is KBNF",)
+
+
 def test_each_condition_has_words() -> None:
     for kind, each in CONDITIONS.items():
         condition = Condition(kind, 4 if each.counts else 0)

@@ -63,7 +63,7 @@ def test_typical_wrong_answers_get_their_counterexample(name: str) -> None:
     for each in wrong:
         answer = each.answer
         graded = exercise.check(answer.text, answer.notation, answer.start, limits=QUICK)
-        given = graded.outcome
+        given: str = graded.outcome
         if given is Outcome.WRONG:
             assert graded.counterexample is not None
             compiled = answer.grammar()

@@ -214,7 +214,7 @@ def _same_regex(first: Regex, second: Regex) -> bool:
 
 
 def machine_of(grammar: Grammar, limits: Limits) -> Machine:
-    """The deterministic machine of a grammar: its DFA, or a runner of its own."""
+    """The deterministic machine of a grammar: its DFA, or a new runner."""
     reader = grammar.reader
     if isinstance(reader, Network):
         if (dfa := grammar.dfa) is not None:

@@ -27,13 +27,16 @@ _CREDIT_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class GrammarText:
-    """A grammar as it is written."""
+    """The text of a grammar, with its notation."""
 
     text: str
     notation: Notation
     start: str = "start"
     #: One of ``notation.styles``; empty for the default.
     style: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "notation", Notation(self.notation))  # its name is accepted too
 
     def grammar(self, limits: Limits = LIMITS, name: str = "") -> Grammar:
         """Compile it.
@@ -100,7 +103,7 @@ class Graded:
 
     @property
     def text(self) -> str:
-        """The counterexample with invisible characters as glyphs; empty if there is none."""
+        """The counterexample with invisible characters as glyphs; empty without one."""
         return "" if self.counterexample is None else visible(self.counterexample)
 
     def __str__(self) -> str:
@@ -135,6 +138,7 @@ class Exercise:
     starter: GrammarText | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "notations", tuple(map(Notation, self.notations)))
         self.required  # noqa: B018  # raises
 
     @cached_property

@@ -2,7 +2,7 @@
 
 A browser does not send the fragment to a server. The page sends it with a request, and only Python
 reads it, so that the solution of an exercise is not on the page. It is hidden, not encrypted:
-whoever wants to can decode it.
+a reader of this module can decode it.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def exercise_list(handlers: Handlers, sent: _Sent) -> Record:
 def _exercise(sent: _Sent) -> Exercise:
     """The exercise of a request.
 
-    Raises: WorkbenchError where there is none.
+    Raises: WorkbenchError for an unknown name and a damaged link.
     """
     named = text_in(sent, "exercise", MAX_LINK)
     return exercises()[named] if named in exercises() else _of_link(named)
@@ -99,7 +99,7 @@ def _entry(exercise: Exercise) -> Record:
 
 
 def exercise(handlers: Handlers, sent: _Sent) -> Record:
-    """One exercise as it is opened: what the editor begins with, its tests and its hint."""
+    """One exercise with the text that the editor begins with, its tests and its hint."""
     try:
         found = _exercise(sent)
         own = found.solution.notation

@@ -43,7 +43,7 @@ class ExerciseList(TypedDict):
 
 
 class WrittenGrammar(TypedDict):
-    """A grammar as it is written."""
+    """The text of a grammar, with its notation."""
 
     text: str
     notation: str
@@ -52,7 +52,7 @@ class WrittenGrammar(TypedDict):
 
 
 class OpenedExercise(ExerciseEntry):
-    """An exercise as it is opened."""
+    """An exercise with all that is needed to open it."""
 
     ok: Literal[True]
     hint: str
