@@ -92,10 +92,10 @@ export function mountExercise({ element, server }) {
     show();
   }
 
-  /** The exercise in the address, so that a reload opens it again. */
+  /** The exercise in the address while it is in sight, so that a reload opens it again. */
   function address() {
     const asked = new URLSearchParams(location.search);
-    const named = opened?.exercise ?? "";
+    const named = (state.view === "learn" ? "" : opened?.exercise) ?? "";
     const isLink = named.startsWith("x=");
     asked.delete("exercise");
     if (named && !isLink) asked.set("exercise", named);
@@ -229,6 +229,9 @@ export function mountExercise({ element, server }) {
   on("compiled", soon);
   on("example", (example) => {
     if (opened && example.exercise !== opened.key) leave();
+  });
+  on("view", () => {
+    if (opened) address();
   });
   window.addEventListener("pagehide", () => soon.now());
   new ResizeObserver(() =>
