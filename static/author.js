@@ -530,12 +530,16 @@ export function createConvertMenu(menu, server, turned) {
       ([name, { written }]) => written && (name !== state.notation || name === "machine"),
     );
     list.replaceChildren(
-      ...entries.map(([to, { label, target = label }]) =>
-        el("li", {}, el("button", { type: "button", onclick: () => convert(to) }, `to ${target}`)),
+      ...entries.flatMap(([notation, { label, targets = { [notation]: label } }]) =>
+        Object.entries(targets)
+          .filter(([to]) => to !== "subsets" || state.notation === "machine")
+          .map(([to, title]) =>
+            el("li", {}, el("button", { type: "button", onclick: () => convert(to, notation) }, `to ${title}`)),
+          ),
       ),
     );
   }
-  async function convert(to) {
+  async function convert(to, notation) {
     const asked = grammarOf(state),
       { prompt, system, tests } = state;
     told.textContent = "converting…";
@@ -544,6 +548,6 @@ export function createConvertMenu(menu, server, turned) {
     told.textContent = answer.fault || answer.why || "";
     if (!answer.ok) return;
     close();
-    turned({ text: answer.text, start: answer.start, notation: to, prompt, system, tests });
+    turned({ text: answer.text, start: answer.start, notation, prompt, system, tests });
   }
 }

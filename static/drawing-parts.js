@@ -72,11 +72,11 @@ export function elementsOf({ model, shapes, selected, describe, problemsOf, lit,
     );
   }
   function stateElement(state) {
-    const { x, y, r } = shapes.circles.get(state.name),
+    const { x, y, r } = shapes.discs.get(state.name),
       part = { state: state.name },
       found = problemsOf(part),
       target = linking && (linking.to ?? null) === state.name;
-    const entry = state.initial ? entryOf(shapes.circles.get(state.name)) : null;
+    const entry = state.initial ? entryOf(shapes.discs.get(state.name)) : null;
     return S(
       "g",
       {
@@ -172,8 +172,8 @@ export function createStepper(button, { ask, show }) {
   });
   const back = el("button", { type: "button", "aria-label": "One character back", onclick: () => go(at - 1) }, "◀"),
     next = el("button", { type: "button", "aria-label": "Read the next character", onclick: () => go(at + 1) }, "▶");
-  const told = el("span", { class: "quiet", role: "status" });
-  const element = el("div", { class: "stepper", hidden: true }, input, back, next, told);
+  const status = el("span", { class: "quiet", role: "status" });
+  const element = el("div", { class: "stepper", hidden: true }, input, back, next, status);
   let sets = null,
     at = -1;
 
@@ -183,7 +183,7 @@ export function createStepper(button, { ask, show }) {
     const answer = await ask(asked);
     if (asked !== input.value) return false;
     if (!answer.ok) {
-      told.textContent = answer.fault || answer.why || "";
+      status.textContent = answer.fault || answer.why || "";
       return false;
     }
     sets = answer.sets;
@@ -198,15 +198,15 @@ export function createStepper(button, { ask, show }) {
     const after = at ? `after ${letters.slice(0, at).join("")}: ` : "at the beginning: ";
     const where = set.states.length ? set.states.join(", ") : set.inside.length ? "inside an edge" : "no state";
     const end = at === sets.length - 1 ? (set.final ? " — accepted" : " — refused") : "";
-    told.textContent = after + where + end;
-    told.className = end ? (set.final ? "good" : "no") : "quiet";
+    status.textContent = after + where + end;
+    status.className = end ? (set.final ? "good" : "no") : "quiet";
     back.disabled = at === 0;
     next.disabled = at === sets.length - 1;
   }
   function forget() {
     if (!sets && at < 0) return;
     [sets, at] = [null, -1];
-    told.textContent = "";
+    status.textContent = "";
     back.disabled = next.disabled = false;
     show(null);
   }

@@ -27,7 +27,11 @@ const GRID = 10,
   SOON = 400, // and milliseconds
   MOVED = 4, // pixels after which a press is a drag
   RIM = 8, // half the width of the rim from which edges are drawn
+  MOST_STATES = 100, // of a machine that is drawn
+  MOST_EDGES = 300,
   TYPING = 900; // milliseconds of typing that one undo takes back
+const BEGIN = "Double-click adds a state. Drag from its rim to draw an edge.",
+  TOO_LARGE = `Machines of up to ${MOST_STATES} states and ${MOST_EDGES} edges are drawn. This one is edited as text.`;
 const HELP =
   "N adds a state, arrows go to the next state, Alt and an arrow moves it. E begins an edge: arrows or letters " +
   "choose its target, Enter draws it. I and F make a state initial or final, Enter edits a label, F2 renames a " +
@@ -47,6 +51,7 @@ export function createDrawing(box, { server, write, more = [] }) {
     linking = null, // { from, to: name or null, at: point or null, typed } while an edge is drawn
     drag = null,
     edgeMode = false,
+    tooLarge = false, // then the text alone can be edited
     problems = [],
     lit = null, // { states, edges, inside }: a path through the machine
     past = [],
@@ -82,11 +87,7 @@ export function createDrawing(box, { server, write, more = [] }) {
   const world = S("g", { class: "world" });
   const svg = S("svg", { class: "machine", "aria-hidden": "false" }, world);
   const about = el("div", { class: "chosen", hidden: true });
-  const empty = el(
-    "p",
-    { class: "quiet hint", "aria-hidden": "true" },
-    "Double-click adds a state. Drag from its rim to draw an edge.",
-  );
+  const empty = el("p", { class: "quiet hint" });
   const described = el("p", { class: "sr", id: "wb-drawing-help" }, HELP);
   const listed = el("ul", { class: "sr", "aria-label": "States and edges of the drawing" });
   const aloud = el("p", { class: "sr", role: "status" });
@@ -148,6 +149,8 @@ export function createDrawing(box, { server, write, more = [] }) {
   function take(next) {
     text = next;
     model = readMachine(text);
+    tooLarge = model.states.size > MOST_STATES || model.edges.length > MOST_EDGES;
+    if (tooLarge) model = readMachine("");
     lit = null; // a path through another machine
     if (selected?.state && !model.states.has(selected.state)) selected = null;
     if (selected?.edge >= model.edges.length) selected = null;
@@ -210,11 +213,11 @@ export function createDrawing(box, { server, write, more = [] }) {
     say(`state ${name} added`);
     return name;
   }
-  /** A free place for a state: beside the selected one, or in the middle of what is seen. */
+  /** A free place for a state: near the selected one, or in the middle of what is seen. */
   function freeSpot() {
     const rect = canvas.getBoundingClientRect();
-    const beside = selected?.state && places.get(selected.state);
-    const from = beside ? { x: beside.x + 120, y: beside.y } : toWorld({ x: rect.width / 2, y: rect.height / 2 });
+    const near = selected?.state && places.get(selected.state);
+    const from = near ? { x: near.x + 120, y: near.y } : toWorld({ x: rect.width / 2, y: rect.height / 2 });
     for (let ring = 0; ring < 30; ring++)
       for (const [dx, dy] of [
         [0, 0],
@@ -346,6 +349,9 @@ export function createDrawing(box, { server, write, more = [] }) {
     patch(elementsOf({ model, shapes, selected: partKey(selected), describe, problemsOf, lit, linking, places }));
     if (inside && !world.contains(document.activeElement)) focusSelected();
     empty.hidden = model.states.size > 0;
+    empty.textContent = tooLarge ? TOO_LARGE : BEGIN;
+    canvas.inert = tooLarge;
+    for (const button of [tool.add, tool.edge, tool.arrange, tool.fit, tool.step]) button.disabled = tooLarge;
     tool.undo.disabled = !past.length;
     tool.redo.disabled = !future.length;
     showChosen();

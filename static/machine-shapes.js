@@ -1,4 +1,4 @@
-/* Where the parts of a drawn machine are: circles, curves that pass other states, loops, and labels that cover
+/* Where the parts of a drawn machine are: discs, curves that pass other states, loops, and labels that cover
    neither. Pure geometry; ``drawing.js`` makes elements of it. */
 
 /** @import { Model } from "./machine-text.js" */
@@ -59,9 +59,9 @@ const AROUND = [0, 1, -1, 2, -2, 3, -3, 4].map((step) => (step * Math.PI) / 4);
 /** All shapes of a machine whose states are at ``places``.
     @param {Model} model @param {Map<string, { x: number, y: number }>} places */
 export function shapesOf(model, places) {
-  const circles = new Map();
+  const discs = new Map();
   for (const state of model.states.values())
-    circles.set(state.name, { ...places.get(state.name), r: radiusOf(state.name), taken: [] });
+    discs.set(state.name, { ...places.get(state.name), r: radiusOf(state.name), taken: [] });
   const groups = new Map();
   model.edges.forEach((edge, index) => {
     const key = `${edge.source} ${edge.target}`;
@@ -72,58 +72,58 @@ export function shapesOf(model, places) {
   const curves = new Map();
   for (const group of groups.values())
     if (group.source !== group.target)
-      curves.set(group.key, curve(group, circles, groups.has(`${group.target} ${group.source}`)));
+      curves.set(group.key, curve(group, discs, groups.has(`${group.target} ${group.source}`)));
   for (const state of model.states.values()) {
-    const circle = circles.get(state.name);
+    const disc = discs.get(state.name);
     if (!state.initial) continue;
-    circle.entry = freeAngle(
-      circle.taken,
+    disc.entry = freeAngle(
+      disc.taken,
       AROUND.map((angle) => LEFT + angle),
     );
-    circle.taken.push(circle.entry);
+    disc.taken.push(disc.entry);
   }
-  const ways = [...groups.values()].map((group) => curves.get(group.key) ?? loop(group, circles.get(group.source)));
+  const ways = [...groups.values()].map((group) => curves.get(group.key) ?? loop(group, discs.get(group.source)));
   const boxes = [];
-  for (const way of ways) placeLabel(way, model, circles, boxes);
-  return { circles, ways, bounds: boundsOf(circles, boxes) };
+  for (const way of ways) placeLabel(way, model, discs, boxes);
+  return { discs, ways, bounds: boundsOf(discs, boxes) };
 }
 
-function loop(group, circle) {
+function loop(group, disc) {
   const angle = freeAngle(
-    circle.taken,
+    disc.taken,
     AROUND.map((step) => UP + step),
   );
-  circle.taken.push(angle);
-  const [from, to] = [angle - 0.42, angle + 0.42].map((side) => add(circle, turned(side), circle.r));
-  const [one, two] = [angle - 0.55, angle + 0.55].map((side) => add(circle, turned(side), circle.r + 44));
+  disc.taken.push(angle);
+  const [from, to] = [angle - 0.42, angle + 0.42].map((side) => add(disc, turned(side), disc.r));
+  const [one, two] = [angle - 0.55, angle + 0.55].map((side) => add(disc, turned(side), disc.r + 44));
   const outward = turned(angle);
   return {
     ...group,
     path: `M${point(from)} C${point(one)} ${point(two)} ${point(to)}`,
     tip: to,
     heading: unit(sub(to, two)),
-    at: () => add(circle, outward, circle.r + 34),
+    at: () => add(disc, outward, disc.r + 34),
     normal: () => outward,
     sides: [1],
   };
 }
 
 /** How far the edge is bent: apart from the edge back, or around states in its way. */
-function bendOf(group, circles, both) {
-  const [a, b] = [circles.get(group.source), circles.get(group.target)];
+function bendOf(group, discs, both) {
+  const [a, b] = [discs.get(group.source), discs.get(group.target)];
   const across = turned(Math.atan2(b.y - a.y, b.x - a.x) - Math.PI / 2);
   let bend = both ? APART : 0;
   for (const tried of [bend, -bend, 45, -45, 80, -80, 120, -120]) {
     const middle = add(add(a, sub(b, a), 0.5), across, 2 * tried);
-    const clear = [...circles].every(
-      ([name, circle]) =>
+    const clear = [...discs].every(
+      ([name, disc]) =>
         name === group.source ||
         name === group.target ||
         ([0.25, 0.5, 0.75].every((t) => {
           const at = onCurve(a, middle, b, t);
-          return size(sub(at, circle)) > circle.r + 8;
+          return size(sub(at, disc)) > disc.r + 8;
         }) &&
-          (tried || distance(circle, a, b) > circle.r + 8)),
+          (tried || distance(disc, a, b) > disc.r + 8)),
     );
     if (clear && (!both || tried > 0)) return { bend: tried, across };
   }
@@ -136,9 +136,9 @@ const onCurve = (a, c, b, t) => ({
   y: (1 - t) ** 2 * a.y + 2 * t * (1 - t) * c.y + t ** 2 * b.y,
 });
 
-function curve(group, circles, both) {
-  const [a, b] = [circles.get(group.source), circles.get(group.target)];
-  const { bend, across } = bendOf(group, circles, both);
+function curve(group, discs, both) {
+  const [a, b] = [discs.get(group.source), discs.get(group.target)];
+  const { bend, across } = bendOf(group, discs, both);
   const control = add(add(a, sub(b, a), 0.5), across, 2 * bend);
   const from = add(a, unit(sub(control, a)), a.r),
     tip = add(b, unit(sub(control, b)), b.r);
@@ -156,17 +156,14 @@ function curve(group, circles, both) {
   };
 }
 
-const covers = (box, circle) =>
-  Math.hypot(
-    Math.max(box.x - circle.x, 0, circle.x - box.x - box.w),
-    Math.max(box.y - circle.y, 0, circle.y - box.y - box.h),
-  ) <
-  circle.r + 3;
+const covers = (box, disc) =>
+  Math.hypot(Math.max(box.x - disc.x, 0, disc.x - box.x - box.w), Math.max(box.y - disc.y, 0, disc.y - box.y - box.h)) <
+  disc.r + 3;
 /** Whether two labels are nearer than the width of a letter. */
 const meets = (a, b) => a.x < b.x + b.w + LETTER && b.x < a.x + a.w + LETTER && a.y < b.y + b.h && b.y < a.y + a.h;
 
-/** Place the labels of an edge, one below the other, beside the curve: off all circles and other labels. */
-function placeLabel(way, model, circles, boxes) {
+/** Place the labels of an edge, one below the other, next to the curve, where they cover no state and no other label. */
+function placeLabel(way, model, discs, boxes) {
   const lines = way.edges.map((index) => labelShown(model.edges[index].label));
   const w = Math.max(...lines.map((line) => LETTER * [...line].length)) + 8,
     h = LINE * lines.length;
@@ -180,8 +177,7 @@ function placeLabel(way, model, circles, boxes) {
         const centre = add(way.at(t), normal, side * (reach + 13 * further));
         const box = { x: centre.x - w / 2, y: centre.y - h / 2, w, h };
         first ??= box;
-        if ([...circles.values()].some((circle) => covers(box, circle)) || boxes.some((other) => meets(box, other)))
-          continue;
+        if ([...discs.values()].some((disc) => covers(box, disc)) || boxes.some((other) => meets(box, other))) continue;
         chosen = box;
         break search;
       }
@@ -197,11 +193,11 @@ function placeLabel(way, model, circles, boxes) {
   boxes.push(way.box);
 }
 
-function boundsOf(circles, boxes) {
-  if (!circles.size) return { x: 0, y: 0, w: 320, h: 200 };
+function boundsOf(discs, boxes) {
+  if (!discs.size) return { x: 0, y: 0, w: 320, h: 200 };
   const all = [
     ...boxes,
-    ...[...circles.values()].map(({ x, y, r, entry }) => {
+    ...[...discs.values()].map(({ x, y, r, entry }) => {
       const out = r + (entry === undefined ? 6 : 40);
       return { x: x - out, y: y - r - 6, w: 2 * out, h: 2 * r + 12 };
     }),

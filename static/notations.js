@@ -86,7 +86,7 @@ const CALLS = [
 ];
 const named = (styles) => styles.map(([name, label]) => ({ name, label }));
 
-/** What a notation has on the page alone: ``one`` is its name in a sentence, ``target`` that in the menu Convert,
+/** What a notation has on the page alone: ``one`` is its name in a sentence, ``targets`` the entries of the menu Convert,
     ``table`` its colours, ``styles`` the names of its layouts, ``begin`` what its tab opens with. */
 const OWN = {
   regex: { one: "a regex", table: REGEX, begin: { text: "[0-9]+" } },
@@ -138,7 +138,10 @@ const OWN = {
   },
   machine: {
     one: "a machine",
-    target: "Machine (deterministic, minimal)",
+    targets: {
+      subsets: "Machine (deterministic, sets of states)",
+      machine: "Machine (deterministic, minimal)",
+    },
     table: MACHINE,
     rules: false,
     begin: {

@@ -215,6 +215,44 @@ def test_a_machine_whose_deterministic_one_is_large() -> None:
         wb.Grammar.from_machine(nth_from_the_end(20), limits=Limits(states=1000))
 
 
+def test_the_subset_construction() -> None:
+    text = export(wb.Grammar.from_machine(nth_from_the_end(2)), "subsets")
+    assert text == (
+        "initial q0\nfinal q0_q1_q2 q0_q2\nq0 -> q0_q1 : a\nq0 -> q0 : b\nq0_q1 -> q0_q1_q2 : a\n"
+        "q0_q1 -> q0_q2 : b\nq0_q1_q2 -> q0_q1_q2 : a\nq0_q1_q2 -> q0_q2 : b\n"
+        "q0_q2 -> q0_q1 : a\nq0_q2 -> q0 : b\n"
+    )
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_sets_of_states_are_those_along_each_text(seed: int) -> None:
+    chosen = random.Random(seed)
+    text = random_machine(2 * seed) + "".join(
+        f"\nq0 -> q{chosen.randint(0, 4)} : {chosen.choice(['ε', '[a-b]', '[^b]', 'a|b'])}"
+        for _ in range(seed % 4)
+    )
+    machine = read(text + "\ninitial q0\nfinal q0")
+    made = export(wb.Grammar.from_machine(machine.source.text), "subsets")
+    deterministic = read(made)
+    assert facts_of(deterministic).is_deterministic
+    for one in TEXTS[:31]:
+        states = state_sets(machine, one)[-1].states
+        now = [*state_sets(deterministic, one)[-1].states]
+        assert now == (["_".join(sorted(states))] if states else [])
+
+
+@pytest.mark.parametrize(
+    ("grammar", "message"),
+    [
+        (wb.Grammar.from_regex("a"), "only a drawn machine has states that form sets"),
+        (wb.Grammar.from_machine("initial p\nfinal q\np -> q : a, bc"), "one character at a time"),
+    ],
+)
+def test_error_for_what_has_no_subsets(grammar: wb.Grammar, message: str) -> None:
+    with pytest.raises(wb.BuildError, match=message):
+        export(grammar, "subsets")
+
+
 @pytest.mark.parametrize(
     ("grammar", "message"),
     [

@@ -181,6 +181,10 @@ def test_problems_are_marked_where_they_are(visit: Any) -> None:
         state.focus()
         assert "no state is final" in v.page.locator(".chosen .problem").first.inner_text()
         clean(v.page, "a marked machine", "#wb-grammar")
+        many = "initial q0\nfinal q0\n" + "".join(f"q{n} -> q{n + 1} : a\n" for n in range(120))
+        v.page.evaluate("text => wb.emit('open', { text, notation: 'machine' })", many)
+        v.page.get_by_text("This one is edited as text").wait_for()
+        assert read(v)[0] == "121 states"
 
 
 def test_a_text_is_read_step_by_step(visit: Any) -> None:
@@ -213,6 +217,12 @@ def test_a_nondeterministic_machine_is_made_deterministic_and_back(visit: Any) -
         v.page.click("#wb-grammar .convert >> text=to Machine (deterministic, minimal)")
         v.page.wait_for_function("before => wb.state.text.trim() !== before", arg=before)
         assert read(v) == ["3 states", "deterministic", "minimal", "complete over {a, b}"]
+        v.page.click(".drawbar [aria-label=Undo]")
+        assert text(v) == before
+        v.page.click("#wb-grammar .convert > button")
+        v.page.click("#wb-grammar .convert >> text=to Machine (deterministic, sets of states)")
+        v.page.wait_for_selector(".machine .st[data-part='state q0_q1']")
+        assert edges(v)[0] == "q0 -> q0_q1 : a"
         v.page.click(".drawbar [aria-label=Undo]")
         assert text(v) == before
 

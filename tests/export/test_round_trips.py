@@ -128,5 +128,7 @@ def test_cases_keep_their_texts(case: dict[str, Any]) -> None:
 
 
 def test_error_for_an_unknown_notation() -> None:
-    with pytest.raises(WorkbenchError, match="expected one of kbnf, gbnf, lark, regex, machine"):
+    with pytest.raises(
+        WorkbenchError, match="expected one of kbnf, gbnf, lark, regex, machine, subsets"
+    ):
         export(example("date"), "abnf")

@@ -170,8 +170,8 @@ def scattered(seed: int) -> str:
 
 _SHAPES = """return sent.map((text) => {
   const model = T.readMachine(text);
-  const { circles, ways, bounds } = G.shapesOf(model, G.filled(model, new Map()));
-  return { circles: [...circles.values()], boxes: ways.map((way) => way.box), bounds };
+  const { discs, ways, bounds } = G.shapesOf(model, G.filled(model, new Map()));
+  return { circles: [...discs.values()], boxes: ways.map((way) => way.box), bounds };
 });"""
 
 

@@ -1,7 +1,7 @@
 """What a drawn automaton means: its minimal DFA, its states along a text, and advice on it.
 
 The author's own states and edges are those of ``syntax.machine_text``. An edge whose items are
-longer than a character is read by an automaton of its own, as in the generalised automata of state
+longer than a character is read by a separate automaton, as in the generalised automata of state
 elimination.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from workbench.automata.build import regex_dfa
 from workbench.automata.code_points import CharacterFsa, character_edges
@@ -22,7 +23,7 @@ from workbench.base.problems import Advice, AdvisedBuildError
 from workbench.base.source import Source, Span
 from workbench.base.visible_text import count_of, visible
 from workbench.syntax.machine_text import EPSILON, DrawnEdge, DrawnMachine, Item
-from workbench.syntax.ranges import Ranges, difference, intersection, size, union
+from workbench.syntax.ranges import Ranges, contains, difference, intersection, size, union
 from workbench.syntax.regex.printer import class_text
 from workbench.syntax.regex.tree import Characters
 
@@ -113,7 +114,7 @@ _Inside = tuple[int, str, State]
 
 
 class _Walk:
-    """Reads a text with the nondeterministic machine as it is written."""
+    """Simulates the nondeterministic machine on a text, without determinization."""
 
     def __init__(self, machine: DrawnMachine, limits: Limits) -> None:
         self._machine = machine
@@ -124,7 +125,7 @@ class _Walk:
             self._edges_of.setdefault(edge.source, []).append((index, edge))
 
     def sets(self, text: str) -> Iterator[StateSet]:
-        states, used = self._closure(self._machine.initials)
+        states, used = self.closure(self._machine.initials)
         inside: set[_Inside] = set()
         yield self._set(states, used, inside)
         for character in text:
@@ -139,7 +140,7 @@ class _Walk:
                         through.add(index)
                     if (dfa.table[after] != DEAD).any():
                         inside.add((index, item, after))
-            states, used = self._closure(self._machine.edges[index].target for index in through)
+            states, used = self.closure(self._machine.edges[index].target for index in through)
             yield self._set(states, used | through, inside)
 
     def _entered(self, states: Iterable[str]) -> Iterator[_Inside]:
@@ -150,7 +151,7 @@ class _Walk:
                     if item.regex is not None:
                         yield index, item.text, self._items.dfas[item.text].initial
 
-    def _closure(self, states: Iterable[str]) -> tuple[set[str], set[int]]:
+    def closure(self, states: Iterable[str]) -> tuple[set[str], set[int]]:
         """The states that ε reaches, and the edges on the way."""
         reached = list(dict.fromkeys(states))
         found, used = set(reached), set()
@@ -163,6 +164,24 @@ class _Walk:
                         reached.append(edge.target)
         return found, used
 
+    def character_steps(self, states: Iterable[str]) -> Iterator[tuple[Ranges, list[str]]]:
+        """The targets of each interval of characters that leaves the states, if it has any.
+
+        Every edge reads all characters of an interval or none.
+        """
+        leaving = [
+            (self._items.first(item), edge.target)
+            for state in states
+            for _, edge in self._edges_of.get(state, ())
+            for item in edge.items
+        ]
+        bounds = {low for ranges, _ in leaving for low, _ in ranges}
+        bounds |= {high + 1 for ranges, _ in leaving for _, high in ranges}
+        for low, after in pairwise(sorted(bounds)):
+            targets = [target for ranges, target in leaving if contains(ranges, low)]
+            if targets:
+                yield ((low, after - 1),), targets
+
     def _set(self, states: set[str], used: set[int], inside: set[_Inside]) -> StateSet:
         return StateSet(
             tuple(state.name for state in self._machine.states if state.name in states),
@@ -170,6 +189,66 @@ class _Walk:
             tuple(sorted({index for index, _, _ in inside})),
             not states.isdisjoint(self._machine.finals),
         )
+
+
+# -- subsets ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SubsetMachine:
+    """A deterministic machine whose states are sets of states of a drawn one.
+
+    Source: Rabin & Scott 1959, "Finite automata and their decision problems", definition 11.
+    """
+
+    #: The sets in the order of a breadth-first search, each sorted by names; the first is initial.
+    #: The empty set is left out.
+    sets: tuple[tuple[str, ...], ...]
+    #: The numbers of the sets with a final state.
+    finals: tuple[int, ...]
+    #: Source, characters, target, by the numbers of the sets; one edge for each pair.
+    edges: tuple[tuple[int, Ranges, int], ...]
+
+
+def long_item(machine: DrawnMachine, items: ItemMachines) -> Item | None:
+    """The first item that may have a text of several characters."""
+    return next(
+        (
+            item
+            for _, item in _items(machine)
+            if item.regex is not None and not _is_one_character(items.dfas[item.text])
+        ),
+        None,
+    )
+
+
+def subset_machine(machine: DrawnMachine, limits: Limits = LIMITS) -> SubsetMachine:
+    """The subset construction on a machine without a ``long_item``.
+
+    Raises: LimitError.
+    """
+    walk, clock = _Walk(machine, limits), limits.clock()
+
+    def ordered(states: set[str]) -> tuple[str, ...]:
+        return tuple(sorted(states, key=lambda name: (len(name), name)))  # q2 before q10
+
+    first = ordered(walk.closure(machine.initials)[0])
+    numbers = {first: 0}
+    edges: dict[tuple[int, int], Ranges] = {}
+    for source in (sets := [first]):  # grows during iteration
+        clock.check()
+        limits.check("states", len(sets))
+        for characters, targets in walk.character_steps(source):
+            after = ordered(walk.closure(targets)[0])
+            if after not in numbers:
+                numbers[after] = len(sets)
+                sets.append(after)
+            pair = numbers[source], numbers[after]
+            edges[pair] = union(edges.get(pair, ()), characters)
+    finals = (n for n, states in enumerate(sets) if not machine.finals.isdisjoint(states))
+    return SubsetMachine(
+        tuple(sets), tuple(finals), tuple((a, ranges, b) for (a, b), ranges in edges.items())
+    )
 
 
 # -- facts -----------------------------------------------------------------------------------------

@@ -44,7 +44,7 @@ class Advice:
 
 
 class AdvisedBuildError(BuildError):
-    """A BuildError with all other advice on the text, which helps to mend it."""
+    """A BuildError with all other advice on the text, so that an author can fix all of it."""
 
     #: The advice, in the order of the text.
     notes: tuple[Advice, ...] = ()

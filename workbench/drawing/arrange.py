@@ -26,7 +26,7 @@ def arranged(machine: DrawnMachine) -> dict[str, tuple[int, int]]:
         raise LimitError(
             f"a drawing of more than {MAX_ARRANGED_STATES} states is not laid out",
             "states",
-            "move its states by hand, or write it as text",
+            "move its states, or edit its text",
         )
     if not machine.states:
         return {}

@@ -73,7 +73,7 @@ class DrawnEdge:
     source: str
     target: str
     items: tuple[Item, ...]
-    #: The label; empty at the end of the edge if there is none.
+    #: The label; an empty span after the target of an edge without one.
     label_span: Span
     #: The line without its comment.
     span: Span

@@ -1,16 +1,22 @@
-"""Writes a regular grammar as a drawn machine: its minimal deterministic automaton."""
+"""Writes a regular grammar as a drawn machine: its minimal deterministic automaton.
+
+A drawn machine can also be made deterministic alone: its states are then sets of those drawn.
+"""
 
 from __future__ import annotations
 
 from workbench.automata.code_points import fold
+from workbench.automata.drawn_machine import ItemMachines, long_item, subset_machine
 from workbench.automata.graphs import coreachable
 from workbench.automata.to_regex import one_of
 from workbench.base.errors import BuildError
 from workbench.base.source import Span
 from workbench.grammar.export.as_regex import refuse_recursion
 from workbench.grammar.grammar import Grammar
-from workbench.syntax.grammar_tree import labels_in_rules
-from workbench.syntax.machine_text import item_text, machine_text
+from workbench.grammar.notations import Notation
+from workbench.syntax.grammar_tree import Names, labels_in_rules
+from workbench.syntax.machine_text import item_text, machine_text, read_machine
+from workbench.syntax.ranges import Ranges
 from workbench.syntax.regex.extensions import labels_in
 from workbench.syntax.regex.printer import pattern
 from workbench.syntax.regex.reader import Dialect
@@ -47,11 +53,48 @@ def write_machine(grammar: Grammar, states: int = MAX_WRITTEN_STATES) -> str:
         ["q0"],
         [name for state, name in order.items() if state in folded.finals],
         [
-            (order[source], order[target], item_text(pattern(one_of(ranges), Dialect.PYTHON)))
+            (order[source], order[target], _label(ranges))
             for source, ranges, target in edges
             if source in order
         ],
     )
+
+
+def write_subsets(grammar: Grammar, states: int = MAX_WRITTEN_STATES) -> str:
+    """A drawn machine made deterministic by the subset construction, without merging states.
+
+    A state is named by the states of its set, such as ``q0_q1``. The minimal machine of any grammar
+    is written by ``write_machine``.
+
+    Raises: BuildError for another notation, for a label longer than a character, and if the machine
+            would have more than ``states`` states; LimitError.
+    """
+    whole = Span(0, len(grammar.source.text))
+    if grammar.notation is not Notation.MACHINE:
+        message = "only a drawn machine has states that form sets"
+        hint = "write the minimal machine (machine)"
+        raise BuildError(message, grammar.source, whole, hint, "unsupported_export")
+    drawn = read_machine(grammar.source)
+    item = long_item(drawn, ItemMachines(drawn, grammar.limits))
+    if item is not None:
+        message = "the subset construction reads one character at a time, and this label reads more"
+        span = item.span if drawn.source is grammar.source else whole
+        hint = "draw a state after each character, or write the minimal machine"
+        raise BuildError(message, grammar.source, span, hint, "unsupported_export")
+    made = subset_machine(drawn, grammar.limits)
+    if len(made.sets) > states:
+        raise _too_large(grammar, f"{len(made.sets):,} states, more than {states:,}")
+    taken = Names(())
+    names = [taken.fresh("_".join(members)) for members in made.sets]
+    return machine_text(
+        names[:1],
+        [names[final] for final in made.finals],
+        [(names[source], names[target], _label(ranges)) for source, ranges, target in made.edges],
+    )
+
+
+def _label(ranges: Ranges) -> str:
+    return item_text(pattern(one_of(ranges), Dialect.PYTHON))
 
 
 def _too_large(grammar: Grammar, size: str) -> BuildError:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import BuildError, WorkbenchError
-from workbench.grammar.export.as_machine import write_machine
+from workbench.grammar.export.as_machine import write_machine, write_subsets
 from workbench.grammar.export.as_regex import write_regex
 from workbench.grammar.export.writers import rewritten_lark, write_gbnf, write_kbnf, write_lark
 from workbench.grammar.grammar import Grammar
@@ -257,6 +257,7 @@ EXPORTS: dict[str, Export] = {
     "lark": Export("Lark", ".lark", write_lark),
     "regex": Export("Regex", ".regex", write_regex),
     "machine": Export("Machine (deterministic, minimal)", ".fsa", write_machine),
+    "subsets": Export("Machine (deterministic, sets of states)", ".fsa", write_subsets),
     **{name: Export(title, ".py", write) for name, (title, write) in PROGRAMS.items()},
 }
 
@@ -269,9 +270,10 @@ def named_by_suffix(name: str) -> str | None:
 def export(grammar: Grammar, notation: str, **options: object) -> str:
     """A grammar as text in another notation, or as a program.
 
-    ``notation``  ``kbnf``, ``gbnf``, ``lark``, ``regex`` or ``machine``; or the library of a Python
-                  program that generates with the grammar: ``transformers``, ``vllm``,
-                  ``llguidance``, ``xgrammar``, ``guidance``, ``outlines``.
+    ``notation``  ``kbnf``, ``gbnf``, ``lark``, ``regex`` or ``machine``; ``subsets`` of a drawn
+                  machine; or the library of a Python program that generates with the grammar:
+                  ``transformers``, ``vllm``, ``llguidance``, ``xgrammar``, ``guidance``,
+                  ``outlines``.
     ``options``   of the writer: ``start`` or ``root``, the name of the first rule; ``longest``, the
                   most characters of a regex; ``states``, the most states of a machine; ``model``
                   and ``prompt`` of a program.
