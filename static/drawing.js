@@ -316,6 +316,12 @@ export function createDrawing(box, { server, write, more = [] }) {
     fit();
   }
 
+  // what is below the drawing cannot be seen
+  box.addEventListener("focusout", ({ relatedTarget: to }) => {
+    const inside = !(to instanceof Element) || box.contains(to) || to.closest("dialog");
+    if (box.classList.contains("large") && !inside) canvas.focus();
+  });
+
   // -- what is selected --------------------------------------------------------------------------------
   function select(part, { focus = true } = {}) {
     selected = part;

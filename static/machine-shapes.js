@@ -162,7 +162,7 @@ const covers = (box, disc) =>
 /** Whether two labels are nearer than the width of a letter. */
 const meets = (a, b) => a.x < b.x + b.w + LETTER && b.x < a.x + a.w + LETTER && a.y < b.y + b.h && b.y < a.y + a.h;
 
-/** Place the labels of an edge, one below the other, next to the curve, where they cover no state and no other label. */
+/** Place the labels of an edge, one below the other, next to the curve: they cover no state and no other label. */
 function placeLabel(way, model, discs, boxes) {
   const lines = way.edges.map((index) => labelShown(model.edges[index].label));
   const w = Math.max(...lines.map((line) => LETTER * [...line].length)) + 8,

@@ -86,8 +86,8 @@ const CALLS = [
 ];
 const named = (styles) => styles.map(([name, label]) => ({ name, label }));
 
-/** What a notation has on the page alone: ``one`` is its name in a sentence, ``targets`` the entries of the menu Convert,
-    ``table`` its colours, ``styles`` the names of its layouts, ``begin`` what its tab opens with. */
+/** What a notation has on the page alone: ``one`` is its name in a sentence, ``targets`` the entries of the menu
+    Convert, ``table`` its colours, ``styles`` the names of its layouts, ``begin`` what its tab opens with. */
 const OWN = {
   regex: { one: "a regex", table: REGEX, begin: { text: "[0-9]+" } },
   kbnf: {

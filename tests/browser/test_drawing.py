@@ -206,6 +206,9 @@ def test_a_text_is_read_step_by_step(visit: Any) -> None:
         clean(v.page, "a step", "#wb-grammar")
         v.page.click("button[aria-label='Use the whole window']")
         clean(v.page, "the whole window", ".drawing")
+        for _ in range(20):
+            v.page.keyboard.press("Tab")
+            assert v.page.evaluate("document.activeElement.closest('.drawing') !== null")
         v.shot("drawing_step_dark")
 
 

@@ -313,8 +313,8 @@ class Grammar(Language):
     def live_rules(self, text: str | bytes) -> tuple[str, ...]:
         """The open rules after a text, the outermost first, in one of its derivations.
 
-        Empty for a regex or a drawn machine, for a text that is no prefix of an accepted text, and if the grammar
-        is too ambiguous to decide within its limits.
+        Empty for a regex or a drawn machine, for a text that is no prefix of an accepted text, and
+        if the grammar is too ambiguous to decide within its limits.
         """
         if self.tree is None or self.notation is Notation.MACHINE:
             return ()

@@ -23,6 +23,7 @@ only because no template literal spans lines (checked in ``tests/ui/test_bundle.
 from __future__ import annotations
 
 import hashlib
+import json
 import platform
 import re
 from collections.abc import Mapping
@@ -74,7 +75,7 @@ def join_late(folder: Path, entry: str, page: str) -> str:
     sources: dict[str, str] = {}
     _collect(folder, entry, sources, ())
     modules = (_wrapped(name, text) for name, text in sources.items() if name not in there)
-    arrived = f"module_late.arrived({encoded(entry)}, {_constant(entry)});"
+    arrived = f"module_late.arrived({json.dumps(entry)}, {_constant(entry)});"
     return "\n".join(('"use strict";', *modules, arrived))
 
 
