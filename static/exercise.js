@@ -88,6 +88,7 @@ export function mountExercise({ element, server }) {
     soon.now();
     opened = null;
     ++checking;
+    delete state.example?.exercise; // from now on the text is a draft as any other
     address();
     show();
   }

@@ -8,6 +8,7 @@ import pytest
 
 from tests.ui.test_wire import check
 from tests.ui.toy import toy_room
+from workbench.analysis.exercise import Graded, Outcome
 from workbench.app.exercises.exercise_reader import encode_exercise, exercises
 from workbench.app.exercises.links import COURSE
 from workbench.app.ui import exercise_view as view
@@ -83,6 +84,14 @@ def test_an_unreadable_answer_has_its_place(handlers: Handlers) -> None:
     assert record["outcome"] == "unreadable"
     assert record["say"].startswith("Line 1, column 5: expected ')'")
     assert answer(handlers, "yes_no", " ", "regex")["say"] == "The answer is empty"
+
+
+def test_a_counterexample_that_is_no_text_is_not_offered_as_a_test() -> None:
+    graded = Graded(outcome=Outcome.WRONG, counterexample=b"a\xff", why="…")
+    exercise = exercises()["yes_no"]
+    record = view._verdict(exercise, graded, exercise.grammar)
+    check(record, wire.ExerciseVerdict)
+    assert (record["text"], record["path"]) == (None, [])
 
 
 def test_a_check_ends_within_the_seconds_of_a_request(handlers: Handlers) -> None:

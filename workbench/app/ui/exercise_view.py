@@ -148,8 +148,7 @@ def check_exercise(handlers: Handlers, sent: _Sent) -> Record:
 
 
 def _verdict(exercise: Exercise, graded: Graded, answer: Grammar | None) -> Record:
-    found = graded.counterexample
-    text = None if found is None else found.decode("utf-8", "replace")
+    text = None if graded.counterexample is None else _utf8(graded.counterexample)
     return {
         "ok": True,
         "outcome": str(graded.outcome),
@@ -162,6 +161,14 @@ def _verdict(exercise: Exercise, graded: Graded, answer: Grammar | None) -> Reco
         "problem": problem_record(graded.problem) if graded.problem else None,
         "teaches": exercise.teaches if graded.solved else "",
     }
+
+
+def _utf8(data: bytes) -> str | None:
+    """The text of bytes; None for bytes that are no UTF-8, which the page cannot test."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _said(graded: Graded) -> str:
