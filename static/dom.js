@@ -57,6 +57,18 @@ export function download(name, type, text) {
   setTimeout(() => URL.revokeObjectURL(link.href), 5000);
 }
 
+/** Print, and nothing but ``sheet`` where one is given: pages do not break inside Gradio's containers.
+    @param {HTMLElement | null} sheet */
+export function printAlone(sheet) {
+  if (sheet) {
+    document.body.append(sheet);
+    document.body.toggleAttribute("data-printing", true);
+  }
+  print();
+  sheet?.remove();
+  document.body.toggleAttribute("data-printing", false);
+}
+
 /** Arrow keys over a row of buttons of which one is a tab stop. */
 export function roving(box, choose) {
   box.addEventListener("keydown", (event) => {

@@ -1,7 +1,7 @@
 /* Drafts in this browser: the one being typed, and those with a name; a menu to save, open, rename and delete them. */
 
 import { createMenu, debounce, el, showNotice } from "./dom.js";
-import { emit, on } from "./state.js";
+import { emit, on, state } from "./state.js";
 import { saved } from "./storage.js";
 import { dropLink, work } from "./work.js";
 
@@ -97,7 +97,7 @@ function restart() {
 
 /** Save the present draft if the user changed anything in it. */
 function keep() {
-  if (forgotten || !opened) return;
+  if (forgotten || !opened || state.example?.exercise) return; // exercises keep their answers
   const here = work.now();
   if (work.same(here, opened)) {
     if (changed && !opened.own) discard(); // all taken back

@@ -18,7 +18,7 @@ import {
   withoutEdge,
   withoutState,
 } from "./machine-text.js";
-import { askServer } from "./state.js";
+import { askServer, on } from "./state.js";
 
 /** @import { Servers } from "./wire" */
 
@@ -111,6 +111,11 @@ export function createDrawing(box, { server, write, more = [] }) {
       lit = set;
       render();
     },
+  });
+  // the states after a text that another part of the page is about; null for none
+  on("light machine", (set) => {
+    lit = set;
+    render();
   });
   box.replaceChildren(bar, canvas, stepper.element, described, listed, aloud);
 

@@ -91,11 +91,16 @@ export function mountGrammar({ element, server }) {
       tests: state.tests,
     };
   }
+  /** An exercise stays open, with its tests, when its answer is written in another notation. */
+  const ofExercise = () => {
+    const { exercise, title } = state.example ?? {};
+    return exercise ? { exercise, title, tests: state.tests, from: "exercise" } : {};
+  };
   /** Turn to what was last written in a notation. */
   function turn({ dataset: { notation } }) {
     if (notation === state.notation) return;
     keep();
-    emit("open", { ...(written[notation] ?? notations[notation].begin), notation });
+    emit("open", { ...(written[notation] ?? notations[notation].begin), notation, ...ofExercise() });
   }
   kinds.addEventListener("click", (event) => {
     const kind = event.target.closest("button");
@@ -108,7 +113,7 @@ export function mountGrammar({ element, server }) {
       return;
     }
     keep();
-    emit("open", converted);
+    emit("open", { ...converted, ...ofExercise() });
   });
 
   // -- sections ------------------------------------------------------------------------------------
@@ -347,6 +352,10 @@ export function mountGrammar({ element, server }) {
     machine.show(state.text);
     section(chosen);
     compileSoon.now();
+  });
+  on("add tests", (added) => {
+    tests.put(added);
+    choose("tests");
   });
   on("compile now", () => compileSoon.now());
   on("focus editor", (how) => {

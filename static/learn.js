@@ -1,6 +1,6 @@
 /* The lessons: a list of them on the left, one step at a time on the right, with its address and its questions. */
 
-import { el, roving } from "./dom.js";
+import { el, printAlone, roving } from "./dom.js";
 import { createFilm } from "./film.js";
 import { colour } from "./notations.js";
 import { askServer, emit, on, state } from "./state.js";
@@ -96,6 +96,17 @@ export function createQuiz(question, ask, solved, { checked, done }) {
     if (answer.right) done();
   }
   return form;
+}
+
+/** Words with `code` and *terms*; everything enters as text. */
+export function words(text) {
+  return text.split(/(`[^`]+`|\*[^*\s][^*]*\*)/).map((piece) => {
+    // a space at the edge of a token would vanish
+    if (/^`.+`$/.test(piece))
+      return el("code", { class: piece.length < 30 ? "whole" : null }, piece.slice(1, -1).replace(/^ | $/g, "·"));
+    if (/^\*.+\*$/.test(piece)) return el("em", {}, piece.slice(1, -1));
+    return piece;
+  });
 }
 
 /** @param {Context<"learn">} context */
@@ -195,16 +206,6 @@ export function mountLearn({ element, server }) {
   pick.addEventListener("change", () => open(pick.value, 0));
 
   // -- one step ---------------------------------------------------------------------------------
-  /** Words with `code` and *terms*; everything enters as text. */
-  function words(text) {
-    return text.split(/(`[^`]+`|\*[^*\s][^*]*\*)/).map((piece) => {
-      // a space at the edge of a token would vanish
-      if (/^`.+`$/.test(piece))
-        return el("code", { class: piece.length < 30 ? "whole" : null }, piece.slice(1, -1).replace(/^ | $/g, "·"));
-      if (/^\*.+\*$/.test(piece)) return el("em", {}, piece.slice(1, -1));
-      return piece;
-    });
-  }
   /** What is a list in a cell (two spaces between) becomes chips. */
   const pieces = (text) =>
     text.includes("  ") ? text.split("  ").map((piece) => el("span", { class: "chip" }, piece)) : [text];
@@ -417,7 +418,8 @@ export function mountLearn({ element, server }) {
         "header",
         { class: "head" },
         el("div", {}, el("h2", { tabindex: "-1" }, lesson.title), el("p", { class: "aim" }, lesson.aim)),
-        el("button", { type: "button", class: "print", onclick: printLesson }, "Print"),
+        el("button", { type: "button", class: "print", onclick: () => printLesson("") }, "Print"),
+        el("button", { type: "button", class: "print", onclick: () => printLesson("slides") }, "Slides"),
       ),
       steps,
       one.box,
@@ -472,12 +474,12 @@ export function mountLearn({ element, server }) {
       el("button", { type: "button", onclick: begin }, "Try again"),
     );
 
-  /** A whole lesson on paper: every step with its figure as it ends. */
-  async function printLesson() {
+  /** A whole lesson on paper, or as slides with one step a page: every step with its figure as it ends. */
+  async function printLesson(form) {
     const leaves = lesson.pages.map((_, number) => leaf(number));
     const sheet = el(
       "div",
-      { class: "sheets" },
+      { class: `wb sheets ${form}` },
       el("h2", {}, lesson.title),
       el("p", { class: "aim" }, lesson.aim),
       ...leaves.map((each) => each.box),
@@ -489,7 +491,7 @@ export function mountLearn({ element, server }) {
         each.film?.last();
       }),
     );
-    print();
+    printAlone(form ? sheet : null);
     show();
   }
 
@@ -497,7 +499,7 @@ export function mountLearn({ element, server }) {
   const place = () => new URLSearchParams(location.search);
   function address() {
     saved.set("lesson at", [lesson.name, step]);
-    if (state.view !== "learn") return;
+    if (state.view !== "learn" || (document.body.dataset.shelf ?? "lessons") !== "lessons") return;
     const asked = place();
     asked.set("learn", lesson.name);
     asked.set("step", String(step + 1));
@@ -527,6 +529,10 @@ export function mountLearn({ element, server }) {
     if (asked.get("learn")) await open(asked.get("learn"), Number(asked.get("step") || 1) - 1);
     else await open(kept?.[0] ?? lessons[0].name, Number(kept?.[1] ?? 0));
   }
+  on("open lesson", async (name) => {
+    if (!begun) await begin();
+    await open(name, 0, "h2");
+  });
   on("view", (view) => {
     if (view !== "learn") {
       leave();

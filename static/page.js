@@ -2,6 +2,7 @@
 
 import { mountCompare } from "./compare.js";
 import { createConstruction } from "./construction.js";
+import { mountExercise } from "./exercise.js";
 import { exportFiles } from "./export.js";
 import { mountGrammar } from "./grammar.js";
 import { mountFooter, mountHeader } from "./header.js";
@@ -18,6 +19,7 @@ import { linkedWork, linkFragment, work, workLink } from "./work.js";
 
 const PARTS = {
   header: mountHeader,
+  exercise: mountExercise,
   grammar: mountGrammar,
   picture: (context) => mountPicture(context, { createConstruction }),
   run: mountRun,

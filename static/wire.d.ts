@@ -47,6 +47,12 @@ export interface Span {
   end: number;
 }
 
+/** A test of an example. */
+export interface ExpectedText {
+  text: string;
+  expect: string;
+}
+
 /** A token: as text, as hexadecimal digits where it is no text by itself, or the end. */
 export interface Token {
   id: number;
@@ -753,6 +759,166 @@ export interface AboutEdge {
   why?: string;
 }
 
+/** An exercise in a list; ``exercise`` names it in requests, ``key`` in the browser. */
+export interface ExerciseEntry {
+  key: string;
+  exercise: string;
+  title: string;
+  task: string;
+  accepts: string[];
+  rejects: string[];
+  notations: string[];
+  conditions: string[];
+}
+
+/** An exercise with its shelf. */
+export interface ShelvedExercise {
+  key: string;
+  exercise: string;
+  title: string;
+  task: string;
+  accepts: string[];
+  rejects: string[];
+  notations: string[];
+  conditions: string[];
+  shelf: string;
+}
+
+/** A condition that an exercise may have; ``counts``: it has a number. */
+export interface ConditionKind {
+  kind: string;
+  words: string;
+  counts: boolean;
+}
+
+/** All exercises of the shelf, and all conditions. */
+export interface ExerciseList {
+  ok: true;
+  exercises: ShelvedExercise[];
+  conditions: ConditionKind[];
+}
+
+/** The text of a grammar, with its notation. */
+export interface WrittenGrammar {
+  text: string;
+  notation: string;
+  start: string;
+  style: string;
+}
+
+/** An exercise with all that is needed to open it. */
+export interface OpenedExercise {
+  key: string;
+  exercise: string;
+  title: string;
+  task: string;
+  accepts: string[];
+  rejects: string[];
+  notations: string[];
+  conditions: string[];
+  ok: true;
+  hint: string;
+  begin: WrittenGrammar;
+  tests: ExpectedText[];
+}
+
+/** The states of a drawn machine after one more character, ``text``. */
+export interface PathPart {
+  states: string[];
+  edges: number[];
+  inside: number[];
+  final: boolean;
+  text: string;
+}
+
+/** The check of an answer; ``text`` is the counterexample, ``share`` the partial credit. */
+export interface ExerciseVerdict {
+  ok: true;
+  outcome: string;
+  solved: boolean;
+  say: string;
+  text: string | null;
+  gained: boolean;
+  share: number | null;
+  path: PathPart[];
+  problem: Problem | null;
+  teaches: string;
+}
+
+/** The solution of an exercise. */
+export interface ModelAnswer {
+  text: string;
+  notation: string;
+  start: string;
+  style: string;
+  ok: true;
+  teaches: string;
+}
+
+/** Texts that a solution accepts and rejects. */
+export interface SuggestedExamples {
+  ok: true;
+  accepts: string[];
+  rejects: string[];
+}
+
+/** A new exercise; ``link`` is the fragment of its address. */
+export interface MadeExercise {
+  key: string;
+  exercise: string;
+  title: string;
+  task: string;
+  accepts: string[];
+  rejects: string[];
+  notations: string[];
+  conditions: string[];
+  ok: true;
+  link: string;
+}
+
+/** The fragment of an address. */
+export interface MadeLink {
+  ok: true;
+  link: string;
+}
+
+/** A lesson of a course, with the number of its steps. */
+export interface CourseLesson {
+  lesson: string;
+  steps: number;
+  title: string;
+}
+
+/** A course. */
+export interface CourseAnswer {
+  ok: true;
+  title: string;
+  items: (CourseLesson | ExerciseEntry)[];
+}
+
+/** An exercise with its solution, for a teacher's sheet. */
+export interface SolvedExercise {
+  key: string;
+  exercise: string;
+  title: string;
+  task: string;
+  accepts: string[];
+  rejects: string[];
+  notations: string[];
+  conditions: string[];
+  text: string;
+  notation: string;
+  start: string;
+  style: string;
+  teaches: string;
+}
+
+/** Exercises with their solutions. */
+export interface SolutionSheet {
+  ok: true;
+  exercises: SolvedExercise[];
+}
+
 /** An example in the gallery; ``refused`` choices of its recorded run were forbidden. */
 export interface ExampleName {
   name: string;
@@ -912,12 +1078,6 @@ export interface LessonQuestion {
   ask: string;
   form: string;
   options: string[];
-}
-
-/** A test of an example. */
-export interface ExpectedText {
-  text: string;
-  expect: string;
 }
 
 /** What a step opens in the workbench. */
@@ -1263,6 +1423,17 @@ export interface Servers {
     lesson_figure(sent: object): Promise<FilmAnswer | Refusal>;
     lesson_why(sent: object): Promise<Why | Refusal>;
     lesson_answer(sent: object): Promise<Judged | Refusal>;
+  };
+  exercise: {
+    exercise_list(sent: object): Promise<ExerciseList | Refusal>;
+    exercise(sent: object): Promise<OpenedExercise | Refusal>;
+    check_exercise(sent: object): Promise<ExerciseVerdict | Refusal>;
+    exercise_answer(sent: object): Promise<ModelAnswer | Refusal>;
+    suggest_examples(sent: object): Promise<SuggestedExamples | Refusal>;
+    make_exercise(sent: object): Promise<MadeExercise | Refusal>;
+    make_course(sent: object): Promise<MadeLink | Refusal>;
+    course(sent: object): Promise<CourseAnswer | Refusal>;
+    solution_sheet(sent: object): Promise<SolutionSheet | Refusal>;
   };
   compare: {
     contender_list(sent: object): Promise<Contenders>;

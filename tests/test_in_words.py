@@ -7,7 +7,7 @@ import pytest
 import workbench as wb
 from workbench.analysis import schema_in_words
 from workbench.grammar.gallery import load_gallery
-from workbench.schema.schema_reader import ANNOTATIONS, UNNAMED
+from workbench.schema.references import ANNOTATIONS, UNNAMED
 from workbench.syntax.regex.tree import LookKind
 
 #   regex                      in words

@@ -24,11 +24,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from workbench.analysis.advice import Lint, lint
     from workbench.analysis.difference import Difference, equivalent
+    from workbench.analysis.exercise import Exercise, Graded, GrammarText
     from workbench.analysis.explain import Explanation, explain, explain_id
     from workbench.analysis.in_words import in_words
     from workbench.analysis.parse_trees import ParseNode, ParseTrees, parse_trees
     from workbench.analysis.random_texts import samples
     from workbench.analysis.wording import Wording
+    from workbench.app.exercises.exercise_reader import load_exercise
     from workbench.app.notebook import Shown, replay, show
     from workbench.base.errors import (
         BuildError,
@@ -85,6 +87,9 @@ _HOMES = {
     "lint": "analysis.advice",
     "Difference": "analysis.difference",
     "equivalent": "analysis.difference",
+    "Exercise": "analysis.exercise",
+    "Graded": "analysis.exercise",
+    "GrammarText": "analysis.exercise",
     "Explanation": "analysis.explain",
     "explain": "analysis.explain",
     "explain_id": "analysis.explain",
@@ -97,6 +102,7 @@ _HOMES = {
     "replay": "app.notebook",
     "show": "app.notebook",
     "Wording": "analysis.wording",
+    "load_exercise": "app.exercises.exercise_reader",
     "BuildError": "base.errors",
     "LimitError": "base.errors",
     "ModelError": "base.errors",
@@ -176,10 +182,13 @@ __all__ = [
     "DraftSpeculation",
     "Drawn",
     "Engine",
+    "Exercise",
     "Explanation",
     "ForcedProposer",
     "Generation",
+    "Graded",
     "Grammar",
+    "GrammarText",
     "HasStateKeys",
     "Healed",
     "Intersection",
@@ -235,6 +244,7 @@ __all__ = [
     "json_regex",
     "label_reason",
     "lint",
+    "load_exercise",
     "load_model",
     "parse_trees",
     "replay",

@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from workbench.app.cli import compare, generate, grammar_commands
+from workbench.app.cli import compare, generate, grade, grammar_commands
 from workbench.app.cli import grammar_commands as draw
 from workbench.app.cli.options import (
     DeviceOption,
@@ -140,6 +140,7 @@ for command in (
     generate.generate,
     compare.compare,
     generate.replay,
+    grade.grade,
 ):
     app.command()(command)
 

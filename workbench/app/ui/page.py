@@ -13,6 +13,7 @@ from workbench.app.ui import (
     author,
     compare_view,
     construction_view,
+    exercise_view,
     explain_view,
     lesson_view,
     machine_view,
@@ -108,6 +109,17 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
         "lesson_why": lesson_view.lesson_why,
         "lesson_answer": lesson_view.lesson_answer,
     },
+    "exercise": {
+        "exercise_list": exercise_view.exercise_list,
+        "exercise": exercise_view.exercise,
+        "check_exercise": exercise_view.check_exercise,
+        "exercise_answer": exercise_view.exercise_answer,
+        "suggest_examples": exercise_view.suggest_examples,
+        "make_exercise": exercise_view.make_exercise,
+        "make_course": exercise_view.make_course,
+        "course": exercise_view.course,
+        "solution_sheet": exercise_view.solution_sheet,
+    },
     "compare": {
         "contender_list": compare_view.contender_list,
         "compared_run": compare_view.compared_run,
@@ -150,6 +162,9 @@ _SHARES: Mapping[str, Share] = {
             "take_code",
             "take_replay",
             "lesson_figure",
+            "check_exercise",
+            "suggest_examples",
+            "make_exercise",
         ),
         HEAVY,
     ),
@@ -229,6 +244,7 @@ def build(handlers: Handlers, *, behind_proxy: bool = False) -> gr.Blocks:
     events = Events(page._queue, admission)
     with page:
         part(handlers, admission, "header", encoded(handlers.page()))
+        part(handlers, admission, "exercise")
         with gr.Row(elem_id="wb-main"):
             part(handlers, admission, "grammar")
             part(handlers, admission, "picture")

@@ -143,7 +143,7 @@ FILES = "wb"
 
 SHEETS = (
     "base.css", "grammar.css", "picture.css", "machines.css", "railroad.css", "tree.css", "run.css",
-    "why.css", "takeaway.css", "learn.css", "compare.css", "drawing.css",
+    "why.css", "takeaway.css", "learn.css", "compare.css", "drawing.css", "exercise.css",
 )  # fmt: skip
 
 #: The module that mounts the page's parts; it imports all others.

@@ -47,6 +47,13 @@ class Span(TypedDict):
     end: int
 
 
+class ExpectedText(TypedDict):
+    """A test of an example."""
+
+    text: str
+    expect: str
+
+
 # -- tokens and steps of a run ---------------------------------------------------------------------
 
 

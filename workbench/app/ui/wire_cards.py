@@ -20,6 +20,7 @@ from workbench.app.ui.wire import (
     DraftModels,
     Edge,
     Error,
+    ExpectedText,
     FoundStates,
     From,
     Head,
@@ -46,6 +47,17 @@ from workbench.app.ui.wire import (
     Token,
     Why,
     WordsAnswer,
+)
+from workbench.app.ui.wire_exercises import (
+    CourseAnswer,
+    ExerciseList,
+    ExerciseVerdict,
+    MadeExercise,
+    MadeLink,
+    ModelAnswer,
+    OpenedExercise,
+    SolutionSheet,
+    SuggestedExamples,
 )
 
 # -- the page --------------------------------------------------------------------------------------
@@ -224,13 +236,6 @@ class LessonQuestion(TypedDict):
     ask: str
     form: str
     options: list[str]
-
-
-class ExpectedText(TypedDict):
-    """A test of an example."""
-
-    text: str
-    expect: str
 
 
 class LessonOpening(TypedDict):
@@ -599,6 +604,17 @@ ANSWERS: Mapping[str, Mapping[str, Any]] = {
         "lesson_figure": FilmAnswer | Refusal,
         "lesson_why": Why | Refusal,
         "lesson_answer": Judged | Refusal,
+    },
+    "exercise": {
+        "exercise_list": ExerciseList | Refusal,
+        "exercise": OpenedExercise | Refusal,
+        "check_exercise": ExerciseVerdict | Refusal,
+        "exercise_answer": ModelAnswer | Refusal,
+        "suggest_examples": SuggestedExamples | Refusal,
+        "make_exercise": MadeExercise | Refusal,
+        "make_course": MadeLink | Refusal,
+        "course": CourseAnswer | Refusal,
+        "solution_sheet": SolutionSheet | Refusal,
     },
     "compare": {
         "contender_list": Contenders,

@@ -19,7 +19,7 @@ from typing import (
     is_typeddict,
 )
 
-from workbench.app.ui import wire, wire_cards
+from workbench.app.ui import wire, wire_cards, wire_exercises
 from workbench.base.resources import STATIC
 
 _HEAD = """\
@@ -57,7 +57,7 @@ DECLARATIONS = STATIC / "wire.d.ts"
 def declarations() -> str:
     """The types as TypeScript: an interface for each record, then the servers of the parts."""
     parts = [_HEAD]
-    for name, value in (vars(wire) | vars(wire_cards)).items():
+    for name, value in (vars(wire) | vars(wire_exercises) | vars(wire_cards)).items():
         if is_typeddict(value) and not name.startswith("_"):
             parts.append(_interface(name, value))
         elif isinstance(value, types.UnionType) or get_origin(value) is Union:

@@ -1,0 +1,318 @@
+"""Records of exercises, checks and courses for the page.
+
+A request names an exercise by its name on the shelf or by the fragment of its link, never by a
+path. The solution is in no record but that of ``exercise_answer``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from workbench.analysis.conditions import CONDITIONS, drawn
+from workbench.analysis.exercise import Exercise, Graded, GrammarText, Outcome
+from workbench.analysis.random_texts import near_misses, samples
+from workbench.app.exercises.course import course_of, decode_course, encode_course, link_of
+from workbench.app.exercises.exercise_reader import (
+    MAX_EXAMPLES,
+    SHELVES,
+    ExerciseError,
+    decode_exercise,
+    encode_exercise,
+    exercise_of,
+    exercises,
+)
+from workbench.app.exercises.links import MAX_LINK
+from workbench.app.lessons.lesson import Lesson
+from workbench.app.ui.handlers import Handlers, problem_record
+from workbench.app.ui.pictures import sentence
+from workbench.app.ui.records import Record
+from workbench.app.ui.requests import MAX_TRIED_CHARACTERS, TextRequest, text_in
+from workbench.automata.drawn_machine import state_sets
+from workbench.base.errors import LimitError, WorkbenchError
+from workbench.base.limits import LIMITS
+from workbench.base.problems import Problem
+from workbench.base.visible_text import visible
+from workbench.grammar.grammar import Grammar
+
+_Sent = Mapping[str, Any]
+
+#: A check takes at most the seconds of one request; the comparison leaves some for the rest.
+_COMPARE_LIMITS = replace(LIMITS, seconds=0.8)
+#: Characters of a text whose path is listed.
+_MAX_PATH = 200
+#: Examples suggested for a new exercise.
+_SUGGESTED = 4
+
+
+def exercise_list(handlers: Handlers, sent: _Sent) -> Record:
+    """Every exercise of the shelf, and the conditions that a new one may have."""
+    try:
+        listed = [
+            {**_entry(exercises()[name]), "shelf": title}
+            for title, names in SHELVES.items()
+            for name in names
+        ]
+        conditions = [
+            {"kind": kind, "words": each.words.replace("{most}", "…"), "counts": each.counts}
+            for kind, each in CONDITIONS.items()
+        ]
+        return {"ok": True, "exercises": listed, "conditions": conditions}
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+
+
+def _exercise(sent: _Sent) -> Exercise:
+    """The exercise of a request.
+
+    Raises: WorkbenchError for an unknown name and a damaged link.
+    """
+    named = text_in(sent, "exercise", MAX_LINK)
+    return exercises()[named] if named in exercises() else _of_link(named)
+
+
+_of_link = lru_cache(maxsize=16)(decode_exercise)
+
+
+def _key(exercise: Exercise) -> str:
+    """What its progress is stored by in the browser."""
+    if exercise.name in exercises():
+        return exercise.name
+    return "x" + hashlib.sha256(encode_exercise(exercise).encode()).hexdigest()[:16]
+
+
+def _entry(exercise: Exercise) -> Record:
+    """An exercise in a list or on a sheet, without its solution."""
+    return {
+        "key": _key(exercise),
+        "exercise": link_of(exercise),
+        "title": exercise.title or "An exercise",
+        "task": exercise.task,
+        "accepts": [visible(text) for text in exercise.accepts],
+        "rejects": [visible(text) for text in exercise.rejects],
+        "notations": [str(one) for one in exercise.notations],
+        "conditions": [str(one) for one in exercise.required],
+    }
+
+
+def exercise(handlers: Handlers, sent: _Sent) -> Record:
+    """One exercise with the text that the editor begins with, its tests and its hint."""
+    try:
+        found = _exercise(sent)
+        own = found.solution.notation
+        begin = found.starter or GrammarText("", (found.notations or (own,))[0])
+        tests = [(text, "accept") for text in found.accepts]
+        tests += [(text, "reject") for text in found.rejects]
+        return {
+            "ok": True,
+            **_entry(found),
+            "hint": found.hint,
+            "begin": _grammar_record(begin),
+            "tests": [{"text": text, "expect": expect} for text, expect in tests],
+        }
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+
+
+def _grammar_record(written: GrammarText) -> Record:
+    return {
+        "text": written.text,
+        "notation": str(written.notation),
+        "start": written.start,
+        "style": written.style,
+    }
+
+
+def check_exercise(handlers: Handlers, sent: _Sent) -> Record:
+    """The verdict on an answer; ``handlers`` caches what was compiled for the pictures."""
+    try:
+        found, request = _exercise(sent), TextRequest.of(sent)
+        if not request.style and request.notation is found.solution.notation:
+            request = replace(request, style=found.solution.style)
+        if not request.text.strip():
+            return _verdict(found, found.check("", request.notation), None)
+        compiled = handlers.compiled(request)
+        if compiled.grammar is None:
+            problem = compiled.problems[0]
+            graded = Graded(outcome=Outcome.UNREADABLE, problem=problem, why=problem.message)
+            return _verdict(found, graded, None)
+        own = found.solution  # cached by the pipeline, whose size is bounded
+        solution = _solution(handlers, _grammar_record(own))
+        graded = found.check_grammar(compiled.grammar, solution=solution, limits=_COMPARE_LIMITS)
+        return _verdict(found, graded, compiled.grammar)
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+
+
+def _verdict(exercise: Exercise, graded: Graded, answer: Grammar | None) -> Record:
+    text = None if graded.counterexample is None else _utf8(graded.counterexample)
+    return {
+        "ok": True,
+        "outcome": str(graded.outcome),
+        "solved": graded.solved,
+        "say": _said(graded),
+        "text": text if text is None or len(text) <= MAX_TRIED_CHARACTERS else None,
+        "gained": graded.gained,
+        "share": graded.share if graded.outcome is Outcome.WRONG else None,
+        "path": [] if answer is None or text is None else _path(answer, text),
+        "problem": problem_record(graded.problem) if graded.problem else None,
+        "teaches": exercise.teaches if graded.solved else "",
+    }
+
+
+def _utf8(data: bytes) -> str | None:
+    """The text of bytes; None for bytes that are no UTF-8, which the page cannot test."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _said(graded: Graded) -> str:
+    """The sentence of a verdict."""
+    if graded.outcome is Outcome.RIGHT:
+        return "Right: your answer accepts the texts of the language and no others."
+    said = graded.why[:1].upper() + graded.why[1:]
+    if graded.outcome is Outcome.UNREADABLE:
+        where = graded.problem.position if graded.problem else None
+        return f"Line {where[0]}, column {where[1]}: {graded.why}" if where else said
+    if graded.outcome is Outcome.UNDECIDED:
+        return f"Probably right. {said}. No method decides this for all grammars with a stack."
+    return said.replace("The answer ", "Your answer ", 1)
+
+
+def _path(answer: Grammar, text: str) -> list[Record]:
+    """The states of a drawn machine along a text; empty for other notations."""
+    machine = drawn(answer)
+    if machine is None or len(text) > _MAX_PATH:
+        return []
+    try:
+        sets = state_sets(machine, text, _COMPARE_LIMITS)
+    except LimitError:
+        return []
+    return [
+        {
+            "text": visible(read),
+            "states": list(each.states),
+            "edges": list(each.edges),
+            "inside": list(each.inside),
+            "final": each.is_final,
+        }
+        for read, each in zip(("", *text), sets, strict=True)
+    ]
+
+
+def exercise_answer(handlers: Handlers, sent: _Sent) -> Record:
+    """The model answer, when the reader asks for it."""
+    try:
+        found = _exercise(sent)
+        return {"ok": True, **_grammar_record(found.solution), "teaches": found.teaches}
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+
+
+# -- a teacher's exercise and course ---------------------------------------------------------------
+
+
+def suggest_examples(handlers: Handlers, sent: _Sent) -> Record:
+    """Texts of a solution, and texts one edit away that it rejects, for the maker."""
+    try:
+        grammar = _solution(handlers, sent)
+        return {
+            "ok": True,
+            "accepts": list(samples(grammar, _SUGGESTED, longest=16)),
+            "rejects": [text for text, _ in near_misses(grammar, _SUGGESTED, longest=16)],
+        }
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+
+
+def _solution(handlers: Handlers, sent: _Sent) -> Grammar:
+    """The compiled solution of an exercise.
+
+    Raises: WorkbenchError where it is no grammar.
+    """
+    compiled = handlers.compiled(TextRequest.of(sent))
+    if compiled.grammar is None:
+        problem: Problem = compiled.problems[0]
+        where = problem.position
+        place = f"line {where[0]}, column {where[1]} of the solution" if where else "the solution"
+        raise WorkbenchError(f"{place}: {problem.message}", problem.hint)
+    return compiled.grammar
+
+
+def make_exercise(handlers: Handlers, sent: _Sent) -> Record:
+    """The fragment of the link to a new exercise, after its examples and conditions are checked."""
+    try:
+        request = TextRequest.of(sent)
+        _solution(handlers, sent)
+        begin = {str(request.notation): text_in(sent, "begin")} if sent.get("begin") else None
+        made = exercise_of(
+            {
+                str(request.notation): request.text,
+                "start": request.start,
+                "style": request.style,
+                **{key: text_in(sent, key, 5_000) for key in ("title", "task", "hint", "teaches")},
+                **{key: _lines(sent, key) for key in ("accepts", "rejects")},
+                "notations": sent.get("notations", []),
+                "conditions": sent.get("conditions", {}),
+                **({"begin": begin} if begin else {}),
+            }
+        )
+        made.verify()
+        return {"ok": True, **_entry(made), "link": encode_exercise(made)}
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+
+
+def _lines(sent: _Sent, key: str) -> list[str]:
+    texts = sent.get(key, [])
+    if not isinstance(texts, list) or len(texts) > MAX_EXAMPLES:
+        raise ExerciseError(f"expected at most {MAX_EXAMPLES} texts as {key!r}")
+    return [text_in({key: each}, key, MAX_TRIED_CHARACTERS) for each in texts]
+
+
+def make_course(handlers: Handlers, sent: _Sent) -> Record:
+    """The fragment of the link to a course; ``items`` has a name or link on each line."""
+    try:
+        lines = text_in(sent, "items", MAX_LINK).splitlines()
+        made = course_of(text_in(sent, "title", 1_000), lines)
+        return {"ok": True, "link": encode_course(made)}
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+
+
+def course(handlers: Handlers, sent: _Sent) -> Record:
+    """A course as a list."""
+    try:
+        found = decode_course(text_in(sent, "course", MAX_LINK))
+        return {
+            "ok": True,
+            "title": found.title,
+            "items": [
+                {"lesson": each.name, "steps": len(each.steps), "title": each.title}
+                if isinstance(each, Lesson)
+                else _entry(each)
+                for each in found.items
+            ],
+        }
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+
+
+def solution_sheet(handlers: Handlers, sent: _Sent) -> Record:
+    """The exercises of a list of names and links, with solutions, for a teacher's sheet."""
+    try:
+        lines = text_in(sent, "items", MAX_LINK).splitlines()
+        found = course_of("", lines).items
+        sheet = [
+            {**_entry(each), **_grammar_record(each.solution), "teaches": each.teaches}
+            for each in found
+            if isinstance(each, Exercise)
+        ]
+        return {"ok": True, "exercises": sheet}
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
