@@ -1,8 +1,7 @@
 /* Dialogs in which a teacher makes an exercise, or a course, and copies its link. */
 
-import { copyText, el } from "./dom.js";
+import { copyText, createDialog, el } from "./dom.js";
 import { printSheet } from "./exercise-shelf.js";
-import { createDialog } from "./header.js";
 import { notations } from "./notations.js";
 import { askServer, grammarOf, on, state } from "./state.js";
 
