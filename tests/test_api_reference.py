@@ -56,4 +56,6 @@ def test_comments_describe_fields() -> None:
     assert comments == {
         "steps": "In the order of the text.",
         "stop": "Why it ended; None while it continues.",
+        "discarded_passes": "Forward passes for tokens that are not part of the text, such as"
+        " those of rejected texts.",
     }

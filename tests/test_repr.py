@@ -62,6 +62,10 @@ def _generation() -> wb.Generation:
     return wb.generate(_model(), constraint, "x", max_tokens=9)
 
 
+def _exercise() -> wb.Exercise:
+    return wb.Exercise(task="A long task. " * 20, solution=wb.GrammarText(LONG, wb.Notation.KBNF))
+
+
 MADE: dict[str, Callable[[], object]] = {
     "Advance": lambda: wb.Advance(next(iter(wb.Advance))),
     "Advice": lambda: wb.lint(wb.Grammar.from_kbnf(LONG + " unused ::= 'x';")).advice[0],
@@ -75,10 +79,13 @@ MADE: dict[str, Callable[[], object]] = {
     "DraftSpeculation": lambda: wb.DraftSpeculation(_model(), counts=_counts()),
     "Drawn": lambda: wb.draw(_grammar(), "rules"),
     "Engine": lambda: wb.Engine(LONG, all_bytes()),
+    "Exercise": _exercise,
     "Explanation": lambda: wb.explain(_grammar(), b"00", b"x"),
     "ForcedProposer": wb.ForcedProposer,
     "Generation": _generation,
+    "Graded": lambda: _exercise().check("[0-9]", "regex"),
     "Grammar": _grammar,
+    "GrammarText": lambda: wb.GrammarText(LONG, wb.Notation.KBNF),
     "Healed": lambda: wb.heal(_model(), "a" * 300, _grammar()),
     "Intersection": lambda: wb.Intersection(_constraint(), _constraint()),
     "JumpForward": wb.JumpForward,

@@ -43,7 +43,11 @@ def tried(name: str) -> tuple[tuple[str, bool], ...]:
 
 def in_lark(text: str) -> Language:
     lark = pytest.importorskip("lark")
-    parser = lark.Lark(text, parser="earley", lexer="dynamic", ambiguity="resolve")
+    if "%declare _INDENT" in text:  # lark's dynamic lexer has no indenter
+        indenter = pytest.importorskip("lark.indenter").PythonIndenter()
+        parser = lark.Lark(text, parser="lalr", postlex=indenter)
+    else:
+        parser = lark.Lark(text, parser="earley", lexer="dynamic", ambiguity="resolve")
 
     def accepts(tried: str) -> bool:
         try:

@@ -199,4 +199,5 @@ def test_gallery_costs_little(name: str) -> None:
     found = lint(grammar, seconds=0.1).advice
     assert time.thread_time() - began < 5, "some milliseconds are needed"
     kinds = {one.kind for one in found}
-    assert kinds <= {"unbounded_loop", "conflict", "ambiguous", "unicode_class"}, "no useless rules"
+    notes = {"indentation", "nondeterministic"}  # of examples that show them
+    assert kinds <= {"unbounded_loop", "conflict", "ambiguous", "unicode_class"} | notes

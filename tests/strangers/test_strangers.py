@@ -99,7 +99,7 @@ def costly(number: int) -> dict[str, Any]:
 
 def generate_settings(text: str, tokens: int) -> tuple[Any, ...]:
     """The inputs of /generate, for a run under a regex."""
-    return (text, "regex", "Hello", tokens, 0.7, 1, "start", "", "automaton", "", None, False, None, "", None)  # fmt: skip
+    return (text, "regex", "Hello", tokens, 0.7, 1, "start", "", "automaton", "", None, False, None, "", None, False)  # fmt: skip
 
 
 def test_a_flood_of_questions_does_not_stop_others(page: Page) -> None:

@@ -17,7 +17,7 @@ from workbench.analysis.difference import Difference, shortest_difference
 from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.limits import LIMITS, Limits
 from workbench.base.problems import Problem
-from workbench.base.visible_text import visible
+from workbench.base.visible_text import shorten, visible
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 
@@ -37,6 +37,9 @@ class GrammarText:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "notation", Notation(self.notation))  # its name is accepted too
+
+    def __repr__(self) -> str:
+        return f"GrammarText({shorten(self.text, 60)!r}, {self.notation.label})"
 
     def grammar(self, limits: Limits = LIMITS, name: str = "") -> Grammar:
         """Compile it.
@@ -83,6 +86,9 @@ class Graded:
 
     def __bool__(self) -> bool:
         return self.outcome is Outcome.RIGHT
+
+    def __repr__(self) -> str:
+        return f"Graded({self.outcome.value}: {shorten(self.why, 100)!r})"
 
     @property
     def solved(self) -> bool:
@@ -136,6 +142,9 @@ class Exercise:
     teaches: str = ""
     #: The text that the editor begins with; None for the notation's own beginning.
     starter: GrammarText | None = None
+
+    def __repr__(self) -> str:
+        return f"Exercise({shorten(self.title or self.task, 60)!r})"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "notations", tuple(map(Notation, self.notations)))

@@ -361,7 +361,7 @@ _ALL = (
     ),
     Contender(
         name="cars",
-        title="rejects texts; the model's own distribution",
+        title="rejection: the model's own distribution",
         detail="Constrained adaptive rejection sampling: forbidden continuations are never drawn "
         "again, and each text has the model's own probability among the valid ones",
         method="automaton",

@@ -7,7 +7,7 @@ contains only shapes, text and names, and gets its colours from our style sheet.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any
 from xml.etree import ElementTree
@@ -392,6 +392,8 @@ def draw_railroad(grammar: GrammarTree | Regex, *, width: float = WIDE) -> Railr
 def _titled(grammar: GrammarTree | Regex) -> list[_Titled]:
     if not isinstance(grammar, GrammarTree):
         return [_Titled("regex", grammar, grammar.span.start, grammar.span.end)]
+    if grammar.written:  # not the copies that the parser made of them
+        grammar = replace(grammar, rules=grammar.written, written=())
     first = {rule.name: rule.name_span for rule in reversed(grammar.rules)}
     return [
         _Titled(name, body, first[name].start, first[name].end)

@@ -277,8 +277,10 @@ class References:
         """The usual addresses of the schemas of a document: its definitions."""
         yield "#"
         for node in self._schemas(document):
-            if node.step in ("$defs", "definitions"):
-                yield from (f"#{each.pointer}" for each in (node.members or {}).values())
+            for word in ("$defs", "definitions"):
+                definitions = (node.members or {}).get(word)
+                if definitions is not None:
+                    yield from (f"#{each.pointer}" for each in (definitions.members or {}).values())
 
     def dynamic_target(self, reference: Node, scope: Anchors) -> Node:
         """The target of a dynamic reference in a dynamic scope.
