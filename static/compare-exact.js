@@ -66,7 +66,7 @@ function curvesFigure(curves) {
     el(
       "figcaption",
       {},
-      el("b", {}, "Total variation of all texts drawn so far, by the forward passes they cost."),
+      el("b", {}, "Total variation of all drawn texts, by the forward passes they cost."),
       ` Texts drawn after the last number of passes: ${texts}. Simulated on the scored texts of the table.`,
     ),
     el("div", { class: "plot", tabindex: "0", role: "group", "aria-label": "Chart of distances" }, chart),

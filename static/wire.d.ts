@@ -1,4 +1,4 @@
-// Generated from wire.py and wire_cards.py by `python -m workbench.app.ui.wire_declarations`.
+// Generated from wire*.py by `python -m workbench.app.ui.wire_declarations`.
 
 /** An answer to a request. A refusal has only ``why``, a fault only ``fault``. */
 export type Answer<T> = [T] extends [string]

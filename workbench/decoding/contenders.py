@@ -380,7 +380,7 @@ _ALL = (
     Contender(
         name="particles",
         title="eight weighted texts, one is drawn",
-        detail="Sequential Monte Carlo: eight texts at once, weighted by what their masks kept and "
+        detail="Sequential Monte Carlo: eight texts together, weighted by what their masks kept and "
         "resampled; one is drawn by its weight",
         method="automaton",
         strategy="particles",

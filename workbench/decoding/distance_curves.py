@@ -124,7 +124,7 @@ def _nodes(root: Node) -> Iterator[Node]:
 
 @dataclass(frozen=True, slots=True)
 class DistanceCurve:
-    """The distance of all texts drawn so far from the model's own distribution.
+    """The distance of all drawn texts from the model's own distribution.
 
     ``points``  a number of forward passes, and the total variation after them. Texts drawn from
                 the model's own distribution are at a distance too while they are few.

@@ -2,7 +2,7 @@
 
 ``Awrs`` draws a token without computing a mask: it tests tokens in the order in which they would be
 drawn until one is allowed. The same tests give an unbiased estimate of the probability that the
-mask would keep, which is the weight of the draw. ``Particles`` draws several texts at once under a
+mask would keep, which is the weight of the draw. ``Particles`` draws several texts together under a
 mask. The weight of each is the product of the probabilities that its masks kept: that is what
 masking token by token forgets. Texts with small weights are replaced by copies of those with large
 ones (resampling), so that the passes are spent on prefixes that valid texts follow.
@@ -231,7 +231,7 @@ class Population:
 
 @dataclass(frozen=True, slots=True)
 class Particles:
-    """Sequential Monte Carlo: several texts at once, weighted, with resampling.
+    """Sequential Monte Carlo: several texts together, weighted, with resampling.
 
     Each particle takes its tokens under the mask, and its weight is multiplied by the probability
     that the mask kept. When few particles have most of the weight, all are replaced by particles

@@ -63,7 +63,7 @@ class DecodingLoop:
     discarded_passes: int = 0
 
     def copy(self) -> DecodingLoop:
-        """A loop that continues from here and leaves this one as it is."""
+        """A loop that continues from here, without changes of this one."""
         return replace(self, context=[*self.context], discarded_passes=0)
 
     def become(self, other: DecodingLoop, steps: Sequence[Step]) -> Steps:

@@ -195,7 +195,7 @@ _STRATEGIES: dict[str, Callable[[], Strategy]] = {
 
 
 def distances(world: World, *, passes: tuple[int, ...]) -> Table:
-    """The total variation of all texts drawn so far, after some numbers of forward passes."""
+    """The total variation of all drawn texts, after some numbers of forward passes."""
     curves = distance_curves(
         _tree(world), world.vocabulary, _STRATEGIES, checkpoints=tuple(passes), repetitions=3
     )

@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from typing import Any, Literal, NotRequired, TypedDict
 
 from workbench.app.ui.wire import (
-    AboutEdge,
-    AboutState,
     Arranged,
     ChangeAnswer,
     Compiled,
@@ -18,10 +16,8 @@ from workbench.app.ui.wire import (
     Converted,
     Done,
     DraftModels,
-    Edge,
     Error,
     ExpectedText,
-    FoundStates,
     From,
     Head,
     LintAnswer,
@@ -32,14 +28,12 @@ from workbench.app.ui.wire import (
     Missed,
     NextAnswer,
     OutlineAnswer,
-    Picture,
     ReadPrompt,
     Reasons,
     Refusal,
     SampleAnswer,
     SearchAnswer,
     Start,
-    State,
     Status,
     Step,
     TakeAnswer,
@@ -59,6 +53,7 @@ from workbench.app.ui.wire_exercises import (
     SolutionSheet,
     SuggestedExamples,
 )
+from workbench.app.ui.wire_pictures import AboutEdge, AboutState, Edge, FoundStates, Picture, State
 
 # -- the page --------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import types
+from collections import ChainMap
 from typing import (
     Any,
     Literal,
@@ -19,11 +20,11 @@ from typing import (
     is_typeddict,
 )
 
-from workbench.app.ui import wire, wire_cards, wire_exercises
+from workbench.app.ui import wire, wire_cards, wire_exercises, wire_pictures
 from workbench.base.resources import STATIC
 
 _HEAD = """\
-// Generated from wire.py and wire_cards.py by `python -m workbench.app.ui.wire_declarations`.
+// Generated from wire*.py by `python -m workbench.app.ui.wire_declarations`.
 
 /** An answer to a request. A refusal has only ``why``, a fault only ``fault``. */
 export type Answer<T> = [T] extends [string]
@@ -57,7 +58,8 @@ DECLARATIONS = STATIC / "wire.d.ts"
 def declarations() -> str:
     """The types as TypeScript: an interface for each record, then the servers of the parts."""
     parts = [_HEAD]
-    for name, value in (vars(wire) | vars(wire_exercises) | vars(wire_cards)).items():
+    modules = wire, wire_pictures, wire_exercises, wire_cards
+    for name, value in ChainMap(*map(vars, reversed(modules))).items():
         if is_typeddict(value) and not name.startswith("_"):
             parts.append(_interface(name, value))
         elif isinstance(value, types.UnionType) or get_origin(value) is Union:

@@ -1,0 +1,147 @@
+"""The wire format, continued: pictures, and what is known of their states and edges."""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired, TypedDict
+
+from workbench.app.ui.wire import Span
+
+
+class Opening(TypedDict):
+    """The part of a picture that is seen first."""
+
+    x: float
+    y: float
+    scale: float
+    height: float
+
+
+class State(TypedDict):
+    """A state of a picture; ``kinds`` as in ``drawing.graph``."""
+
+    id: str
+    label: str
+    title: str
+    kinds: list[str]
+    rule: NotRequired[str]
+
+
+class Edge(TypedDict):
+    """An edge of a picture: ``count`` labels of which some are listed, what it pops and pushes."""
+
+    source: str
+    target: str
+    labels: list[str]
+    title: str
+    kinds: NotRequired[list[str]]
+    count: NotRequired[int]
+    pops: NotRequired[list[str]]
+    pushes: NotRequired[list[str]]
+    mark: NotRequired[str]
+    detail: NotRequired[str]
+    inside: NotRequired[list[str]]
+
+
+class TreeNode(TypedDict):
+    """A drawn node of a parse tree, with its spans (start, end); ``path`` names it."""
+
+    path: str
+    kind: str
+    label: str
+    text: str
+    characters: list[int]
+    bytes: list[int]
+    source: list[int]
+    open: bool
+    folded: bool
+    differs: bool
+
+
+class Tree(TypedDict):
+    """What a picture of a parse tree knows: ``trees`` 0 (unfinished), 1, or 2 for several."""
+
+    trees: int
+    counted: str
+    which: int
+    accepted: bool
+    expected: str
+    failing: str
+    nodes: list[TreeNode]
+
+
+class Picture(TypedDict):
+    """A machine, or a part of it, as SVG or as a table, with what can be asked of it.
+
+    ``where`` has the state that shows each state, ``names`` the ids of states by what others call
+    them, ``follow`` the machine of the run whose states are shown. A picture of tokens over a
+    machine has ``current``, ``parts`` (the server's edges in each edge) and ``landings``.
+    """
+
+    ok: Literal[True]
+    count: str
+    partial: bool
+    note: str
+    where: dict[str, str]
+    follow: str | None
+    names: dict[str, str]
+    ends: bool
+    states: list[State]
+    edges: list[Edge]
+    svg: NotRequired[str]
+    centre: NotRequired[str]
+    heads: NotRequired[list[str]]
+    rows: NotRequired[list[list[str]]]
+    opening: NotRequired[Opening]
+    whole: NotRequired[bool]
+    legible: NotRequired[bool]
+    folded: NotRequired[list[str]]
+    rules: NotRequired[dict[str, str]]
+    current: NotRequired[str]
+    parts: NotRequired[dict[str, list[int]]]
+    landings: NotRequired[dict[str, list[str]]]
+    tree: NotRequired[Tree]
+
+
+class FoundState(TypedDict):
+    """A state a search found."""
+
+    id: str
+    number: str
+    why: str
+
+
+class FoundStates(TypedDict):
+    """States a search found; ``why`` there are none."""
+
+    ok: bool
+    found: list[FoundState]
+    why: NotRequired[str]
+
+
+class StatePlace(Span):
+    """A piece of the grammar that is read from a state."""
+
+    what: str
+
+
+class AboutState(TypedDict):
+    """What may be read in a state, and a text that leads there."""
+
+    ok: Literal[True]
+    state: str
+    number: str
+    reads: str
+    reached: str | None
+    places: list[StatePlace]
+    may_end: NotRequired[bool]
+    tokens: NotRequired[int]
+    examples: NotRequired[list[str]]
+
+
+class AboutEdge(TypedDict):
+    """The tokens of an edge, up to a limit; ``why`` there are none."""
+
+    ok: bool
+    count: int
+    tokens: list[str]
+    why: NotRequired[str]
