@@ -380,8 +380,8 @@ _ALL = (
     Contender(
         name="particles",
         title="eight weighted texts, one is drawn",
-        detail="Sequential Monte Carlo: eight texts together, weighted by what their masks kept and "
-        "resampled; one is drawn by its weight",
+        detail="Sequential Monte Carlo: eight texts, weighted by what their masks kept and resampled;"
+        " one is drawn by its weight",
         method="automaton",
         strategy="particles",
         source="Loula et al. 2025 (sequential Monte Carlo)",
