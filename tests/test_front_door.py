@@ -50,7 +50,7 @@ def test_importing_the_front_door_is_light() -> None:
 @pytest.mark.slow
 @needs_model
 def test_the_readmes_python_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    first, formats, tools, methods, together, _ = re.findall(
+    first, formats, tools, methods, together, own, exercises, _ = re.findall(
         r"```python\n(.*?)```", README, re.DOTALL
     )  # the last asks a page
     module = ModuleType("readme")
@@ -76,6 +76,15 @@ def test_the_readmes_python_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     exec(together, names)
     assert len(names["texts"]) == 16
     assert all(run.stop is not None for run in names["runs"])
+    assert (names["trees"].count, names["spans"][0].start) == (1, 2)
+    assert "'list'" in names["words"]
+    exec(own, names)
+    valid = {b" Ada", b" Olivia", b" Theodore"}
+    assert {b"".join(step.token for step in text) for text in names["texts"]} <= valid
+    assert set(names["weighted"]) <= valid
+    exec(exercises, names)
+    assert (names["graded"].outcome, names["graded"].text) == ("wrong", "b")
+    assert names["graded"].share is not None
 
 
 def test_the_readmes_comments_are_true() -> None:

@@ -380,7 +380,7 @@ _ALL = (
     Contender(
         name="particles",
         title="eight weighted texts, one is drawn",
-        detail="Sequential Monte Carlo: eight texts, each weighted by what its masks kept, resampled;"
+        detail="Sequential Monte Carlo: eight texts, weighted by what their masks kept, resampled;"
         " one is drawn by its weight",
         method="automaton",
         strategy="particles",
