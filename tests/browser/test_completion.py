@@ -227,6 +227,7 @@ def test_the_problem_under_the_pointer(visit: Any) -> None:
         assert v.page.locator(HINT).count() == 0
         assert v.page.evaluate("document.activeElement.className") == "text"
         v.page.keyboard.press("Control+End")
+        v.page.wait_for_timeout(300)
         for _ in range(4):
             v.page.keyboard.press("ArrowUp")
         v.page.keyboard.press("End")

@@ -58,6 +58,7 @@ def test_an_exercise_is_solved_with_its_counterexample(visit: Any) -> None:
         assert "A state represents" in v.page.locator(f"{BAR} .teaches").inner_text()
         assert v.page.locator(f"{BAR} .solved").is_visible()
         # progress, and the answer, are kept
+        v.page.wait_for_load_state("networkidle")
         v.page.reload()
         v.page.wait_for_function("window.wb?.ready")
         opened(v, "An even number of a")
@@ -66,6 +67,7 @@ def test_an_exercise_is_solved_with_its_counterexample(visit: Any) -> None:
         v.page.click(f"{BAR} .list")
         v.page.wait_for_selector(f"{LIST} li")
         assert v.page.locator(f"{LIST} header").inner_text().split("\n")[1] == "1 of 20 solved"
+        v.page.wait_for_load_state("networkidle")
         v.page.reload()  # the list has an address
         v.page.wait_for_function("window.wb?.ready")
         v.page.wait_for_selector(f"{LIST} li")

@@ -8,7 +8,7 @@ import pytest
 
 pytestmark = pytest.mark.browser
 
-NOTATIONS = ["regex", "kbnf", "json_schema", "dataclass", "gbnf", "lark"]
+NOTATIONS = ["regex", "kbnf", "json_schema", "dataclass", "gbnf", "lark", "machine"]
 
 
 def turn(v: Any, notation: str) -> None:
@@ -32,9 +32,12 @@ def test_every_notation_has_a_tab_that_opens_on_something_that_works(visit: Any)
         for notation in NOTATIONS[1:]:
             turn(v, notation)
             assert v.page.evaluate("wb.state.compiled.ok"), notation
-            assert v.page.locator("#wb-grammar .paint .rule").count() > 0, "it is coloured"
+            if notation == "machine":
+                v.page.wait_for_selector("#wb-grammar .drawing .st")
+            else:
+                assert v.page.locator("#wb-grammar .paint .rule").count() > 0, "it is coloured"
             v.page.wait_for_selector("#wb-picture .pic:not(.stale) svg .node")
-        v.shot("format_lark")
+        v.shot("format_machine")
 
 
 def test_each_notation_keeps_its_own_text(visit: Any) -> None:

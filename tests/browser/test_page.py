@@ -46,7 +46,7 @@ def test_a_half_typed_regex_says_where_it_is_wrong(visit: Any) -> None:
         assert v.page.locator("#wb-grammar .paint .squig").count() >= 1
         v.shot("half_typed")
         assert v.page.locator("#wb-run .go").is_disabled()
-        row.locator("button").click()
+        row.locator("button.said").click()
         assert v.page.evaluate("document.activeElement.classList.contains('text')")
         v.type_grammar("ab[0-9]")
         v.page.wait_for_selector("#wb-grammar .verdict.good")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -28,6 +29,14 @@ def test_two_trees_of_an_ambiguous_text(handlers: Handlers) -> None:
 
 def test_second_tree_of_an_unambiguous_text_is_the_first(handlers: Handlers) -> None:
     assert asked(handlers, "1", which=2)["tree"]["which"] == 1
+
+
+def test_a_text_that_ends_inside_a_character(handlers: Handlers) -> None:
+    request = {"text": "start ::= #'[é-ü]+';", "notation": "kbnf"}
+    answer = draw_parse_tree(handlers, {**request, "so_far": "é".encode().hex() + "c3"})
+    assert answer["ok"]
+    assert json.dumps(answer, ensure_ascii=False).encode()  # no lone surrogates
+    assert any("\\xc3" in node["text"] for node in answer["tree"]["nodes"])
 
 
 def test_spans_of_a_node(handlers: Handlers) -> None:

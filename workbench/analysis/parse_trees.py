@@ -35,7 +35,7 @@ from workbench.base.limits import Limits
 from workbench.base.source import Span
 from workbench.base.visible_text import count_of, shorten, visible
 from workbench.grammar.grammar import Grammar
-from workbench.grammar.label_encoding import RESERVED, encode_labels, show_labels
+from workbench.grammar.label_encoding import RESERVED, encode_labels, show_labels, written_text
 from workbench.grammar.notations import without_gc
 from workbench.grammar.recognition import utf8
 from workbench.pushdown.build import context_free
@@ -148,7 +148,7 @@ class ParseNode:
                     "parent": parent,
                     "kind": str(node.kind),
                     "label": node.label,
-                    "text": show_labels(node.text),
+                    "text": written_text(node.text),
                     "characters": [node.characters.start, node.characters.end],
                     "bytes": [node.bytes.start, node.bytes.end],
                     "source": [node.source.start, node.source.end],
@@ -205,7 +205,7 @@ class ParseTrees:
     def to_json(self) -> dict[str, Any]:
         """The trees as JSON values; an infinite count is the word ``infinite``."""
         return {
-            "text": show_labels(self.text),
+            "text": written_text(self.text),
             "read": self.read,
             "accepted": self.accepted,
             "count": "infinite" if math.isinf(self.count) else int(self.count),

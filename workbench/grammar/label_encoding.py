@@ -76,6 +76,11 @@ def show_labels(data: bytes) -> str:
     return text
 
 
+def written_text(data: bytes) -> str:
+    """As ``show_labels``; bytes that are no whole character are written as ``\\xHH``."""
+    return show_labels(data).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
 def plain_text(data: bytes) -> bytes:
     """Bytes with label codes replaced by a text that the original label matches."""
     for name, code in LABEL_CODES.items():

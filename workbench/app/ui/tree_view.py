@@ -15,7 +15,7 @@ from workbench.base.source import Span
 from workbench.base.visible_text import shorten, visible
 from workbench.drawing.parse_tree import ShownNode, TreePicture, counted, draw_tree, shown_tree
 from workbench.drawing.views import Box
-from workbench.grammar.label_encoding import show_labels
+from workbench.grammar.label_encoding import show_labels, written_text
 
 #: The most tokens under a tree, and the most nodes a reader may have opened.
 _MAX_TOKENS, _MAX_UNFOLDED = 3_000, 200
@@ -145,7 +145,7 @@ def _node(node: ShownNode) -> Record:
         "path": node.path,
         "kind": str(node.kind),
         "label": node.label,
-        "text": shorten(show_labels(node.text), 200),
+        "text": shorten(written_text(node.text), 200),
         "characters": [node.characters.start, node.characters.end],
         "bytes": [node.bytes.start, node.bytes.end],
         "source": [node.source.start, node.source.end],
