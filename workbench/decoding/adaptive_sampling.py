@@ -223,24 +223,14 @@ class _Drawing:
             )
 
 
-class Asap:
-    """Adaptive sampling with approximate expected futures (ASAp).
-
-    An instance learns from every text that it draws, so it is used for many texts of one model:
-    each further text is drawn from a distribution closer to the model's own. What is learnt for one
-    prompt, constraint and temperature is not used for another. Texts that ``max_tokens`` cuts count
-    as valid; with ``finish=True`` there are none.
-
-    Cost:   a forward pass for each token, as the plain loop; at most 200,000 prefixes are stored.
-    Raises: SamplingError for temperature 0, top-k or top-p.
-    Source: Park et al. 2024, Algorithm 1.
-    """
+class _Learning:
+    """A strategy with the prefixes that its earlier texts have read."""
 
     def __init__(self) -> None:
         self._prefixes = _Prefixes()
 
     def __repr__(self) -> str:
-        return f"Asap({self._prefixes.count:,} prefixes)"
+        return f"{type(self).__name__}({self._prefixes.count:,} prefixes)"
 
     def bound(
         self,
@@ -255,6 +245,20 @@ class Asap:
                      probability that the model writes a valid text.
         """
         return self._prefixes.bound((constraint, temperature, tuple(context)), token_ids)
+
+
+class Asap(_Learning):
+    """Adaptive sampling with approximate expected futures (ASAp).
+
+    An instance learns from every text that it draws, so it is used for many texts of one model:
+    each further text is drawn from a distribution closer to the model's own. What is learnt for one
+    prompt, constraint and temperature is not used for another. Texts that ``max_tokens`` cuts count
+    as valid; with ``finish=True`` there are none.
+
+    Cost:   a forward pass for each token, as the plain loop; at most 200,000 prefixes are stored.
+    Raises: SamplingError for temperature 0, top-k or top-p.
+    Source: Park et al. 2024, Algorithm 1.
+    """
 
     def steps(self, loop: DecodingLoop) -> Steps:
         """Implements ``Strategy``."""
@@ -271,7 +275,7 @@ class Asap:
             drawing.learn()
 
 
-class Cars:
+class Cars(_Learning):
     """Constrained adaptive rejection sampling (CARS): texts with the model's own distribution.
 
     A text is drawn without a mask; at its first token that the mask forbids it is rejected, and the
@@ -289,25 +293,8 @@ class Cars:
     """
 
     def __init__(self, attempts: int = MAX_ATTEMPTS) -> None:
+        super().__init__()
         self.attempts = attempts
-        self._prefixes = _Prefixes()
-
-    def __repr__(self) -> str:
-        return f"Cars({self._prefixes.count:,} prefixes)"
-
-    def bound(
-        self,
-        constraint: Constraint,
-        temperature: float,
-        context: Sequence[TokenId],
-        token_ids: Sequence[TokenId] = (),
-    ) -> float:
-        """The upper bound of the probability that a valid text follows some allowed tokens.
-
-        ``context``  the tokens of the prompt. Without ``token_ids`` it is the bound of the
-                     probability that the model writes a valid text.
-        """
-        return self._prefixes.bound((constraint, temperature, tuple(context)), token_ids)
 
     def steps(self, loop: DecodingLoop) -> Steps:
         """Implements ``Strategy``."""
