@@ -5,9 +5,9 @@ each of them with IPython, by the names of their modules, so nothing is imported
 shown. Importing ``workbench`` in a running IPython calls it; ``%load_ext workbench.app.notebook``
 does the same.
 
-The HTML has no scripts, except in a replay's frame, and no style sheet: notebooks keep both of
-untrusted files out. Colours are those of the notebook with a transparent ground, so light and dark
-themes can be read. Every text is escaped. An error in a display is not raised: IPython then prints
+The HTML has no scripts, except in a replay's frame, and no style sheet, because notebooks remove
+both from untrusted files. Colours come from the notebook and the background is transparent, so the
+output is readable in light and dark themes. Every text is escaped. An error in a display is not raised: IPython then prints
 the ``repr``.
 """
 

@@ -291,12 +291,12 @@ class WithinBudget:
     """A constraint whose texts have at most ``budget`` tokens, the end token included.
 
     A token is in the mask if and only if the constraint allows it and some accepted text follows
-    it within the tokens left. So a generation of ``budget`` tokens always ends in an accepted text.
+    it within the tokens left. So a generation that may take ``budget`` tokens always ends with an accepted text.
 
     ``limits``  of the distances; default: those of the constraint.
 
-    Cost:   the distances of all states (``token_distances``) once; then a mask costs the bound of
-            the distances after it, and where that is above the tokens left, a look at each token.
+    Cost:   the distances of all states (``token_distances``) once; then a mask compares the largest
+            distance after the state with the tokens left; only if it is larger, each token is tested.
     Raises: WorkbenchError if every text is longer than the budget, and for a method whose states
             are too many to explore; LimitError.
     Source: exact for automata and for stacks. TruncProof (2026) approximates it for LL(1).
@@ -338,7 +338,7 @@ class WithinBudget:
             )
 
     def __eq__(self, other: object) -> bool:
-        """Whether both allow the same tokens: a strategy that learns is used with several."""
+        """Whether both allow the same tokens; a strategy that learns may see several equal ones."""
         if not isinstance(other, WithinBudget):
             return NotImplemented
         return self.constraint is other.constraint and self.budget == other.budget

@@ -251,7 +251,7 @@ class Asap(_Learning):
     """Adaptive sampling with approximate expected futures (ASAp).
 
     An instance learns from every text that it draws, so it is used for many texts of one model:
-    each further text is drawn from a distribution closer to the model's own. What is learnt for one
+    the distribution of the next text converges to the model's own. What is learnt for one
     prompt, constraint and temperature is not used for another. Texts that ``max_tokens`` cuts count
     as valid; with ``finish=True`` there are none.
 

@@ -1,8 +1,8 @@
 """Weighted samples of the model's own distribution: rejection of single tokens, and particles.
 
 ``Awrs`` draws a token without computing a mask: it tests tokens in the order in which they would be
-drawn until one is allowed. The same tests give an unbiased estimate of the probability that the
-mask would keep, which is the weight of the draw. ``Particles`` draws several texts together under a
+drawn until one is allowed. These tests and a few further draws give an unbiased
+estimate of the probability that the mask would keep, which is the weight of the draw. ``Particles`` draws several texts together under a
 mask. The weight of each is the product of the probabilities that its masks kept: that is what
 masking token by token forgets. Texts with small weights are replaced by copies of those with large
 ones (resampling), so that the passes are spent on prefixes that valid texts follow.
@@ -73,8 +73,9 @@ class Awrs:
     The weight: let R be the rejected tokens, with probability r. A further draw from the tokens
     that are not in R is allowed with probability Z / (1 − r), where Z is the probability of all
     allowed tokens; so (1 − r) if it is allowed, else 0, has the mean Z. A refused draw joins R
-    before the next one, and the weight is the mean over ``trials`` such draws. Since R holds
-    forbidden tokens only, the token that was drawn does not depend on it.
+    before the next one, and the weight is the mean over ``trials`` such draws. R holds
+    forbidden tokens only and is independent of the allowed token that was drawn, so the mean weight
+    is Z for every token.
 
     ``trials``  draws for a weight; a weight is used by ``Particles`` only.
 
@@ -194,8 +195,9 @@ class Particle:
 class Population:
     """Texts with weights.
 
-    The weighted mean of any function of the texts, times the evidence, has as its mean over
-    populations the sum over all valid texts of the model's probability times the function.
+    The evidence estimates the probability that the model writes a valid text. Evidence times the
+    weighted mean of a function f of the texts is an unbiased estimate of the sum of p(text) f(text)
+    over all valid texts.
     """
 
     particles: tuple[Particle, ...]
