@@ -7,8 +7,8 @@ does the same.
 
 The HTML has no scripts, except in a replay's frame, and no style sheet, because notebooks remove
 both from untrusted files. Colours come from the notebook and the background is transparent, so the
-output is readable in light and dark themes. Every text is escaped. An error in a display is not raised: IPython then prints
-the ``repr``.
+output is readable in light and dark themes. Every text is escaped. An error in a display is not
+raised: IPython then prints the ``repr``.
 """
 
 from __future__ import annotations

@@ -290,13 +290,14 @@ class _FreeRow(NamedTuple):
 class WithinBudget:
     """A constraint whose texts have at most ``budget`` tokens, the end token included.
 
-    A token is in the mask if and only if the constraint allows it and some accepted text follows
-    it within the tokens left. So a generation that may take ``budget`` tokens always ends with an accepted text.
+    A token is in the mask if and only if the constraint allows it and some accepted text follows it
+    within the tokens left. So a generation that may take ``budget`` tokens always ends with an
+    accepted text.
 
     ``limits``  of the distances; default: those of the constraint.
 
     Cost:   the distances of all states (``token_distances``) once; then a mask compares the largest
-            distance after the state with the tokens left; only if it is larger, each token is tested.
+            distance after the state with the tokens left; only if it is larger, tokens are tested.
     Raises: WorkbenchError if every text is longer than the budget, and for a method whose states
             are too many to explore; LimitError.
     Source: exact for automata and for stacks. TruncProof (2026) approximates it for LL(1).

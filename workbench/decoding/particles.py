@@ -1,11 +1,12 @@
 """Weighted samples of the model's own distribution: rejection of single tokens, and particles.
 
 ``Awrs`` draws a token without computing a mask: it tests tokens in the order in which they would be
-drawn until one is allowed. These tests and a few further draws give an unbiased
-estimate of the probability that the mask would keep, which is the weight of the draw. ``Particles`` draws several texts together under a
-mask. The weight of each is the product of the probabilities that its masks kept: that is what
-masking token by token forgets. Texts with small weights are replaced by copies of those with large
-ones (resampling), so that the passes are spent on prefixes that valid texts follow.
+drawn until one is allowed. These tests and a few further draws give an unbiased estimate of the
+probability that the mask would keep, which is the weight of the draw. ``Particles`` draws several
+texts together under a mask. The weight of each is the product of the probabilities that its masks
+kept: that is what masking token by token forgets. Texts with small weights are replaced by copies
+of those with large ones (resampling), so that the passes are spent on prefixes that valid texts
+follow.
 
 Sources: Lipkin et al. 2025, Fast Controlled Generation from Language Models with Adaptive Weighted
 Rejection Sampling; Loula et al. 2025, Syntactic and Semantic Control of Large Language Models via
