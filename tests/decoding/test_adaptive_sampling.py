@@ -71,9 +71,9 @@ def test_asap_converges_to_the_models_own_distribution(temperature: float) -> No
     model, rules, asap = HashedModel(1), constraint(), Asap()
     own = conditional(model, temperature)
     drawn(model, rules, asap, range(2_000, 2_200), temperature)
-    learnt, _ = drawn(model, rules, asap, range(1_500), temperature)
-    plain, _ = drawn(model, rules, PLAIN, range(1_500), temperature)
-    assert total_variation(learnt, own) < 0.05
+    learnt, _ = drawn(model, rules, asap, range(1_000), temperature)
+    plain, _ = drawn(model, rules, PLAIN, range(1_000), temperature)
+    assert total_variation(learnt, own) < 0.06
     assert total_variation(plain, own) > 0.2, "a world in which masks change the distribution"
 
 
@@ -81,18 +81,18 @@ def test_asap_converges_to_the_models_own_distribution(temperature: float) -> No
 def test_cars_draws_from_the_models_own_distribution(temperature: float) -> None:
     model, rules, cars = HashedModel(1), constraint(), Cars()
     own = conditional(model, temperature)
-    found, _ = drawn(model, rules, cars, range(1_500), temperature)
-    assert total_variation(found, own) < 0.05
+    found, _ = drawn(model, rules, cars, range(1_000), temperature)
+    assert total_variation(found, own) < 0.06
 
 
 def test_the_first_texts_of_cars_are_exact_too() -> None:
     model, rules = HashedModel(1), constraint()
     counts: Counter[Ids] = Counter()
-    for seed in range(1_500):  # each with an instance that has learnt nothing
+    for seed in range(1_000):  # each with an instance that has learnt nothing
         run = generate(model, rules, "", Sampling(1.0, seed=seed), strategy=Cars(), top=0)
         counts[tuple(step.token_id for step in run if not step.is_end)] += 1
-    found = {ids: count / 1_500 for ids, count in counts.items()}
-    assert total_variation(found, conditional(model)) < 0.05
+    found = {ids: count / 1_000 for ids, count in counts.items()}
+    assert total_variation(found, conditional(model)) < 0.06
 
 
 def test_cars_rejects_fewer_texts_the_more_it_has_drawn() -> None:
