@@ -179,7 +179,7 @@ export function createCompletion({ area, painter, host, server, notation, write,
     const item = items[index];
     const rest = area.value.slice(span.to);
     close();
-    // what stands after the caret already is not written twice
+    // what is after the caret already is not written twice
     let insert = item.insert,
       skip = 0;
     const tail = insert.match(/[>})"'\]]+$/)?.[0] ?? "";
@@ -225,7 +225,8 @@ export function createCompletion({ area, painter, host, server, notation, write,
     event.preventDefault();
     event.stopImmediatePropagation(); // the editor and the page have other uses for these keys
   });
-  addEventListener("scroll", (event) => event.target !== list && close(), true);
+  // what scrolls the editor; a run scrolls its tokens all the time
+  addEventListener("scroll", ({ target }) => target instanceof Node && target.contains(area) && close(), true);
   addEventListener("resize", close);
 
   return {

@@ -121,7 +121,7 @@ export function createProblemHint({ area, painter, host, busy }) {
   box.addEventListener("pointerleave", () => {
     if (!at(area.selectionStart).length) hide();
   });
-  addEventListener("scroll", (event) => !box.contains(event.target) && hide(), true);
+  addEventListener("scroll", ({ target }) => target instanceof Node && target.contains(area) && hide(), true);
   addEventListener("resize", hide);
   area.addEventListener("blur", () => setTimeout(() => !box.contains(document.activeElement) && !pointed && hide()));
   document.addEventListener("pointerdown", (event) => {
