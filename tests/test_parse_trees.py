@@ -247,3 +247,11 @@ def test_assertions_are_leaves_that_read_nothing() -> None:
         ("(?=b)", b""),
         ("b", b"b"),
     ]
+
+
+@pytest.mark.parametrize("text", ["1+2+3+", "1+2+3x"])
+def test_no_node_of_an_unfinished_tree_differs_from_another_tree(text: str) -> None:
+    trees = wb.parse_trees(wb.Grammar.from_kbnf("start ::= start '+' start | #'[0-9]';"), text)
+    assert trees.second is None
+    assert trees.first is not None
+    assert not any(node.differs for _, node in trees.first.walk())

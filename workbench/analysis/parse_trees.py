@@ -243,7 +243,7 @@ def _parse_trees(grammar: Grammar, data: bytes, limits: Limits) -> ParseTrees:
     read = data[: verdict.byte]
     if len(read) < len(data) or not forest.is_prefix:
         forest = Forest(shared.symbols, shared.rule, read, limits, goes_on=True)
-    first, _, _ = shared.two_trees(forest)
+    first = shared.unfinished_tree(forest)
     expected = in_words([verdict.expected], end=verdict.may_end)
     return ParseTrees(data, len(read), False, 0, first, None, expected)
 
@@ -303,6 +303,10 @@ class _Symbols:
         """One tree, another one if there are several, and the number of trees."""
         return two_trees(forest, _Labels(self), self.rule, self._top)
 
+    def unfinished_tree(self, forest: Forest) -> ParseNode:
+        """A tree of a text that is not accepted."""
+        return unfinished_tree(forest, _Labels(self), self.rule, self._top)
+
     def definition(self, rule: str) -> Span:
         """The source span of a rule."""
         return self._definitions.get(rule, Span(0, 0))
@@ -340,15 +344,19 @@ class PlainLabels:
         return Span(0, 0)
 
 
+def unfinished_tree(forest: Forest, labels: _Labels, rule: str, top: NodeKind) -> ParseNode:
+    """A tree of a text that is not accepted, up to where it can be read."""
+    if not forest.accepted and forest.is_prefix and not forest.text:
+        growing = _Growing(top, rule, 0, 0, labels.definition(rule), is_open=True)
+        _TreeBuilder(forest, labels, None).add_pending(growing, forest.body)
+        return _frozen(forest, [growing, *growing.children])
+    return _frozen(forest, _TreeBuilder(forest, labels, Counted(forest)).tree(rule, top))
+
+
 def two_trees(
     forest: Forest, labels: _Labels | PlainLabels, rule: str, top: NodeKind = NodeKind.RULE
 ) -> tuple[ParseNode, ParseNode | None, int | float]:
-    """One tree of a forest, another one if there are several, and the number of trees."""
-    if not forest.accepted and forest.is_prefix and not forest.text:
-        growing = _Growing(top, rule, 0, 0, labels.definition(rule), is_open=True)
-        builder = _TreeBuilder(forest, labels, None)
-        builder.add_pending(growing, forest.body)
-        return _frozen(forest, [growing, *growing.children]), None, 1
+    """One tree of an accepted text, another one if there are several, and the number of trees."""
     counted = Counted(forest)
     builder = _TreeBuilder(forest, labels, counted)
     first = builder.tree(rule, top)
