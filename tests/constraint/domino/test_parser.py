@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import product
 
 import pytest
@@ -10,11 +11,14 @@ from hypothesis import given
 from tests.laws.test_mask_laws import grammar_of, slow, trees
 from tests.oracles.grammar_oracle import GrammarOracle
 from workbench.base.dfa import DEAD
-from workbench.base.limits import LIMITS
+from workbench.base.errors import LimitError
+from workbench.base.limits import LIMITS, Limits
+from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.methods.domino.scanner import Terminals, terminals_of
 from workbench.constraint.methods.domino.terminal_parser import Parser
 from workbench.grammar.grammar import Grammar
 from workbench.syntax.grammar_tree import GrammarTree
+from workbench.vocabulary.toy import toy
 
 
 def after(parser: Parser, sequence: tuple[int, ...]) -> int:
@@ -101,3 +105,17 @@ def test_more_terminals_than_bytes() -> None:
     assert parser.is_final(after(parser, (number["'w299'"], number["'x'"], number["'x'"])))
     assert number["'x'"] in parser.follows[number["'w299'"]]
     assert parser.follows[number["'x'"]] == (number["'x'"],)
+
+
+@pytest.mark.slow
+def test_error_when_the_rules_take_too_long() -> None:
+    text = (
+        'start: "if" _NEWLINE _INDENT line~1..1000 _DEDENT\nline: "x" _NEWLINE | start\n'
+        "_NEWLINE: /\\n */\n%declare _INDENT _DEDENT\n"
+    )
+    limits = Limits(seconds=1.0, states=20_000)
+    grammar = Grammar.from_lark(text, limits=limits)
+    began = time.process_time()
+    with pytest.raises(LimitError, match="seconds"):
+        compile_constraint(grammar, toy(["if", "x", "\n", " "]), "domino", limits)
+    assert time.process_time() - began < 20  # it was minutes

@@ -46,6 +46,7 @@ class Parser:
             else _empty_sequence_machine()
         )
         # the time limit of the construction does not apply to steps during decoding
+        self._clock = limits.clock()
         without_deadline = replace(limits, began=None)
         self._machine = machine if isinstance(machine, Dfa) else Runner(machine, without_deadline)
         self.network = machine if isinstance(machine, Network) else network_of(machine)
@@ -105,6 +106,7 @@ class Parser:
         result = list(dict.fromkeys(self.network.initials))
         seen = set(result)
         for state in result:  # the list grows during the loop
+            self._clock.check()
             for _, target in (*self.network.calling[state], *self.edges(state)):
                 if target not in seen:
                     seen.add(target)
@@ -137,6 +139,7 @@ class Parser:
             network, result = self.network, set[int]()
             queue, seen = [state], {state}
             for top in queue:  # the list grows during the loop
+                self._clock.check()
                 for opened, _ in network.openings(top):
                     result.update(terminal for terminal, _ in self._edges[opened])
                 more = network.returns[network.owner[top]] if network.finals[top] else ()
