@@ -32,6 +32,7 @@ from workbench.constraint.within_budget import WithinBudget
 from workbench.decoding.compare import Event, RunBegan, RunEnded, RunFailed, RunStep, compare
 from workbench.decoding.contenders import (
     CONVERGING_STRATEGIES,
+    NARROWER_STRATEGIES,
     OWN_STRATEGIES,
     STRATEGIES,
     UNCONSTRAINED,
@@ -78,8 +79,6 @@ def group_of(contender: Contender) -> str:
 _DEFAULT_PREFIXES = 600
 _MAX_PREFIXES = 6_000
 
-#: Strategies that choose among fewer tokens than the mask allows: their distribution differs.
-_RESTRICTING_STRATEGIES = frozenset({"picard"})
 _NOT_COMPUTED = (
     "it chooses among fewer tokens than its mask allows; its distribution is not computed"
 )
@@ -125,9 +124,7 @@ def distribution(handlers: Handlers, sent: Record) -> Record:
         model = chatting(handlers.room.model(), request.chat)
         prompt = request.prompts[0]
         most = _MAX_PREFIXES if sent.get("further") else _DEFAULT_PREFIXES
-        drawing = [
-            each for each in request.contenders if each.strategy not in _RESTRICTING_STRATEGIES
-        ]
+        drawing = [each for each in request.contenders if each.strategy not in NARROWER_STRATEGIES]
         compared = exact_comparison(model, prompt, grammar, drawing, most=most)
         curves = _curves(compared, model.vocabulary, drawing)
         found = compared.as_record()
