@@ -140,6 +140,10 @@ class TransformersModel:
         """A new session; all sessions of the model share its forward passes and its cache."""
         return self._passes.session()
 
+    def forget(self) -> None:
+        """Release the cache of all sessions; the same calls after it give the same logits."""
+        self._passes.forget()
+
 
 _loading = threading.Lock()
 _loaded: dict[tuple[str, str, str, str | None], TransformersModel] = {}

@@ -330,7 +330,7 @@ class KeyValueCache:
         try:
             self._prepare(requests)
         except BaseException:
-            self._clear()
+            self.clear()
             raise
 
     def _prepare(self, requests: Sequence[_Request]) -> None:
@@ -411,7 +411,7 @@ class KeyValueCache:
             self._rows[row.index], self._rows[other.index] = row, other
         return list(range(begin, begin + count))
 
-    def _clear(self) -> None:
+    def clear(self) -> None:
         """Forget all texts and release the memory."""
         for one in self.live():
             one.row = None
@@ -519,6 +519,14 @@ class TransformersPasses:
     def session(self) -> TransformersSession:
         """A new session with an empty cache."""
         return TransformersSession(self)
+
+    def forget(self) -> None:
+        """Release the cache; call it between passes. Sessions read their texts again.
+
+        Sums depend on the cache's size in their last digits, so equal work gives equal logits only
+        after this.
+        """
+        self._cache.clear()
 
     def score(self, passes: Sequence[ForwardPass]) -> list[Logits | ModelError]:
         """The logits after each of the last prefixes of each context, in shared passes.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -25,7 +26,17 @@ from workbench.app.cli.options import (
     progress_bar,
     takes_grammar,
 )
+from workbench.app.cli.tasks import (
+    GpusOption,
+    JobsOption,
+    RayOption,
+    failures_of,
+    run_tasks,
+    runner_named,
+    summary_of,
+)
 from workbench.base.errors import WorkbenchError
+from workbench.base.tables import format_table
 from workbench.base.visible_text import visible
 from workbench.decoding.compare import (
     RunBegan,
@@ -34,12 +45,18 @@ from workbench.decoding.compare import (
     divergence,
     first_different_token,
 )
+from workbench.decoding.grid import WORK, GridSettings, grid_tasks
 from workbench.decoding.model import chatting
 from workbench.decoding.trace import Trace
+from workbench.grammar.grammar import Grammar
+from workbench.tasks.datasets import columns_named, rows_of
+from workbench.tasks.results import read_results
 from workbench.vocabulary.vocabulary import TokenId
 
 if TYPE_CHECKING:
     from workbench.decoding.compare import Event
+    from workbench.tasks.runners import Runner
+    from workbench.tasks.task import Outcome, Task
 
 
 #: Characters shown of the common beginning of all texts, and of what follows it.
@@ -104,7 +121,9 @@ _METHODS = "unconstrained,automaton"
 
 @takes_grammar
 def compare(
-    named: Named,
+    named: Named | None = None,
+    start: str = "start",
+    style: str = "",
     prompt: Annotated[
         list[str] | None,
         typer.Option(help="What the model reads first; may be given several times."),
@@ -127,14 +146,59 @@ def compare(
     as_csv: Annotated[
         bool, typer.Option("--csv", help="Print a line of CSV for each run.")
     ] = False,
+    dataset: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Run on every row: JSON lines, CSV, Parquet, or a Hugging Face dataset.",
+        ),
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD=COLUMN",
+            help="The column of prompt, schema, grammar, notation, start, max_tokens, model, name.",
+        ),
+    ] = None,
+    split: Annotated[str, typer.Option(help="With --dataset: the part of a dataset.")] = "train",
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With --dataset: the Parquet file of the results."),
+    ] = None,
+    jobs: JobsOption = 1,
+    ray: RayOption = None,
+    gpus: GpusOption = 0.0,
 ) -> None:
     """Run methods on the same prompts and seeds: a table, and where their texts differ.
 
     Ctrl-C ends it with the results so far. Exit status 0: every run ended; 1: one failed, or it was
-    stopped; 2: wrong use.
+    stopped; 2: wrong use. With --dataset each result is stored as it ends, and a call that was
+    interrupted in any way goes on where it was; rows may have a grammar or schema of their own.
     """
     if json and as_csv:
         raise WorkbenchError("expected one of --json and --csv, not both")
+    if dataset is not None:
+        settings = GridSettings(
+            contenders=tuple(methods.split(",")),
+            seeds=tuple(range(seed, seed + seeds)),
+            temperature=temperature,
+            max_tokens=max_tokens or 128,
+            grammar=None if named is None else _grammar_record(named.grammar, start, style),
+            model=model,
+            device=device,
+            dtype=dtype,
+            revision=revision,
+            before=before_prompt(chat, system),
+        )
+        rows = rows_of(dataset, split)
+        _compare_dataset(
+            grid_tasks(rows, columns_named(column or ()), settings),
+            settings,
+            out or Path("runs.parquet"),
+            runner_named(jobs, ray, gpus),
+        )
+    if named is None:
+        raise WorkbenchError("expected a grammar", "name one, or --dataset with a column of them")
     from workbench.decoding.compare import compare as compared
     from workbench.decoding.contenders import all_contenders, contenders_named
     from workbench.decoding.sampling import Sampling
@@ -165,6 +229,40 @@ def compare(
     if stopped:
         typer.echo("stopped: the completed runs are above", err=True)
     raise typer.Exit(int(bool(failed) or stopped))
+
+
+def _grammar_record(grammar: Grammar, start: str, style: str) -> dict[str, str]:
+    """The arguments of ``Grammar.from_text`` for a grammar.
+
+    Raises: WorkbenchError for a grammar that these do not describe.
+    """
+    text, notation = grammar.source.text, str(grammar.notation)
+    again = Grammar.from_text(text, notation, start, style=style, limits=LOCAL_LIMITS)
+    if again.tree != grammar.tree:
+        raise WorkbenchError(
+            "--dataset does not take the options of a JSON Schema",
+            "leave out --order, --formats and --document",
+        )
+    return {"text": text, "notation": notation, "start": start, "style": style}
+
+
+def _compare_dataset(
+    found: tuple[list[Task], list[Outcome]], settings: GridSettings, out: Path, runner: Runner
+) -> NoReturn:
+    """Run the tasks of a dataset's rows, and print their summary and what failed."""
+    tasks, bad = found
+    if not tasks and not bad:
+        raise WorkbenchError("the dataset has no rows")
+    outcomes, stopped = run_tasks(runner, WORK, tasks, out, settings.as_record())
+    table = summary_of(read_results(out)[1], ("model", "contender"))
+    if table:
+        typer.echo(format_table(table))
+    failures = failures_of([*bad, *outcomes])
+    if failures:
+        typer.echo(failures, err=True)
+    state = "stopped: run the same command again to go on; " if stopped else ""
+    typer.echo(f"{state}the results are in {out}", err=True)
+    raise typer.Exit(int(bool(failures) or stopped))
 
 
 def _results(

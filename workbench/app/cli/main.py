@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from workbench.app.cli import compare, generate, grade, grammar_commands
+from workbench.app.cli import compare, generate, grade, grammar_commands, tasks
 from workbench.app.cli import grammar_commands as draw
 from workbench.app.cli.options import (
     DeviceOption,
@@ -139,6 +139,7 @@ for command in (
     grammar_commands.mask,
     generate.generate,
     compare.compare,
+    tasks.results,
     generate.replay,
     grade.grade,
 ):

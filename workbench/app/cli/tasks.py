@@ -1,0 +1,240 @@
+"""Lists of tasks on the command line: their options, their progress, and ``workbench results``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from workbench.app.cli.options import JsonOption, errors_reported, line
+from workbench.base.errors import WorkbenchError
+from workbench.base.tables import figure, format_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from workbench.tasks.runners import Runner
+    from workbench.tasks.task import Outcome, Record, Task, Work
+
+JobsOption = Annotated[
+    int, typer.Option("--jobs", min=1, metavar="N", help="Processes, one thread of torch each.")
+]
+RayOption = Annotated[
+    str | None,
+    typer.Option(
+        "--ray",
+        metavar="ADDRESS",
+        help="Run on a Ray cluster: local for a new one here, auto, or ray://HOST:PORT.",
+    ),
+]
+GpusOption = Annotated[
+    float, typer.Option(min=0.0, help="With --ray: graphics processors of each worker.")
+]
+
+#: Failed tasks that are printed.
+_MAX_SHOWN = 12
+
+
+def runner_named(jobs: int, ray: str | None, gpus: float = 0.0) -> Runner:
+    """The runner that the options choose. Raises: WorkbenchError."""
+    if ray is not None:
+        from workbench.tasks.ray_runner import RayCluster
+
+        return RayCluster(ray, None if jobs == 1 else jobs, gpus)
+    if gpus:
+        raise WorkbenchError("--gpus has no effect without --ray", "--device cuda uses one here")
+    from workbench.tasks.runners import InProcess, LocalProcesses
+
+    return InProcess() if jobs == 1 else LocalProcesses(jobs)
+
+
+def run_tasks(
+    runner: Runner, work: Work, tasks: Sequence[Task], out: Path, settings: Mapping[str, Any]
+) -> tuple[list[Outcome], bool]:
+    """Run the tasks that have no result in ``out``, with progress on stderr.
+
+    Returns the outcomes in the order of the tasks, and whether Ctrl-C stopped them.
+    Raises: WorkbenchError for a file of other settings, or one that cannot be written.
+    """
+    from tqdm import tqdm
+
+    from workbench.tasks.results import ResultsFile
+    from workbench.tasks.runners import run_missing
+
+    results = ResultsFile(out, tasks, settings)
+    before = len(results.outcomes)
+    failed = 0
+    with tqdm(total=len(tasks), initial=before, unit="task", disable=None) as bar:
+        try:
+            for outcome in run_missing(runner, work, tasks, results):
+                failed += outcome.status == "failed"
+                bar.set_postfix_str(f"{failed} failed" if failed else "", refresh=False)
+                bar.update()
+        except KeyboardInterrupt:
+            return results.ordered(), True
+    return results.ordered(), False
+
+
+def failures_of(outcomes: Sequence[Outcome]) -> str:
+    """A line for each reason of failure, with the first task and the number of tasks."""
+    reasons: dict[str, list[str]] = {}
+    for outcome in outcomes:
+        if outcome.status == "failed":
+            reason = f"{outcome.error} ({outcome.hint})" if outcome.hint else outcome.error
+            reasons.setdefault(reason, []).append(outcome.key)
+    lines = [
+        f"{keys[0]}{f' and {len(keys) - 1} more' if len(keys) > 1 else ''}: {reason}"
+        for reason, keys in reasons.items()
+    ]
+    left = len(lines) - _MAX_SHOWN
+    return "\n".join([*lines[:_MAX_SHOWN], *([f"and {left} other reasons"] if left > 0 else [])])
+
+
+def _share(column: str) -> Callable[[pd.DataFrame], float]:
+    return lambda rows: float(rows[column].dropna().astype(float).mean())
+
+
+def _perplexity(rows: pd.DataFrame) -> float:
+    """Of all scored tokens together: exp of the mean surprisal; the end token is not scored."""
+    counted = rows["tokens"].sum() - rows["ended"].sum()
+    nats = rows["free_nats"].sum() + rows["forced_nats"].sum()
+    return math.exp(nats / counted) if counted else math.nan
+
+
+#: The columns of a summary: the fields that each needs, and its value for the rows of a group.
+_SUMMARY: dict[str, tuple[tuple[str, ...], Callable[[pd.DataFrame], float]]] = {
+    "valid": (("valid",), _share("valid")),
+    "proper": (("proper",), _share("proper")),
+    "tokens": (("tokens",), _share("tokens")),
+    "perplexity": (("free_nats", "forced_nats", "tokens", "ended"), _perplexity),
+    "interventions": (("interventions",), _share("interventions")),
+    "passes": (("forward_passes",), _share("forward_passes")),
+    "tokens/s": (("tokens_per_second",), lambda rows: float(rows["tokens_per_second"].median())),
+    "seconds": (("task_seconds",), lambda rows: float(rows["task_seconds"].sum())),
+}
+
+
+def summary_of(rows: Sequence[Record], by: Sequence[str]) -> list[list[str]]:
+    """A table with a row for each group of results that are done; the first row is the head.
+
+    Raises: WorkbenchError for a column that the results lack.
+    """
+    import pandas as pd
+
+    frame = pd.DataFrame([row for row in rows if row["status"] == "done"])
+    if frame.empty:
+        return []
+    for name in by:
+        if name not in frame:
+            raise WorkbenchError(
+                f"the results have no column {name!r}", f"they have {', '.join(frame.columns)}"
+            )
+    shown = {
+        name: value
+        for name, (needed, value) in _SUMMARY.items()
+        if all(column in frame and frame[column].notna().any() for column in needed)
+    }
+    table = [[*by, "results", *shown]]
+    for group, its in frame.groupby(list(by), sort=False):
+        values = [value(its) for value in shown.values()]
+        named = list(group) if isinstance(group, tuple) else [group]
+        table.append(
+            [*map(str, named), str(len(its)), *(figure(v if v == v else None) for v in values)]
+        )
+    return table
+
+
+def results(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The Parquet file of --out.")],
+    by: Annotated[
+        str, typer.Option(metavar="COLUMNS", help="A row for each value of these columns.")
+    ] = "model,contender",
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="IMAGE", help="Draw a column's distribution; .svg, .png or .pdf."),
+    ] = None,
+    column: Annotated[str, typer.Option(help="With --plot: the column.")] = "perplexity",
+    json: JsonOption = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print all results as CSV.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+) -> None:
+    """Show the results of tasks: a table, all rows, or a plot. Also while the tasks run."""
+    with errors_reported():
+        if json + csv + markdown > 1:
+            raise WorkbenchError("expected one of --json, --csv and --markdown")
+        from workbench.tasks.results import read_results
+
+        settings, rows = read_results(file)
+        if json:
+            for row in rows:
+                line(row)
+            return
+        if csv:
+            import pandas as pd
+
+            typer.echo(pd.DataFrame(rows).to_csv(index=False), nl=False)
+            return
+        names = [name for name in by.split(",") if name]
+        if plot is not None:
+            _plot(rows, names, column, plot)
+            return
+        table = summary_of(rows, names)
+        if table:
+            typer.echo(format_table(table, "markdown" if markdown else "text"))
+        _print_failures(rows)
+        if settings:
+            typer.echo("\n" + ", ".join(f"{name} {value}" for name, value in settings.items()))
+
+
+def _print_failures(rows: Sequence[Record]) -> None:
+    from workbench.tasks.task import Outcome
+
+    failed = [
+        Outcome(key=row["key"], status="failed", error=row["error"], hint=row["hint"])
+        for row in rows
+        if row["status"] == "failed"
+    ]
+    if failed:
+        typer.echo(f"\n{len(failed)} failed:\n{failures_of(failed)}")
+
+
+def _plot(rows: Sequence[Record], by: Sequence[str], column: str, path: Path) -> None:
+    """Draw the distribution of a column for each group, as boxes. Raises: WorkbenchError."""
+    try:
+        import matplotlib as mpl
+    except ImportError as error:
+        raise WorkbenchError(
+            "matplotlib is not installed", "pip install 'grammar-workbench[plots]'"
+        ) from error
+    import pandas as pd
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    frame = pd.DataFrame([row for row in rows if row["status"] == "done"])
+    for name in (column, *by):
+        if name not in frame:
+            raise WorkbenchError(
+                f"the results have no column {name!r}", f"they have {', '.join(frame.columns)}"
+            )
+    groups = {
+        " ".join(map(str, key if isinstance(key, tuple) else (key,))): its[column].dropna()
+        for key, its in frame.groupby(list(by), sort=False)
+    }
+    figure_, axes = plt.subplots(figsize=(7.0, 1.2 + 0.5 * len(groups)), layout="constrained")
+    axes.boxplot([its.astype(float) for its in groups.values()], orientation="horizontal")
+    axes.set_yticklabels([f"{name} ({len(its)})" for name, its in groups.items()])
+    axes.set_xlabel(column)
+    axes.grid(axis="x", alpha=0.3)
+    try:
+        figure_.savefig(path)
+    except (OSError, ValueError) as error:
+        raise WorkbenchError(
+            f"cannot write {path}: {error}", "end it in .svg, .png or .pdf"
+        ) from error
+    finally:
+        plt.close(figure_)
+    typer.echo(f"{path}")

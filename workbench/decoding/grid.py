@@ -1,0 +1,238 @@
+"""A comparison over the rows of a dataset, as a list of tasks: row × contender × seed.
+
+A row has a prompt and may have a grammar or a JSON Schema, a budget and a model. The functions
+``prepare`` and ``run`` are called by the workers of ``tasks``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from workbench.base.errors import WorkbenchError
+from workbench.base.limits import Limits
+from workbench.decoding.compare import Run, RunEnded, RunFailed, run_events
+from workbench.decoding.contenders import (
+    STRATEGIES,
+    PreparedContender,
+    contenders_named,
+)
+from workbench.decoding.measures import Measures
+from workbench.decoding.model import Message, chatting
+from workbench.decoding.sampling import Sampling
+from workbench.grammar.grammar import Grammar
+from workbench.grammar.notations import Notation
+from workbench.tasks.datasets import BadRow, Row, mapped
+from workbench.tasks.task import Outcome, Record, Result, Task, Work
+
+if TYPE_CHECKING:
+    from workbench.decoding.transformers_model import TransformersModel
+
+#: The functions of the tasks of a grid.
+WORK = Work("workbench.decoding.grid:prepare", "workbench.decoding.grid:run")
+
+#: Rows may have large grammars; their workers run on their user's machine.
+_LIMITS = Limits(seconds=30.0, megabytes=2_048, states=500_000)
+
+#: Compiled contenders that a worker keeps.
+_KEPT = 64
+
+#: The measures of a run that differ between machines.
+_MEASURED = ("compile_ms", "seconds", "cpu_seconds", "tokens_per_second")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridSettings:
+    """What all runs of a grid share, unless a row says otherwise."""
+
+    contenders: Sequence[str]
+    seeds: Sequence[int] = (0,)
+    temperature: float = 1.0
+    max_tokens: int = 128
+    #: The arguments of ``Grammar.from_text`` for a row without a grammar.
+    grammar: Mapping[str, str] | None = None
+    model: str = "builtin"
+    device: str = "auto"
+    dtype: str = "auto"
+    revision: str | None = None
+    #: The messages before a prompt; None if prompts are not messages of a chat.
+    before: tuple[Message, ...] | None = None
+
+    def as_record(self) -> Record:
+        """What results depend on besides the keys of the tasks."""
+        return {
+            "temperature": self.temperature,
+            "device": self.device,
+            "dtype": self.dtype,
+            "chat": None if self.before is None else list(self.before),
+        }
+
+
+def grid_tasks(
+    rows: Iterable[Row | BadRow], columns: Mapping[str, str], settings: GridSettings
+) -> tuple[list[Task], list[Outcome]]:
+    """The tasks of a dataset, and the rows that are bad, as outcomes named by their number.
+
+    ``columns``  the column of each field: ``prompt``, ``schema`` or ``grammar`` with ``notation``,
+                 ``start`` and ``style``, ``max_tokens``, ``model``, ``name``.
+
+    Raises: WorkbenchError for an unknown contender.
+    """
+    contenders = contenders_named(",".join(settings.contenders))
+    tasks: list[Task] = []
+    bad: list[Outcome] = []
+    for row in rows:
+        try:
+            if isinstance(row, BadRow):
+                raise WorkbenchError(row.reason)
+            shared = _shared(mapped(row.values, columns), settings)
+        except WorkbenchError as error:
+            key = f"row {row.number}"
+            bad.append(Outcome(key=key, status="failed", error=error.message, hint=error.hint))
+            continue
+        tasks += _row_tasks(row.number, shared, [one.name for one in contenders], settings)
+    return tasks, bad
+
+
+def _row_tasks(
+    number: int, shared: Record, contenders: Sequence[str], settings: GridSettings
+) -> Iterator[Task]:
+    """A task for every contender and seed; the key has a digest of what the row says."""
+    shard = json.dumps(
+        {
+            "model": shared.pop("model"),
+            "device": settings.device,
+            "dtype": settings.dtype,
+            "revision": settings.revision,
+        }
+    )
+    digest = hashlib.sha256(json.dumps([shared, shard], sort_keys=True).encode()).hexdigest()[:8]
+    for contender in contenders:
+        for seed in settings.seeds:
+            yield Task(
+                f"row {number} ({digest}) · {contender} · seed {seed}",
+                shard,
+                {**shared, "row": number, "contender": contender, "seed": seed},
+            )
+
+
+def _shared(values: Mapping[str, Any], settings: GridSettings) -> Record:
+    """The arguments that all tasks of a row share. Raises: WorkbenchError for a bad row."""
+    prompt = values.get("prompt")
+    if not isinstance(prompt, str):
+        raise WorkbenchError(
+            f"expected a text as prompt, found {type(prompt).__name__}",
+            "name its column with --column prompt=COLUMN",
+        )
+    budget = values.get("max_tokens", settings.max_tokens)
+    if not isinstance(budget, int) or budget < 1:
+        raise WorkbenchError(f"expected max_tokens of at least 1, found {budget!r}")
+    return {
+        "name": str(values.get("name", "")),
+        "prompt": prompt,
+        "model": str(values.get("model") or settings.model),
+        "max_tokens": budget,
+        "temperature": settings.temperature,
+        "before": None if settings.before is None else list(settings.before),
+        "grammar": _grammar_of(values, settings.grammar),
+    }
+
+
+def _grammar_of(values: Mapping[str, Any], default: Mapping[str, str] | None) -> Record:
+    """Text, notation, start and style of a row's grammar. Raises: WorkbenchError."""
+    schema, text = values.get("schema"), values.get("grammar")
+    if schema is not None:
+        written = schema if isinstance(schema, str) else json.dumps(schema, ensure_ascii=False)
+        return {"text": written, "notation": str(Notation.JSON_SCHEMA), "start": "start"}
+    if text is None and default is not None:
+        return dict(default)
+    if not isinstance(text, str):
+        raise WorkbenchError(
+            "the row has no grammar and no schema",
+            "name its column with --column schema=COLUMN, or a grammar for all rows",
+        )
+    notation = str(values.get("notation", Notation.KBNF))
+    if notation not in [str(one) for one in Notation]:
+        raise WorkbenchError(
+            f"there is no notation {notation!r}", f"choose from {', '.join(map(str, Notation))}"
+        )
+    return {
+        "text": text,
+        "notation": notation,
+        "start": str(values.get("start", "start")),
+        "style": str(values.get("style", "")),
+    }
+
+
+@dataclass(eq=False)
+class Loaded:
+    """A worker's model, and the contenders it has compiled last."""
+
+    model: TransformersModel
+    #: By the grammar's text and the contender's name.
+    prepared: dict[tuple[str, str], tuple[Grammar, PreparedContender]] = field(default_factory=dict)
+
+
+def prepare(shard: str) -> Loaded:
+    """Load the model of a shard. Raises: ModelError, VocabularyError."""
+    import torch
+
+    from workbench.decoding.transformers_model import load_model
+
+    torch.set_num_threads(1)  # as in every other worker: sums depend on it
+    chosen = json.loads(shard)
+    model = load_model(
+        chosen["model"], chosen["device"], chosen["dtype"], revision=chosen["revision"]
+    )
+    return Loaded(model)
+
+
+def run(loaded: Loaded, arguments: Mapping[str, Any]) -> Result:
+    """One run of a contender. Raises: WorkbenchError where the grammar or the run fails."""
+    loaded.model.forget()  # so that a result does not depend on the runs before it
+    grammar, prepared = _prepared(loaded, arguments)
+    contender = prepared.contender
+    prompt, budget = arguments["prompt"], arguments["max_tokens"]
+    sampling = Sampling(temperature=arguments["temperature"], seed=arguments["seed"])
+    # A strategy that remembers texts would make a result depend on the runs before it.
+    fresh = replace(prepared, strategy=STRATEGIES[contender.strategy]())
+    taught = fresh.taught([prompt], sampling, budget)
+    of_run = Run(contender, prompt, arguments["seed"])
+    for event in run_events(of_run, taught, grammar, sampling, max_tokens=budget, top=0):
+        if isinstance(event, RunFailed):
+            raise event.error
+        if isinstance(event, RunEnded):
+            return _result(arguments, loaded.model, event.measures)
+    raise AssertionError("a run ends or fails")
+
+
+def _prepared(loaded: Loaded, arguments: Mapping[str, Any]) -> tuple[Grammar, PreparedContender]:
+    """The grammar and the compiled contender, one of the last used or a new one."""
+    of_grammar = json.dumps(arguments["grammar"])
+    (contender,) = contenders_named(arguments["contender"])
+    key = of_grammar, contender.name
+    found = loaded.prepared.pop(key, None)
+    if found is None:
+        before = arguments["before"]
+        model = chatting(loaded.model, None if before is None else tuple(before))
+        grammar = next(
+            (kept for (text, _), (kept, _) in loaded.prepared.items() if text == of_grammar), None
+        ) or Grammar.from_text(**arguments["grammar"], limits=_LIMITS)
+        found = grammar, contender.prepare(model, grammar, _LIMITS)
+    loaded.prepared[key] = found
+    while len(loaded.prepared) > _KEPT:
+        del loaded.prepared[next(iter(loaded.prepared))]
+    return found
+
+
+def _result(arguments: Mapping[str, Any], model: TransformersModel, measures: Measures) -> Result:
+    found = measures.as_record()
+    measured = {name: found.pop(name) for name in _MEASURED}
+    for surprisal in ("free", "forced"):
+        found[f"{surprisal}_nats"] = found.pop(surprisal)["nats"]
+    del found["kept"]
+    about = {name: arguments[name] for name in ("row", "name", "contender", "seed")}
+    return Result({**about, "model": model.name, **found}, measured)

@@ -1,0 +1,203 @@
+"""Results of a list of tasks: a Parquet file, and a journal while the tasks run.
+
+``runs.parquet`` has a row for each task that ended, in the order of the list, so it is the same
+file from every runner. ``runs.measured.parquet`` beside it has what differs between runs: seconds.
+While the tasks run, each outcome is appended to ``runs.parquet.journal``, a file of JSON lines that
+reaches the disk before the next outcome; whatever ends the process, the next call goes on from it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from workbench.base.errors import WorkbenchError
+from workbench.tasks.task import Outcome, Record, Task
+
+#: The key of the settings in the metadata of the Parquet file.
+_SETTINGS = b"workbench.settings"
+
+
+class ResultsFile:
+    """The results of tasks with the same settings.
+
+    ``settings``  plain values that the results depend on besides the tasks' keys.
+
+    Raises: WorkbenchError if the file belongs to other settings, cannot be read, or has results of
+            tasks that are not in the list.
+    """
+
+    def __init__(self, path: Path, tasks: Sequence[Task], settings: Mapping[str, Any]) -> None:
+        self.path = path
+        self._settings = dict(settings)
+        self._order = {task.key: number for number, task in enumerate(tasks)}
+        if len(self._order) < len(tasks):
+            raise ValueError("two tasks have the same key")
+        self.outcomes: dict[str, Outcome] = {}
+        self._journal = path.with_name(path.name + ".journal")
+        try:
+            if path.exists():
+                self._add_all(*_stored(path))
+            if self._journal.exists():
+                self._add_all(*_journaled(self._journal))
+            else:
+                self._append({"settings": self._settings})
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise _not_kept(path, error) from error
+
+    def _add_all(self, settings: Record, outcomes: Iterable[Outcome]) -> None:
+        changed = [
+            name
+            for name in self._settings | settings
+            if self._settings.get(name) != settings.get(name)
+        ]
+        if changed:
+            was = ", ".join(f"{name} {settings.get(name)!r}" for name in changed)
+            raise WorkbenchError(
+                f"{self.path} has results with other settings: {was}",
+                "use those settings, or name another file",
+            )
+        for outcome in outcomes:
+            if outcome.key not in self._order:
+                raise WorkbenchError(
+                    f"{self.path} has the result of {outcome.key!r}, which is not among the tasks",
+                    "use the same rows and methods, or more of them, or name another file",
+                )
+            if outcome.status == "done":  # what failed is tried again
+                self.outcomes[outcome.key] = outcome
+
+    def keep(self, outcome: Outcome) -> None:
+        """Append an outcome to the journal. Raises: WorkbenchError."""
+        self.outcomes[outcome.key] = outcome
+        try:
+            self._append(asdict(outcome))
+        except OSError as error:
+            raise _not_kept(self.path, error) from error
+
+    def _append(self, line: Record) -> None:
+        with self._journal.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line, allow_nan=False) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def ordered(self) -> list[Outcome]:
+        """The outcomes so far, in the order of the tasks."""
+        return sorted(self.outcomes.values(), key=lambda outcome: self._order[outcome.key])
+
+    def write(self) -> None:
+        """Replace the Parquet files by the outcomes so far, and drop the journal.
+
+        Raises: WorkbenchError; the journal is kept then.
+        """
+        rows = self.ordered()
+        text = json.dumps(self._settings, sort_keys=True)
+        try:
+            _write(
+                self.path,
+                [
+                    {"key": row.key, "status": row.status, "error": row.error, "hint": row.hint}
+                    | row.record
+                    for row in rows
+                ],
+                {_SETTINGS: text.encode()},
+            )
+            _write(measured_path(self.path), [{"key": row.key} | row.measured for row in rows], {})
+            self._journal.unlink(missing_ok=True)
+        except (OSError, pa.ArrowException) as error:
+            raise _not_kept(self.path, error) from error
+
+
+def measured_path(path: Path) -> Path:
+    """The file of what was measured beside the results in ``path``."""
+    return path.with_suffix(".measured" + path.suffix)
+
+
+def read_results(path: Path) -> tuple[Record, list[Record]]:
+    """The settings and the rows of a results file, those in its journal included.
+
+    A row has ``key``, ``status``, ``error``, ``hint``, and the fields of records and measures.
+
+    Raises: WorkbenchError if there is none, or it cannot be read.
+    """
+    journal = path.with_name(path.name + ".journal")
+    settings: Record = {}
+    found: dict[str, Outcome] = {}
+    try:
+        for read, source in ((_stored, path), (_journaled, journal)):
+            if source.exists():
+                settings, outcomes = read(source)
+                found |= {outcome.key: outcome for outcome in outcomes}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise WorkbenchError(
+            f"cannot read results from {path}: {error}", "name a file that --out has written"
+        ) from error
+    if not path.exists() and not journal.exists():
+        raise WorkbenchError(f"there is no file {str(path)!r}", "name a file of results (Parquet)")
+    rows = [
+        {"key": one.key, "status": one.status, "error": one.error, "hint": one.hint}
+        | one.record
+        | one.measured
+        for one in found.values()
+    ]
+    return settings, rows
+
+
+def _stored(path: Path) -> tuple[Record, list[Outcome]]:
+    table = pq.read_table(path)
+    settings = json.loads((table.schema.metadata or {}).get(_SETTINGS, b"{}"))
+    beside = measured_path(path)
+    measured = (
+        {row.pop("key"): row for row in pq.read_table(beside).to_pylist()}
+        if beside.exists()
+        else {}
+    )
+    outcomes = []
+    for row in table.to_pylist():
+        key, status, error, hint = (row.pop(name) for name in ("key", "status", "error", "hint"))
+        outcomes.append(
+            Outcome(
+                key=key,
+                status=status,
+                record=row if status == "done" else {},
+                error=error,
+                hint=hint,
+                measured=measured.get(key, {}) if status == "done" else {},
+            )
+        )
+    return settings, outcomes
+
+
+def _journaled(path: Path) -> tuple[Record, list[Outcome]]:
+    """The journal's settings and outcomes; a last line without its end is cut off the file."""
+    data = path.read_bytes()
+    whole = data[: data.rfind(b"\n") + 1]
+    if whole != data:
+        path.write_bytes(whole)
+    lines = [json.loads(line) for line in whole.decode().splitlines()]
+    if not lines:
+        path.unlink()
+        return {}, []
+    return lines[0]["settings"], [Outcome(**line) for line in lines[1:]]
+
+
+def _write(path: Path, rows: Sequence[Record], metadata: dict[bytes, bytes]) -> None:
+    """Write rows as a Parquet file; a reader sees the old file or the new one."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = {name: pa.array([row.get(name) for row in rows]) for name in names}
+    table = pa.table(columns).replace_schema_metadata(metadata)
+    beside = path.with_name(path.name + ".new")
+    pq.write_table(table, beside, compression="zstd")
+    beside.replace(path)
+
+
+def _not_kept(path: Path, error: Exception) -> WorkbenchError:
+    if isinstance(error, WorkbenchError):
+        return error
+    return WorkbenchError(f"cannot keep results in {path}: {error}", "name another file")

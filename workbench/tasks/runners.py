@@ -1,0 +1,130 @@
+"""Runners: the outcomes of tasks, computed in this process, in others, or on a Ray cluster.
+
+All of them run one task at a time in each worker, on one thread of the numeric libraries, so the
+records are equal in every bit. Outcomes arrive as tasks end, in any order.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from typing import Protocol
+
+from workbench.tasks.results import ResultsFile
+from workbench.tasks.task import ATTEMPTS, Outcome, Task, Work, Worker, lost
+
+#: Settings of libraries that start threads; read when they are imported.
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
+)
+
+
+class Runner(Protocol):
+    """Runs tasks; closing the iterator ends the tasks that are running."""
+
+    def outcomes(self, work: Work, tasks: Sequence[Task]) -> Iterator[Outcome]:
+        """The outcome of every task, as it ends."""
+
+
+def run_missing(
+    runner: Runner, work: Work, tasks: Sequence[Task], results: ResultsFile
+) -> Iterator[Outcome]:
+    """Run the tasks that have no result, keep each outcome, and yield it.
+
+    The Parquet file is written at the end, also when the iterator is closed or interrupted.
+    Raises: WorkbenchError where a result cannot be kept.
+    """
+    missing = [task for task in tasks if task.key not in results.outcomes]
+    missing.sort(key=lambda task: task.shard)  # stable: the order of the list within a shard
+    try:
+        for outcome in runner.outcomes(work, missing):
+            results.keep(outcome)
+            yield outcome
+    finally:
+        results.write()
+
+
+class InProcess:
+    """Runs tasks in this process."""
+
+    def outcomes(self, work: Work, tasks: Sequence[Task]) -> Iterator[Outcome]:
+        """The outcome of every task, in order."""
+        worker = Worker(work)
+        for task in tasks:
+            yield worker.run(task)
+
+
+#: The worker of a process of ``LocalProcesses``.
+_worker: Worker
+
+
+def _begin(work: Work) -> None:
+    """Start the worker of a process; Ctrl-C is handled by the process that started it."""
+    global _worker
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _worker = Worker(work)
+
+
+def _run(task: Task) -> Outcome:
+    return _worker.run(task)
+
+
+class LocalProcesses:
+    """Runs tasks in ``jobs`` processes of this machine.
+
+    A process that is killed takes the pool with it (as ``concurrent.futures`` defines): a new pool
+    begins with the tasks that have no outcome. A task that was running each time is run alone, so
+    that one that kills its process is reported and the others are not.
+    """
+
+    def __init__(self, jobs: int) -> None:
+        self._jobs = jobs
+
+    def outcomes(self, work: Work, tasks: Sequence[Task]) -> Iterator[Outcome]:
+        """The outcome of every task, as it ends."""
+        os.environ.update(ONE_THREAD)  # inherited by the processes
+        tried = Counter[str]()
+        waiting = deque(tasks)
+        while waiting:
+            if tried[waiting[0].key] >= ATTEMPTS:
+                yield lost(waiting.popleft())
+                continue
+            alone = tried[waiting[0].key] == ATTEMPTS - 1
+            yield from self._pool(work, waiting, tried, 1 if alone else self._jobs, alone)
+
+    def _pool(
+        self, work: Work, waiting: deque[Task], tried: Counter[str], jobs: int, alone: bool
+    ) -> Iterator[Outcome]:
+        """The outcomes of waiting tasks until all ended or a process did; ``alone``: of the first.
+
+        Tasks without an outcome are put back to the front.
+        """
+        before = set(multiprocessing.active_children())
+        pool = ProcessPoolExecutor(
+            jobs, multiprocessing.get_context("spawn"), initializer=_begin, initargs=(work,)
+        )
+        running: dict[Future[Outcome], Task] = {}
+        try:
+            while waiting or running:
+                while waiting and len(running) < (1 if alone else 2 * jobs):
+                    task = waiting.popleft()
+                    running[pool.submit(_run, task)] = task
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    outcome = future.result()
+                    del running[future]
+                    yield outcome
+                if alone and not running:
+                    return
+        except BrokenProcessPool:
+            left = sorted(running.values(), key=lambda task: -tried[task.key])
+            tried.update(task.key for task in left)
+            waiting.extendleft(reversed(left))
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in set(multiprocessing.active_children()) - before:
+                process.terminate()

@@ -1,0 +1,119 @@
+"""Tasks: independent, seeded units of work whose functions are named by import path.
+
+A task has plain values as arguments, so it can be sent to any process. Tasks with the same
+``shard`` need the same things loaded (a model, a vocabulary); a worker loads them once and runs
+such tasks one after the other.
+"""
+
+from __future__ import annotations
+
+import importlib
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from workbench.base.errors import WorkbenchError
+from workbench.base.problems import finite
+
+#: Plain values: what JSON can store.
+Record = dict[str, Any]
+
+#: How often a task is tried whose worker was lost.
+ATTEMPTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A unit of work; running it again gives the same record."""
+
+    #: Unique in its list, and equal in every list with the same settings.
+    key: str
+    #: What a worker has to load before it runs the task.
+    shard: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The functions of a list of tasks, as ``package.module:function``."""
+
+    #: shard → what the tasks of this shard need, loaded once in each worker.
+    prepare: str
+    #: (what ``prepare`` returned, a task's arguments) → a ``Result``.
+    run: str
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a task returns."""
+
+    #: Depends on the task alone: every runner computes the same.
+    record: Record
+    #: Times and sizes measured on the way, which differ between runs.
+    measured: Record = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """The end of a task: its record, or why there is none."""
+
+    key: str
+    status: Literal["done", "failed"]
+    record: Record = field(default_factory=dict)
+    #: The message and hint of the error; empty for a task that is done.
+    error: str = ""
+    hint: str = ""
+    #: Seconds of the task, and what it measured.
+    measured: Record = field(default_factory=dict)
+
+
+class Worker:
+    """Runs tasks one after the other, with the last shard's preparation kept."""
+
+    def __init__(self, work: Work) -> None:
+        self._prepare = function_named(work.prepare)
+        self._run = function_named(work.run)
+        self._shard: str | None = None
+        self._prepared: Any = None
+
+    def run(self, task: Task) -> Outcome:
+        """The outcome of a task; an error of any kind is an outcome, an interruption is not."""
+        started = time.perf_counter()
+        try:
+            if task.shard != self._shard:
+                self._prepared = self._shard = None  # frees a model before the next is loaded
+                self._prepared = self._prepare(task.shard)
+                self._shard = task.shard
+            result: Result = self._run(self._prepared, task.arguments)
+        except WorkbenchError as error:
+            return Outcome(key=task.key, status="failed", error=error.message, hint=error.hint)
+        except Exception as error:
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            reason = f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})"
+            return Outcome(key=task.key, status="failed", error=reason)
+        seconds = round(time.perf_counter() - started, 6)
+        return Outcome(
+            key=task.key,
+            status="done",
+            record=finite(result.record),
+            measured={"task_seconds": seconds} | finite(result.measured),
+        )
+
+
+def lost(task: Task) -> Outcome:
+    """The outcome of a task whose worker ended each time it was tried."""
+    return Outcome(
+        key=task.key,
+        status="failed",
+        error=f"its worker process ended {ATTEMPTS} times",
+        hint="the machine may be out of memory: use fewer jobs",
+    )
+
+
+def function_named(path: str) -> Callable[..., Any]:
+    """The function of an import path such as ``workbench.decoding.grid:run``."""
+    module, _, name = path.partition(":")
+    found: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    return found
