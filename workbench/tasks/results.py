@@ -46,8 +46,8 @@ class ResultsFile:
             if path.exists():
                 self._add_all(*_stored(path))
             if self._journal.exists():
-                self._add_all(*_journaled(self._journal))
-            else:
+                self._add_all(*_journaled(self._journal, self._settings))
+            if not self._journal.exists():
                 self._append({"settings": self._settings})
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise _not_kept(path, error) from error
@@ -174,8 +174,11 @@ def _stored(path: Path) -> tuple[Record, list[Outcome]]:
     return settings, outcomes
 
 
-def _journaled(path: Path) -> tuple[Record, list[Outcome]]:
-    """The journal's settings and outcomes; a last line without its end is cut off the file."""
+def _journaled(path: Path, default: Record | None = None) -> tuple[Record, list[Outcome]]:
+    """The journal's settings and outcomes; a last line without its end is cut off the file.
+
+    A journal without a whole line is removed; its settings are the default.
+    """
     data = path.read_bytes()
     whole = data[: data.rfind(b"\n") + 1]
     if whole != data:
@@ -183,7 +186,7 @@ def _journaled(path: Path) -> tuple[Record, list[Outcome]]:
     lines = [json.loads(line) for line in whole.decode().splitlines()]
     if not lines:
         path.unlink()
-        return {}, []
+        return default or {}, []
     return lines[0]["settings"], [Outcome(**line) for line in lines[1:]]
 
 

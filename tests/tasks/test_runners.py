@@ -1,0 +1,172 @@
+"""Runners: equal files from all of them, lost processes, errors, interruptions."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.tasks.works import WORK, tasks
+from workbench.base.errors import WorkbenchError
+from workbench.tasks.results import ResultsFile, measured_path, read_results
+from workbench.tasks.runners import InProcess, LocalProcesses, Runner, run_missing
+from workbench.tasks.task import Outcome, Task
+
+SETTINGS = {"temperature": 1.0}
+
+needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")
+
+
+def run_all(runner: Runner, some: list[Task], path: Path) -> list[Outcome]:
+    """All outcomes, in the order of the tasks; the file is written."""
+    results = ResultsFile(path, some, SETTINGS)
+    for _ in run_missing(runner, WORK, some, results):
+        pass
+    return results.ordered()
+
+
+def test_a_file_has_a_row_for_each_task_in_the_order_of_the_list(tmp_path: Path) -> None:
+    some = tasks(10)
+    outcomes = run_all(InProcess(), some, tmp_path / "runs.parquet")
+    assert [one.key for one in outcomes] == [task.key for task in some]
+    rows = pq.read_table(tmp_path / "runs.parquet").to_pylist()
+    assert [row["square"] for row in rows] == [n * n for n in range(10)]
+    assert {row["status"] for row in rows} == {"done"}
+    measured = pq.read_table(measured_path(tmp_path / "runs.parquet")).to_pylist()
+    assert {row["process"] for row in measured} == {os.getpid()}
+    assert not (tmp_path / "runs.parquet.journal").exists()
+
+
+def test_processes_write_the_file_of_one_process(tmp_path: Path) -> None:
+    some = tasks(40)
+    run_all(InProcess(), some, tmp_path / "one.parquet")
+    run_all(LocalProcesses(2), some, tmp_path / "two.parquet")
+    assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
+
+
+def test_errors_are_outcomes_and_do_not_end_the_others(tmp_path: Path) -> None:
+    some = tasks(4)
+    some[1] = replace(some[1], arguments={"number": 1, "act": "refuse"})
+    some[2] = replace(some[2], arguments={"number": 2, "act": "fault"})
+    some[3] = replace(some[3], shard="broken")
+    found = run_all(InProcess(), some, tmp_path / "runs.parquet")
+    assert [one.status for one in found] == ["done", "failed", "failed", "failed"]
+    assert (found[1].error, found[1].hint) == ("1 is refused", "take another")
+    assert found[2].error.startswith("ZeroDivisionError: by zero")
+    assert found[3].error == "there is no model 'broken'"
+
+
+@pytest.mark.slow
+def test_a_killed_process_costs_no_result(tmp_path: Path) -> None:
+    some = tasks(30, folder=str(tmp_path))
+    some[7] = replace(some[7], arguments={**some[7].arguments, "act": "die once"})
+    found = run_all(LocalProcesses(2), some, tmp_path / "runs.parquet")
+    assert [one.record.get("number") for one in found] == list(range(30))
+
+
+@pytest.mark.slow
+def test_a_task_that_kills_its_process_is_reported_and_the_others_end(tmp_path: Path) -> None:
+    some = tasks(12)
+    some[4] = replace(some[4], arguments={"number": 4, "act": "die"})
+    found = run_all(LocalProcesses(2), some, tmp_path / "runs.parquet")
+    assert [one.key for one in found if one.status == "failed"] == ["task 4"]
+    assert found[4].error == "its worker process ended 3 times"
+
+
+def test_what_failed_is_tried_again_and_what_is_done_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "runs.parquet"
+    some = tasks(6, folder=str(tmp_path))
+    some[2] = replace(some[2], arguments={**some[2].arguments, "act": "refuse"})
+    run_all(InProcess(), some, path)
+    some[2] = replace(some[2], arguments={**some[2].arguments, "act": None})
+    found = run_all(InProcess(), some, path)
+    assert {one.status for one in found} == {"done"}
+    calls = [len((tmp_path / str(n)).read_text()) for n in range(6)]
+    assert calls == [1, 1, 2, 1, 1, 1]
+
+
+def test_more_tasks_can_be_added_to_a_file_and_other_settings_cannot(tmp_path: Path) -> None:
+    path = tmp_path / "runs.parquet"
+    run_all(InProcess(), tasks(3), path)
+    assert len(run_all(InProcess(), tasks(5), path)) == 5
+    with pytest.raises(WorkbenchError, match="is not among the tasks"):
+        ResultsFile(path, tasks(4), SETTINGS)
+    with pytest.raises(WorkbenchError, match=r"other settings: temperature 1\.0"):
+        ResultsFile(path, tasks(5), {"temperature": 0.5})
+
+
+def test_an_interruption_leaves_a_valid_file(tmp_path: Path) -> None:
+    path = tmp_path / "runs.parquet"
+    results = ResultsFile(path, tasks(9), SETTINGS)
+    running = run_missing(InProcess(), WORK, tasks(9), results)
+    for _ in range(4):
+        next(running)
+    running.close()
+    assert len(pq.read_table(path)) == 4
+
+
+def test_a_torn_journal_loses_only_its_last_line(tmp_path: Path) -> None:
+    path, some = tmp_path / "runs.parquet", tasks(5)
+    results = ResultsFile(path, some, SETTINGS)
+    for number in range(3):
+        results.keep(Outcome(key=some[number].key, status="done", record={"number": number}))
+    journal = tmp_path / "runs.parquet.journal"
+    journal.write_bytes(journal.read_bytes()[:-9])
+    assert [row["number"] for row in read_results(path)[1]] == [0, 1]
+    assert list(ResultsFile(path, some, SETTINGS).outcomes) == ["task 0", "task 1"]
+    journal.write_bytes(b'{"settings')
+    assert not ResultsFile(path, some, SETTINGS).outcomes
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_at_random_moments_is_resumed(tmp_path: Path) -> None:
+    some = tasks(40, folder=str(tmp_path), act="sleep", seconds=0.01)
+    run_all(InProcess(), tasks(40), tmp_path / "whole.parquet")
+    program = (
+        "import sys; from pathlib import Path\n"
+        "from tests.tasks.test_runners import run_all, tasks, InProcess\n"
+        "folder = sys.argv[1]\n"
+        "run_all(InProcess(), tasks(40, folder=folder, act='sleep', seconds=0.01),"
+        " Path(folder) / 'runs.parquet')\n"
+    )
+    random.seed(1)
+    for _ in range(10):
+        process = subprocess.Popen([sys.executable, "-c", program, str(tmp_path)])
+        journal = tmp_path / "runs.parquet.journal"
+        until = time.monotonic() + 60
+        while not journal.exists() and process.poll() is None and time.monotonic() < until:
+            time.sleep(0.005)
+        time.sleep(random.random() * 0.1)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    run_all(InProcess(), some, tmp_path / "runs.parquet")
+    whole, resumed = (tmp_path / f"{name}.parquet" for name in ("whole", "runs"))
+    assert whole.read_bytes() == resumed.read_bytes()
+    calls = [len((tmp_path / str(n)).read_text()) for n in range(40)]
+    assert sum(calls) <= 40 + 10  # only the task that was running is computed twice
+
+
+@pytest.mark.slow
+@needs_ray
+def test_a_cluster_writes_the_file_of_one_process_though_a_worker_is_killed(tmp_path: Path) -> None:
+    from workbench.tasks.ray_runner import RayCluster
+
+    some = tasks(300)
+    run_all(InProcess(), some, tmp_path / "one.parquet")
+    results = ResultsFile(tmp_path / "ray.parquet", some, SETTINGS)
+    killed = False
+    for number, outcome in enumerate(run_missing(RayCluster(jobs=2), WORK, some, results)):
+        if number == 150 and not killed:
+            killed = True
+            os.kill(outcome.measured["process"], signal.SIGKILL)
+    assert killed
+    assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "ray.parquet").read_bytes()

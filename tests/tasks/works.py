@@ -1,0 +1,52 @@
+"""Work for the tests of runners: it counts its calls in a folder, and can end its process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.base.errors import WorkbenchError
+from workbench.tasks.task import Result, Task, Work
+
+WORK = Work("tests.tasks.works:prepare", "tests.tasks.works:run")
+
+
+def prepare(shard: str) -> str:
+    """Note that a shard was loaded; ``broken`` cannot be."""
+    if shard == "broken":
+        raise WorkbenchError("there is no model 'broken'", "choose another")
+    return shard
+
+
+def run(prepared: str, arguments: Mapping[str, Any]) -> Result:
+    """The square of a number, or what ``act`` says."""
+    number = arguments["number"]
+    if folder := arguments.get("folder"):
+        with (Path(folder) / f"{number}").open("a") as file:
+            file.write("x")
+    match arguments.get("act"):
+        case "refuse":
+            raise WorkbenchError(f"{number} is refused", "take another")
+        case "fault":
+            raise ZeroDivisionError("by zero")
+        case "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "die once" if not (Path(arguments["folder"]) / "died").exists():
+            (Path(arguments["folder"]) / "died").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "sleep":
+            time.sleep(arguments["seconds"])
+    record = {"number": number, "square": number * number, "shard": prepared, "half": number / 2}
+    return Result(record, {"process": os.getpid()})
+
+
+def tasks(count: int, **arguments: Any) -> list[Task]:  # of ``run``
+    """Tasks of three shards in turn."""
+    return [
+        Task(f"task {number}", f"shard {number % 3}", {"number": number, **arguments})
+        for number in range(count)
+    ]
