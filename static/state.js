@@ -69,6 +69,24 @@ export const cards = { run: null, compare: null };
 const WAITS = [1000, 2000, 4000, 8000];
 const sleep = (time) => new Promise((resolve) => setTimeout(resolve, time));
 
+/** Milliseconds before a question without an answer is asked again: its worker ended, and a proxy chooses another. */
+const LOST = [500, 2000];
+
+/** The answer to a question, asked again where there is none.
+    @template T @param {() => Promise<T>} question @returns {Promise<T>} */
+async function answered(question) {
+  for (const wait of LOST) {
+    try {
+      const answer = await question();
+      if (answer) return answer;
+    } catch {
+      /* asked again below */
+    }
+    await sleep(wait);
+  }
+  return question();
+}
+
 /** Ask the server; what it could not answer becomes a sentence instead of an exception. A busy server is asked again a
     few times, and "busy" is emitted with the number of questions that wait there.
     @template T @param {(sent: object) => Promise<T>} question @param {object} sent @returns {Promise<Answer<T>>} */
@@ -77,12 +95,12 @@ export async function askServer(question, sent) {
   let answer;
   const slow = setTimeout(() => emit("slow answer"), 1500);
   try {
-    answer = await question({ model: state.model, ...sent });
+    answer = await answered(() => question({ model: state.model, ...sent }));
     for (const wait of WAITS) {
       if (answer?.busy === undefined) break;
       emit("busy", answer.busy);
       await sleep(wait * (0.75 + Math.random() / 2)); // many browsers do not come back at the same moment
-      answer = await question({ model: state.model, ...sent });
+      answer = await answered(() => question({ model: state.model, ...sent }));
     }
   } catch {
     answer = { fault: "the server did not answer; is it still running?" };
