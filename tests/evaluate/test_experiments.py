@@ -18,8 +18,15 @@ from workbench.decoding.model import Logits, StatelessSession, ToyModel
 from workbench.grammar.grammar import Grammar
 from workbench.lab.experiments import accuracy, invasiveness, proper_tokens, throughput
 from workbench.lab.experiments.accuracy import TABLE_2, TABLE_4
-from workbench.lab.experiments.answers import RememberingSession, answer
-from workbench.lab.experiments.experiment import Column, Experiment, Record, Setting, Size
+from workbench.lab.experiments.answers import Asked, RememberingSession, answer, answers
+from workbench.lab.experiments.experiment import (
+    Column,
+    Experiment,
+    Record,
+    Setting,
+    Size,
+    Stopped,
+)
 from workbench.lab.experiments.finishing import FINISHING
 from workbench.lab.experiments.koo import KOO_2, RANKING
 from workbench.lab.experiments.multiple_choice import chosen, inner_object, multiple_choice
@@ -130,6 +137,49 @@ def test_the_model_alone_is_read_up_to_its_first_complete_text() -> None:
     prepared = all_contenders()["unconstrained"].prepare(model, grammar)
     told = answer(setting, prepared, grammar, model.encode("a"), model.session(), 12)
     assert (told.text, told.valid, told.cut) == ("bcb", True, False)
+
+
+def test_answers_of_a_batch_are_those_of_single_runs() -> None:
+    model = ToyModel(all_bytes(), sample='{"thoughts": [], "answer": 1}')
+    setting = Setting(model, SMALL, lambda: False)
+    grammar = TASKS["gsm8k"].grammar
+    runs, alone = [], []
+    for method in ("unconstrained", "automaton", "template-ws"):
+        prepared = all_contenders()[method].prepare(model, grammar)
+        for text in ("Q: one?\n", "Q: two, after a longer text?\n"):
+            ids, session = model.encode(text), model.session()
+            runs.append(Asked(setting, prepared, grammar, ids, 40))
+            alone.append(answer(setting, prepared, grammar, ids, session, 40).as_record())
+    assert [found.as_record() for found in answers(setting, runs)] == alone
+    assert len({row["text"] for row in alone}) > 1
+
+
+def test_a_stop_ends_a_batch_of_answers() -> None:
+    model = ToyModel(toy(["a", "b"]))
+    grammar = Grammar.from_regex("[ab]{40}")
+    prepared = all_contenders()["automaton"].prepare(model, grammar)
+    left = [8]
+
+    def stop() -> bool:
+        left[0] -= 1
+        return left[0] < 0
+
+    setting = Setting(model, SMALL, stop)
+    with pytest.raises(Stopped):
+        answers(setting, [Asked(setting, prepared, grammar, [0], 40) for _ in range(3)])
+
+
+@pytest.mark.slow
+def test_accuracy_is_measured_in_batches_of_questions() -> None:
+    size = Size(questions=21, tokens=6)
+    setting = Setting(ToyModel(all_bytes()), size, lambda: False)
+    units = [unit for unit in TABLE_2.units(size) if "/word_problems/" in unit.key]
+    assert [unit.key.rpartition("/")[2] for unit in units] == ["0-20", "20-21"]
+    assert all(unit.alone for unit in units)
+    record = units[1].work(setting)
+    assert {len(rows) for rows in record.values() if "failed" not in rows} == {1}
+    again = units[1].work(setting)
+    assert again == record
 
 
 def test_a_remembered_context_does_not_call_the_model_again() -> None:
