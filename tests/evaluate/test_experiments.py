@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -12,11 +13,17 @@ import pytest
 from workbench.base.errors import WorkbenchError
 from workbench.decoding.compare import Run
 from workbench.decoding.contenders import all_contenders
-from workbench.decoding.exact_distribution import ScoredModel
+from workbench.decoding.exact_distribution import Distribution, ScoredModel
 from workbench.decoding.measures import Measures, Surprisal
 from workbench.decoding.model import Logits, StatelessSession, ToyModel
 from workbench.grammar.grammar import Grammar
-from workbench.lab.experiments import accuracy, invasiveness, proper_tokens, throughput
+from workbench.lab.experiments import (
+    accuracy,
+    invasiveness,
+    own_distribution,
+    proper_tokens,
+    throughput,
+)
 from workbench.lab.experiments.accuracy import TABLE_2, TABLE_4
 from workbench.lab.experiments.answers import Asked, RememberingSession, answer, answers
 from workbench.lab.experiments.experiment import (
@@ -30,6 +37,7 @@ from workbench.lab.experiments.experiment import (
 from workbench.lab.experiments.finishing import FINISHING
 from workbench.lab.experiments.koo import KOO_2, RANKING
 from workbench.lab.experiments.multiple_choice import chosen, inner_object, multiple_choice
+from workbench.lab.experiments.own_distribution import OWN
 from workbench.lab.experiments.proper_tokens import improper_spelling, regex_of, schemas_of
 from workbench.lab.experiments.results_page import EXPERIMENTS
 from workbench.lab.experiments.tasks import TASKS, answer_of, demonstrations, questions
@@ -70,6 +78,31 @@ def test_texts_are_complete_where_they_must_finish() -> None:
     told = FINISHING.section([column(records)])
     assert "| 16 |" in told
     assert "1.000" in told
+
+
+def test_distances_from_the_models_own_distribution_are_measured() -> None:
+    language = own_distribution._Language("letters", "a|ab|b", "")
+    setting = Setting(ToyModel(toy(["a", "b", "ab", "c"])), SMALL, lambda: False)
+    record = own_distribution._measured(language, (5, 200), 2, setting)
+    assert record["texts"] == 3
+    assert 0 < record["valid"] < 1
+    far = {name: curve["points"][-1] for name, curve in record["curves"].items()}
+    assert {passes for passes, _ in far.values()} == {200}
+    assert far["masks"] == far["awrs"], "the same texts"
+    assert far["masks"][1] == pytest.approx(record["masked"], abs=0.1)
+    assert far["cars"][1] < 0.15
+    named = replace(language, name="six names")
+    told = OWN.section([column({own_distribution._key(named): record})])
+    assert f"| six names | 3 | {record['valid']:.2g} | {record['masked']:.3f} |" in told
+    assert "of 1 languages" in told
+    failed = own_distribution._measured(replace(language, pattern="a*"), (5,), 1, setting)
+    assert "expected a finite language" in failed["failed"]
+
+
+def test_the_noise_floor_is_the_distance_of_independent_texts() -> None:
+    own = Distribution({b"a": 0.5, b"b": 0.5})
+    assert own_distribution._floor(own, 1) == 0.5
+    assert own_distribution._floor(own, 10_000) < 0.01
 
 
 def test_the_ranking_is_inverted_where_tokens_may_not_cross_terminals() -> None:

@@ -488,9 +488,9 @@ def cache_argument(module: torch.nn.Module) -> str:
 class TransformersPasses:
     """Runs the forward passes of all sessions of one model.
 
-    Requests that wait at the same time share a pass if the model supports rows of different lengths:
-    if it takes a mask for each row (transformers' attention interface), has no recurrent state, and
-    the rows are not longer than its attention window. Other requests have a pass each.
+    Requests that wait at the same time share a pass if the model supports rows of different
+    lengths: if it takes a mask for each row (transformers' attention interface), has no recurrent
+    state, and the rows are not longer than its attention window. Others have a pass each.
     """
 
     def __init__(self, module: torch.nn.Module, rows: int, context_length: int | None) -> None:
