@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -12,17 +13,31 @@ import pytest
 from workbench.base.errors import WorkbenchError
 from workbench.decoding.compare import Run
 from workbench.decoding.contenders import all_contenders
-from workbench.decoding.exact_distribution import ScoredModel
+from workbench.decoding.exact_distribution import Distribution, ScoredModel
 from workbench.decoding.measures import Measures, Surprisal
 from workbench.decoding.model import Logits, StatelessSession, ToyModel
 from workbench.grammar.grammar import Grammar
-from workbench.lab.experiments import accuracy, invasiveness, proper_tokens, throughput
+from workbench.lab.experiments import (
+    accuracy,
+    invasiveness,
+    own_distribution,
+    proper_tokens,
+    throughput,
+)
 from workbench.lab.experiments.accuracy import TABLE_2, TABLE_4
-from workbench.lab.experiments.answers import RememberingSession, answer
-from workbench.lab.experiments.experiment import Column, Experiment, Record, Setting, Size
+from workbench.lab.experiments.answers import Asked, RememberingSession, answer, answers
+from workbench.lab.experiments.experiment import (
+    Column,
+    Experiment,
+    Record,
+    Setting,
+    Size,
+    Stopped,
+)
 from workbench.lab.experiments.finishing import FINISHING
 from workbench.lab.experiments.koo import KOO_2, RANKING
 from workbench.lab.experiments.multiple_choice import chosen, inner_object, multiple_choice
+from workbench.lab.experiments.own_distribution import OWN
 from workbench.lab.experiments.proper_tokens import improper_spelling, regex_of, schemas_of
 from workbench.lab.experiments.results_page import EXPERIMENTS
 from workbench.lab.experiments.tasks import TASKS, answer_of, demonstrations, questions
@@ -63,6 +78,31 @@ def test_texts_are_complete_where_they_must_finish() -> None:
     told = FINISHING.section([column(records)])
     assert "| 16 |" in told
     assert "1.000" in told
+
+
+def test_distances_from_the_models_own_distribution_are_measured() -> None:
+    language = own_distribution._Language("letters", "a|ab|b", "")
+    setting = Setting(ToyModel(toy(["a", "b", "ab", "c"])), SMALL, lambda: False)
+    record = own_distribution._measured(language, (5, 200), 2, setting)
+    assert record["texts"] == 3
+    assert 0 < record["valid"] < 1
+    far = {name: curve["points"][-1] for name, curve in record["curves"].items()}
+    assert {passes for passes, _ in far.values()} == {200}
+    assert far["masks"] == far["awrs"], "the same texts"
+    assert far["masks"][1] == pytest.approx(record["masked"], abs=0.1)
+    assert far["cars"][1] < 0.15
+    named = replace(language, name="six names")
+    told = OWN.section([column({own_distribution._key(named): record})])
+    assert f"| six names | 3 | {record['valid']:.2g} | {record['masked']:.3f} |" in told
+    assert "of 1 languages" in told
+    failed = own_distribution._measured(replace(language, pattern="a*"), (5,), 1, setting)
+    assert "expected a finite language" in failed["failed"]
+
+
+def test_the_noise_floor_is_the_distance_of_independent_texts() -> None:
+    own = Distribution({b"a": 0.5, b"b": 0.5})
+    assert own_distribution._floor(own, 1) == 0.5
+    assert own_distribution._floor(own, 10_000) < 0.01
 
 
 def test_the_ranking_is_inverted_where_tokens_may_not_cross_terminals() -> None:
@@ -130,6 +170,49 @@ def test_the_model_alone_is_read_up_to_its_first_complete_text() -> None:
     prepared = all_contenders()["unconstrained"].prepare(model, grammar)
     told = answer(setting, prepared, grammar, model.encode("a"), model.session(), 12)
     assert (told.text, told.valid, told.cut) == ("bcb", True, False)
+
+
+def test_answers_of_a_batch_are_those_of_single_runs() -> None:
+    model = ToyModel(all_bytes(), sample='{"thoughts": [], "answer": 1}')
+    setting = Setting(model, SMALL, lambda: False)
+    grammar = TASKS["gsm8k"].grammar
+    runs, alone = [], []
+    for method in ("unconstrained", "automaton", "template-ws"):
+        prepared = all_contenders()[method].prepare(model, grammar)
+        for text in ("Q: one?\n", "Q: two, after a longer text?\n"):
+            ids, session = model.encode(text), model.session()
+            runs.append(Asked(setting, prepared, grammar, ids, 40))
+            alone.append(answer(setting, prepared, grammar, ids, session, 40).as_record())
+    assert [found.as_record() for found in answers(setting, runs)] == alone
+    assert len({row["text"] for row in alone}) > 1
+
+
+def test_a_stop_ends_a_batch_of_answers() -> None:
+    model = ToyModel(toy(["a", "b"]))
+    grammar = Grammar.from_regex("[ab]{40}")
+    prepared = all_contenders()["automaton"].prepare(model, grammar)
+    left = [8]
+
+    def stop() -> bool:
+        left[0] -= 1
+        return left[0] < 0
+
+    setting = Setting(model, SMALL, stop)
+    with pytest.raises(Stopped):
+        answers(setting, [Asked(setting, prepared, grammar, [0], 40) for _ in range(3)])
+
+
+@pytest.mark.slow
+def test_accuracy_is_measured_in_batches_of_questions() -> None:
+    size = Size(questions=21, tokens=6)
+    setting = Setting(ToyModel(all_bytes()), size, lambda: False)
+    units = [unit for unit in TABLE_2.units(size) if "/word_problems/" in unit.key]
+    assert [unit.key.rpartition("/")[2] for unit in units] == ["0-20", "20-21"]
+    assert all(unit.alone for unit in units)
+    record = units[1].work(setting)
+    assert {len(rows) for rows in record.values() if "failed" not in rows} == {1}
+    again = units[1].work(setting)
+    assert again == record
 
 
 def test_a_remembered_context_does_not_call_the_model_again() -> None:

@@ -116,7 +116,7 @@ def test_an_interruption_keeps_the_units_that_ended(
         raise Stopped
 
     works = {"fails": fails, "one": ends, "two": ends, "long": is_stopped}
-    units = [Unit(key, work, timed=False) for key, work in works.items()]
+    units = [Unit(key, work, alone=False) for key, work in works.items()]
     experiment = Experiment("e", "E", "unknown", lambda _: units, lambda _: "")
     with pytest.raises(error):
         list(worked([experiment], setting(), Results.at(tmp_path)))

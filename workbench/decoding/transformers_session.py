@@ -29,11 +29,14 @@ from transformers.cache_utils import Cache, CacheLayerMixin
 
 from workbench.base.errors import ModelError
 from workbench.decoding.batch import MAX_ROWS, Call, PassQueue
+from workbench.decoding.checkpoint import free_memory
 from workbench.decoding.model import ForwardPass, Logits, common_prefix
 from workbench.vocabulary.vocabulary import TokenId
 
 #: The most bytes of keys and values of all sessions; a single session may have more.
 _MAX_CACHE_BYTES = 1 << 31
+#: On a GPU they may have one of this many parts of the memory that the loaded model leaves free.
+_GPU_PART = 4
 #: Seconds after which the row of a session that asks for nothing may be given to another.
 _IDLE_SECONDS = 1.0
 #: The most positions without a token in a pass over rows of different lengths.
@@ -193,17 +196,19 @@ class _Layer(CacheLayerMixin):
 class KeyValueCache:
     """The keys and values of many sessions, each in one row of the same buffers.
 
-    Buffers grow when sessions or tokens need it, up to ``_MAX_CACHE_BYTES``. Then a new session
-    gets the row of an idle one, which reads its text again when it continues, or it waits. Rows of
-    ended sessions stay where the buffers have space for them.
+    Buffers grow when sessions or tokens need it, up to ``_MAX_CACHE_BYTES`` or a part of a GPU's
+    memory. Then a new session gets the row of an idle one, which reads its text again when it
+    continues, or it waits. Rows of ended sessions stay where the buffers have space for them.
 
     ``rope_length``  past this length the model rotates all keys in another way (transformers' rope
-                     types "longrope" and "dynamic"), so a context has to be read again; None if it
-                     does not.
+                     types "longrope" and "dynamic"), so a context has to be read again, or None.
+    ``device``       where the model is.
     """
 
-    def __init__(self, rope_length: int | None) -> None:
+    def __init__(self, rope_length: int | None, device: str) -> None:
         self._rope_length = rope_length
+        gpu = free_memory(device) if device.startswith("cuda") else None
+        self._gpu_bytes = (gpu or 0) // _GPU_PART
         self.span = _Span()
         layer: Any = partial(_Layer, self)  # annotated as a class
         #: What transformers reads and writes.
@@ -309,7 +314,8 @@ class KeyValueCache:
         bytes_per_token = sum(
             buffer[0, 0].numel() * buffer.element_size() for buffer in self.buffers()
         )
-        return max(1, min(MAX_ROWS, _MAX_CACHE_BYTES // (1 + bytes_per_token * _rounded(length))))
+        most = max(_MAX_CACHE_BYTES, self._gpu_bytes) // (1 + bytes_per_token * _rounded(length))
+        return max(1, min(MAX_ROWS, most))
 
     def buffers(self) -> Iterator[torch.Tensor]:
         """The keys and the values of each layer; none before the first pass."""
@@ -482,9 +488,9 @@ def cache_argument(module: torch.nn.Module) -> str:
 class TransformersPasses:
     """Runs the forward passes of all sessions of one model.
 
-    Requests that wait at the same time share a pass if the model's code supports rows of different
+    Requests that wait at the same time share a pass if the model supports rows of different
     lengths: if it takes a mask for each row (transformers' attention interface), has no recurrent
-    state, and the rows are not longer than its attention window. Other requests have a pass each.
+    state, and the rows are not longer than its attention window. Others have a pass each.
     """
 
     def __init__(self, module: torch.nn.Module, rows: int, context_length: int | None) -> None:
@@ -504,7 +510,7 @@ class TransformersPasses:
         self._croppable = not getattr(module, "_is_stateful", False)
         config = untyped.config.get_text_config()
         rope_length = _rope_length(config)
-        self._cache = KeyValueCache(rope_length)
+        self._cache = KeyValueCache(rope_length, str(untyped.device))
         #: Up to this many tokens a row can share a pass; 0 for none.
         self._longest_shared = 0
         if (

@@ -10,7 +10,7 @@ from workbench.base.errors import WorkbenchError
 from workbench.base.tables import format_table
 from workbench.decoding.contenders import UNCONSTRAINED, PreparedContender, all_contenders
 from workbench.decoding.measures import Surprisal
-from workbench.lab.experiments.answers import RememberingSession, answer, asked
+from workbench.lab.experiments.answers import Asked, answers, asked
 from workbench.lab.experiments.experiment import (
     LIMITS,
     Column,
@@ -21,7 +21,13 @@ from workbench.lab.experiments.experiment import (
     Unit,
 )
 from workbench.lab.experiments.proportions import Proportion
-from workbench.lab.experiments.tasks import TASKS, answer_of, demonstrations, questions
+from workbench.lab.experiments.tasks import (
+    TASKS,
+    Question,
+    answer_of,
+    demonstrations,
+    questions,
+)
 
 _SETS = {"word_problems": "made-up problems", "gsm8k": "GSM8K, test questions"}
 
@@ -37,8 +43,13 @@ _TITLES = {
 }
 
 
-def _measured(name: str, number: int, setting: Setting) -> Record:
-    """A question of a set under every method, decoded greedily."""
+#: Questions of one batch. Its results are stored together, so that they do not depend on which
+#: other questions were answered before an interruption.
+_QUESTIONS_PER_UNIT = 20
+
+
+def _measured(name: str, first: int, last: int, setting: Setting) -> Record:
+    """Some questions of a set under every method, decoded greedily in one batch."""
     grammar, size = TASKS["gsm8k"].grammar, setting.size
     ready: dict[str, PreparedContender] = {}
     record: Record = {}
@@ -47,29 +58,35 @@ def _measured(name: str, number: int, setting: Setting) -> Record:
             ready[method] = all_contenders()[method].prepare(setting.model, grammar, LIMITS)
         except WorkbenchError as error:
             record[method] = {"failed": error.message}
-    session = RememberingSession(setting.model.session())
-    question = questions(name, size.questions, size.gsm8k)[number]
-    text = demonstrations(name, size.shots) + question.prompt
-    prompt = asked(setting.model, text, chat=size.chat)
-    for method, prepared in ready.items():
-        given = answer(setting, prepared, grammar, prompt, session, size.tokens)
-        right = answer_of(given.text) == question.answer
-        record[method] = [given.as_record() | {"right": right}]
+    before = demonstrations(name, size.shots)
+    runs: list[tuple[str, Question, Asked]] = []
+    for question in questions(name, last, size.gsm8k)[first:]:
+        prompt = asked(setting.model, before + question.prompt, chat=size.chat)
+        runs += [
+            (method, question, Asked(setting, prepared, grammar, prompt, size.tokens))
+            for method, prepared in ready.items()
+        ]
+    given = answers(setting, [run for _, _, run in runs])
+    for (method, question, _), found in zip(runs, given, strict=True):
+        right = answer_of(found.text) == question.answer
+        record.setdefault(method, []).append(found.as_record() | {"right": right})
     return record
 
 
 def _units(size: Size) -> list[Unit]:
-    return [
-        Unit(_key(size, name, number), partial(_measured, name, number), timed=False)
-        for name in _SETS
-        for number in range(len(questions(name, size.questions, size.gsm8k)))
-    ]
+    found = []
+    for name in _SETS:
+        count = len(questions(name, size.questions, size.gsm8k))
+        for first in range(0, count, _QUESTIONS_PER_UNIT):
+            last = min(first + _QUESTIONS_PER_UNIT, count)
+            found.append(Unit(_key(size, name, first, last), partial(_measured, name, first, last)))
+    return found
 
 
-def _key(size: Size, name: str, number: int) -> str:
+def _key(size: Size, name: str, first: int, last: int) -> str:
     chat = " in a chat" if size.chat else ""
     file = " of a file" if size.gsm8k is not None and name == "gsm8k" else ""
-    return f"accuracy/{name}{file}/{size.shots} shots{chat}/{size.tokens} tokens/{number}"
+    return f"accuracy/{name}{file}/{size.shots} shots{chat}/{size.tokens} tokens/{first}-{last}"
 
 
 def _answers(records: Mapping[str, Record], name: str, method: str) -> list[Record] | str:

@@ -1,21 +1,24 @@
 """Texts that experiments read: greedy answers, which no experiment times.
 
-All methods answer one prompt over one session that remembers the model's logits, so that methods
-which write the same tokens call the model once, and examples before the question are read once.
+Many questions are answered under all methods in one batch (``answers``). Where the methods answer
+few prompts, each prompt has one session that remembers the model's logits, so that methods which
+write the same tokens call the model once (``RememberingSession``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from workbench.base.errors import WorkbenchError
 from workbench.decoding.contenders import UNCONSTRAINED, PreparedContender
+from workbench.decoding.generate import Generation, generate_batch
 from workbench.decoding.measures import Surprisal
 from workbench.decoding.model import LanguageModel, Logits, Message, Prompt, Session, context_of
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.trace import StopReason, Trace
+from workbench.decoding.trace import Step, StopReason, Trace
 from workbench.grammar.grammar import Grammar
 from workbench.lab.experiments.experiment import Record, Setting, check_running
 from workbench.vocabulary.vocabulary import TokenId
@@ -91,6 +94,59 @@ class Answer:
         }
 
 
+class Asked:
+    """A greedy run that ends with its answer, fewer than ``tokens`` where the context ends.
+
+    The model alone does not know where the grammar's text ends: it is stopped after the first token
+    that no accepted text has, or where it begins another question (``NEXT_QUESTION``), and its
+    answer is the longest part that the grammar accepts.
+    """
+
+    def __init__(
+        self,
+        setting: Setting,
+        prepared: PreparedContender,
+        grammar: Grammar,
+        prompt: Sequence[TokenId],
+        tokens: int,
+        session: Session | None = None,
+    ) -> None:
+        length = getattr(setting.model, "context_length", None)
+        budget = tokens if length is None else min(tokens, length - len(prompt))
+        self._alone = prepared.contender.method == UNCONSTRAINED
+        self._grammar = grammar
+        self._text, self._complete, self._ended = b"", 0, False
+        #: The run; its steps are read by ``read``.
+        self.run = prepared.start(
+            prompt,
+            Sampling(),
+            max_tokens=budget,
+            top=0,
+            stop=lambda: self._ended or setting.stop(),
+            session=session,
+        )
+
+    def read(self, step: Step) -> None:
+        """Read the next step of the run; decides whether the model alone has answered."""
+        self._text += step.token
+        if self._alone:
+            if self._grammar.accepts(self._text):
+                self._complete = len(self.run.steps)
+            cannot = self._complete and not self._grammar.is_prefix(self._text)
+            self._ended = cannot or NEXT_QUESTION in self._text
+
+    def answer(self) -> Answer:
+        """The answer of a run that ended. Skipped tokens at its end are scored, in one pass."""
+        trace = self.run.scored_trace()
+        if not self._alone and self._grammar.accepts(self._text):
+            self._complete = len(trace.steps)
+        complete = self._complete
+        cut = trace.stop is StopReason.TOKEN_BUDGET and not complete and not self._ended
+        if complete:
+            trace = Trace(trace.steps[:complete], trace.stop)
+        return Answer(trace.text.decode("utf-8", "backslashreplace"), complete > 0, cut, trace)
+
+
 def answer(
     setting: Setting,
     prepared: PreparedContender,
@@ -99,34 +155,40 @@ def answer(
     session: Session,
     tokens: int,
 ) -> Answer:
-    """The greedy text of at most ``tokens`` tokens, fewer where the model's context ends.
-
-    The model alone does not know where the grammar's text ends: it is stopped after the first token
-    that no accepted text has, or where it begins another question (``NEXT_QUESTION``), and its
-    answer is the longest part that the grammar accepts.
+    """The greedy text of at most ``tokens`` tokens; see ``Asked``.
 
     Raises: Stopped; WorkbenchError where the run fails.
     """
-    length = getattr(setting.model, "context_length", None)
-    budget = tokens if length is None else min(tokens, length - len(prompt))
-    alone = prepared.contender.method == UNCONSTRAINED
-    run = prepared.start(
-        prompt, Sampling(), max_tokens=budget, top=0, stop=setting.stop, session=session
-    )
-    text, complete, ended = b"", 0, False
-    for number, step in enumerate(run, 1):
-        text += step.token
-        if alone:
-            if grammar.accepts(text):
-                complete = number
-            ended = (complete and not grammar.is_prefix(text)) or NEXT_QUESTION in text
-        if ended:
-            break
+    one = Asked(setting, prepared, grammar, prompt, tokens, session)
+    for step in one.run:
+        one.read(step)
     check_running(setting)
-    trace = run.scored_trace()
-    if not alone and grammar.accepts(text):
-        complete = len(trace.steps)
-    cut = trace.stop is StopReason.TOKEN_BUDGET and not complete and not ended
-    if complete:
-        trace = Trace(trace.steps[:complete], trace.stop)
-    return Answer(trace.text.decode("utf-8", "backslashreplace"), complete > 0, cut, trace)
+    return one.answer()
+
+
+def answers(setting: Setting, several: Sequence[Asked]) -> list[Answer]:
+    """The answer of each run, in shared forward passes.
+
+    Each run takes the tokens it takes alone, but where rounding decides between two tokens; the
+    same batch gives the same answers.
+
+    Raises: Stopped; WorkbenchError where a run fails.
+    """
+    by_run, found = {one.run: one for one in several}, dict[Generation, Answer]()
+    for run, step in batch_steps(setting, list(by_run)):
+        by_run[run].read(step)
+        if run.stop is not None:  # its session still has the text, if skipped tokens are scored
+            found[run] = by_run[run].answer()
+    return [found[one.run] if one.run in found else one.answer() for one in several]
+
+
+def batch_steps(setting: Setting, runs: Sequence[Generation]) -> Iterator[tuple[Generation, Step]]:
+    """The steps of all runs, computed in shared forward passes.
+
+    Raises: Stopped; WorkbenchError where a run fails.
+    """
+    for run, step in generate_batch(runs):
+        if isinstance(step, WorkbenchError):
+            raise step
+        yield run, step
+    check_running(setting)

@@ -90,8 +90,9 @@ class Unit:
     #: Equal in every run of this size; a unit whose key has a result is not run again.
     key: str
     work: Callable[[Setting], Record]
-    #: Whether it measures times; other units run at the same time, in shared forward passes.
-    timed: bool = True
+    #: Whether no other unit runs at the same time: it measures times, or is a batch of runs whose
+    #: rounding must not depend on other runs. Others run together, in shared forward passes.
+    alone: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -305,10 +306,10 @@ def worked(
     setting = replace(setting, stop=lambda: left.is_set() or stop())
     pool, running = ThreadPoolExecutor(_AT_ONCE), dict[str, Future[Record]]()
     try:
-        for timed, group in itertools.groupby(numbered, lambda item: item[2].timed):
+        for alone, group in itertools.groupby(numbered, lambda item: item[2].alone):
             some = list(group)
             missing = [unit for _, _, unit in some if (name, unit.key) not in results.stored]
-            if not timed:
+            if not alone:
                 running = {unit.key: pool.submit(unit.work, setting) for unit in missing}
             for number, experiment, unit in some:
                 yield Progress(experiment, unit, number, len(units), unit not in missing, spent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -9,11 +10,12 @@ from functools import partial
 from workbench.base.errors import WorkbenchError
 from workbench.base.tables import format_table
 from workbench.constraint.within_budget import engine_of, token_distances
-from workbench.decoding.compare import Run
 from workbench.decoding.contenders import all_contenders
+from workbench.decoding.generate import Generation
 from workbench.decoding.sampling import Sampling
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.grammar import Grammar
+from workbench.lab.experiments.answers import batch_steps
 from workbench.lab.experiments.experiment import (
     LIMITS,
     Column,
@@ -22,7 +24,6 @@ from workbench.lab.experiments.experiment import (
     Setting,
     Size,
     Unit,
-    finished,
 )
 from workbench.lab.experiments.proportions import Proportion
 
@@ -36,7 +37,7 @@ _TEMPERATURE = 1.0
 
 
 def _measured(example: str, setting: Setting) -> Record:
-    """For each budget and method whether each text is complete."""
+    """For each budget and method whether each text is complete; all runs are one batch."""
     entry = load_gallery()[example]
     grammar = Grammar.from_text(entry.text, entry.notation, entry.start, limits=LIMITS)
     try:
@@ -46,29 +47,28 @@ def _measured(example: str, setting: Setting) -> Record:
     except WorkbenchError as error:
         return {"failed": error.message}
     record: Record = {"fewest": fewest}
+    runs: list[tuple[str, Generation]] = []
     for more in _MORE:
         for method in _METHODS:
-            contender = all_contenders()[method]
-            complete = []
+            contender = replace(prepared, contender=all_contenders()[method])
             for seed in range(setting.size.repetitions):
-                measures = finished(
-                    setting,
-                    Run(contender, entry.prompt, seed),
-                    replace(prepared, contender=contender),
-                    grammar,
+                run = contender.start(
+                    entry.prompt,
                     Sampling(temperature=_TEMPERATURE, seed=seed),
-                    fewest + more,
+                    max_tokens=fewest + more,
+                    top=0,
+                    stop=setting.stop,
                 )
-                complete.append(measures.valid)
-            record[f"{more} {method}"] = complete
+                runs.append((f"{more} {method}", run))
+    deque(batch_steps(setting, [run for _, run in runs]), maxlen=0)
+    for name, run in runs:
+        record.setdefault(name, []).append(grammar.accepts(run.trace.text))
     return record
 
 
 def _units(size: Size) -> list[Unit]:
     return [
-        Unit(
-            f"finishing/{example}/{size.repetitions} runs", partial(_measured, example), timed=False
-        )
+        Unit(f"finishing/{example}/{size.repetitions} runs", partial(_measured, example))
         for example in load_gallery()
     ]
 

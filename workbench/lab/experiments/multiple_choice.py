@@ -15,7 +15,7 @@ from pathlib import Path
 from workbench.base.tables import format_table
 from workbench.decoding.contenders import UNCONSTRAINED, all_contenders
 from workbench.grammar.grammar import Grammar
-from workbench.lab.experiments.answers import RememberingSession, answer, asked
+from workbench.lab.experiments.answers import Asked, answers, asked
 from workbench.lab.experiments.experiment import (
     LIMITS,
     Column,
@@ -29,7 +29,8 @@ from workbench.lab.experiments.proportions import Proportion
 
 _FILE = Path(__file__).parent / "questions.jsonl"
 _LETTERS = "ABCD"
-_QUESTIONS_PER_UNIT = 4
+#: Questions of one batch, whose results are stored together.
+_QUESTIONS_PER_UNIT = 40
 
 #: The schema that the prompt describes.
 SCHEMA = {
@@ -94,33 +95,43 @@ def inner_object(text: str) -> str:
     return text[text.find("{") : text.rfind("}") + 1] if "{" in text else ""
 
 
-def _measured(first: int, setting: Setting) -> Record:
-    """Some questions alone and under the schema, answered greedily."""
+def _measured(first: int, last: int, setting: Setting) -> Record:
+    """Some questions alone and under the schema, answered greedily in one batch."""
     grammar = Grammar.from_json_schema(SCHEMA)
-    record: Record = {}
-    session = RememberingSession(setting.model.session())
-    for question in multiple_choice()[first : first + _QUESTIONS_PER_UNIT]:
-        session.forget()
+    ready = {
+        method: all_contenders()[method].prepare(setting.model, grammar, LIMITS)
+        for method in (UNCONSTRAINED, "automaton")
+    }
+    runs = []
+    for question in multiple_choice()[first:last]:
         prompt = asked(setting.model, question.prompt, chat=setting.size.chat)
-        for method in (UNCONSTRAINED, "automaton"):
-            prepared = all_contenders()[method].prepare(setting.model, grammar, LIMITS)
-            given = answer(setting, prepared, grammar, prompt, session, setting.size.tokens)
-            inner = inner_object(given.text)
-            row = given.as_record() | {
-                "right": chosen(given.text) == question.right,
-                "inside": grammar.accepts(inner),
-                "inside_right": grammar.accepts(inner) and chosen(inner) == question.right,
-            }
-            record.setdefault(method, []).append(row)
+        runs += [
+            (method, question, Asked(setting, prepared, grammar, prompt, setting.size.tokens))
+            for method, prepared in ready.items()
+        ]
+    record: Record = {}
+    given = answers(setting, [run for _, _, run in runs])
+    for (method, question, _), found in zip(runs, given, strict=True):
+        inner = inner_object(found.text)
+        row = found.as_record() | {
+            "right": chosen(found.text) == question.right,
+            "inside": grammar.accepts(inner),
+            "inside_right": grammar.accepts(inner) and chosen(inner) == question.right,
+        }
+        record.setdefault(method, []).append(row)
     return record
 
 
 def _units(size: Size) -> list[Unit]:
     count = min(size.questions, len(multiple_choice()))
     chat = ", chat" if size.chat else ""
-    return [
-        Unit(f"koo 3/{size.tokens} tokens{chat}/{first}", partial(_measured, first), timed=False)
+    ranges = [
+        (first, min(first + _QUESTIONS_PER_UNIT, count))
         for first in range(0, count, _QUESTIONS_PER_UNIT)
+    ]
+    return [
+        Unit(f"koo 3/{size.tokens} tokens{chat}/{first}-{last}", partial(_measured, first, last))
+        for first, last in ranges
     ]
 
 
