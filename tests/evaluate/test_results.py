@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import threading
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,17 +11,19 @@ import pytest
 from workbench.base.errors import WorkbenchError
 from workbench.decoding.model import ToyModel
 from workbench.lab.experiments.experiment import (
+    Begun,
     Column,
     Experiment,
+    Progress,
     Record,
     Results,
     Setting,
     Size,
-    Stopped,
     Unit,
     worked,
 )
 from workbench.lab.experiments.results_page import page
+from workbench.tasks.task import Outcome
 from workbench.vocabulary.toy import toy
 
 MODEL = ToyModel(toy("ab"))
@@ -31,8 +31,24 @@ OTHER = ToyModel(toy("ab"), name="some/other")
 SIZE = Size(questions=3)
 
 
-def setting(model: ToyModel = MODEL) -> Setting:
-    return Setting(model, SIZE, lambda: False)
+def work_on(experiments: Sequence[Experiment], model: ToyModel, results: Results) -> list[Progress]:
+    """What ``worked`` reports with units that are run here, one after the other."""
+
+    def run(units: Sequence[tuple[Experiment, Unit]]) -> Iterator[Outcome]:
+        for _, unit in units:
+            try:
+                record = unit.work(Setting(model, SIZE, lambda: False))
+            except WorkbenchError as error:
+                yield Outcome(key=unit.key, status="failed", error=error.message)
+            else:
+                measured = {"task_seconds": 1.0}
+                yield Outcome(key=unit.key, status="done", record=record, measured=measured)
+
+    return list(worked(experiments, call(experiments, model), results, run))
+
+
+def call(experiments: Sequence[Experiment], model: ToyModel = MODEL) -> Begun:
+    return Begun(model.name, SIZE, tuple(one.name for one in experiments), "a machine")
 
 
 def counting(done: list[str], *, fails_at: str = "") -> Experiment:
@@ -41,7 +57,7 @@ def counting(done: list[str], *, fails_at: str = "") -> Experiment:
     def unit(key: str) -> Unit:
         def work(_: Setting) -> Record:
             if key == fails_at:
-                raise Stopped
+                raise WorkbenchError("it cannot be had")
             done.append(key)
             return {"value": len(done)}
 
@@ -64,12 +80,11 @@ def counting(done: list[str], *, fails_at: str = "") -> Experiment:
 
 def test_finished_units_are_kept_and_not_repeated(tmp_path: Path) -> None:
     done: list[str] = []
-    with pytest.raises(Stopped):
-        list(worked([counting(done, fails_at="two")], setting(), Results.at(tmp_path)))
+    work_on([counting(done, fails_at="two")], MODEL, Results.at(tmp_path))
     assert done == ["one"]
     again = Results.at(tmp_path)
     assert {key: s.record for key, s in again.stored.items()} == {("toy", "one"): {"value": 1}}
-    steps = list(worked([counting(done)], setting(), again))
+    steps = work_on([counting(done)], MODEL, again)
     assert [(s.unit.key, s.done_before) for s in steps] == [("one", True), ("two", False)]
     assert done == ["one", "two"]
 
@@ -77,12 +92,11 @@ def test_finished_units_are_kept_and_not_repeated(tmp_path: Path) -> None:
 def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path: Path) -> None:
     done: list[str] = []
     broken = Results.at(tmp_path / "broken")
-    with pytest.raises(Stopped):
-        list(worked([counting(done, fails_at="two")], setting(), broken))
+    work_on([counting(done, fails_at="two")], MODEL, broken)
     with broken.path.open("a") as file:
         file.write('{"model": "toy", "key": "two", "rec')  # killed while it wrote
-    list(worked([counting(done)], setting(), Results.at(tmp_path / "broken")))
-    list(worked([counting([])], setting(), Results.at(tmp_path / "whole")))
+    work_on([counting(done)], MODEL, Results.at(tmp_path / "broken"))
+    work_on([counting([])], MODEL, Results.at(tmp_path / "whole"))
     resumed, whole = (Results.at(tmp_path / name) for name in ("broken", "whole"))
     assert resumed.begun == whole.begun
     assert {k: s.record for k, s in resumed.stored.items()} == {
@@ -92,48 +106,32 @@ def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path: Path) -> None:
     assert all(day in page([counting([])], resumed) for day in days)
 
 
-@pytest.mark.timeout(60)
-@pytest.mark.parametrize("error", [KeyboardInterrupt, WorkbenchError])
-def test_an_interruption_keeps_the_units_that_ended(
-    tmp_path: Path, error: type[BaseException]
-) -> None:
-    """Units without times run at the same time; the first one fails once all have begun."""
-    begun, stopped = threading.Barrier(4), threading.Event()
+def test_an_interruption_keeps_the_units_that_ended(tmp_path: Path) -> None:
+    def interrupted(_: Setting) -> Record:
+        raise KeyboardInterrupt
 
-    def fails(_: Setting) -> Record:
-        begun.wait(timeout=30)
-        raise error("stop")
-
-    def ends(_: Setting) -> Record:
-        begun.wait(timeout=30)
-        return {"value": 1}
-
-    def is_stopped(running: Setting) -> Record:
-        begun.wait(timeout=30)
-        while not running.stop():
-            time.sleep(0.01)
-        stopped.set()
-        raise Stopped
-
-    works = {"fails": fails, "one": ends, "two": ends, "long": is_stopped}
-    units = [Unit(key, work, alone=False) for key, work in works.items()]
+    units = [Unit("one", lambda _: {"value": 1}), Unit("two", interrupted)]
     experiment = Experiment("e", "E", "unknown", lambda _: units, lambda _: "")
-    with pytest.raises(error):
-        list(worked([experiment], setting(), Results.at(tmp_path)))
-    assert stopped.is_set()
-    assert {key for _, key in Results.at(tmp_path).stored} == {"one", "two"}
+    with pytest.raises(KeyboardInterrupt):
+        work_on([experiment], MODEL, Results.at(tmp_path))
+    assert {key for _, key in Results.at(tmp_path).stored} == {"one"}
+
+
+def test_a_unit_that_fails_does_not_end_the_others(tmp_path: Path) -> None:
+    steps = work_on([counting([], fails_at="one")], MODEL, Results.at(tmp_path))
+    assert [(s.unit.key, s.error) for s in steps] == [("one", "it cannot be had"), ("two", "")]
 
 
 def test_units_two_experiments_share_are_done_once(tmp_path: Path) -> None:
     done: list[str] = []
-    list(worked([counting(done), counting(done)], setting(), Results.at(tmp_path)))
+    work_on([counting(done), counting(done)], MODEL, Results.at(tmp_path))
     assert done == ["one", "two"]
 
 
 def test_the_page_lists_what_is_missing(tmp_path: Path) -> None:
     results = Results.at(tmp_path)
     experiment = counting([])
-    results.begin(setting(), [experiment])
+    results.begin(call([experiment]))
     assert "## Counting" not in page([experiment], results)
     results.keep("toy", "one", {"value": 7}, 90.0)
     told = page([experiment], results)
@@ -145,7 +143,7 @@ def test_the_page_lists_what_is_missing(tmp_path: Path) -> None:
 
 def test_every_model_of_the_folder_has_a_column(tmp_path: Path) -> None:
     for model in (MODEL, OTHER):
-        list(worked([counting([])], setting(model), Results.at(tmp_path)))
+        work_on([counting([])], model, Results.at(tmp_path))
     told = page([counting([])], Results.at(tmp_path))
     assert "toy: one=1, two=2; other: one=1, two=2" in told
 

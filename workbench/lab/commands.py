@@ -27,6 +27,7 @@ from workbench.app.cli.options import (
     progress_bar,
     write_file,
 )
+from workbench.app.cli.tasks import GpusOption, JobsOption, RayOption, runner_named
 from workbench.base.errors import WorkbenchError
 from workbench.base.kernels import wait_until_compiled
 from workbench.grammar.notations import Notation
@@ -331,15 +332,19 @@ def evaluate(
     device: DeviceOption = "auto",
     dtype: DtypeOption = "auto",
     revision: RevisionOption = None,
+    jobs: JobsOption = 1,
+    ray: RayOption = None,
+    gpus: GpusOption = 0.0,
 ) -> None:
     """Run the experiments; units that were done before are not run again.
 
     Each result is appended to FOLDER/results.jsonl when it is measured. The page has the results
     of all models in the folder, in columns. Ctrl-C keeps the results and writes the page.
-    Exit status 0: all done; 1: stopped; 2: wrong use.
+    Exit status 0: all done; 1: stopped, or a part failed; 2: wrong use.
     """
     with errors_reported():
-        from workbench.lab.experiments.experiment import Results, Setting, Size, worked
+        from workbench.lab.experiments.evaluation import ModelChoice, units_run_by
+        from workbench.lab.experiments.experiment import Begun, Results, Size, machine, worked
         from workbench.lab.experiments.results_page import EXPERIMENTS, chosen_experiments
         from workbench.lab.experiments.results_page import page as results_page
 
@@ -365,28 +370,36 @@ def evaluate(
             draft=draft or None,
         )
         results = Results.at(out)
-        drafting = loaded_model(draft, device, dtype) if draft else None
-        whole = loaded_model(model, device, dtype, revision)
+        chosen = loaded_model(model, device, dtype, revision)  # fails before anything is measured
+        used = str(chosen.module.device)
         _wait_for_kernels()
-        setting = Setting(whole, size, lambda: False, drafting)
-        completed = _completed(worked(experiments, setting, results))
+        names_of = tuple(experiment.name for experiment in experiments)
+        call = Begun(chosen.name, size, names_of, machine(used, jobs))
+        choice = ModelChoice(name=model, device=device, dtype=dtype, revision=revision)
+        run = units_run_by(runner_named(jobs, ray, gpus), choice, size)
+        completed = _completed(worked(experiments, call, results, run))
         text = results_page(list(EXPERIMENTS.values()), results)
         write_file(page, text.encode(), "the results are stored: run it again with another --page")
         if not completed:
-            typer.echo(f"stopped: the results are in {results.path}", err=True)
+            typer.echo(f"not complete: run it again; the results are in {results.path}", err=True)
             raise typer.Exit(1)
 
 
 def _completed(steps: Iterable[Progress]) -> bool:
-    """Print a line for each unit of experiments; False if Ctrl-C stopped them."""
+    """Print a line for each unit of experiments; False if one failed or Ctrl-C stopped them."""
+    completed, started, before = True, time.monotonic(), 0
     try:
         for step in steps:
-            state = "done before" if step.done_before else "…"
-            where = f"[{step.number + 1}/{step.of}, {step.seconds / 60:.1f} min]"
-            typer.echo(f"{where} {step.experiment.name}: {step.unit.key} {state}", err=True)
+            before += step.done_before
+            spent = time.monotonic() - started
+            left = spent / max(step.number - before, 1) * (step.of - step.number)
+            where = f"[{step.number}/{step.of}, {spent / 60:.1f} min, about {left / 60:.1f} left]"
+            state = "done before" if step.done_before else step.error or "done"
+            typer.echo(f"{where} {step.experiment.name}: {step.unit.key}: {state}", err=True)
+            completed = completed and not step.error
     except KeyboardInterrupt:
         return False
-    return True
+    return completed
 
 
 def fuzz(

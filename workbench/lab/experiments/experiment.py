@@ -1,16 +1,16 @@
-"""Experiments as units of resumable work, and the file of their results."""
+"""Experiments as units of resumable work, and the file of their results.
+
+A unit is a task (``workbench.tasks``): any runner can compute it.
+"""
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import platform
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +23,13 @@ from workbench.decoding.measures import Measures
 from workbench.decoding.model import LanguageModel
 from workbench.decoding.sampling import Sampling
 from workbench.grammar.grammar import Grammar
+from workbench.tasks.task import Outcome
 
 #: The result of a unit: plain values that JSON can store.
 Record = dict[str, Any]
 
 #: More than the page allows: an experiment may wait for a large grammar or a busy machine.
 LIMITS = Limits(seconds=120.0, megabytes=2_048, states=500_000)
-
-#: The most units that run at the same time; each remembers up to 400 MB of logits.
-_AT_ONCE = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,9 +88,6 @@ class Unit:
     #: Equal in every run of this size; a unit whose key has a result is not run again.
     key: str
     work: Callable[[Setting], Record]
-    #: Whether no other unit runs at the same time: it measures times, or is a batch of runs whose
-    #: rounding must not depend on other runs. Others run together, in shared forward passes.
-    alone: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -209,10 +204,8 @@ class Results:
             found = Stored(dict(line["record"]), float(line["seconds"]), str(line["date"]))
             self.stored[line["model"], line["key"]] = found
 
-    def begin(self, setting: Setting, experiments: Sequence[Experiment]) -> None:
+    def begin(self, call: Begun) -> None:
         """Store what is about to be measured. Raises: WorkbenchError."""
-        names = tuple(experiment.name for experiment in experiments)
-        call = Begun(setting.model.name, setting.size, names, machine())
         if call not in self.begun[-1:]:
             self.begun.append(call)
             self._append({"begun": asdict(call)})
@@ -253,13 +246,14 @@ def title_of(model: str) -> str:
     return "embedded" if model == "builtin" else Path(model).name
 
 
-def machine() -> str:
-    """The machine as the page describes it."""
+def machine(device: str = "cpu", jobs: int = 1) -> str:
+    """The machine as the page describes it; ``jobs`` processes, each with a model on ``device``."""
     import torch  # imported here: it takes a second, and only evaluations need it
 
-    threads = torch.get_num_threads()
+    on = torch.cuda.get_device_name() if device.startswith("cuda") else "the processor"
+    each = f", {jobs} processes at a time" if jobs > 1 else ""
     return (
-        f"{os.cpu_count()} cores ({platform.machine()}), {threads} of them used by the model,"
+        f"{os.cpu_count()} cores ({platform.machine()}), the model on {on}{each},"
         f" Python {platform.python_version()}"
     )
 
@@ -272,58 +266,46 @@ def _not_kept(path: Path, error: Exception) -> WorkbenchError:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Progress:
-    """A unit that is about to begin, or has a stored result."""
+    """A unit that ended, or that had a result before."""
 
     experiment: Experiment
     unit: Unit
-    #: Counted from 0, of all units of all experiments.
+    #: Units with a result or an error so far, of all units of all experiments.
     number: int
     of: int
     done_before: bool
-    #: Seconds of the units that were run in this call.
-    seconds: float
+    #: Why it has no result; empty if it has one.
+    error: str = ""
 
 
 def worked(
-    experiments: Sequence[Experiment], setting: Setting, results: Results
+    experiments: Sequence[Experiment],
+    call: Begun,
+    results: Results,
+    run: Callable[[Sequence[tuple[Experiment, Unit]]], Iterator[Outcome]],
 ) -> Iterator[Progress]:
-    """Run the units that have no result; yields before each unit, or before its result is awaited.
+    """Run the units that have no result, and keep each result when its unit ends.
 
-    Units that two experiments share are run once. Of units that run at the same time the results
-    are stored in their order, and a stored time is that of the wait for the result. An interruption
-    stores the results of those that ended.
-    Raises: Stopped; WorkbenchError where a result cannot be stored.
+    ``run``  the outcomes of units, in any order.
+
+    Units that two experiments share are run once. An interruption loses the units that are running.
+    Raises: WorkbenchError where a result cannot be stored.
     """
-    results.begin(setting, experiments)
+    results.begin(call)
     units = {
         unit.key: (experiment, unit)
         for experiment in experiments
-        for unit in experiment.units(setting.size)
+        for unit in experiment.units(call.size)
     }
-    spent, name = 0.0, setting.model.name
-    numbered = [(number, *pair) for number, pair in enumerate(units.values())]
-    left, stop = threading.Event(), setting.stop
-    setting = replace(setting, stop=lambda: left.is_set() or stop())
-    pool, running = ThreadPoolExecutor(_AT_ONCE), dict[str, Future[Record]]()
-    try:
-        for alone, group in itertools.groupby(numbered, lambda item: item[2].alone):
-            some = list(group)
-            missing = [unit for _, _, unit in some if (name, unit.key) not in results.stored]
-            if not alone:
-                running = {unit.key: pool.submit(unit.work, setting) for unit in missing}
-            for number, experiment, unit in some:
-                yield Progress(experiment, unit, number, len(units), unit not in missing, spent)
-                if unit in missing:
-                    started = time.perf_counter()
-                    future = running.get(unit.key)
-                    record = unit.work(setting) if future is None else future.result()
-                    seconds = time.perf_counter() - started
-                    results.keep(name, unit.key, record, seconds)
-                    running.pop(unit.key, None)
-                    spent += seconds
-    finally:  # an interruption ends the units of other threads too
-        left.set()
-        pool.shutdown(cancel_futures=True)
-        for key, future in running.items():
-            if not future.cancelled() and future.exception() is None:
-                results.keep(name, key, future.result(), 0.0)
+    missing = [pair for key, pair in units.items() if (call.model, key) not in results.stored]
+    ended = 0
+    for key, (experiment, unit) in units.items():
+        if (call.model, key) in results.stored:
+            ended += 1
+            yield Progress(experiment, unit, ended, len(units), True)
+    for outcome in run(missing):
+        if outcome.status == "done":
+            seconds = outcome.measured["task_seconds"]
+            results.keep(call.model, outcome.key, outcome.record, seconds)
+        ended += 1
+        yield Progress(*units[outcome.key], ended, len(units), False, outcome.error)

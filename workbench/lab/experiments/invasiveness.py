@@ -239,7 +239,7 @@ FIGURE_1 = Experiment(
     title="Lookahead and one text",
     source="DOMINO, figure 1",
     units=lambda size: [
-        Unit(_texts_key(size, prompt), partial(_measured_texts, prompt), alone=False)
+        Unit(_texts_key(size, prompt), partial(_measured_texts, prompt))
         for prompt in _FIGURE_1_PROMPTS
     ],
     section=_texts_section,
@@ -357,7 +357,7 @@ FIGURE_2 = Experiment(
     title="Templates and perplexity",
     source="DOMINO, figure 2 and appendix B",
     units=lambda size: [
-        Unit(_naturalness_key(size, name), partial(_measured_naturalness, TASKS[name]), alone=False)
+        Unit(_naturalness_key(size, name), partial(_measured_naturalness, TASKS[name]))
         for name in _TASKS
     ],
     section=_naturalness_section,

@@ -481,7 +481,7 @@ def _intoxication_section(columns: Sequence[Column]) -> str:
 def _intoxication_units(size: Size) -> list[Unit]:
     count = min(size.questions, len(_passages()))
     return [
-        Unit(f"challenge 2/{first}", partial(_measured_intoxication, first), alone=False)
+        Unit(f"challenge 2/{first}", partial(_measured_intoxication, first))
         for first in range(0, count, _QUESTIONS_PER_UNIT)
     ]
 
