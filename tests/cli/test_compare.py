@@ -99,11 +99,11 @@ def test_evaluate_stores_results_and_writes_the_page(tmp_path: Path) -> None:
     asked = ("evaluate", "koo-a", "--questions", "5", "--out", str(tmp_path), "--page", str(page))
     first = run(*asked)
     assert first.exit_code == 0
-    assert "koo A/ranking …" in first.stderr
+    assert "koo A/ranking: done" in first.stderr
     begun, kept = map(json.loads, (tmp_path / "results.jsonl").read_text().splitlines())
     assert begun["begun"]["size"]["questions"] == 5
     assert (kept["model"], kept["key"]) == ("builtin", "koo A/ranking")
     assert "the ranking is inverted by domino-0, domino-1, lalr" in page.read_text()
     again = run(*asked)
-    assert "koo A/ranking done before" in again.stderr
+    assert "koo A/ranking: done before" in again.stderr
     assert len((tmp_path / "results.jsonl").read_text().splitlines()) == 2
