@@ -25,7 +25,7 @@ from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 from workbench.lab.bench.peers.others import LLGuidance, XGrammar
 from workbench.lab.bench.peers.ours import Ours
-from workbench.lab.bench.peers.peer import ENGINES, OURS, Compiled, Walker
+from workbench.lab.bench.peers.peer import ENGINES, OURS, Compiled, Walker, greedy_tokens
 from workbench.vocabulary.vocabulary import Vocabulary
 
 #: ``compiled``: the engine computed a first mask; ``refused``: it raised its error type;
@@ -84,6 +84,8 @@ class SchemaRecord:
     tallies: dict[str, Tally] = field(default_factory=dict)
     #: Instances judged wrongly: their number → the spellings.
     wrong: dict[str, list[str]] = field(default_factory=dict)
+    #: Microseconds of the mask before each token of valid instances, the first mask left out.
+    mask_us: list[float] = field(default_factory=list)
 
 
 #: A JSON value.
@@ -220,6 +222,8 @@ class CompiledSchema:
 
 class SchemaPeer(Protocol):
     """An engine that reads schemas, prepared for one vocabulary."""
+
+    vocabulary: Vocabulary
 
     def compile(self, schema: str) -> CompiledSchema:
         """The engine's object of a schema's text; raises whatever the engine raises."""
@@ -359,7 +363,36 @@ def _record(peer: SchemaPeer, engine: str, row: dict[str, Any]) -> SchemaRecord:
         parts=compiled.parts,
         tallies=tallies,
         wrong=wrong,
+        mask_us=_mask_times(peer, compiled.compiled, row),
     )
+
+
+#: Valid instances whose tokens are walked, and tokens of each at most.
+_WALKED, _MAX_TOKENS = 3, 500
+
+
+def _mask_times(peer: SchemaPeer, compiled: Compiled, row: dict[str, Any]) -> list[float]:
+    """Microseconds of each mask along the tokens of some valid instances.
+
+    A walk ends where the engine refuses a token, so every mask belongs to a text that it allows.
+    """
+    found: list[float] = []
+    valid = [test["data"] for test in row["tests"] if test["valid"]]
+    for data in valid[:_WALKED]:
+        text = spellings(row["schema"], data)["declared/spaced/raw"]
+        try:
+            tokens = greedy_tokens(text, peer.vocabulary)[:_MAX_TOKENS]
+        except WorkbenchError:
+            continue
+        walker = peer.start(compiled)
+        walker.mask()
+        for token in tokens:
+            if walker.advance(token) is False:
+                break
+            begun = time.perf_counter_ns()
+            walker.mask()
+            found.append((time.perf_counter_ns() - begun) / 1e3)
+    return [round(one, 2) for one in found]
 
 
 def _compile(peer: SchemaPeer, text: str) -> CompiledSchema:

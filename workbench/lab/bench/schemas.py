@@ -24,7 +24,7 @@ def report(records: Sequence[SchemaRecord], memory: Sequence[dict[str, Any]]) ->
     """Tables of shares, times and spellings; for our engine also refusals and wrong judgements."""
     engines = list(dict.fromkeys(r.engine for r in records))
     of = {engine: [r for r in records if r.engine == engine] for engine in engines}
-    parts = [_shares(of, memory), _times(of), _by_spelling(of)]
+    parts = [_shares(of, memory), _times(of), _by_subset(records), _by_spelling(of)]
     if OURS in of:
         parts += [_phases(of[OURS]), _refusals(of[OURS]), _mistakes(of[OURS])]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -59,6 +59,40 @@ def _times(of: dict[str, list[SchemaRecord]]) -> str:
             )  # fmt: skip
             rows.append((_name(records), *map(figure, shown)))
     return format_table(rows)
+
+
+def _by_subset(records: Sequence[SchemaRecord]) -> str:
+    """For each subset and engine: schemas that pass, first masks, and the time between tokens.
+
+    A schema passes if it compiles and every instance in declared order is judged rightly. A mask
+    is computed between two tokens of a valid instance.
+    """
+    head = "subset, engine", "compiled", "passing", "first mask, ms: p50", "p99"
+    rows: list[tuple[str, ...]] = [(*head, "mask, µs: mean", "p99", "most", "masks")]
+    subsets = dict.fromkeys((r.subset or r.suite) for r in records)
+    for subset in ("all", *subsets):
+        for engine in dict.fromkeys(r.engine for r in records):
+            its = [
+                r for r in records if r.engine == engine and subset in ("all", r.subset or r.suite)
+            ]
+            done = [r for r in its if r.status == "compiled"]
+            passing = [r for r in done if not any(map(_in_declared_order, r.wrong.values()))]
+            first = sorted(r.ms for r in done if r.ms is not None)
+            masks = sorted(one for r in done for one in r.mask_us)
+            times = (median(first), percentile_99(first)) if first else (None, None)
+            between = (
+                (sum(masks) / len(masks), percentile_99(masks), masks[-1])
+                if masks
+                else (None, None, None)
+            )
+            shares = (_share(len(some), len(its)) for some in (done, passing))
+            numbers = map(figure, (*times, *between))
+            rows.append((f"{subset}, {engine}", *shares, *numbers, str(len(masks))))
+    return format_table(rows)
+
+
+def _in_declared_order(spellings: Sequence[str]) -> bool:
+    return any(spelling.startswith("declared") for spelling in spellings)
 
 
 def _by_spelling(of: dict[str, list[SchemaRecord]]) -> str:
