@@ -124,8 +124,8 @@ def derivative(regex: Regex, code: int) -> Regex:
     return NOTHING
 
 
-def representatives(regex: Regex) -> tuple[int, ...]:
-    """One character of each class that a regex tells apart, sorted; one that it never reads last.
+def classes(regex: Regex) -> tuple[Ranges, ...]:
+    """The classes of characters that a plain regex tells apart, of those that it can read.
 
     Two characters of one class have equal derivatives, after any text.
     """
@@ -139,7 +139,7 @@ def representatives(regex: Regex) -> tuple[int, ...]:
                 fresh.extend(part for part in (both, only) if part)
                 rest = difference(rest, known)
             parts = [*fresh, *((rest,) if rest else ())]
-    return tuple(sorted(part[0][0] for part in parts))
+    return tuple(sorted(parts))
 
 
 def derivatives(regex: Regex, limits: Limits = LIMITS) -> Iterator[tuple[Regex, int, Regex]]:
@@ -147,7 +147,7 @@ def derivatives(regex: Regex, limits: Limits = LIMITS) -> Iterator[tuple[Regex, 
 
     Raises: LimitError past ``limits.states`` derivatives.
     """
-    letters, clock = representatives(regex), limits.clock()
+    letters, clock = [ranges[0][0] for ranges in classes(regex)], limits.clock()
     seen, queue = {regex}, [regex]
     for source in queue:  # the list grows during the loop
         clock.check()

@@ -158,6 +158,8 @@ class Parser:
         self._limits = limits
         self.initial: Stack = (self._conf.start_state,)
         self.table = LrTable.of(self._conf.parse_table)
+        #: The names of the nonterminals, by number.
+        self.names = rules.names
         self.accepts = lru_cache(maxsize=limits.rows)(self._accepts)
         self.shifted = lru_cache(maxsize=limits.rows)(self._shifted)
 

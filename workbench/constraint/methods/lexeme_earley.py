@@ -12,7 +12,7 @@ the set of tokens that match it. If a lexeme of the state can read every text of
 tokens are allowed at once, and only the others are walked.
 
 By the longest match a text has one segmentation. If the grammar needs another one, the text is
-refused, and a token may be allowed after which nothing can be read: ``'a'+ 'a'`` has no text here.
+refused, or can be continued and never ended: ``'a'+ 'a'`` accepts no text here.
 Where every text is the longest match of its terminals, the masks are those of the grammar.
 
 Source: llguidance (Moskal and others), ``docs/optimizations.md`` and ``toktrie``; Brzozowski 1964;
@@ -32,13 +32,14 @@ from lark.grammar import Symbol as LarkSymbol
 from lark.grammar import Terminal
 
 from workbench.base.dfa import DEAD, Dfa
-from workbench.base.errors import WorkbenchError
+from workbench.base.errors import BuildError
 from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.mask import TokenMask, pack
 from workbench.constraint.methods.domino.scanner import Terminals, terminals_of
 from workbench.constraint.methods.lalr import RuleWriter, refuse_empty_language
 from workbench.constraint.methods.recogniser import forced
 from workbench.constraint.token_machines import Precomputed, TokenByToken
+from workbench.grammar.byte_alphabet import over_bytes
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.trie import Trie
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
@@ -169,10 +170,16 @@ class Slice:
 
 
 def slices_of(regexes: Sequence[str], vocabulary: Vocabulary) -> tuple[Slice, ...]:
-    """The slices of a vocabulary, the one with the most tokens first."""
+    """The slices of a vocabulary, the one with the most tokens first.
+
+    As of the grammar, only texts are kept whose bytes are all in the vocabulary.
+    """
     made = []
     for regex in regexes:
-        dfa = Grammar.from_regex(regex).dfa
+        try:
+            dfa = over_bytes(Grammar.from_regex(regex), vocabulary.alphabet).dfa
+        except BuildError:  # none of its texts is left
+            continue
         assert dfa is not None, "a regex has a DFA"
         tokens = np.array([t is not None and dfa.accepts(t) for t in vocabulary.tokens], np.bool_)
         others = [
@@ -200,8 +207,10 @@ def _reads_all(texts: Dfa, machine: Dfa, state: int) -> bool:
 class LexemeConstraint(TokenByToken[LexedState]):
     """A grammar by lexer and Earley parser; masks by a walk of the trie, without what slices allow.
 
+    ``slices`` is ``json``, ``none``, or the regex of one slice.
+
     Raises: LimitError where the grammar is too ambiguous; VocabularyError for an empty language;
-            WorkbenchError for other ``slices`` than ``json`` and ``none``.
+            ParseError where ``slices`` is no regex.
     """
 
     def __init__(
@@ -212,20 +221,15 @@ class LexemeConstraint(TokenByToken[LexedState]):
         *,
         slices: str = "json",
     ) -> None:
-        if slices not in ("json", "none"):
-            raise WorkbenchError(
-                f"expected the slices json or none, not {slices!r}", "set slices to json or none"
-            )
         refuse_empty_language(grammar, vocabulary)
         self.vocabulary, self.limits = vocabulary, limits
         terminals = terminals_of(grammar, limits.begun())
         self.lexemes = tuple(terminal.name for terminal in terminals.each)
-        self._machines = [terminal.dfa for terminal in terminals.each]
+        self.machines = [terminal.dfa for terminal in terminals.each]
         self.parser = EarleyParser(terminals, limits)
-        self.slices = slices_of(JSON_SLICES if slices == "json" else (), vocabulary)
+        named = {"json": JSON_SLICES, "none": ()}
+        self.slices = slices_of(named.get(slices, (slices,)), vocabulary)
         self._contained: dict[tuple[str, int, int], bool] = {}
-        #: Trie nodes visited by all masks, and those of them at which the parser was used.
-        self.visited, self.parsed = 0, 0
         self.step = lru_cache(maxsize=limits.rows)(self._step)
         self.mask = lru_cache(maxsize=limits.rows_of(len(vocabulary) // 8 + 1))(self._mask)
 
@@ -239,24 +243,27 @@ class LexemeConstraint(TokenByToken[LexedState]):
 
     def _begun(self, row: Row) -> Lexing:
         """The lexemes that a row can read, at their beginning."""
-        return frozenset((lexeme, self._machines[lexeme].initial) for lexeme in row.scans)
+        return frozenset((lexeme, self.machines[lexeme].initial) for lexeme in row.scans)
+
+    def lexing(self, state: LexedState) -> Lexing:
+        """The lexemes that may be being read, or may begin."""
+        return state[1] or self._begun(self.row(state))
 
     def _read(self, lexing: Lexing, byte: int) -> Lexing:
         """The lexemes after a byte: the derivatives of each that are not empty."""
-        steps = ((lexeme, self._machines[lexeme].step(at, byte)) for lexeme, at in lexing)
+        steps = ((lexeme, self.machines[lexeme].step(at, byte)) for lexeme, at in lexing)
         return frozenset((lexeme, at) for lexeme, at in steps if at != DEAD)
 
     def complete(self, lexing: Lexing) -> list[int]:
         """The lexemes that may end here."""
-        return [lexeme for lexeme, at in lexing if self._machines[lexeme].is_final(at)]
+        return [lexeme for lexeme, at in lexing if self.machines[lexeme].is_final(at)]
 
     def _step(self, state: LexedState, byte: int) -> LexedState | None:
         """The state after a byte; only where no lexeme reads it, the parser is needed."""
         number, lexing = state
         row = self.parser.rows[number]
-        if there := self._read(lexing or self._begun(row), byte):
+        if there := self._read(self.lexing(state), byte):
             return number, there
-        self.parsed += 1
         after = self.parser.scanned(row, self.complete(lexing))
         if after is None:
             return None
@@ -272,7 +279,7 @@ class LexemeConstraint(TokenByToken[LexedState]):
 
     def fitting(self, state: LexedState) -> Slice | None:
         """The largest slice whose every text one lexeme of a state can read."""
-        lexing = state[1] or self._begun(self.row(state))
+        lexing = self.lexing(state)
         for one in self.slices:
             if any(self._contains(one, lexeme, at) for lexeme, at in lexing):
                 return one
@@ -282,28 +289,38 @@ class LexemeConstraint(TokenByToken[LexedState]):
         """Whether a lexeme in a state can read every text of a slice: a walk of both machines."""
         key = one.regex, lexeme, at
         if key not in self._contained:
-            self._contained[key] = _reads_all(one.dfa, self._machines[lexeme], at)
+            self._contained[key] = _reads_all(one.dfa, self.machines[lexeme], at)
         return self._contained[key]
 
     def _mask(self, state: LexedState) -> TokenMask:
+        allowed = self._walk(state)[0]
+        allowed[list(self.vocabulary.ends)] = self.is_final(state)
+        return TokenMask(pack(allowed), len(self.vocabulary))
+
+    def walked(self, state: LexedState) -> tuple[int, int]:
+        """The nodes of the trie that a mask visits, and those at which a lexeme ends."""
+        return self._walk(state)[1:]
+
+    def _walk(self, state: LexedState) -> tuple[npt.NDArray[np.bool_], int, int]:
+        """The tokens with bytes that may come next, and the numbers of ``walked``."""
         allowed, trie = np.zeros(len(self.vocabulary), np.bool_), self.vocabulary.trie
         if (one := self.fitting(state)) is not None:
             allowed, trie = one.tokens.copy(), one.rest
         path: list[LexedState] = [state] * (trie.height + 1)
         byte, depth, skip = trie.byte, trie.depth, trie.skip
-        node = 0
+        node = visited = parsed = 0
         while node < len(trie):
-            self.visited += 1
-            level = int(depth[node])
-            there = self.step(path[level], int(byte[node]))
+            visited += 1
+            level, code = int(depth[node]), int(byte[node])
+            parsed += not self._read(self.lexing(path[level]), code)
+            there = self.step(path[level], code)
             if there is None:
                 node = int(skip[node])
                 continue
             path[level + 1] = there
             allowed[trie.token_ids[trie.first[node] : trie.first[node + 1]]] = True
             node += 1
-        allowed[list(self.vocabulary.ends)] = self.is_final(state)
-        return TokenMask(pack(allowed), len(self.vocabulary))
+        return allowed, visited, parsed
 
     def target(self, state: LexedState, token_id: TokenId) -> LexedState | None:
         token = self.bytes_of(token_id)

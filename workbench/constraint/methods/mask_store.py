@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from workbench.base.dfa import DEAD, State
 from workbench.base.limits import LIMITS, Limits
-from workbench.constraint.mask import pack
+from workbench.constraint.mask import TokenMask, pack
 from workbench.constraint.methods.lalr import NO_TERMINAL, Reading
 from workbench.constraint.methods.token_spanner import TerminalConstraint
 from workbench.constraint.token_machines import Precomputed
@@ -61,6 +61,10 @@ class MaskStore:
                     allowed[self._tokens(low, high)] = True
             cached = self.rows[state, second] = pack(allowed)
         return cached
+
+    def allows(self, state: State, second: int | None, token_id: TokenId) -> bool:
+        """Whether one token is in a row."""
+        return token_id in TokenMask(self.row(state, second), self._size)
 
     def _tokens(self, low: int, high: int) -> npt.NDArray[np.int32]:
         trie = self._trie
@@ -122,8 +126,12 @@ class SynCodeConstraint(TerminalConstraint):
         super().__init__(grammar, vocabulary, limits)
         self.store = MaskStore(self)
 
-    def sequences(self, reading: Reading) -> Iterator[Key]:
-        """The accept sequences: the state in their first terminal, and their second terminal."""
+    def sequences(self, reading: Reading) -> list[Key]:
+        """The accept sequences, sorted: a state of the first terminal, and the second terminal."""
+        found = set(self._sequences(reading))
+        return sorted(found, key=lambda one: (one[0], -1 if one[1] is None else one[1]))
+
+    def _sequences(self, reading: Reading) -> Iterator[Key]:
         for stack, terminal, state in reading:
             if terminal == NO_TERMINAL:
                 first_terminals = self.reader.parser.accepts(stack)[0]
@@ -140,7 +148,7 @@ class SynCodeConstraint(TerminalConstraint):
 
     def allowed(self, reading: Reading) -> npt.NDArray[np.uint32]:
         bits = np.zeros((len(self.vocabulary) + 31) // 32, np.uint32)
-        for at, second in set(self.sequences(reading)):
+        for at, second in self.sequences(reading):
             bits |= self.store.row(at, second)
         return bits
 
