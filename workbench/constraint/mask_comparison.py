@@ -56,12 +56,13 @@ def compare_masks(
         compile(grammar, vocabulary, method, limits),
     )
     texts: list[tuple[State, State, tuple[TokenId, ...]]] = [(exact.initial, other.initial, ())]
-    counts, first = [0, 0, 0, 0], None
+    masks = total = allowed = forbidden = 0
+    first: tuple[tuple[TokenId, ...], TokenId] | None = None
     ends = set(vocabulary.ends)
     for right, state, text in islice(texts, most):  # the list grows during the loop
         wanted, mask = set(exact.mask(right)), set(other.mask(state))
-        for place, count in enumerate((1, len(wanted), len(mask - wanted), len(wanted - mask))):
-            counts[place] += count
+        masks, total = masks + 1, total + len(wanted)
+        allowed, forbidden = allowed + len(mask - wanted), forbidden + len(wanted - mask)
         if first is None and mask != wanted:
             first = text, min(mask ^ wanted)
         if len(text) < length:
@@ -71,4 +72,4 @@ def compare_masks(
                 except TokenNotAllowed:  # a mask that the method cannot follow
                     continue
                 texts.append((*steps, (*text, token_id)))
-    return MaskComparison(*counts, first)
+    return MaskComparison(masks, total, allowed, forbidden, first)

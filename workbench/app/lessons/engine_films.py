@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import takewhile
 from typing import Any, TypeVar
 
 from workbench.app.lessons.automaton_films import opens_at
@@ -170,9 +171,10 @@ def cache(world: World) -> Table:
     rows = []
     for position in range(len(made.network)):
         entry = made.entry(position)
-        cells = (entry.accepted, entry.rejected, entry.dependent)
-        listed = ("  ".join(_chips(world, ids.tolist())) for ids in cells)
-        rows.append((str(position), *listed, f"{entry.storage}, {entry.bytes} bytes"))
+        cells = (entry.accepted, entry.dependent)
+        accepted, decided = ("  ".join(_chips(world, ids.tolist())) for ids in cells)
+        stored = f"{entry.storage}, {entry.bytes} bytes"
+        rows.append((str(position), accepted, str(len(entry.rejected)), decided, stored))
     heads = ("position", "accepted", "rejected", "the stack decides", "stored as")
     return Table("The adaptive token mask cache", heads, tuple(rows))
 
@@ -238,7 +240,8 @@ def lexer_and_rows(
             f"{_plain_name(made.lexemes[which])}{' ✓' if which in made.complete(lexing) else ''}"
             for which, _ in sorted(lexing)
         )
-        items = tuple(_item(made, item) for item in sorted(row.items))
+        kernel = sorted(item for item in row.items if item[1] or not row.number)
+        items = tuple(_item(made, item) for item in kernel)
         one = made.fitting(state)
         at_once = () if one is None else [i for i, inside in enumerate(one.tokens) if inside]
         seen, parsed = made.walked(state)
@@ -246,7 +249,7 @@ def lexer_and_rows(
             Row("in a lexeme" if begun else "may begin", names),
             Row(f"row {row.number}", items),
             Row("slice", _chips(world, at_once)),
-            Row("walk", (f"{seen} of {len(world.vocabulary.trie)} nodes", f"parser: {parsed}")),
+            Row("walk", (f"{seen} of {len(world.vocabulary.trie)} nodes, parser at {parsed}",)),
         )
         return Shown((View(lit),), rows)
 
@@ -302,11 +305,8 @@ def spanner(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film
         names = {node: _sequence(made, tree.path(node)) for node in range(len(tree))}
         depends = tuple(f"{names[n]} {'✓' if n in good else '✗'}" for n in entry.depends)
         rows = (
-            Row("lexer", (_place(made, at),)),
             Row("always", tuple(names[n] for n in entry.always) or ("∅",)),
             Row("stack decides", depends or ("∅",)),
-            Row("never", tuple(names[n] for n in sorted(never)) or ("∅",)),
-            Row("mask", _chips(world, made.mask(state))),
         )
         view = View(tuple(f"{n}" for n in sorted(good)), dead=frozenset(f"{n}" for n in never))
         return Shown((view,), rows, places.index(at))
@@ -412,7 +412,7 @@ def wrong_after(world: World, *, after: Sequence[Sequence[str]]) -> Table:
         rows.append(
             (
                 visible("".join(tokens)) or "(nothing)",
-                "; ".join(sequences),
+                "  ".join(sequences),
                 "  ".join(_chips(world, world.constraint.mask(right))),
                 "  ".join(_chips(world, _wrong(world, made, state, right))),
             )
@@ -450,31 +450,35 @@ def _edge(made: Pre3Constraint, terminal: int, edge: PrefixEdge) -> str:
 
 
 def prefix_machine(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film:
-    """The deterministic automaton, its stack, and the edges that a token takes."""
+    """The edges of the deterministic automaton that the tokens take, and its stack."""
     made = engine_of(world, Pre3Constraint, "pre3")
     numbers = _numbers(made.table)
-    graph = _machine(made)
+    taken_edges: list[list[tuple[int, PrefixEdge]]] = []
 
     def show(state: State, came: Came, so_far: bytes) -> Shown:
         _, stack = min(made.places(state), key=lambda place: (-place[0], place[1]))
-        taken_edges = () if came is None else _edges_of(made, *came, state)
-        arcs = tuple(
-            arc
-            for _, edge in taken_edges
-            for arc in arcs_between(
-                graph,
-                (str(numbers[edge.condition[-1]]),),
-                (str(numbers[edge.replacement[-1]]),),
-            )
-        )
+        here = [] if came is None else _edges_of(made, *came, state)
+        taken_edges.append(here)
         rows = (
-            Row("edges", tuple(_edge(made, *one) for one in taken_edges) or ("∅",)),
+            Row("edges", tuple(_edge(made, *one) for one in here) or ("∅",)),
             Row("stack", tuple(str(numbers[s]) for s in stack), len(stack) - 1),
-            Row("mask", _chips(world, made.mask(state))),
         )
-        return Shown((View((str(numbers[stack[-1]]),), arcs),), rows)
+        return Shown((View((str(numbers[stack[-1]]),)),), rows)
 
-    return _taking(world, given, tokens, made, (graph,), show)
+    film = _taking(world, given, tokens, made, (), show)
+    graph = _machine(made, [one for some in taken_edges for one in some])
+    frames = []
+    for place, frame in enumerate(film.frames):
+        some = taken_edges[place] if place < len(taken_edges) else []
+        arcs = tuple(arc for _, edge in some for arc in arcs_between(graph, *_tops(made, edge)))
+        frames.append(replace(frame, views=(replace(frame.views[0], arcs=arcs),)))
+    return replace(film, graphs=(graph,), frames=tuple(frames))
+
+
+def _tops(made: Pre3Constraint, edge: PrefixEdge) -> tuple[tuple[str], tuple[str]]:
+    """The nodes that an edge leads from and to: the tops of the stack before and after it."""
+    numbers = _numbers(made.table)
+    return (str(numbers[edge.condition[-1]]),), (str(numbers[edge.replacement[-1]]),)
 
 
 def _edges_of(
@@ -502,25 +506,23 @@ def _edges_of(
     return []
 
 
-def _machine(made: Pre3Constraint) -> Graph:
-    """The automaton: an edge for each pair of tops, with its terminals."""
-    numbers, names = _numbers(made.table), terminals_shown(made)
-    read: dict[tuple[int, int], dict[str, None]] = {}
-    for top, terminal, edge in made.machine.every:
-        if terminal != END_OF_TEXT:
-            pair = numbers[top], numbers[edge.replacement[-1]]
-            read.setdefault(pair, {})[names[terminal]] = None
-    used = {0} | {state for pair in read for state in pair}
-    ends = {numbers[t] for t, terminal, _ in made.machine.every if terminal == END_OF_TEXT}
+def _machine(made: Pre3Constraint, used: Iterable[tuple[int, PrefixEdge]]) -> Graph:
+    """The part of the automaton that some edges are; a mark says what each pops and pushes."""
+    names = terminals_shown(made)
+    states, arcs = {"0": None}, dict[tuple[str, str, str, str], PrefixEdge]()
+    for terminal, edge in used:
+        (source,), (target,) = _tops(made, edge)
+        states.update({source: None, target: None})
+        pairs = zip(edge.condition, edge.replacement, strict=False)
+        kept = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        pops, pushes = len(edge.condition) - kept, len(edge.replacement) - kept
+        mark = f"▼{pops} ▲{pushes}" if pops else f"▲{pushes}"
+        arcs.setdefault((source, target, names[terminal], mark), edge)
     nodes = tuple(
-        Node(str(s), str(s), ("initial",) * (s == 0) + ("final",) * (s in ends), f"state {s}")
-        for s in sorted(used)
+        Node(state, state, ("initial",) * (state == "0"), f"state {state}") for state in states
     )
-    edges = tuple(
-        Edge(str(source), str(target), tuple(labels))
-        for (source, target), labels in sorted(read.items())
-    )
-    return Graph("deterministic push-down automaton", nodes, edges)
+    edges = tuple(Edge(source, target, (name,), mark=mark) for source, target, name, mark in arcs)
+    return Graph("the edges that are taken", nodes, edges)
 
 
 def edges(world: World, *, terminal: str) -> Table:

@@ -94,7 +94,6 @@ BROAD = frozenset(
         "direct merge",
         "merging",
         "pair",
-        "prefix edges",
         "pruned tree",
         "scanner",
         "subterminal tree",

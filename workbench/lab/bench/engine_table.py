@@ -263,19 +263,25 @@ def measurement_tables() -> Iterator[str]:
 
 _HEAD = """# Six ways to one mask
 
-Written by `python -m workbench.lab.bench.engine_table`; no figure is written by hand. The lesson *Other engines, opened* shows each way
-step by step. The five other engines are methods of this library (`workbench/constraint/methods`), in Python, from the published ideas:
-their sizes are comparable, their times are not those of the engines. Rows marked *library* are the engines' own packages.
+Written by `python -m workbench.lab.bench.engine_table`; no figure is written by hand. The lesson
+*Other engines, opened* shows each way step by step. The five other engines are methods of this
+library (`workbench/constraint/methods`), in Python, from the published ideas: their sizes are
+comparable, their times are not those of the engines. Rows marked *library* are the engines' own
+packages.
 
-*Sound*: a token is allowed only if some accepted text continues with it. *Complete*: every such token is allowed. (SynCode's paper calls
-the second one sound.) A ✓ says that no difference from the exact masks was found after any text of up to four tokens (400 masks at most)
-of the lesson's lists and of the small grammars in `engine_table.py`; a ✗ names the grammars with a difference. The tests compare more."""
+*Sound*: a token is allowed only if some accepted text continues with it. *Complete*: every such
+token is allowed. (SynCode's paper calls the second one sound.) A ✓ says that no difference from the
+exact masks was found after any text of up to four tokens (400 masks at most) of the lesson's lists
+and of the small grammars in `engine_table.py`; a ✗ names the grammars with a difference. The tests
+compare more."""
 
 _MEASURES = """## Measurements
 
-*Before the first mask* is the time from the grammar's text to complete tables, for a library to its compiled grammar. *Entries* and
-*bytes* are those of the tables; for this engine, of the masks of the visited states. *New mask* is the first mask of each state of the
-text; a library's are all masks. *Wrongly* counts tokens in all masks of the text, against the exact ones."""
+*Before the first mask* is the time from the grammar to complete tables, for a library from the
+grammar's text to its compiled grammar. *Entries* and *bytes* are those of the tables; for this
+engine, of the masks of the visited states. *New mask* is the first mask of each state of the text;
+a library's are all masks, as it does not tell its states. *Wrongly* counts tokens in all masks of
+the text, against the exact ones."""
 
 
 def page() -> str:
