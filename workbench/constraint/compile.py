@@ -187,7 +187,7 @@ METHODS: dict[str, Method] = {
         "a lexer by derivatives, Earley rows over lexemes, slices; longest match only",
         "llguidance (Moskal and others), lexer, Earley parser and slicer",
         _llguidance,
-        {"slices": "tokens allowed at once: json (of its strings), none, or a regex (json)"},
+        {"slices": "tokens allowed without a walk: json (of its strings), none, a regex (json)"},
         _TERMINALS_ARE_CHARACTERS,
         compared=False,  # the masks of "automaton", where the longest match loses no text
     ),

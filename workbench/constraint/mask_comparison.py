@@ -26,7 +26,7 @@ class MaskComparison:
     exact: int
     allowed_wrongly: int
     forbidden_wrongly: int
-    #: The first text with a difference, as tokens, and the token; None where there is none.
+    #: The first text with a difference, as tokens, and the token; None without a difference.
     first: tuple[tuple[TokenId, ...], TokenId] | None
 
     @property

@@ -226,7 +226,7 @@ def lexer_and_rows(
     slices: str = "none",
     tokens: tuple[str, ...] = (),
 ) -> Film:
-    """The derivatives of a lexeme, the Earley row, and what a slice answers at once."""
+    """The derivatives of a lexeme, the Earley row, and the tokens that a slice answers."""
     made = engine_of(world, LexemeConstraint, "llguidance", slices=slices)
     graph, rests = _derived(regex)
     number = made.lexemes.index(lexeme)
@@ -322,7 +322,7 @@ def _sequence(made: TerminalConstraint, path: Iterable[int]) -> str:
 def _sequences(world: World, made: GreatGrammaConstraint, at: State) -> Graph:
     """A tree of sequences: each node a terminal, with the tokens that end there."""
     tree, names = made.trees.get(at), terminals_shown(made)
-    assert tree is not None, "a lexer state that goes on has a tree"
+    assert tree is not None, "a lexer state that continues has a tree"
     nodes = [Node("root", _place(made, at), ("initial",), _place(made, at))]
     edges = []
     for node, above in enumerate(tree.parent.tolist()):
@@ -418,7 +418,7 @@ def wrong_after(world: World, *, after: Sequence[Sequence[str]]) -> Table:
             )
         )
     heads = ("read", "accept sequences", "exact mask", "allowed wrongly")
-    return Table("The store beside the exact mask", heads, tuple(rows))
+    return Table("The store compared with the exact mask", heads, tuple(rows))
 
 
 # -- Pre³ --------------------------------------------------------------------------------------
@@ -605,7 +605,7 @@ def engines(world: World, *, length: int = 4) -> Table:
 _WAYS: Mapping[str, tuple[type[Any], str, str]] = {
     "the stack decides": (AdaptiveCacheConstraint, "xgrammar", "the entry accepts it"),
     "left to the stack": (GreatGrammaConstraint, "greatgramma", "its sequence is always accepted"),
-    "answered at once": (LexemeConstraint, "llguidance", "it does not match the regex"),
+    "answered by the slice": (LexemeConstraint, "llguidance", "it does not match the regex"),
     "allowed wrongly": (SynCodeConstraint, "syncode", "the exact mask allows it too"),
 }
 

@@ -2,10 +2,10 @@
 
 A position of a push-down automaton is its state without the stack. From a position most tokens are
 *context-independent*: they are read inside the rule and the rules it calls, or they cannot be read
-whatever the stack is. The others are *context-dependent*: they go on after the end of the rule, so
-the return states below decide. For each position the cache keeps the first kind in the smallest of
-three forms, and the ids of the second kind. A step unites the entries of the current positions and
-reads only their context-dependent tokens with the whole stack.
+whatever the stack is. The others are *context-dependent*: they continue after the end of the rule,
+where the return states below decide. For each position the cache keeps the first kind in the
+smallest of three forms, and the ids of the second kind. A step unites the entries of the current
+positions and reads only their context-dependent tokens with the whole stack.
 
 A token that leaves the rule is also read with every return state that the rule can have, and again
 below those. If none of them reads it, the token is forbidden in advance (xgrammar calls this

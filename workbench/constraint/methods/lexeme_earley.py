@@ -9,7 +9,7 @@ lexemes that are complete at this place are scanned, which makes the next row.
 A mask is one walk of the vocabulary's trie with lexer and parser; most bytes are read by the lexer
 alone. *Slices* shorten it: a slice is a regex, such as up to ten characters of a JSON string, with
 the set of tokens that match it. If a lexeme of the state can read every text of the slice, its
-tokens are allowed at once, and only the others are walked.
+tokens are allowed together, and only the others are walked.
 
 By the longest match a text has one segmentation. If the grammar needs another one, the text is
 refused, or can be continued and never ended: ``'a'+ 'a'`` accepts no text here.

@@ -8,7 +8,7 @@ stack equals this sequence, replace it by that one. For one terminal no conditio
 another, so at most one edge fits a stack: the automaton is deterministic, and reading a terminal is
 one lookup.
 
-A right-recursive rule is reduced as often as it was entered, so its edges would have no end. A
+A right-recursive rule is reduced once for each time it was entered: its edges would have no end. A
 reduction that leads to the same known states again becomes an edge that reads nothing, and the
 lookup is repeated (a cycle in the paper's terms).
 
@@ -99,7 +99,7 @@ class PrefixMachine:
                     waiting.append(((below, *condition), (below, *known), seen))
 
     def fitting(self, stack: Stack, terminal: int) -> PrefixEdge | None:
-        """The only edge whose condition is the top of the stack; None if there is none."""
+        """The only edge whose condition is the top of the stack; None if no edge fits."""
         for length, conditions in self._conditions(stack[-1], terminal).items():
             if length <= len(stack):
                 edge = conditions.get(stack[len(stack) - length :])

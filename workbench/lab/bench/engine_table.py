@@ -263,7 +263,7 @@ def measurement_tables() -> Iterator[str]:
 
 _HEAD = """# Six ways to one mask
 
-Written by `python -m workbench.lab.bench.engine_table`; no figure is written by hand. The lesson
+Written by `python -m workbench.lab.bench.engine_table`; every figure is computed. The lesson
 *Other engines, opened* shows each way step by step. The five other engines are methods of this
 library (`workbench/constraint/methods`), in Python, from the published ideas: their sizes are
 comparable, their times are not those of the engines. Rows marked *library* are the engines' own
@@ -273,7 +273,9 @@ packages.
 token is allowed. (SynCode's paper calls the second one sound.) A ✓ says that no difference from the
 exact masks was found after any text of up to four tokens (400 masks at most) of the lesson's lists
 and of the small grammars in `engine_table.py`; a ✗ names the grammars with a difference. The tests
-compare more."""
+compare more. The vocabularies have every byte that a grammar uses as a token, as those of
+byte-level BPE do. Without it the methods of the five other engines may allow a token after which
+bytes lead to an accepted text and tokens do not."""
 
 _MEASURES = """## Measurements
 
