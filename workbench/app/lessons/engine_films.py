@@ -382,8 +382,10 @@ def store(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film:
         right = world.constraint.step_bytes(world.constraint.initial, so_far)
         if right is not None:
             rows.append(Row("allowed wrongly", _chips(world, _wrong(world, made, state, right))))
-        if not keys:
-            return Shown((View(),), tuple(rows), 0)
+        if not keys:  # after a token that was allowed wrongly: the automaton before it
+            assert came is not None, "the beginning has accept sequences"
+            last = made.sequences(came[0])[0][0]
+            return Shown((View(),), tuple(rows), int(made.scanner.owner[last]))
         at = keys[0][0]
         owner = int(made.scanner.owner[at])
         here = at - made.scanner_state(owner, 0)

@@ -6,6 +6,7 @@ installed are left out; the extra ``peers`` has them.
 
 from __future__ import annotations
 
+import os
 import platform
 import time
 from collections.abc import Iterator, Sequence
@@ -289,7 +290,10 @@ the text, against the exact ones."""
 def page() -> str:
     """The whole page."""
     today = datetime.now(UTC).date().isoformat()
-    where = f"{today}, Python {platform.python_version()}, numpy {version('numpy')}, one thread."
+    where = (
+        f"{today}, Python {platform.python_version()}, numpy {version('numpy')}, one thread;"
+        f" {os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f} at the beginning."
+    )
     parts = [_HEAD, format_table(list(claim_rows()), "markdown"), _MEASURES, where]
     return "\n\n".join([*parts, *measurement_tables()]) + "\n"
 
