@@ -30,6 +30,11 @@ def test_the_register_is_keyed_by_name_and_whole() -> None:
         "composed": "the masks of automaton",
         "vegas": "the masks of proper",
         "direct_merge": "small vocabularies alone",
+        "xgrammar": "the masks of automaton",
+        "llguidance": "the masks of automaton where the longest match loses no text",
+        "greatgramma": "the masks of automaton",
+        "pre3": "the masks of automaton",
+        "syncode": "after a token that is allowed wrongly no text ends",
     }
     assert {c.method for c in all_contenders().values()} == METHODS.keys() - left_out.keys()
 

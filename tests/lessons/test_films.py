@@ -10,6 +10,7 @@ from workbench.app.lessons.composition_films import alive_pairs, compose_steps
 from workbench.app.lessons.films import film
 from workbench.app.lessons.index_films import read_states
 from workbench.app.lessons.lesson import Film, Frame, Kind, LessonError
+from workbench.app.lessons.lesson_reader import lessons
 from workbench.app.lessons.questions import quantity
 from workbench.app.lessons.stack_films import Tree, tree_of
 from workbench.app.lessons.world import World
@@ -351,3 +352,46 @@ def test_a_budget_forbids_what_cannot_end() -> None:
 def test_error_a_text_that_never_ends() -> None:
     with pytest.raises(LessonError, match="expected the beginning of an accepted text"):
         quantity(Kind("fewest tokens", {"after": "]"}), ONES)
+
+
+# -- other engines -----------------------------------------------------------------------------
+
+
+def _engine_film(step: int, *taken: str) -> Film:
+    found = lessons()["engines"].steps[step]
+    assert found.figure is not None
+    return film(found.figure, found.world, tuple(found.world.vocabulary.ids(*taken)))
+
+
+def test_the_cache_leaves_tokens_to_the_stack() -> None:
+    last = _engine_film(1, "[", "[").frames[-1]
+    assert _row(last, "stack decides") == ("], ✓", "]] ✓", "]]] ✗")
+    assert [choice.text for choice in last.choices if choice.allowed] == [
+        "[", "]", '"', '"a', "],", "]]", '["',
+    ]  # fmt: skip
+
+
+def test_the_lexer_reads_alone_until_a_lexeme_ends() -> None:
+    made = _engine_film(2, "[", '"a', "a", '",')
+    rows = [next(row.name for row in f.rows if row.name.startswith("row")) for f in made.frames]
+    # the bracket ends before the quote, and the string and the comma with the last token
+    assert rows[0] == rows[1]
+    assert rows[2] == rows[3] == "row 1"
+    assert rows[4] != "row 1"
+    assert [frame.views[0].lit for frame in made.frames] == [("0",), (), ("1",), ("1",), ()]
+
+
+def test_a_token_that_the_store_allows_wrongly_is_taken() -> None:
+    made = _engine_film(4, "[", '"a', '"],')
+    assert _row(made.frames[2], "allowed wrongly") == ('"],',)
+    assert made.frames[-1].say == '"], was allowed wrongly: no token can follow.'
+    assert not any(choice.allowed for choice in made.frames[-1].choices)
+
+
+def test_an_edge_reduces_and_reads_in_one_step() -> None:
+    made = _engine_film(5, "[", "[", '"a', '"]', ",")
+    assert _row(made.frames[-1], "edges") == (",: 1 1 6 8 ⇒ 1 6 7",)
+    assert _row(made.frames[-1], "stack") == ("0", "1", "6", "7")
+    assert made.frames[-2].views[0].lit == ("8",)
+    refused = _engine_film(5, "]").frames[-1]
+    assert refused.say.startswith("] is not allowed: needs")

@@ -54,8 +54,9 @@ def test_a_film_lights_only_what_is_drawn(name: str, number: int) -> None:
     made: Film = film(step.figure, step.world)
     assert made.frames
     for frame in made.frames:
-        assert len(frame.views) in (0, len(made.graphs))
-        for view, graph in zip(frame.views, made.graphs, strict=False):
+        graphs = made.graphs if frame.only is None else (made.graphs[frame.only],)
+        assert len(frame.views) in (0, len(graphs))
+        for view, graph in zip(frame.views, graphs, strict=False):
             known = {node.id for node in graph.nodes}
             assert set(view.lit) | view.dead | (view.nodes or set()) <= known
             assert {*view.arcs, *(view.edges or ())} <= set(range(len(graph.edges)))
@@ -182,6 +183,12 @@ ANSWERS: dict[tuple[str, int], tuple[set[str] | str, set[str] | str]] = {
     ),
     ("improper", 0): ({"aaaa  ab", "aa  ab  bb"}, {"a  a  b"}),
     # ue 2, rue 3, true 6: after a space 6, after ·t 3, after ·tr 2, and ·true
+    ("engines", 0): ({'"', "a", "ab", 'b"', '",', '"]', '","'}, {'"', "a", "ab", 'b"', '"],'}),
+    ("engines", 1): ({'",', '"]', '","', '"],'}, {'"],', "a"}),
+    ("engines", 2): ({"a", "ab"}, {"a", "ab", 'b"'}),
+    ("engines", 3): ({'"],'}, {'"]', '"],'}),
+    ("engines", 4): ({"],", "]]", "]]]"}, {"]]", "]"}),
+    ("engines", 5): ("7", "4"),
     ("improper", 1): ("12", "6"),
     ("improper", 2): ("50", "15"),
     ("improper", 3): ({"·William", "·Theod"}, {"·William", "·The"}),

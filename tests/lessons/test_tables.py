@@ -57,6 +57,48 @@ def test_the_tokens_that_an_end_needs() -> None:
     assert [row[1] for row in _rows("finishing", 3)] == ["2", "2", "3", "3"]
 
 
+def test_the_cache_of_xgrammar() -> None:
+    # by hand: position 1 is inside a string; what follows the string is decided by the stack
+    rows = {row[0]: row for row in _rows("engines", 1)}
+    assert rows["1"][1:4] == ('"  a  ab  b"', "8", '",  "]  ","  "],')
+    assert rows["0"][3] == "∅", "before a value nothing leaves the rule"
+
+
+def test_the_spanner_table_of_greatgramma() -> None:
+    assert _rows("engines", 3) == [
+        ("string", '"  a  ab  b"', "always"),
+        ("string ,", '",', "always"),
+        ("string , string", '","', "always"),
+        ("string ]", '"]', "always"),
+        ("string ] ,", '"],', "the stack: ✓"),
+    ]
+
+
+def test_the_store_of_syncode_allows_tokens_wrongly() -> None:
+    # by hand: of a token longer than an accept sequence the rest is not read
+    assert [(row[0], row[3]) for row in _rows("engines", 4)] == [
+        ("(nothing)", "∅"),
+        ("[", "],  ]]  ]]]"),
+        ('["a', '"],'),
+        ('["a"', "],  ]]  ]]]"),
+        ('[["a', "∅"),
+    ]
+
+
+def test_the_edges_of_pre3_have_a_condition_for_each_way_down() -> None:
+    rows = _rows("engines", 5)
+    assert len({row[0] for row in rows}) == len(rows)
+    assert ("1 1 6 8", "1 6 7", "value") in rows, "the comma after the inner list of two"
+
+
+def test_the_engines_compared() -> None:
+    rows = {row[0]: row for row in _rows("engines", 0)}
+    assert set(rows) == {"ours", "xgrammar", "llguidance", "GreatGramma", "SynCode", "Pre³"}
+    assert all(row[3:] == ("0", "0") for name, row in rows.items() if name != "SynCode")
+    assert rows["SynCode"][3] == "296"
+    assert rows["SynCode"][4] == "0"
+
+
 def test_utf_8() -> None:
     assert _rows("tokens", 4) == [
         ("a", "U+0061", "<0x61>"),

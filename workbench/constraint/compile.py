@@ -44,6 +44,38 @@ def _lalr(grammar: Grammar, vocabulary: Vocabulary, limits: Limits, **options: s
     return LalrConstraint(grammar, vocabulary, limits, **options)
 
 
+def _xgrammar(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Constraint:
+    from workbench.constraint.methods.adaptive_cache import AdaptiveCacheConstraint  # lazy: lark
+
+    return AdaptiveCacheConstraint(grammar, vocabulary, limits)
+
+
+def _llguidance(
+    grammar: Grammar, vocabulary: Vocabulary, limits: Limits, **options: str
+) -> Constraint:
+    from workbench.constraint.methods.lexeme_earley import LexemeConstraint  # lazy: needs lark
+
+    return LexemeConstraint(grammar, vocabulary, limits, **options)
+
+
+def _greatgramma(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Constraint:
+    from workbench.constraint.methods.token_spanner import GreatGrammaConstraint  # lazy: lark
+
+    return GreatGrammaConstraint(grammar, vocabulary, limits)
+
+
+def _syncode(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Constraint:
+    from workbench.constraint.methods.mask_store import SynCodeConstraint  # lazy: needs lark
+
+    return SynCodeConstraint(grammar, vocabulary, limits)
+
+
+def _pre3(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Constraint:
+    from workbench.constraint.methods.prefix_edges import Pre3Constraint  # lazy: needs lark
+
+    return Pre3Constraint(grammar, vocabulary, limits)
+
+
 def _outlines(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Constraint:
     from workbench.constraint.methods.outlines import OutlinesConstraint  # lazy: needs interegular
 
@@ -110,6 +142,8 @@ class Method:
 
 _NOT_PROPER = "merges join tokens, and a label is always a single token"
 
+_TERMINALS_ARE_CHARACTERS = "its terminals are characters"
+
 #: Every method by its name.
 METHODS: dict[str, Method] = {
     "automaton": Method(
@@ -141,7 +175,45 @@ METHODS: dict[str, Method] = {
         "Willard & Louf 2023, the extension to LALR(1); Koo, Liu & He 2024, A.1",
         _lalr,
         {"conflicts": "refuse: rules must be LALR(1); shift: as lark resolves them (refuse)"},
-        "its terminals are characters",
+        _TERMINALS_ARE_CHARACTERS,
+    ),
+    "xgrammar": Method(
+        "masks cached by position; the stack decides the tokens that leave a rule",
+        "Dong et al. 2024 (XGrammar), the adaptive token mask cache",
+        _xgrammar,
+        compared=False,  # the masks of "automaton"
+    ),
+    "llguidance": Method(
+        "a lexer by derivatives, Earley rows over lexemes, slices; longest match only",
+        "llguidance (Moskal and others), lexer, Earley parser and slicer",
+        _llguidance,
+        {"slices": "tokens allowed without a walk: json (of its strings), none, a regex (json)"},
+        _TERMINALS_ARE_CHARACTERS,
+        compared=False,  # the masks of "automaton", where the longest match loses no text
+    ),
+    "greatgramma": Method(
+        "sequences of terminals for each lexer state, decided by the parser's state or its stack",
+        "Park, Zhou & D'Antoni 2025 (GreatGramma), the token spanner table",
+        _greatgramma,
+        {},
+        _TERMINALS_ARE_CHARACTERS,
+        compared=False,  # the masks of "automaton"
+    ),
+    "syncode": Method(
+        "masks stored by lexer state and next terminal; the rest of a longer token is not read",
+        "Ugare et al. 2024 (SynCode), the DFA mask store",
+        _syncode,
+        {},
+        _TERMINALS_ARE_CHARACTERS,
+        compared=False,  # after a token that is allowed wrongly a text cannot end
+    ),
+    "pre3": Method(
+        "a deterministic push-down automaton whose edges look down the stack",
+        "Chen et al. 2025 (Pre³), prefix-conditioned edges",
+        _pre3,
+        {},
+        _TERMINALS_ARE_CHARACTERS,
+        compared=False,  # the masks of "automaton"
     ),
     "outlines": Method(
         "an index from the states of a character machine to tokens; one regex, no recursion",
@@ -198,8 +270,9 @@ def compile(
 
     ``vocabulary``    the model's: token ids of masks are its indices.
     ``method``        ``automaton`` (exact, the default), ``composed``, ``domino``, ``proper``,
-                      ``vegas``, ``direct_merge``, ``outlines``, ``lalr``, ``online``, ``template``
-                      or ``unconstrained``.
+                      ``vegas``, ``direct_merge``, ``outlines``, ``lalr``, ``online``, ``template``,
+                      ``xgrammar``, ``llguidance``, ``greatgramma``, ``syncode``, ``pre3`` or
+                      ``unconstrained``.
     ``limits``        of the compilation and of each mask.
     ``small_tokens``  allows tokens of a single character only.
     ``options``       the method's own; ``constraint.compile.METHODS`` names them.

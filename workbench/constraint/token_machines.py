@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
@@ -43,6 +44,14 @@ class TokenAutomaton(Protocol):
     def edges(self, state: State) -> Sequence[tuple[TokenId, State]]:
         """Each token that may come next, with its target state."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Precomputed:
+    """The tables that a method computes before the first mask: their entries, and their size."""
+
+    entries: int
+    bytes: int
 
 
 #: The states of a constraint.

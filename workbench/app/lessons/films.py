@@ -14,6 +14,7 @@ from workbench.app.lessons import (
     constructions,
     distribution_films,
     domino_films,
+    engine_films,
     index_films,
     mask_films,
     merge_automata_films,
@@ -78,6 +79,11 @@ FILMS: dict[str, Callable[..., Film]] = {
     "labels": token_films.over_labels,
     "distances": budget_films.distances,
     "within budget": budget_films.within_budget,
+    "mask cache": engine_films.mask_cache,
+    "lexer and rows": engine_films.lexer_and_rows,
+    "spanner table": engine_films.spanner,
+    "mask store": engine_films.store,
+    "prefix edges": engine_films.prefix_machine,
 }
 
 

@@ -13,6 +13,7 @@ from workbench.app.lessons import (
     conditional_films,
     distribution_films,
     domino_films,
+    engine_films,
     merge_films,
     region_tables,
     token_films,
@@ -173,6 +174,7 @@ QUANTITIES: dict[str, Callable[..., float]] = {
     "per cent": _per_cent,
     "merged states": _merged_states,
     "fewest tokens": budget_films.fewest,
+    "longest condition": engine_films.longest_condition,
 }
 
 
@@ -303,6 +305,7 @@ QUESTIONS: Mapping[str, Callable[..., Question]] = {
     "ends": ends,
     "favourite": favourite,
     "tokens within a budget": budget_films.allowed_within,
+    "decided": engine_films.decided,
     "taken away": distribution_films.taken_away,
     "allowed": distribution_films.allowed,
     "writable": distribution_films.writable,

@@ -19,9 +19,9 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Set
-from dataclasses import replace
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from itertools import chain, product
 from math import prod
 from typing import Any
@@ -31,7 +31,7 @@ from lark.common import ParserConf
 from lark.exceptions import GrammarError, UnexpectedToken
 from lark.grammar import NonTerminal, Rule, Symbol, Terminal
 from lark.lexer import LexerThread, Token
-from lark.parsers.lalr_analysis import LALR_Analyzer
+from lark.parsers.lalr_analysis import LALR_Analyzer, Shift
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 from lark.parsers.lalr_parser_state import ParseConf, ParserState
 
@@ -72,6 +72,65 @@ _MAX_LOOKAHEAD_STEPS = 200_000
 _START = "r0"
 
 
+#: In a table of actions: the end of the text, in the place of a terminal.
+END_OF_TEXT = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """A reduction: the number of states it pops, and the nonterminal it then reads."""
+
+    size: int
+    nonterminal: str
+
+
+@dataclass(frozen=True, eq=False)
+class LrTable:
+    """lark's tables by the numbers of terminals, for methods that read them without a stack.
+
+    ``initial`` is the first state of every stack; ``end`` the state after the whole text, which is
+    the target of ``END_OF_TEXT``.
+    """
+
+    #: By state and terminal: the state to push, or the reduction before it.
+    actions: Mapping[int, Mapping[int, int | Reduction]]
+    #: By state and nonterminal: the state to push after a reduction.
+    gotos: Mapping[int, Mapping[str, int]]
+    initial: int
+    end: int
+
+    @staticmethod
+    def of(parse_table: Any) -> LrTable:  # noqa: ANN401  # lark's
+        """The table of one start rule."""
+        actions: dict[int, dict[int, int | Reduction]] = {}
+        gotos: dict[int, dict[str, int]] = {}
+        for state, row in parse_table.states.items():
+            actions[state], gotos[state] = {}, {}
+            for name, (action, argument) in row.items():
+                if name != END and not name.startswith("T"):
+                    gotos[state][name] = argument
+                    continue
+                terminal = END_OF_TEXT if name == END else int(name[1:])
+                actions[state][terminal] = (
+                    argument
+                    if action is Shift
+                    else Reduction(len(argument.expansion), argument.origin.name)
+                )
+        (initial,) = parse_table.start_states.values()
+        (end,) = parse_table.end_states.values()
+        return LrTable(actions, gotos, initial, end)
+
+    @cached_property
+    def predecessors(self) -> Mapping[int, tuple[int, ...]]:
+        """For each state those below it on a stack."""
+        below: dict[int, set[int]] = {state: set() for state in self.actions}
+        for state, row in self.actions.items():
+            for target in (*row.values(), *self.gotos[state].values()):
+                if isinstance(target, int):
+                    below[target].add(state)
+        return {state: tuple(sorted(found)) for state, found in below.items()}
+
+
 class Parser:
     """The LALR(1) parser of rules over terminals, by number; its stacks are plain tuples.
 
@@ -82,7 +141,7 @@ class Parser:
     """
 
     def __init__(self, terminals: Terminals, limits: Limits, *, strict: bool = True) -> None:
-        rules = _RuleWriter(terminals)
+        rules = RuleWriter(terminals)
         clock = limits.clock()
         conf = ParserConf(_TimedRules(rules.rules, clock), {}, [_START])
         try:
@@ -98,6 +157,9 @@ class Parser:
         self._conf: ParseConf[int] = ParseConf(analysis.parse_table, {}, _START)
         self._limits = limits
         self.initial: Stack = (self._conf.start_state,)
+        self.table = LrTable.of(self._conf.parse_table)
+        #: The names of the nonterminals, by number.
+        self.names = rules.names
         self.accepts = lru_cache(maxsize=limits.rows)(self._accepts)
         self.shifted = lru_cache(maxsize=limits.rows)(self._shifted)
 
@@ -174,7 +236,7 @@ def _too_many_rules() -> LimitError:
     )
 
 
-class _RuleWriter:
+class RuleWriter:
     """Writes a grammar tree over terminal codes as lark's rules, the start rule first."""
 
     def __init__(self, terminals: Terminals) -> None:
@@ -189,6 +251,11 @@ class _RuleWriter:
         self._names = list(self._numbers)
         for name, body in bodies.items():
             self._add(self._nonterminal(self._numbers[name]), self._alternatives(body))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the nonterminals, by number; the start rule's is the first."""
+        return tuple(self._names)
 
     def with_grammar_names(self, message: str) -> str:
         """A message of lark in one line, with the grammar's names of terminals and rules."""
