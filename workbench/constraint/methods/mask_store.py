@@ -16,7 +16,7 @@ The paper's lexer takes the longest match; here every segmentation of the text i
 kept. The paper calls a mask that forbids no valid token *sound*; here that is *complete*, as in the
 table of ``docs/engines.md``.
 
-Source: Ugare et al. 2024 (SynCode), §4.2 to §4.4.
+Source: Ugare et al. 2024 (SynCode).
 """
 
 from __future__ import annotations

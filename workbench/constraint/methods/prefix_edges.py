@@ -15,7 +15,7 @@ lookup is repeated (a cycle in the paper's terms).
 The paper builds LR(1) tables; those here are LALR(1), over terminals, and the tokens of the model
 are read as the sequences of terminals of the token spanner table.
 
-Source: Chen et al. 2025 (Pre³), §3 and §4.
+Source: Chen et al. 2025 (Pre³).
 """
 
 from __future__ import annotations

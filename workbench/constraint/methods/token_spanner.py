@@ -11,7 +11,7 @@ The paper's lexer takes the longest match with one character of lookahead. Here 
 of the text into terminals is kept, as in the other methods over terminals, so that the masks are
 those of the grammar. The parser is LALR(1).
 
-Source: Park, Zhou & D'Antoni 2025 (GreatGramma), §3 and §4.
+Source: Park, Zhou & D'Antoni 2025 (GreatGramma).
 """
 
 from __future__ import annotations
