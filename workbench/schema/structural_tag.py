@@ -8,16 +8,15 @@ every error at its place in the whole text.
 
 Where the documentation leaves the texts open, they are defined here as follows.
 
-* ``any_text`` is any text in which none of its ``excludes`` occurs. Inside a ``tag`` the ends of the
-  nearest one are excluded too; the content alone is tested, so with the end ``aa`` the text ``aaa``
-  is the content ``a`` and the end. At the end of a tag nothing else is required: the text may
-  continue as the formats around the tag allow.
+* ``any_text`` is any text in which none of its ``excludes`` occurs. Inside a ``tag`` the ends of
+  the nearest one are excluded too; the content alone is tested, so with the end ``aa`` the text
+  ``aaa`` is the content ``a`` and the end.
 * ``triggered_tags`` is free text as defined in ``syntax.free_text``: the end of the text is allowed
   in free text only, so never between a trigger and the end of its tag. ``excludes`` and the ends of
   the enclosing tag do not occur in the free text; inside the tags they may. With ``at_least_one``
   the text begins with a tag; with ``stop_after_first`` too, it is exactly one tag.
-* ``dispatch`` is the same with any formats after its patterns, but without the ends of the enclosing
-  tag, which have to be in its ``excludes``.
+* ``dispatch`` is the same with any formats after its patterns, but without the ends of the
+  enclosing tag, which have to be in its ``excludes``.
 * ``json_schema`` has no white space around the whole value. Properties that a schema does not
   mention are allowed unless ``additionalProperties`` forbids them (xgrammar forbids them always),
   and ``any_order`` still requires every required property, and each at most once.

@@ -48,6 +48,8 @@ def parameters(
         if name not in _OUTER:
             hint = "write the properties of the object itself"
             raise unsupported(node, "parameters as XML are listed by 'properties' alone", hint)
+    if "type" in members and members["type"].value != "object":
+        raise invalid(members["type"], "'object': the schema lists the parameters")
     properties = members["properties"].members if "properties" in members else {}
     if properties is None:
         raise invalid(members["properties"], "an object of properties")
@@ -85,7 +87,9 @@ class _Writer:
                 hint = "leave it out: a string without quotes ends at the first </parameter>"
                 raise unsupported(unknown[0], "a string as XML is not restricted further", hint)
             return self.free  # it covers the other types
-        shared = [f"{json.dumps(at)}: {_written(self.root[at])}" for at in _SHARED if at in self.root]
+        shared = [
+            f"{json.dumps(at)}: {_written(self.root[at])}" for at in _SHARED if at in self.root
+        ]
         text = f"{{{', '.join([*shared, _written(node)[1:]])}"
         return Sequence((blank, self.value(node, text), blank), node.span)
 
