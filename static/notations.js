@@ -117,6 +117,31 @@ const OWN = {
       prompt: "A person in JSON: ",
     },
   },
+  structural_tag: {
+    one: "a structural tag",
+    table: JSON_SCHEMA,
+    begin: {
+      max_tokens: 96,
+      text: [
+        "{",
+        '  "type": "structural_tag",',
+        '  "format": {',
+        '    "type": "sequence",',
+        '    "elements": [',
+        "      {",
+        '        "type": "tag",',
+        '        "begin": "<think>",',
+        '        "content": {"type": "any_text", "max_chars": 60},',
+        '        "end": "</think>"',
+        "      },",
+        '      {"type": "json_schema", "json_schema": {"type": "integer"}}',
+        "    ]",
+        "  }",
+        "}",
+      ].join("\n"),
+      prompt: "How much is 12 + 30?\n",
+    },
+  },
   dataclass: {
     one: "a Python dataclass",
     table: DATACLASS,
@@ -272,6 +297,6 @@ function parts(lines, keywords = PARTS) {
 /** The names of a schema's properties. */
 export const propertiesIn = (lines) => parts(lines, new Set(['"properties"'])).filter((one) => one.defines);
 
-const READERS = { kbnf: rules, gbnf: rules, lark: rules, dataclass: classes, json_schema: (lines) => parts(lines) };
+const READERS = { kbnf: rules, gbnf: rules, lark: rules, dataclass: classes, json_schema: (lines) => parts(lines), structural_tag: (lines) => parts(lines) };
 /** Every name outside strings and comments: [{from, to, word, defines}]. */
 export const namesIn = (lines, notation) => READERS[notation]?.(lines, notation) ?? [];
