@@ -297,6 +297,13 @@ function parts(lines, keywords = PARTS) {
 /** The names of a schema's properties. */
 export const propertiesIn = (lines) => parts(lines, new Set(['"properties"'])).filter((one) => one.defines);
 
-const READERS = { kbnf: rules, gbnf: rules, lark: rules, dataclass: classes, json_schema: (lines) => parts(lines), structural_tag: (lines) => parts(lines) };
+const READERS = {
+  kbnf: rules,
+  gbnf: rules,
+  lark: rules,
+  dataclass: classes,
+  json_schema: (lines) => parts(lines),
+  structural_tag: (lines) => parts(lines),
+};
 /** Every name outside strings and comments: [{from, to, word, defines}]. */
 export const namesIn = (lines, notation) => READERS[notation]?.(lines, notation) ?? [];

@@ -87,7 +87,12 @@ def test_a_request_has_a_structural_tag() -> None:
         assert body["model"] == "my/model"
         assert body["messages"] == [{"role": "user", "content": "hi"}]
         again = Grammar.from_structural_tag(body["response_format"])
-        for text in ("()", "((\n\\))", "(", '<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>'):
+        for text in (
+            "()",
+            "((\n\\))",
+            "(",
+            '<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
+        ):
             assert again.accepts(text) == grammar.accepts(text)
 
 

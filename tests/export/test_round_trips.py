@@ -20,7 +20,14 @@ from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 
 GALLERY = load_gallery()
-NOTATIONS = (Notation.KBNF, Notation.GBNF, Notation.LARK, Notation.REGEX, Notation.MACHINE, Notation.STRUCTURAL_TAG)
+NOTATIONS = (
+    Notation.KBNF,
+    Notation.GBNF,
+    Notation.LARK,
+    Notation.REGEX,
+    Notation.MACHINE,
+    Notation.STRUCTURAL_TAG,
+)
 #: Notations of languages that need no stack.
 REGULAR = (Notation.REGEX, Notation.MACHINE)
 CASES = Path(__file__).parent.parent / "data" / "grammar_cases.json.gz"
