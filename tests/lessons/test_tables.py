@@ -57,6 +57,16 @@ def test_the_tokens_that_an_end_needs() -> None:
     assert [row[1] for row in _rows("finishing", 3)] == ["2", "2", "3", "3"]
 
 
+def test_how_many_tags_a_text_has() -> None:
+    # by hand; columns a, <1>, a<1>, <1>a, <1><2>
+    assert [row[1:] for row in _rows("switching", 1)] == [
+        ("✓", "✓", "✓", "✓", "✓"),
+        ("✗", "✓", "✗", "✓", "✓"),
+        ("✓", "✓", "✓", "✗", "✗"),
+        ("✗", "✓", "✗", "✗", "✗"),
+    ]
+
+
 def test_utf_8() -> None:
     assert _rows("tokens", 4) == [
         ("a", "U+0061", "<0x61>"),
