@@ -87,7 +87,7 @@ const CALLS = [
 const named = (styles) => styles.map(([name, label]) => ({ name, label }));
 
 /** What a notation has on the page alone: ``one`` is its name in a sentence, ``targets`` the entries of the menu
-    Convert, ``table`` its colours, ``styles`` the names of its layouts, ``begin`` what its tab opens with. */
+    Convert, ``table`` its colours, ``styles`` the names of its layouts, ``tab`` a shorter name of its tab, ``begin`` what the tab opens with. */
 const OWN = {
   regex: { one: "a regex", table: REGEX, begin: { text: "[0-9]+" } },
   kbnf: {
@@ -119,6 +119,7 @@ const OWN = {
   },
   structural_tag: {
     one: "a structural tag",
+    tab: "Tags",
     table: JSON_SCHEMA,
     begin: {
       max_tokens: 96,

@@ -115,7 +115,11 @@ def test_a_call_is_found_inside_other_text() -> None:
 def test_under_the_grammar_a_complete_text_is_a_call(package: Path) -> None:
     (unit,) = TOOL_CALLS.units(SMALL)
     record = unit.work(Setting(ToyModel(all_bytes()), SMALL, lambda: False))
-    assert [len(record[method]) for method in ("unconstrained", "automaton")] == [1, 1]
+    assert {method: len(rows) for method, rows in record.items()} == {
+        "unconstrained": 1,
+        "automaton": 1,
+        "finishing": 1,
+    }
     (row,) = record["automaton"]
     assert row["text"].startswith('<tool_call>\n{"name": "table.book", "arguments": {')
     assert not record["unconstrained"][0]["valid"]
