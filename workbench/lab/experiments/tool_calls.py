@@ -230,11 +230,11 @@ def _units(size: Size) -> list[Unit]:
     ]
 
 
-_INTRODUCTION = """Simple calls of the Berkeley Function Calling Leaderboard: one function,
-one right call. Greedy answers in the style of Hermes, intervals of 95 % (Wilson). *Well-formed* is a text of
-the function's grammar; *named* has a call of the function, also with other text around it; *right*
-has the accepted arguments too. A *cut* answer reached the budget of tokens. Questions whose prompt
-is longer than the model's context are left out."""
+_INTRODUCTION = """Simple calls of the Berkeley Function Calling Leaderboard: one function, one
+right call. Greedy answers in the style of Hermes, intervals of 95 % (Wilson). *Well-formed* is a
+text of the function's grammar; *named* has a call of the function, also with other text around it;
+*right* has the accepted arguments too. A *cut* answer reached the budget of tokens. Questions whose
+prompt is longer than the model's context are left out."""
 
 
 def _section(columns: Sequence[Column]) -> str:
