@@ -11,7 +11,7 @@ from tests.oracles.tag_oracle import ALPHABET, Format, random_format, texts
 from workbench import Grammar, Vocabulary, compile
 from workbench.base.errors import LimitError, ParseError, SourceError
 from workbench.base.limits import Limits
-from workbench.schema.structural_tag import FORMATS
+from workbench.schema.tag_formats import FORMATS
 
 MOST = 5
 

@@ -32,17 +32,42 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from workbench.base.errors import ParseError, SourceError
 from workbench.base.limits import Limits
 from workbench.base.problems import Advice, suggestion
-from workbench.base.source import Source, Span, Unescaped
+from workbench.base.source import Source, Span
 from workbench.schema.json_schema import schema_grammar
 from workbench.schema.schema_options import SchemaOptions
 from workbench.schema.schema_reader import Document, Node, json_text, location
+from workbench.schema.tag_formats import (
+    FORMAT,
+    FORMATS,
+    LEGACY,
+    NO_TOKENS,
+    OF_TOKENS,
+    OUTER,
+    STRUCTURE,
+    STYLES,
+    TAGS,
+    TEXTS,
+    TOP_HINT,
+    Fields,
+    checked,
+    count_of,
+    flag,
+    is_unlimited,
+    listed,
+    members_of,
+    refused,
+    text_of,
+    texts_of,
+    unescaped,
+    wrong_value,
+)
 from workbench.schema.tag_parameters import parameters
 from workbench.syntax.derived_rules import CountRules, written_parts
 from workbench.syntax.free_text import dispatched, free_text
@@ -66,92 +91,6 @@ from workbench.syntax.regex.parser import parse_regex
 from workbench.syntax.regex.reader import Flags
 from workbench.syntax.rule_attributes import LanguageOperations
 
-_TEXTS = "a list of strings"
-_FORMAT = 'a format, such as {"type": "any_text"}'
-_BOOLEAN = "true or false"
-_COUNT = "a whole number from 0"
-_TAGS = 'a list of tags, such as [{"type": "tag", "begin": "<a>", "content": …, "end": "</a>"}]'
-
-
-@dataclass(frozen=True, slots=True)
-class Fields:
-    """The members of a format besides its type, each with what is expected there."""
-
-    required: Mapping[str, str]
-    optional: Mapping[str, str] = field(default_factory=dict)
-    #: One sentence for the completion in the editor.
-    what: str = ""
-
-    @property
-    def all(self) -> Mapping[str, str]:
-        return {**self.required, **self.optional}
-
-
-_CONTENT = {"content": _FORMAT}
-_ELEMENTS = {"elements": "a list of formats"}
-_HOW_MANY = {"at_least_one": _BOOLEAN, "stop_after_first": _BOOLEAN}
-_SCHEMA = {"json_schema": "a JSON Schema"}
-
-#: The formats that define a set of texts.
-FORMATS: dict[str, Fields] = {
-    "const_string": Fields({"value": "a string"}, what="exactly this text"),
-    "json_schema": Fields(
-        _SCHEMA,
-        {
-            "style": "'json' or 'qwen_xml'",
-            "any_order": _BOOLEAN,
-            "max_whitespace_cnt": _COUNT,
-            "excludes": _TEXTS,
-        },
-        "an instance of a JSON Schema",
-    ),
-    "qwen_xml_parameter": Fields(_SCHEMA, what="<parameter=name>value</parameter> for each one"),
-    "grammar": Fields({"grammar": "a GBNF grammar"}, what="a text of a GBNF grammar"),
-    "regex": Fields({"pattern": "a regex"}, what="a full match of a regex"),
-    "any_text": Fields(
-        {}, {"excludes": _TEXTS, "max_chars": _COUNT, "max_tokens": _COUNT}, "any text"
-    ),
-    "sequence": Fields(_ELEMENTS, what="one format after another"),
-    "or": Fields(_ELEMENTS, what="one of several formats"),
-    "optional": Fields(_CONTENT, what="a format or nothing"),
-    "star": Fields(_CONTENT, what="a format, any number of times"),
-    "plus": Fields(_CONTENT, what="a format, once or more"),
-    "repeat": Fields(
-        {"min": _COUNT, "max": "a whole number, -1 without an upper bound", **_CONTENT},
-        what="a format, from min to max times",
-    ),
-    "tag": Fields(
-        {"begin": "a string", **_CONTENT, "end": "a string, or a list of strings"},
-        what="begin, content, end",
-    ),
-    "triggered_tags": Fields(
-        {"triggers": _TEXTS, "tags": _TAGS},
-        {**_HOW_MANY, "excludes": _TEXTS},
-        "free text in which each trigger begins a tag",
-    ),
-    "tags_with_separator": Fields(
-        {"tags": _TAGS, "separator": "a string"}, _HOW_MANY, "tags with a separator between them"
-    ),
-    "dispatch": Fields(
-        {"rules": "a list of pairs [pattern, format]"},
-        {"loop": _BOOLEAN, "excludes": _TEXTS},
-        "free text in which each pattern is followed by a format",
-    ),
-}
-#: The formats that name tokens.
-OF_TOKENS = ("token", "exclude_token", "any_tokens", "token_triggered_tags", "token_dispatch")
-_NO_TOKENS = "a grammar is a set of texts, whatever the vocabulary: write the text of the token"
-#: The styles of ``json_schema`` of other engines.
-_STYLES = ("json", "qwen_xml")
-#: The members of the whole object, in both forms.
-OUTER = {"type": "'structural_tag'", "format": _FORMAT}
-LEGACY = {
-    "type": "'structural_tag'",
-    "structures": 'a list such as [{"begin": "<f>", "schema": {…}, "end": "</f>"}]',
-    "triggers": _TEXTS,
-}
-_STRUCTURE = {"begin": "a string", "schema": "a JSON Schema", "end": "a string"}
-_TOP_HINT = '{"type": "structural_tag", "format": {"type": …}}'
 #: The longest name of a rule that is made of the beginning of a tag.
 _MAX_NAME = 40
 
@@ -177,99 +116,6 @@ def parse_structural_tag(
     body = reader.whole(root)
     rules = [Rule("start", body, root.span, root.span), *reader.rules, *reader.counts.rules]
     return ParsedTag(GrammarTree(tuple(rules), source), tuple(reader.notes))
-
-
-def _expected(node: Node, expected: str, hint: str = "", kind: str = "structural_tag") -> NoReturn:
-    where = node.pointer or "the structural tag"
-    raise ParseError(f"{where}: expected {expected}", _source(node), node.span, hint, kind)
-
-
-def _source(node: Node) -> Source:
-    return node.document.source
-
-
-def _members(node: Node, expected: str) -> dict[str, Node]:
-    if node.members is None:
-        _expected(node, expected)
-    return node.members
-
-
-def _checked(node: Node, fields: Fields, what: str) -> dict[str, Node]:
-    """The members of an object without unknown or missing ones."""
-    members = _members(node, "an object")
-    known = {"type": "", **fields.all}
-    for name, member in members.items():
-        if name not in known:
-            hint, fix = suggestion(name, known, f"the members are {', '.join(known)}")
-            message = f"{location(member)}: {what} has no member {name!r}"
-            place = member.name_span
-            error = ParseError(message, _source(node), place, hint, "structural_tag")
-            raise error.with_fix(json_text(fix))
-    for name, expected in fields.required.items():
-        if name not in members:
-            where = node.pointer or "the structural tag"
-            message = f"{where}: {what} needs a member {name!r}"
-            place = members["type"].span if "type" in members else Span(node.start, node.start + 1)
-            hint = f"it is {expected}"
-            raise ParseError(message, _source(node), place, hint, "structural_tag")
-    return members
-
-
-def _text(node: Node, expected: str = "a string") -> str:
-    if isinstance(node.value, str):
-        return node.value
-    if (node.members or {}).get("type") is not None:
-        _refused(node, "a token instead of a text cannot be read", _NO_TOKENS)
-    _expected(node, expected)
-
-
-def _refused(node: Node, why: str, hint: str) -> NoReturn:
-    raise ParseError(f"{location(node)}: {why}", _source(node), node.span, hint, "unsupported")
-
-
-def _texts(node: Node | None, what: str = "strings that are not empty") -> list[bytes]:
-    """The texts of a list, none of them empty."""
-    if node is None:
-        return []
-    if node.items is None:
-        _expected(node, _TEXTS)
-    for item in node.items:
-        if not _text(item):
-            _expected(item, what, "an empty text occurs everywhere")
-    return list(dict.fromkeys(_text(item).encode() for item in node.items))
-
-
-def _flag(members: Mapping[str, Node], name: str, *, default: bool = False) -> bool:
-    if name not in members:
-        return default
-    value = members[name].value
-    if not isinstance(value, bool):
-        _expected(members[name], _BOOLEAN)
-    return value
-
-
-def _count(node: Node, expected: str = _COUNT, least: int = 0) -> int:
-    value = node.value
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        _expected(node, expected)
-    return value
-
-
-def _listed(node: Node, expected: str) -> list[Node]:
-    if not node.items:
-        _expected(node, f"{expected}, at least one")
-    return node.items
-
-
-def unescaped(node: Node) -> Unescaped:
-    """The text of a JSON string with the place of each of its characters."""
-    source, start, end = node.document.source, node.start + 1, node.end - 1
-    assert isinstance(node.value, str)
-    if "\\" not in source.text[start:end]:
-        return Unescaped(node.value, range(start, end + 1))
-    pieces = re.finditer(r"\\u[dD][89abAB]..\\u....|\\u....|\\.|[^\\]", source.text[start:end])
-    places = [start + piece.start() for piece in pieces]
-    return Unescaped(node.value, [*places, end], "\\\\")
 
 
 class _Reader:
@@ -307,18 +153,18 @@ class _Reader:
 
     def whole(self, root: Node) -> Expression:
         """The format of the whole object, in the current or in the older form."""
-        members = _members(root, f"an object such as {_TOP_HINT}")
+        members = members_of(root, f"an object such as {TOP_HINT}")
         kind = members.get("type")
         if kind is not None and kind.value in FORMATS and "structures" not in members:
             message = f"/type: {kind.value!r} is a format: a structural tag contains it"
             text = self.source.text[root.start : root.end]
             error = ParseError(
-                message, self.source, kind.span, f"write {_TOP_HINT}", "structural_tag"
+                message, self.source, kind.span, f"write {TOP_HINT}", "structural_tag"
             )
             raise error.with_fix(f'{{"type": "structural_tag", "format": {text}}}', root.span)
         if "structures" in members:
             return self._legacy(root)
-        _checked(root, Fields(OUTER), "a structural tag")
+        checked(root, Fields(OUTER), "a structural tag")
         self._check_type(members["type"])
         return self.format(members["format"], ())
 
@@ -326,17 +172,17 @@ class _Reader:
         if kind.value != "structural_tag":
             error = ParseError(
                 "/type: expected 'structural_tag'",
-                self.source, kind.span, f"write {_TOP_HINT}", "structural_tag",
+                self.source, kind.span, f"write {TOP_HINT}", "structural_tag",
             )  # fmt: skip
             raise error.with_fix('"structural_tag"')
 
     def _legacy(self, root: Node) -> Expression:
         """``structures`` and ``triggers``: triggered tags with JSON inside."""
-        members = _checked(root, Fields(LEGACY), "a structural tag with structures")
+        members = checked(root, Fields(LEGACY), "a structural tag with structures")
         self._check_type(members["type"])
         tags = []
-        for node in _listed(members["structures"], LEGACY["structures"]):
-            held = _checked(node, Fields(_STRUCTURE), "a structure")
+        for node in listed(members["structures"], LEGACY["structures"]):
+            held = checked(node, Fields(STRUCTURE), "a structure")
             ends = self._ends(held["end"])
             content = self._schema(held["schema"], SchemaOptions(), self._tag_name(held["begin"]))
             tags.append((held["begin"], content, ends))
@@ -345,19 +191,19 @@ class _Reader:
     def format(self, node: Node, ends: tuple[str, ...]) -> Expression:
         """The texts of a format."""
         self.clock.check()
-        members = _members(node, _FORMAT)
+        members = members_of(node, FORMAT)
         kind = members.get("type")
         if kind is None:
-            _expected(node, "a member 'type'", f"the types are {', '.join(FORMATS)}")
+            wrong_value(node, "a member 'type'", f"the types are {', '.join(FORMATS)}")
         name = kind.value
         if name in OF_TOKENS:
-            _refused(node, f"{name} names tokens", _NO_TOKENS)
+            refused(node, f"{name} names tokens", NO_TOKENS)
         if not isinstance(name, str) or name not in FORMATS:
             hint, fix = suggestion(str(name), FORMATS, f"the types are {', '.join(FORMATS)}")
             message = f"{location(kind)}: unknown type of format"
             error = ParseError(message, self.source, kind.span, hint, "structural_tag")
             raise error.with_fix(json_text(fix))
-        return self._formats[name](node, _checked(node, FORMATS[name], name), ends)
+        return self._formats[name](node, checked(node, FORMATS[name], name), ends)
 
     def _rule(self, base: str, body: Expression, span: Span) -> Nonterminal:
         name = self.names.fresh(base)
@@ -365,26 +211,26 @@ class _Reader:
         return Nonterminal(name, span)
 
     def _const_string(self, _: Node, members: dict[str, Node], __: tuple[str, ...]) -> Expression:
-        return _literal(_text(members["value"]), members["value"].span)
+        return _literal(text_of(members["value"]), members["value"].span)
 
     def _json_schema(self, node: Node, members: dict[str, Node], _: tuple[str, ...]) -> Expression:
-        if _texts(members.get("excludes")):
+        if texts_of(members.get("excludes")):
             hint = "leave it out, or restrict the strings with 'pattern'"
-            _refused(members["excludes"], "excluded texts of JSON cannot be read", hint)
+            refused(members["excludes"], "excluded texts of JSON cannot be read", hint)
         style = "qwen_xml" if node.members["type"].value == "qwen_xml_parameter" else "json"  # type: ignore[index]
         if "style" in members:
-            style = _text(members["style"])
-            if style not in _STYLES:
-                hint, fix = suggestion(style, _STYLES, f"the styles are {', '.join(_STYLES)}")
+            style = text_of(members["style"])
+            if style not in STYLES:
+                hint, fix = suggestion(style, STYLES, f"the styles are {', '.join(STYLES)}")
                 message = f"{location(members['style'])}: the style {style!r} cannot be read"
                 span = members["style"].span
                 raise ParseError(message, self.source, span, hint, "unsupported", json_text(fix))
         blanks = members.get("max_whitespace_cnt")
         spacing: dict[str, str | int] = {}
         if blanks is not None and blanks.value is not None:
-            most = _count(blanks)
+            most = count_of(blanks)
             spacing = {"bound": most} if most else {"whitespace": "compact"}
-        order = "any" if _flag(members, "any_order") else "declared"
+        order = "any" if flag(members, "any_order") else "declared"
         options = SchemaOptions(order=order, **spacing)  # type: ignore[arg-type]
         if style == "qwen_xml":
             return self._parameters(members["json_schema"], options)
@@ -450,7 +296,7 @@ class _Reader:
 
     def _grammar(self, _: Node, members: dict[str, Node], __: tuple[str, ...]) -> Expression:
         node = members["grammar"]
-        _text(node)
+        text_of(node)
         written = unescaped(node)
         part = Source(written.text, self.source.name)
 
@@ -486,7 +332,7 @@ class _Reader:
 
     def _regex(self, _: Node, members: dict[str, Node], __: tuple[str, ...]) -> Expression:
         node = members["pattern"]
-        _text(node)
+        text_of(node)
         # as in the macro Regex() of GBNF
         plain = without_javascript(unescaped(node))
         flags = Flags(dotall=True, ascii=True)
@@ -501,16 +347,16 @@ class _Reader:
     def _any_text(self, node: Node, members: dict[str, Node], ends: tuple[str, ...]) -> Expression:
         if (tokens := members.get("max_tokens")) is not None and tokens.value is not None:
             hint = 'bound the characters: "max_chars": 100'
-            _refused(tokens, "how many tokens a text has depends on the vocabulary", hint)
-        excluded = [*_texts(members.get("excludes")), *_encoded(ends)]
+            refused(tokens, "how many tokens a text has depends on the vocabulary", hint)
+        excluded = [*texts_of(members.get("excludes")), *_encoded(ends)]
         body = free_text(excluded, node.span, self.operations)
         if (most := members.get("max_chars")) is not None and most.value is not None:
-            machine = self.operations.at_most(body, _count(most), {})
+            machine = self.operations.at_most(body, count_of(most), {})
             body = Automaton(machine, f"up to {most.value} characters", node.span)
         return self._rule("any_text", body, node.span)
 
     def _elements(self, members: dict[str, Node], ends: tuple[str, ...]) -> tuple[Expression, ...]:
-        nodes = _listed(members["elements"], "a list of formats")
+        nodes = listed(members["elements"], "a list of formats")
         return tuple(self.format(node, ends) for node in nodes)
 
     def _sequence(self, node: Node, members: dict[str, Node], ends: tuple[str, ...]) -> Expression:
@@ -526,12 +372,12 @@ class _Reader:
             str(members["type"].value), (0, 0)
         )
         if "max" in members:
-            low = _count(members["min"])
-            high = _count(members["max"], "a whole number, -1 without an upper bound", -1)
+            low = count_of(members["min"])
+            high = count_of(members["max"], "a whole number, -1 without an upper bound", -1)
             if high == -1:
                 high = None
             elif high < low:
-                _expected(members["max"], f"at least min, which is {low}", "swap the two")
+                wrong_value(members["max"], f"at least min, which is {low}", "swap the two")
         item = self.format(members["content"], ends)
         return self.counts.repetition(item, low, high, node.span)
 
@@ -541,26 +387,26 @@ class _Reader:
         if isinstance(node.value, str):
             return (node.value,)
         if node.items is None:
-            return (_text(node, "a string, or a list of strings"),)
-        return tuple(_text(item) for item in _listed(node, "a list of strings"))
+            return (text_of(node, "a string, or a list of strings"),)
+        return tuple(text_of(item) for item in listed(node, "a list of strings"))
 
     def _tag_name(self, begin: Node) -> str:
-        name = re.sub(r"\W+", "_", _text(begin), flags=re.ASCII).strip("_")[:_MAX_NAME]
+        name = re.sub(r"\W+", "_", text_of(begin), flags=re.ASCII).strip("_")[:_MAX_NAME]
         return name if name and not name[0].isdigit() else "tag"
 
     def _tag_parts(self, node: Node, what: str = "tag") -> tuple[Node, Expression, tuple[str, ...]]:
         """The beginning of a tag, its content and its ends."""
-        members = _members(node, _TAGS)
+        members = members_of(node, TAGS)
         kind = members.get("type")
         if kind is not None and kind.value != "tag":
-            _expected(kind, f"'tag' inside {what}")
-        members = _checked(node, FORMATS["tag"], "a tag")
-        _text(members["begin"])
+            wrong_value(kind, f"'tag' inside {what}")
+        members = checked(node, FORMATS["tag"], "a tag")
+        text_of(members["begin"])
         ends = self._ends(members["end"])
         content = self.format(members["content"], ends)
-        if not any(ends) and _is_unlimited(members["content"]):
+        if not any(ends) and is_unlimited(members["content"]):
             hint = "give the tag an end, or the content some excludes"
-            _expected(members["end"], "an end that is not empty: the content has none", hint)
+            wrong_value(members["end"], "an end that is not empty: the content has none", hint)
         return members["begin"], content, ends
 
     def _tag(self, node: Node, _: dict[str, Node], __: tuple[str, ...]) -> Expression:
@@ -570,13 +416,13 @@ class _Reader:
     def _whole_tag(
         self, node: Node, begin: Node, content: Expression, ends: tuple[str, ...]
     ) -> Nonterminal:
-        body = self._after(_text(begin), begin, content, ends, node.span)
+        body = self._after(text_of(begin), begin, content, ends, node.span)
         return self._rule(self._tag_name(begin), body, node.span)
 
     def _after(
         self, begin: str, at: Node, content: Expression, ends: tuple[str, ...], span: Span
     ) -> Expression:
-        """The rest of a tag: what is left of its beginning, its content, an end."""
+        """A tag after its trigger: the remainder of its beginning, its content, an end."""
         endings = tuple(_literal(end, at.span) for end in dict.fromkeys(ends))
         end = endings[0] if len(endings) == 1 else Choice(endings, at.span)
         return Sequence((_literal(begin, at.span), content, end), span)
@@ -584,7 +430,7 @@ class _Reader:
     def _triggered_tags(
         self, node: Node, members: dict[str, Node], ends: tuple[str, ...]
     ) -> Expression:
-        nodes = _listed(members["tags"], _TAGS)
+        nodes = listed(members["tags"], TAGS)
         tags = [self._tag_parts(tag, "triggered_tags") for tag in nodes]
         return self._triggered(node, members, tags, ends)
 
@@ -595,31 +441,31 @@ class _Reader:
         tags: list[tuple[Node, Expression, tuple[str, ...]]],
         ends: tuple[str, ...],
     ) -> Expression:
-        triggers = [text.decode() for text in _texts(members["triggers"])]
+        triggers = [text.decode() for text in texts_of(members["triggers"])]
         if not triggers:
-            _expected(members["triggers"], f"{_TEXTS}, at least one")
+            wrong_value(members["triggers"], f"{TEXTS}, at least one")
         after: dict[str, list[Expression]] = {trigger: [] for trigger in triggers}
         whole: list[Expression] = []
         for begin, content, its_ends in tags:
-            text = _text(begin)
+            text = text_of(begin)
             found = [trigger for trigger in triggers if text.startswith(trigger)]
             if len(found) != 1:
                 self._wrong_trigger(begin, triggers, found)
             rest = self._after(text[len(found[0]) :], begin, content, its_ends, begin.span)
             name = self._tag_name(begin)
             after[found[0]].append(self._rule(f"{name}_after_trigger", rest, begin.span))
-            if _flag(members, "at_least_one"):
+            if flag(members, "at_least_one"):
                 whole.append(self._whole_tag(node, begin, content, its_ends))
         for trigger, its_tags in after.items():
             if not its_tags:
                 at = members["triggers"]
                 hint = "leave the trigger out, or add it to excludes"
-                _expected(at, f"a tag that begins with the trigger {trigger!r}", hint)
-        once = _flag(members, "stop_after_first")
+                wrong_value(at, f"a tag that begins with the trigger {trigger!r}", hint)
+        once = flag(members, "stop_after_first")
         first = _choice(whole, node.span) if whole else None
         if once and first is not None:
             return first
-        excluded = [*_texts(members.get("excludes")), *_encoded(ends)]
+        excluded = [*texts_of(members.get("excludes")), *_encoded(ends)]
         rules = [(one.encode(), _choice(its, node.span)) for one, its in after.items()]
         span = node.span
         rest = dispatched(rules, excluded, span, self.operations, loop=not once)
@@ -630,42 +476,42 @@ class _Reader:
         if found:
             several = " and ".join(map(repr, found))
             hint = "give triggers of which none begins with another"
-            _expected(begin, f"a text that begins with one trigger, not with {several}", hint)
+            wrong_value(begin, f"a text that begins with one trigger, not with {several}", hint)
         known = " or ".join(map(repr, triggers))
-        _expected(
+        wrong_value(
             begin, f"a text that begins with {known}", "a trigger is the beginning of its tags"
         )
 
     def _tags_with_separator(
         self, node: Node, members: dict[str, Node], _: tuple[str, ...]
     ) -> Expression:
-        nodes = _listed(members["tags"], _TAGS)
+        nodes = listed(members["tags"], TAGS)
         parts = [self._tag_parts(tag, "tags_with_separator") for tag in nodes]
         span = node.span
         one = _choice(
             [self._whole_tag(tag, *its) for tag, its in zip(nodes, parts, strict=True)], span
         )
-        separator = _literal(_text(members["separator"]), members["separator"].span)
+        separator = _literal(text_of(members["separator"]), members["separator"].span)
         body: Expression = one
-        if not _flag(members, "stop_after_first"):
+        if not flag(members, "stop_after_first"):
             one = self._rule("any_tag", one, span) if len(nodes) > 1 else one
             more = self.counts.repetition(Sequence((separator, one), span), 0, None, span)
             body = Sequence((one, more), span)
-        if not _flag(members, "at_least_one"):
+        if not flag(members, "at_least_one"):
             body = self.counts.repetition(body, 0, 1, span)
         return self._rule("tags_with_separator", body, span)
 
     def _dispatch(self, node: Node, members: dict[str, Node], ends: tuple[str, ...]) -> Expression:
         rules: dict[bytes, Expression] = {}
-        for pair in _listed(members["rules"], "a list of pairs [pattern, format]"):
+        for pair in listed(members["rules"], "a list of pairs [pattern, format]"):
             if pair.items is None or len(pair.items) != 2:
-                _expected(pair, 'a pair such as ["<a>", {"type": "any_text"}]')
+                wrong_value(pair, 'a pair such as ["<a>", {"type": "any_text"}]')
             pattern, content = pair.items
-            if not _text(pattern) or pattern.value.encode() in rules:  # type: ignore[union-attr]
-                _expected(pattern, "a pattern that is not empty, and no other rule's")
-            rules[_text(pattern).encode()] = self.format(content, ends)
-        excluded = _texts(members.get("excludes"))
-        loop = _flag(members, "loop", default=True)
+            if not text_of(pattern) or pattern.value.encode() in rules:  # type: ignore[union-attr]
+                wrong_value(pattern, "a pattern that is not empty, and no other rule's")
+            rules[text_of(pattern).encode()] = self.format(content, ends)
+        excluded = texts_of(members.get("excludes"))
+        loop = flag(members, "loop", default=True)
         body = dispatched([*rules.items()], excluded, node.span, self.operations, loop=loop)
         return self._rule("dispatch", body, node.span)
 
@@ -693,25 +539,3 @@ def _moved(node: Expression, moved: Callable[[Span], Span]) -> Expression:
     """The expression with other spans; the regex of a pattern keeps its own."""
     inner = node.rebuild(lambda part: _moved(part, moved))
     return replace(inner, span=moved(node.span))
-
-
-def _is_unlimited(node: Node) -> bool:
-    """Whether a format has texts of any length and nothing that ends them."""
-    members = node.members or {}
-    match members["type"].value:
-        case "any_text" | "triggered_tags" | "dispatch":
-            bounded = (most := members.get("max_chars")) is not None and most.value is not None
-            return not bounded and not (members.get("excludes") and members["excludes"].items)
-        case "star" | "plus" | "tags_with_separator":
-            return True
-        case "optional":
-            return _is_unlimited(members["content"])
-        case "repeat":
-            return members["max"].value == -1 or (
-                members["max"].value != 0 and _is_unlimited(members["content"])
-            )
-        case "sequence":
-            return _is_unlimited((members["elements"].items or [node])[-1])
-        case "or":
-            return any(map(_is_unlimited, members["elements"].items or []))
-    return False

@@ -282,7 +282,7 @@ _IN_SCHEMA = r"[^\n]*/(?:json_schema|schema)(?:/|\n)"
 
 
 def _structural_tag() -> tuple[Context, ...]:
-    from workbench.schema.structural_tag import FORMATS, LEGACY, OUTER
+    from workbench.schema.tag_formats import FORMATS, LEGACY, OUTER
 
     inside = [
         replace(one, before=rf"^(?={_IN_SCHEMA})(?:{one.before.removeprefix('^')})")
