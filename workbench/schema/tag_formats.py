@@ -100,18 +100,20 @@ STRUCTURE = {"begin": "a string", "schema": "a JSON Schema", "end": "a string"}
 TOP_HINT = '{"type": "structural_tag", "format": {"type": …}}'
 
 
-def wrong_value(
-    node: Node, expected: str, hint: str = "", kind: str = "structural_tag"
-) -> NoReturn:
+def wrong_value(node: Node, expected: str, hint: str = "") -> NoReturn:
+    """Raise the error for a value of the wrong kind."""
     where = node.pointer or "the structural tag"
-    raise ParseError(f"{where}: expected {expected}", source_of(node), node.span, hint, kind)
+    message = f"{where}: expected {expected}"
+    raise ParseError(message, source_of(node), node.span, hint, "structural_tag")
 
 
 def source_of(node: Node) -> Source:
+    """The whole text of a structural tag."""
     return node.document.source
 
 
 def members_of(node: Node, expected: str) -> dict[str, Node]:
+    """The members of an object."""
     if node.members is None:
         wrong_value(node, expected)
     return node.members
@@ -139,6 +141,7 @@ def checked(node: Node, fields: Fields, what: str) -> dict[str, Node]:
 
 
 def text_of(node: Node, expected: str = "a string") -> str:
+    """The text of a string."""
     if isinstance(node.value, str):
         return node.value
     if (node.members or {}).get("type") is not None:
@@ -147,6 +150,7 @@ def text_of(node: Node, expected: str = "a string") -> str:
 
 
 def refused(node: Node, why: str, hint: str) -> NoReturn:
+    """Raise the error for what is not supported."""
     raise ParseError(f"{location(node)}: {why}", source_of(node), node.span, hint, "unsupported")
 
 
@@ -163,6 +167,7 @@ def texts_of(node: Node | None, what: str = "strings that are not empty") -> lis
 
 
 def flag(members: Mapping[str, Node], name: str, *, default: bool = False) -> bool:
+    """A member that is true or false."""
     if name not in members:
         return default
     value = members[name].value
@@ -172,6 +177,7 @@ def flag(members: Mapping[str, Node], name: str, *, default: bool = False) -> bo
 
 
 def count_of(node: Node, expected: str = COUNT, least: int = 0) -> int:
+    """A whole number from ``least`` up."""
     value = node.value
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         wrong_value(node, expected)
@@ -179,6 +185,7 @@ def count_of(node: Node, expected: str = COUNT, least: int = 0) -> int:
 
 
 def listed(node: Node, expected: str) -> list[Node]:
+    """The items of a list that is not empty."""
     if not node.items:
         wrong_value(node, f"{expected}, at least one")
     return node.items

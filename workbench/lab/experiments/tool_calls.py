@@ -225,7 +225,7 @@ def _measured(first: int, setting: Setting) -> Record:
 def _units(size: Size) -> list[Unit]:
     chat = ", chat" if size.chat else ""
     return [
-        Unit(f"tool-calls/{size.tokens} tokens{chat}/{first}", partial(_measured, first), False)
+        Unit(f"tool-calls/{size.tokens} tokens{chat}/{first}", partial(_measured, first))
         for first in range(0, min(size.questions, _COUNT), _PER_UNIT)
     ]
 
