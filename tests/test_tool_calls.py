@@ -31,7 +31,7 @@ ADD = {
         },
     },
 }
-TOOLS = [weather, now, ADD]
+TOOLS: list[Any] = [weather, now, ADD]
 PARIS = ToolCall("weather", {"city": "Paris", "unit": "celsius"})
 SUM = ToolCall("math.add", {"a": 1, "b": 2})
 
