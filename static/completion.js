@@ -3,7 +3,7 @@
    is open, and writes as a person would type, so that the browser's undo knows it. */
 
 import { el } from "./dom.js";
-import { namesIn, propertiesIn } from "./notations.js";
+import { namesIn, notations, propertiesIn } from "./notations.js";
 import { askServer } from "./state.js";
 
 /** @import { Completion, CompletionContext, Servers } from "./wire" */
@@ -102,7 +102,7 @@ export function createCompletion({ area, painter, host, server, notation, write,
     const caret = area.selectionStart,
       text = area.value;
     if (caret !== area.selectionEnd) return null;
-    const json = notation() === "json_schema" ? jsonPlace(text.slice(0, caret)) : null;
+    const json = notations[notation()].table === notations.json_schema.table ? jsonPlace(text.slice(0, caret)) : null;
     const kind = painter.kind(caret);
     if (kind === "com") return null;
     const where = CLASSES[kind] ?? "code",

@@ -55,8 +55,8 @@ export function mountGrammar({ element, server }) {
   const kinds = find(".notation"),
     written = {}; // what was last written in each, and where it starts
   kinds.append(
-    ...Object.entries(notations).map(([name, { label }]) =>
-      el("button", { type: "button", role: "radio", "data-notation": name }, label),
+    ...Object.entries(notations).map(([name, { label, tab }]) =>
+      el("button", { type: "button", role: "radio", "data-notation": name, title: label }, tab ?? label),
     ),
   );
 

@@ -87,7 +87,7 @@ const CALLS = [
 const named = (styles) => styles.map(([name, label]) => ({ name, label }));
 
 /** What a notation has on the page alone: ``one`` is its name in a sentence, ``targets`` the entries of the menu
-    Convert, ``table`` its colours, ``styles`` the names of its layouts, ``begin`` what its tab opens with. */
+    Convert, ``table`` its colours, ``styles`` the names of its layouts, ``tab`` a shorter name of its tab, ``begin`` what the tab opens with. */
 const OWN = {
   regex: { one: "a regex", table: REGEX, begin: { text: "[0-9]+" } },
   kbnf: {
@@ -115,6 +115,32 @@ const OWN = {
         "}",
       ].join("\n"),
       prompt: "A person in JSON: ",
+    },
+  },
+  structural_tag: {
+    one: "a structural tag",
+    tab: "Tags",
+    table: JSON_SCHEMA,
+    begin: {
+      max_tokens: 96,
+      text: [
+        "{",
+        '  "type": "structural_tag",',
+        '  "format": {',
+        '    "type": "sequence",',
+        '    "elements": [',
+        "      {",
+        '        "type": "tag",',
+        '        "begin": "<think>",',
+        '        "content": {"type": "any_text", "max_chars": 60},',
+        '        "end": "</think>"',
+        "      },",
+        '      {"type": "json_schema", "json_schema": {"type": "integer"}}',
+        "    ]",
+        "  }",
+        "}",
+      ].join("\n"),
+      prompt: "How much is 12 + 30?\n",
     },
   },
   dataclass: {
@@ -272,6 +298,13 @@ function parts(lines, keywords = PARTS) {
 /** The names of a schema's properties. */
 export const propertiesIn = (lines) => parts(lines, new Set(['"properties"'])).filter((one) => one.defines);
 
-const READERS = { kbnf: rules, gbnf: rules, lark: rules, dataclass: classes, json_schema: (lines) => parts(lines) };
+const READERS = {
+  kbnf: rules,
+  gbnf: rules,
+  lark: rules,
+  dataclass: classes,
+  json_schema: (lines) => parts(lines),
+  structural_tag: (lines) => parts(lines),
+};
 /** Every name outside strings and comments: [{from, to, word, defines}]. */
 export const namesIn = (lines, notation) => READERS[notation]?.(lines, notation) ?? [];

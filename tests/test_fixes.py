@@ -33,6 +33,27 @@ ERRORS = [
     ("regex", "a+{2}", "(?:a+){2}"),
     ("regex", "^*a", "^a"),
     ("regex", "(?P<QUOTED_TEXT>a)", "(?P<QUOTED_TEXT>)"),
+    # -- structural tags
+    (
+        "structural_tag",
+        '{"type": "any_text"}',
+        '{"type": "structural_tag", "format": {"type": "any_text"}}',
+    ),
+    (
+        "structural_tag",
+        '{"type": "structural_tag", "format": {"type": "anytext"}}',
+        '{"type": "structural_tag", "format": {"type": "any_text"}}',
+    ),
+    (
+        "structural_tag",
+        '{"type": "structural_tag", "format": {"type": "const_string", "valu": "a"}}',
+        '{"type": "structural_tag", "format": {"type": "const_string", "value": "a"}}',
+    ),
+    (
+        "structural_tag",
+        '{"type": "structural_tag", "format": {"type": "regex", "pattern": "a\\\\d)"}}',
+        '{"type": "structural_tag", "format": {"type": "regex", "pattern": "a\\\\d\\\\)"}}',
+    ),
     # -- KBNF
     ("kbnf", "start ::= nmae; name ::= 'a';", "start ::= name; name ::= 'a';"),
     ("kbnf", "start ::= Name; name ::= 'a';", "start ::= name; name ::= 'a';"),

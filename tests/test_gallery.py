@@ -58,8 +58,8 @@ def test_tables_are_complete(example: Example) -> None:
 def test_every_group_has_examples() -> None:
     assert len(GALLERY) >= 26
     assert list(GALLERY.groups) == [
-        "Start here", "Everyday formats", "JSON and code", "From the papers", "Figures", "Classics",
-        "Drawn machines",
+        "Start here", "Everyday formats", "JSON and code", "Tools and thoughts", "From the papers",
+        "Figures", "Classics", "Drawn machines",
     ]  # fmt: skip
     assert next(iter(GALLERY)) == "person"
     assert len({example.title for example in EXAMPLES}) == len(EXAMPLES)

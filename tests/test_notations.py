@@ -18,6 +18,8 @@ TEXTS = {
     Notation.JSON_SCHEMA: '{"enum": ["ann", "bob"]}',
     Notation.GBNF: 'root ::= "\\"" ("ann" | "bob") "\\""',
     Notation.LARK: 'start: "\\"" ("ann" | "bob") "\\""',
+    Notation.STRUCTURAL_TAG: """{"type": "structural_tag", "format": {"type": "tag",
+        "begin": "\\"", "content": {"type": "regex", "pattern": "ann|bob"}, "end": "\\""}}""",
     Notation.MACHINE: 'initial p\nfinal q\np -> q : "ann", "bob"',
 }
 
@@ -50,6 +52,7 @@ def test_every_notation_is_read() -> None:
 @pytest.mark.parametrize(
     ("name", "notation"),
     [
+        ("dir/a.tag.json", Notation.STRUCTURAL_TAG),
         ("a.regex", Notation.REGEX),
         ("dir/a.schema.json", Notation.JSON_SCHEMA),
         ("a.dataclass.py", Notation.DATACLASS),

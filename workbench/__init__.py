@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from workbench.grammar.grammar import Grammar
     from workbench.grammar.notations import Notation
     from workbench.grammar.recognition import Verdict
+    from workbench.grammar.tool_calls import ToolCall, tool_calls
     from workbench.schema.json_schema import json_regex
     from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -163,6 +164,8 @@ _HOMES = {
     "Grammar": "grammar.grammar",
     "Notation": "grammar.notations",
     "Verdict": "grammar.recognition",
+    "ToolCall": "grammar.tool_calls",
+    "tool_calls": "grammar.tool_calls",
     "json_regex": "schema.json_schema",
     "Vocabulary": "vocabulary.vocabulary",
 }
@@ -222,6 +225,7 @@ __all__ = [
     "Template",
     "TokenMask",
     "TokenNotAllowed",
+    "ToolCall",
     "Trace",
     "TransformersModel",
     "Verdict",
@@ -250,6 +254,7 @@ __all__ = [
     "replay",
     "samples",
     "show",
+    "tool_calls",
 ]
 
 

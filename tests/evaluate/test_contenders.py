@@ -6,13 +6,14 @@ from workbench.analysis.random_texts import samples
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS
 from workbench.constraint.compile import METHODS
+from workbench.decoding.compare import RunEnded, compare
 from workbench.decoding.contenders import STRATEGIES, all_contenders, contenders_named, program_of
 from workbench.decoding.model import ToyModel
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.strategy import PLAIN, Speculation
 from workbench.grammar.grammar import Grammar
 from workbench.lab.experiments.tasks import TASKS
-from workbench.vocabulary.toy import words_of
+from workbench.vocabulary.toy import all_bytes, words_of
 
 MODEL = ToyModel(words_of("ab ba ab ba"), "ab ba ab ba")
 GRAMMAR = Grammar.from_regex("(ab|ba)( (ab|ba)){0,3}")
@@ -46,6 +47,22 @@ def test_error_names() -> None:
         contenders_named(" , ")
     twice = [c.name for c in contenders_named("automaton, automaton,unconstrained")]
     assert twice == ["automaton", "unconstrained"]
+
+
+def test_free_thoughts_come_before_the_text_of_the_grammar() -> None:
+    model = ToyModel(all_bytes())
+    grammar = Grammar.from_regex("[ab]{2}")
+    contender = all_contenders()["thinking"]
+    events = [
+        *compare(model, grammar, ["a"], [contender], (1,), Sampling(temperature=1.0), max_tokens=90)
+    ]
+    (end,) = [event for event in events if isinstance(event, RunEnded)]
+    thought, _, answer = end.trace.text.partition(b"</think>")
+    assert thought.startswith(b"<think>")
+    assert grammar.accepts(answer)
+    assert end.measures.valid
+    assert not grammar.accepts(end.trace.text)
+    assert end.trace.accepted
 
 
 def test_only_contenders_with_proposals_learn_before_they_run() -> None:

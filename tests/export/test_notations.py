@@ -206,5 +206,6 @@ def test_recursion_that_a_rule_hides_keeps_its_signs() -> None:
 def test_notations_by_the_ends_of_names() -> None:
     found = [named_by_suffix(f"x{one.suffix}") for one in EXPORTS.values()]
     assert found[:6] == ["kbnf", "gbnf", "lark", "regex", "machine", "machine"]
-    assert set(found[6:]) == {"transformers"}
+    assert found[6:8] == ["structural_tag", "request"]
+    assert set(found[8:]) == {"transformers"}
     assert named_by_suffix("x.txt") is None

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import json
 
 import pytest
 
 from workbench.grammar.export.registry import PROGRAMS, export
 from workbench.grammar.grammar import Grammar
+from workbench.grammar.tool_calls import tool_calls
 
 NESTED = "start ::= '(' start? ')' | '\"' | \"'\" | '\\n\\\\';"
 SCHEMA = '{"type": "object", "properties": {"a": {"type": "integer"}}}'
@@ -59,6 +61,38 @@ def test_the_grammar_in_a_program_means_the_same() -> None:
     for engine, read in (("xgrammar", Grammar.from_gbnf), ("outlines", Grammar.from_lark)):
         again = read(constants(export(grammar, engine))["GRAMMAR"])
         for text in ("()", '(")', "((\n\\))", "(", ")(", ""):
+            assert again.accepts(text) == grammar.accepts(text)
+
+
+TAG = '{"type": "structural_tag", "format": {"type": "const_string", "value": "a"}}'
+
+
+def test_a_structural_tag_is_passed_unchanged() -> None:
+    grammar = Grammar.from_structural_tag(TAG)
+    for engine, call in (
+        ("xgrammar", "compile_structural_tag(TAG)"),
+        ("vllm", "StructuredOutputsParams(structural_tag=TAG)"),
+    ):
+        program = export(grammar, engine)
+        assert call in program
+        assert constants(program)["TAG"] == TAG
+    assert "wb.Grammar.from_structural_tag(GRAMMAR)" in export(grammar, "transformers")
+    assert export(grammar, "structural_tag") == TAG
+
+
+def test_a_request_has_a_structural_tag() -> None:
+    calls = tool_calls([{"name": "f", "parameters": {}}], at_least_one=True)
+    for grammar in (calls, Grammar.from_kbnf(NESTED)):
+        body = json.loads(export(grammar, "request", model="my/model", prompt="hi"))
+        assert body["model"] == "my/model"
+        assert body["messages"] == [{"role": "user", "content": "hi"}]
+        again = Grammar.from_structural_tag(body["response_format"])
+        for text in (
+            "()",
+            "((\n\\))",
+            "(",
+            '<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
+        ):
             assert again.accepts(text) == grammar.accepts(text)
 
 

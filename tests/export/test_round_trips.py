@@ -20,7 +20,14 @@ from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 
 GALLERY = load_gallery()
-NOTATIONS = (Notation.KBNF, Notation.GBNF, Notation.LARK, Notation.REGEX, Notation.MACHINE)
+NOTATIONS = (
+    Notation.KBNF,
+    Notation.GBNF,
+    Notation.LARK,
+    Notation.REGEX,
+    Notation.MACHINE,
+    Notation.STRUCTURAL_TAG,
+)
 #: Notations of languages that need no stack.
 REGULAR = (Notation.REGEX, Notation.MACHINE)
 CASES = Path(__file__).parent.parent / "data" / "grammar_cases.json.gz"
@@ -31,9 +38,8 @@ PATIENT, QUICK = Limits(seconds=30.0), Limits(seconds=0.6)
 OF_BYTES = {"kbnf_paragraph", "kbnf_limit", "kbnf_end", "kbnf_note"}
 #: Rejected: terminal labels, regexes that would be too long, machines that would be too large.
 REFUSED = {
-    (Notation.GBNF, "koo_bullets"),
-    (Notation.LARK, "koo_bullets"),
-    (Notation.REGEX, "settings"),
+    *((one, "koo_bullets") for one in (Notation.GBNF, Notation.LARK, Notation.STRUCTURAL_TAG)),
+    *((Notation.REGEX, name) for name in ("settings", "crane", "think_then_json")),
     (Notation.MACHINE, "koo_bullets"),
     *((Notation.MACHINE, name) for name in ("product", "settings", "weather")),
 }

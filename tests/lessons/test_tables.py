@@ -99,6 +99,16 @@ def test_the_engines_compared() -> None:
     assert rows["SynCode"][4] == "0"
 
 
+def test_how_many_tags_a_text_has() -> None:
+    # by hand; columns a, <1>, a<1>, <1>a, <1><2>
+    assert [row[1:] for row in _rows("switching", 1)] == [
+        ("✓", "✓", "✓", "✓", "✓"),
+        ("✗", "✓", "✗", "✓", "✓"),
+        ("✓", "✓", "✓", "✗", "✗"),
+        ("✗", "✓", "✗", "✗", "✗"),
+    ]
+
+
 def test_utf_8() -> None:
     assert _rows("tokens", 4) == [
         ("a", "U+0061", "<0x61>"),

@@ -166,9 +166,9 @@ def run_events(
         yield RunFailed(run, error)
         return
     trace = generation.scored_trace()  # not timed: scores the tokens skipped at the end
-    yield RunEnded(
-        run, measure(trace, grammar, model.vocabulary, spent, prepared.compile_ms), trace
-    )
+    answer = prepared.answer_in(trace)
+    measures = measure(trace, grammar, model.vocabulary, spent, prepared.compile_ms, answer)
+    yield RunEnded(run, measures, trace)
 
 
 def divergence(traces: Sequence[Trace]) -> int | None:

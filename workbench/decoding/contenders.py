@@ -20,6 +20,7 @@ from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.compile import METHODS
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.constraint.protocol import Constraint
+from workbench.constraint.reasoning import Reasoning
 from workbench.constraint.within_budget import engine_of, token_distances
 from workbench.decoding.adaptive_sampling import Asap, Cars
 from workbench.decoding.candidates import milliseconds_since
@@ -219,6 +220,8 @@ class Contender:
     program: bool = False
     #: Whether every text must end in its budget (``WithinBudget``).
     finish: bool = False
+    #: The most tokens of free text between <think> and </think> before the text; 0 for none.
+    thinking: int = 0
     #: What the strategy learns from warm-up runs; None if it learns nothing.
     learns: CountGuesses | CountDrafts | None = None
     #: The paper and section that describe it.
@@ -235,6 +238,8 @@ class Contender:
         started = time.perf_counter()
         read = program_of(grammar, limits) if self.program else grammar
         constraint = compile_grammar(read, model.vocabulary, self.method, limits, **self.options)
+        if self.thinking:
+            constraint = Reasoning(constraint, budget=self.thinking, limits=limits)
         if self.finish:
             token_distances(engine_of(constraint), limits)  # cached for the runs
         return PreparedContender(
@@ -252,6 +257,12 @@ class PreparedContender:
     #: The milliseconds of the compilation.
     compile_ms: float
     strategy: Strategy = PLAIN
+
+    def answer_in(self, trace: Trace) -> bytes:
+        """The part of a text that the grammar describes: all of it, or what follows </think>."""
+        if isinstance(self.constraint, Reasoning):
+            return self.constraint.answer_in(trace.token_ids)
+        return trace.text
 
     def taught(
         self,
@@ -315,6 +326,14 @@ _ALL = (
         method="automaton",
         finish=True,
         source="distances in tokens; TruncProof 2026 approximates them for LL(1)",
+    ),
+    Contender(
+        name="thinking",
+        title="free thoughts first, then the exact mask",
+        detail="Up to 48 tokens of free text between <think> and </think>, then the exact mask",
+        method="automaton",
+        thinking=48,
+        source="Banerjee et al. 2025 (CRANE); Willard & Louf 2023, §1",
     ),
     Contender(
         name="skipping",

@@ -328,6 +328,11 @@ def exact_comparison(
                 "its distribution depends on the budget, and is the exact mask's in a large one"
             )
             continue
+        if contender.thinking:
+            failed[contender.name] = WorkbenchError(
+                "its distribution depends on the thoughts before the text"
+            )
+            continue
         try:
             constraint = contender.prepare(model, grammar, limits).constraint
             methods[contender.name] = masked_distribution(tree, constraint)

@@ -109,12 +109,13 @@ def measure(
     vocabulary: Vocabulary,
     spent: TimeSpent,
     compile_ms: float = 0.0,
+    answer: bytes | None = None,
 ) -> Measures:
-    """The measures of a finished run."""
+    """The measures of a finished run; ``answer`` is the part of its text for the grammar."""
     counted = [step for step in trace.steps if not step.is_end]
     return Measures(
         text=trace.text.decode("utf-8", "backslashreplace"),
-        valid=grammar.accepts(trace.text),
+        valid=grammar.accepts(trace.text if answer is None else answer),
         ended=trace.accepted,
         stop=trace.stop.value if trace.stop else "",
         tokens=len(trace.steps),

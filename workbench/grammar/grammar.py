@@ -183,6 +183,23 @@ class Grammar(Language):
         return Grammar.from_text(text, Notation.LARK, start, limits=limits, name=name)
 
     @staticmethod
+    def from_structural_tag(
+        tag: str | dict[str, Any], *, limits: Limits = LIMITS, name: str = "structural tag"
+    ) -> Grammar:
+        """The language of a structural tag, the format of xgrammar, vLLM and SGLang.
+
+        Free text, JSON Schemas, regexes and grammars between tags; ``schema.structural_tag`` has
+        the exact meaning of every format. Both forms are read: ``format``, and the older
+        ``structures`` with ``triggers``.
+
+        Raises: ParseError with the JSON pointer of the place; BuildError, LimitError.
+        """
+        from workbench.schema.schema_reader import schema_source
+
+        text = schema_source(tag, name).text
+        return Grammar.from_text(text, Notation.STRUCTURAL_TAG, limits=limits, name=name)
+
+    @staticmethod
     def from_machine(text: str, *, limits: Limits = LIMITS, name: str = "machine") -> Grammar:
         """The language of a finite automaton as text (``syntax.machine_text``) or of a JFLAP file.
 

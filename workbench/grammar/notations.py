@@ -170,6 +170,13 @@ def _prepare_lark() -> None:
     common_terminals()
 
 
+def _structural_tag(source: Source, _: str, limits: Limits, __: str) -> ParsedGrammar:
+    from workbench.schema.structural_tag import parse_structural_tag
+
+    parsed = parse_structural_tag(source, limits, Importing(source, limits))
+    return ParsedGrammar(parsed.tree, "start", notes=parsed.notes)
+
+
 def _machine(source: Source, start: str, limits: Limits, _: str) -> ParsedGrammar:
     from workbench.automata.drawn_machine import machine_advice, machine_dfa, no_text
     from workbench.syntax.machine_text import read_machine
@@ -244,6 +251,17 @@ class Notation(StrEnum):
         (),
         True,
         (".jff",),
+    )
+
+    STRUCTURAL_TAG = (
+        "structural_tag",
+        "Structural tag",
+        ".tag.json",
+        "A structural tag (JSON), as of xgrammar, vLLM and SGLang",
+        _structural_tag,
+        None,
+        (),
+        True,
     )
 
     # the defaults are for type checkers, for which the look-up Notation("kbnf") is a call of this

@@ -20,8 +20,8 @@ from workbench.base.problems import suggestion
 from workbench.base.source import Source, Span, Unescaped
 from workbench.syntax.cursor import NESTING, Cursor, LexemeNames, take_bounds
 from workbench.syntax.derived_rules import CountRules, substring_rules, written_parts
+from workbench.syntax.free_text import dispatched
 from workbench.syntax.grammar_tree import (
-    Automaton,
     Choice,
     Expression,
     GrammarTree,
@@ -29,7 +29,6 @@ from workbench.syntax.grammar_tree import (
     Names,
     Nonterminal,
     Pattern,
-    Repetition,
     Rule,
     Sequence,
     Stop,
@@ -304,40 +303,8 @@ def tag_dispatch(
     if operations is None:
         hint = "read the grammar by Grammar.from_gbnf"
         raise ParseError("TagDispatch cannot be read", source, arguments.span, hint, "unsupported")
-    span = arguments.span
-    anything = _anything(span)
-    free: Expression = Repetition(_any_character(span), 0, None, span)
-    if words:
-        some = _one_of(words, span)
-        machine = operations.but(None, Sequence((anything, some, anything), span), {})
-        free = Automaton(machine, "free text", span)
-    options: list[Expression] = []
-    for tag, rule in tags:
-        # free text up to the first tag or excluded word, if that is this tag
-        first = Automaton(operations.shortest(Sequence((anything, some), span), {}), "…", span)
-        ending = Sequence((anything, Literal(tag, span)), span)
-        machine = operations.both((first, ending), {})
-        label = f"free text, then {tag.decode()!r}"
-        options.append(Sequence((Automaton(machine, label, span), rule), span))
-    if not options:
-        return free
-    dispatched = options[0] if len(options) == 1 else Choice(tuple(options), span)
-    if _boolean(source, arguments, "loop_after_dispatch", default=True):
-        return Sequence((Repetition(dispatched, 0, None, span), free), span)
-    return Choice((free, dispatched), span)
-
-
-def _any_character(span: Span) -> Pattern:
-    return Pattern(Characters(ANY_CHARACTER, span), Stop.ANYWHERE, "(?s:.)", span)
-
-
-def _anything(span: Span) -> Expression:
-    return Repetition(_any_character(span), 0, None, span)
-
-
-def _one_of(words: list[bytes], span: Span) -> Expression:
-    literals = tuple(Literal(word, span) for word in words)
-    return literals[0] if len(literals) == 1 else Choice(literals, span)
+    loop = _boolean(source, arguments, "loop_after_dispatch", default=True)
+    return dispatched(tags, excluded, arguments.span, operations, loop=loop)
 
 
 def _tag(source: Source, arguments: Arguments, value: Value) -> tuple[bytes, Nonterminal]:

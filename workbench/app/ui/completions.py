@@ -12,7 +12,7 @@ object or array around the caret, ``key`` or ``value``, and the string that is t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from workbench.app.ui.handlers import Handlers
@@ -275,6 +275,36 @@ def _schema() -> tuple[Context, ...]:
     )
 
 
+# -- structural tags ---------------------------------------------------------------------------
+
+#: Inside a schema of a structural tag.
+_IN_SCHEMA = r"[^\n]*/(?:json_schema|schema)(?:/|\n)"
+
+
+def _structural_tag() -> tuple[Context, ...]:
+    from workbench.schema.tag_formats import FORMATS, LEGACY, OUTER
+
+    inside = [
+        replace(one, before=rf"^(?={_IN_SCHEMA})(?:{one.before.removeprefix('^')})")
+        if one.before.startswith("^")
+        else replace(one, before=rf"^(?={_IN_SCHEMA})[^\n]*{one.before}")
+        for one in _schema()
+    ]
+    members = {
+        name: expected for fields in FORMATS.values() for name, expected in fields.all.items()
+    }
+    keys = tuple(Completion(name, expected) for name, expected in {"type": "", **members}.items())
+    outer = tuple(Completion(name, expected) for name, expected in {**OUTER, **LEGACY}.items())
+    types = tuple(Completion(name, fields.what) for name, fields in FORMATS.items())
+    return (
+        *inside,
+        Context(r"^\nkey\n(.*)$", outer, eager=True),
+        Context(r"^/type\nvalue\n(.*)$", _words(("structural_tag",)), eager=True),
+        Context(r"/type\nvalue\n(.*)$", types, eager=True),
+        Context(r"^[^\n]+\nkey\n(.*)$", keys, eager=True),
+    )
+
+
 # -- dataclasses -------------------------------------------------------------------------------
 
 
@@ -335,6 +365,7 @@ _CONTEXTS: Mapping[str, Callable[[], tuple[Context, ...]]] = {
     Notation.REGEX: _regex,
     Notation.KBNF: _kbnf,
     Notation.JSON_SCHEMA: _schema,
+    Notation.STRUCTURAL_TAG: _structural_tag,
     Notation.DATACLASS: _dataclass,
     Notation.GBNF: _gbnf,
     Notation.LARK: _lark,

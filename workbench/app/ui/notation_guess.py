@@ -32,6 +32,10 @@ _LARK = re.compile(
     re.MULTILINE | re.VERBOSE,
 )
 _JSON = re.compile(r'\s*(?:\{\s*(?:"(?:[^"\\\n]|\\.)*"\s*:|\}\s*\Z))')
+#: A member that only structural tags have.
+_TAG = re.compile(
+    r'"type"\s*:\s*"(?:structural_tag|const_string|any_text|triggered_tags|tags_with_separator)"'
+)
 _PYTHON = re.compile(r"^(?:@(?:dataclasses\.)?dataclass\b|class\s+\w+.*:)", re.MULTILINE)
 
 #: An edge of a machine, or two words that only its first lines have.
@@ -61,6 +65,7 @@ _BEGUN = {
     Notation.GBNF: re.compile(r"\s*(?:#|[\w-]+\s*(?:::|:?\s*\Z))"),
     Notation.LARK: re.compile(r"\s*(?:[%!?#]|//|[A-Za-z_]\w*\s*(?:[:.\[{]|\Z))"),
     Notation.JSON_SCHEMA: re.compile(r"\s*(?:[{\"]|true\b|false\b|\Z)"),
+    Notation.STRUCTURAL_TAG: re.compile(r"\s*(?:[{\"]|\Z)"),
     Notation.DATACLASS: re.compile(r"\s*(?:[@#\"]|class\b|from\b|import\b|\w+\s*\Z)"),
     Notation.MACHINE: re.compile(rf"\s*(?:#|(?:initial|final|place)\b|{NAME}\s*(?:->?|→|\Z))"),
 }
@@ -69,7 +74,7 @@ _BEGUN = {
 def looks_like(text: str) -> tuple[Notation, ...]:
     """The notations a text looks like, the likeliest first; nothing marks a regex."""
     if _JSON.match(text):
-        return (Notation.JSON_SCHEMA,)
+        return (Notation.STRUCTURAL_TAG if _TAG.search(text) else Notation.JSON_SCHEMA,)
     if _PYTHON.search(text):
         return (Notation.DATACLASS,)
     if _RULE.search(text):

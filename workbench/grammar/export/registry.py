@@ -7,6 +7,7 @@ Schema is passed to other engines unchanged: each interprets it differently.
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -74,6 +75,7 @@ def transformers(grammar: Grammar, model: str = MODEL, prompt: str = PROMPT) -> 
     start = "" if grammar.start == "start" else f", {quoted(grammar.start)}"
     if grammar.notation in (
         Notation.REGEX, Notation.JSON_SCHEMA, Notation.DATACLASS, Notation.MACHINE,
+        Notation.STRUCTURAL_TAG,
     ):  # fmt: skip
         start = ""  # no start symbol
     elif grammar.notation is Notation.GBNF and grammar.start == "root":
@@ -95,9 +97,13 @@ output = model.generate(
 
 
 def vllm(grammar: Grammar, model: str = MODEL, prompt: str = PROMPT) -> str:
-    """vLLM's structured outputs: GBNF, which both of its backends read."""
-    kind, text = _schema(grammar) or ("GRAMMAR", write_gbnf(grammar))
-    argument = "json=json.loads(SCHEMA)" if kind == "SCHEMA" else "grammar=GRAMMAR"
+    """vLLM's structured outputs: GBNF, which both of its backends read, or a structural tag."""
+    kind, text = _schema_or_tag(grammar) or ("GRAMMAR", write_gbnf(grammar))
+    argument = {
+        "SCHEMA": "json=json.loads(SCHEMA)",
+        "TAG": "structural_tag=TAG",
+        "GRAMMAR": "grammar=GRAMMAR",
+    }[kind]
     head = "import json\n\n" if kind == "SCHEMA" else ""
     return f"""\
 {head}from vllm import LLM, SamplingParams
@@ -114,8 +120,12 @@ print(llm.generate(PROMPT, sampling)[0].outputs[0].text)
 
 def xgrammar(grammar: Grammar, model: str = MODEL, prompt: str = PROMPT) -> str:
     """xgrammar as a logits processor of transformers' ``generate``: its EBNF is GBNF."""
-    kind, text = _schema(grammar) or ("GRAMMAR", write_gbnf(grammar))
-    method = "compile_json_schema" if kind == "SCHEMA" else "compile_grammar"
+    kind, text = _schema_or_tag(grammar) or ("GRAMMAR", write_gbnf(grammar))
+    method = {
+        "SCHEMA": "compile_json_schema",
+        "TAG": "compile_structural_tag",
+        "GRAMMAR": "compile_grammar",
+    }[kind]
     return f"""\
 import xgrammar as xgr
 {_TRANSFORMERS}
@@ -205,6 +215,34 @@ def _schema(grammar: Grammar) -> tuple[str, str] | None:
     return "SCHEMA", grammar.source.text
 
 
+def _schema_or_tag(grammar: Grammar) -> tuple[str, str] | None:
+    """A schema or a structural tag, which the engine reads itself."""
+    if grammar.notation is Notation.STRUCTURAL_TAG:
+        return "TAG", grammar.source.text
+    return _schema(grammar)
+
+
+def write_structural_tag(grammar: Grammar) -> str:
+    """A structural tag: its own text, or one that contains the grammar as GBNF."""
+    if grammar.notation is Notation.STRUCTURAL_TAG:
+        return grammar.source.text
+    form = {"type": "grammar", "grammar": write_gbnf(grammar)}
+    return _json({"type": "structural_tag", "format": form})
+
+
+def request(grammar: Grammar, model: str = MODEL, prompt: str = PROMPT) -> str:
+    """The body of a chat request to vLLM or SGLang, with a structural tag as response format."""
+    tag = json.loads(write_structural_tag(grammar))
+    messages = [{"role": "user", "content": prompt}]
+    return _json(
+        {"model": model, "messages": messages, "max_tokens": _TOKENS, "response_format": tag}
+    )
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
 def _regex_or_lark(grammar: Grammar) -> tuple[str, str]:
     """A short regex in the syntax common to all dialects, or else Lark."""
     try:
@@ -258,6 +296,8 @@ EXPORTS: dict[str, Export] = {
     "regex": Export("Regex", ".regex", write_regex),
     "machine": Export("Machine (deterministic, minimal)", ".fsa", write_machine),
     "subsets": Export("Machine (deterministic, sets of states)", ".fsa", write_subsets),
+    "structural_tag": Export("Structural tag", ".tag.json", write_structural_tag),
+    "request": Export("Request for vLLM or SGLang (JSON)", ".request.json", request),
     **{name: Export(title, ".py", write) for name, (title, write) in PROGRAMS.items()},
 }
 
@@ -270,9 +310,10 @@ def named_by_suffix(name: str) -> str | None:
 def export(grammar: Grammar, notation: str, **options: object) -> str:
     """A grammar as text in another notation, or as a program.
 
-    ``notation``  ``kbnf``, ``gbnf``, ``lark``, ``regex`` or ``machine``; ``subsets`` of a drawn
-                  machine; or the library of a Python program that generates with the grammar:
-                  ``transformers``, ``vllm``, ``llguidance``, ``xgrammar``, ``guidance``,
+    ``notation``  ``kbnf``, ``gbnf``, ``lark``, ``regex``, ``machine`` or ``structural_tag``;
+                  ``subsets`` of a drawn machine; ``request``, the body of a chat request to
+                  vLLM or SGLang; or the library of a Python program that generates with the
+                  grammar: ``transformers``, ``vllm``, ``llguidance``, ``xgrammar``, ``guidance``,
                   ``outlines``.
     ``options``   of the writer: ``start`` or ``root``, the name of the first rule; ``longest``, the
                   most characters of a regex; ``states``, the most states of a machine; ``model``

@@ -112,6 +112,8 @@ class Experiment:
     units: Callable[[Size], Sequence[Unit]]
     #: The results of each model → Markdown.
     section: Callable[[Sequence[Column]], str]
+    #: The installed package whose data it reads; empty if it needs none.
+    package: str = ""
 
 
 def finished(

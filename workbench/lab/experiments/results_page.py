@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
 from textwrap import fill
 
 from workbench.base.errors import WorkbenchError
@@ -21,6 +22,7 @@ from workbench.lab.experiments.multiple_choice import TABLE_3 as KOO_3
 from workbench.lab.experiments.own_distribution import OWN
 from workbench.lab.experiments.proper_tokens import CHALLENGE_1, CHALLENGE_2, TRAN_2
 from workbench.lab.experiments.throughput import FIGURE_5, JOINT, TABLE_3
+from workbench.lab.experiments.tool_calls import TOOL_CALLS, data_folder
 
 _ALL = (
     TABLE_2,
@@ -39,22 +41,27 @@ _ALL = (
     TRAN_2,
     FINISHING,
     OWN,
+    TOOL_CALLS,
 )
 
 EXPERIMENTS: dict[str, Experiment] = {experiment.name: experiment for experiment in _ALL}
 
 
 def chosen_experiments(names: Iterable[str]) -> tuple[Experiment, ...]:
-    """The experiments of these names; all where no name is given.
+    """The experiments of these names; without names all whose package is installed.
 
-    Raises: WorkbenchError for an unknown name.
+    Raises: WorkbenchError for an unknown name, or a missing package.
     """
-    chosen = list(dict.fromkeys(names)) or list(EXPERIMENTS)
+    chosen = list(dict.fromkeys(names)) or [
+        name for name, one in EXPERIMENTS.items() if not one.package or find_spec(one.package)
+    ]
     for name in chosen:
         if name not in EXPERIMENTS:
             raise WorkbenchError(
                 f"there is no experiment {name!r}", f"choose from {', '.join(EXPERIMENTS)}"
             )
+        if EXPERIMENTS[name] is TOOL_CALLS:
+            data_folder()
     return tuple(EXPERIMENTS[name] for name in chosen)
 
 
