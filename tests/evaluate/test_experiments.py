@@ -18,20 +18,14 @@ from workbench.decoding.model import Logits, StatelessSession, ToyModel
 from workbench.grammar.grammar import Grammar
 from workbench.lab.experiments import accuracy, invasiveness, proper_tokens, throughput
 from workbench.lab.experiments.accuracy import TABLE_2, TABLE_4
+from workbench.lab.experiments.answers import RememberingSession, answer
 from workbench.lab.experiments.experiment import Column, Experiment, Record, Setting, Size
 from workbench.lab.experiments.finishing import FINISHING
 from workbench.lab.experiments.koo import KOO_2, RANKING
 from workbench.lab.experiments.multiple_choice import chosen, inner_object, multiple_choice
 from workbench.lab.experiments.proper_tokens import improper_spelling, regex_of, schemas_of
 from workbench.lab.experiments.results_page import EXPERIMENTS
-from workbench.lab.experiments.tasks import (
-    TASKS,
-    RememberingSession,
-    answer,
-    answer_of,
-    demonstrations,
-    questions,
-)
+from workbench.lab.experiments.tasks import TASKS, answer_of, demonstrations, questions
 from workbench.lab.experiments.throughput import AGAIN, TABLE_3, faster, gains
 from workbench.vocabulary.toy import all_bytes, toy
 

@@ -10,25 +10,18 @@ from workbench.base.errors import WorkbenchError
 from workbench.base.tables import format_table
 from workbench.decoding.contenders import UNCONSTRAINED, PreparedContender, all_contenders
 from workbench.decoding.measures import Surprisal
+from workbench.lab.experiments.answers import RememberingSession, answer, asked
 from workbench.lab.experiments.experiment import (
     LIMITS,
     Column,
     Experiment,
-    Proportion,
     Record,
     Setting,
     Size,
     Unit,
 )
-from workbench.lab.experiments.tasks import (
-    TASKS,
-    RememberingSession,
-    answer,
-    answer_of,
-    asked,
-    demonstrations,
-    questions,
-)
+from workbench.lab.experiments.proportions import Proportion
+from workbench.lab.experiments.tasks import TASKS, answer_of, demonstrations, questions
 
 _SETS = {"word_problems": "made-up problems", "gsm8k": "GSM8K, test questions"}
 

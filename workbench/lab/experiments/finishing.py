@@ -18,13 +18,13 @@ from workbench.lab.experiments.experiment import (
     LIMITS,
     Column,
     Experiment,
-    Proportion,
     Record,
     Setting,
     Size,
     Unit,
     finished,
 )
+from workbench.lab.experiments.proportions import Proportion
 
 #: Tokens of the budget above the fewest of any text.
 _MORE = (0, 1, 4, 16)

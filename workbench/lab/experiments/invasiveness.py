@@ -22,18 +22,19 @@ from workbench.decoding.exact_distribution import (
 from workbench.decoding.measures import Surprisal
 from workbench.decoding.retokenize import retokenized_perplexity
 from workbench.decoding.sampling import Sampling
+from workbench.lab.experiments.answers import RememberingSession, answer, asked
 from workbench.lab.experiments.experiment import (
     LIMITS,
     Column,
     Experiment,
-    Proportion,
     Record,
     Setting,
     Size,
     Unit,
     check_running,
 )
-from workbench.lab.experiments.tasks import TASKS, RememberingSession, Task, answer, asked
+from workbench.lab.experiments.proportions import Proportion
+from workbench.lab.experiments.tasks import TASKS, Task
 from workbench.vocabulary.vocabulary import Vocabulary
 
 #: One method for each different mask; strategies change no text.

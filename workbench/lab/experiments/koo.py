@@ -34,10 +34,10 @@ from workbench.lab.experiments.experiment import (
     Record,
     Setting,
     Size,
-    Spread,
     Unit,
     title_of,
 )
+from workbench.lab.experiments.proportions import Spread
 from workbench.lab.experiments.throughput import times_ms
 from workbench.vocabulary.toy import toy
 from workbench.vocabulary.vocabulary import Vocabulary

@@ -15,17 +15,17 @@ from pathlib import Path
 from workbench.base.tables import format_table
 from workbench.decoding.contenders import UNCONSTRAINED, all_contenders
 from workbench.grammar.grammar import Grammar
+from workbench.lab.experiments.answers import RememberingSession, answer, asked
 from workbench.lab.experiments.experiment import (
     LIMITS,
     Column,
     Experiment,
-    Proportion,
     Record,
     Setting,
     Size,
     Unit,
 )
-from workbench.lab.experiments.tasks import RememberingSession, answer, asked
+from workbench.lab.experiments.proportions import Proportion
 
 _FILE = Path(__file__).parent / "questions.jsonl"
 _LETTERS = "ABCD"

@@ -29,14 +29,13 @@ from workbench.lab.experiments.experiment import (
     LIMITS,
     Column,
     Experiment,
-    Proportion,
     Record,
     Setting,
     Size,
-    Spread,
     Unit,
     check_running,
 )
+from workbench.lab.experiments.proportions import Proportion, Spread
 from workbench.lab.experiments.throughput import times_ms
 from workbench.lab.training.corpus.sums import as_prose, problems
 from workbench.vocabulary.tokenization.bpe import Bpe, build_tables

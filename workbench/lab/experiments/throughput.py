@@ -33,7 +33,6 @@ from workbench.lab.experiments.experiment import (
     LIMITS,
     Column,
     Experiment,
-    Proportion,
     Record,
     Setting,
     Size,
@@ -41,6 +40,7 @@ from workbench.lab.experiments.experiment import (
     check_running,
     finished,
 )
+from workbench.lab.experiments.proportions import Proportion
 from workbench.lab.experiments.tasks import TASKS, Task
 
 #: DOMINO §4.3: at most this number of tokens, at temperature 1.
