@@ -166,6 +166,8 @@ def test_error_when_the_method_is_unknown() -> None:
     assert raised.value.hint == f"choose one of {', '.join(METHODS)}"
     with pytest.raises(WorkbenchError, match="did you mean 'domino'"):
         compile(FOO_D, FIGURE_4, "Dominoes")
+    with pytest.raises(WorkbenchError, match="there is no method None"):
+        compile(FOO_D, FIGURE_4, None)  # type: ignore[arg-type]
 
 
 def test_error_when_a_method_has_no_such_option() -> None:

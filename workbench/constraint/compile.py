@@ -235,7 +235,7 @@ def compile(
     """
     chosen = METHODS.get(method)
     if chosen is None:
-        known, _ = suggestion(method, METHODS, f"choose one of {', '.join(METHODS)}")
+        known, _ = suggestion(str(method), METHODS, f"choose one of {', '.join(METHODS)}")
         raise WorkbenchError(f"there is no method {method!r}", known)
     for option in options:
         if option not in chosen.options:
