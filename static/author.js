@@ -406,7 +406,7 @@ export function createSampleList(box, server, put) {
     @param {HTMLElement} box @param {Servers["grammar"]} server @param {(tests: object[]) => void} put
     @param {(gained: number, lost: number) => void} counted */
 export function createChangeList(box, server, put, counted) {
-  let before = null,
+  let before = /** @type {any} */ (null),
     request = 0,
     answered = "";
   const now = () => grammarOf(state);

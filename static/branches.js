@@ -68,7 +68,7 @@ export function createBranches(box, doors) {
   );
   box.replaceChildren(chips, begin);
   let kept = [],
-    now = null,
+    now = /** @type {any} */ (null),
     pressed = { branch: null, time: 0 };
 
   const way = (constraint) => ({ automaton: "", unconstrained: "no mask" })[constraint] ?? constraint ?? "";

@@ -1,7 +1,7 @@
 /* How a picture is looked at: the wheel, dragging, pinching and buttons move and scale it within its box. When the box
    changes, a place chosen by the reader stays; otherwise the picture is fitted again. */
 
-import { el } from "./dom.js";
+import { el, targetOf } from "./dom.js";
 
 const READABLE = 0.85; // pixels a point: 11-point labels are then 9.3 pixels high
 const LARGEST = 1.5;
@@ -14,22 +14,23 @@ const calm = matchMedia("(prefers-reduced-motion: reduce)");
 /** ``tap`` is called with what lies under a click that moved nothing; ``grab`` returns what moves an element under
       a pointer, or null where the picture is moved; ``beyond`` with -1 or 1 where a zoom passes the smallest or the
       largest useful scale, and with what lies under it: it returns whether another picture comes.
-    @param {HTMLElement} box @param {(element: Element) => void} tap
+    @param {HTMLElement} box @param {(element: Element | null) => void} tap
     @param {{ top?: number, grab?: (element: EventTarget) => any,
-      beyond?: (by: number, under: Element) => boolean }} [options] */
+      beyond?: (by: number, under: Element | null) => boolean }} [options] */
 export function createCamera(box, tap, { top = TOP, grab = () => null, beyond = () => false } = {}) {
-  let svg = null,
-    home = null,
-    view = null,
-    opening = null;
+  let svg = /** @type {any} */ (null),
+    opening = /** @type {any} */ (null);
+  // the whole picture, and the part that is shown: left, top, width, height
+  let home = /** @type {any} */ (null),
+    view = /** @type {any} */ (null);
   let keep = begin,
     size = [1, 1]; // how the view follows a box that changes, and the box it was made for
   let glide = 0,
-    goal = null; // a move under way, and where it ends
+    goal = /** @type {number[] | null} */ (null); // a move under way, and where it ends
   const fingers = new Map();
-  let began = null,
+  let began = /** @type {any} */ (null),
     moved = false,
-    held = null; // ``held``: what a single finger moves instead of the picture
+    held = /** @type {any} */ (null); // ``held``: what a single finger moves instead of the picture
 
   const set = () => svg?.setAttribute("viewBox", view.map((v) => v.toFixed(2)).join(" "));
   const still = () => {
@@ -82,7 +83,7 @@ export function createCamera(box, tap, { top = TOP, grab = () => null, beyond = 
   function stay() {
     if (glide) {
       still();
-      view = goal;
+      if (goal) view = goal;
     }
     const [w, h] = [(box.clientWidth * view[2]) / size[0], (box.clientHeight * view[3]) / size[1]];
     view = [view[0] + (view[2] - w) / 2, view[1] + (view[3] - h) / 2, w, h];
@@ -256,12 +257,12 @@ export function createCamera(box, tap, { top = TOP, grab = () => null, beyond = 
     { passive: false },
   );
   box.addEventListener("pointerdown", (event) => {
-    if (!svg || event.target.closest("button, input, .stack")) return;
+    if (!svg || targetOf(event).closest("button, input, .stack")) return;
     fingers.set(event.pointerId, [event.clientX, event.clientY]);
     began = [event.clientX, event.clientY];
     moved = false;
     held?.drop();
-    held = fingers.size === 1 ? grab(event.target) : null;
+    held = fingers.size === 1 ? grab(targetOf(event)) : null;
   });
   box.addEventListener("pointermove", (event) => {
     const before = fingers.get(event.pointerId);
@@ -276,7 +277,7 @@ export function createCamera(box, tap, { top = TOP, grab = () => null, beyond = 
     if (held) held.move(now[0] - before[0], now[1] - before[1]);
     else if (fingers.size === 1) pan(before[0] - now[0], before[1] - now[1]);
     else {
-      const other = [...fingers].find(([id]) => id !== event.pointerId)[1];
+      const [, other] = [...fingers].find(([id]) => id !== event.pointerId) ?? [];
       const apart = (p) => Math.max(10, Math.hypot(p[0] - other[0], p[1] - other[1]));
       zoom(apart(before) / apart(now), (now[0] + other[0]) / 2, (now[1] + other[1]) / 2);
     }
@@ -301,7 +302,7 @@ export function createCamera(box, tap, { top = TOP, grab = () => null, beyond = 
   box.addEventListener("pointerup", lift);
   box.addEventListener("pointercancel", lift);
   box.addEventListener("dblclick", (event) => {
-    if (!event.target.closest("button, .node, .edge")) fit();
+    if (!targetOf(event).closest("button, .node, .edge")) fit();
   });
   new ResizeObserver(() => {
     if (svg && box.clientWidth >= LEAST) (view ? keep : begin)();

@@ -84,7 +84,7 @@ const KINDS = {
         ? `${formatNumber(s.budget.left)} tokens left · the shortest end needs ${formatNumber(s.budget.needs)}`
         : "the text need not end in its budget: switch on “must finish”",
     most: (steps) => Math.max(4, ...steps.map((s) => s.budget?.left ?? 0)),
-    signs: (most) => [`${formatNumber(most)} left`, "needed"],
+    signs: (most = 0) => [`${formatNumber(most)} left`, "needed"],
     parts: (s, most) => [
       [share(s.budget?.left ?? 0, most), "--wash"],
       [share(s.budget?.needs ?? 0, most), "--bar"],
@@ -116,8 +116,8 @@ export function createChart(box, doors) {
     pitch = WIDEST,
     asked = false,
     widths = [0, 0],
-    drawn = null,
-    colours = null;
+    drawn = /** @type {{ steps: any[], looks: string, count: number } | null} */ (null),
+    colours = /** @type {Map<string, string> | null} */ (null);
 
   /** Bars have one width until a power of two of them is there, so that a new token is one more bar. */
   function layout() {
@@ -153,7 +153,7 @@ export function createChart(box, doors) {
       pen = canvas.getContext("2d");
     const looks = [kind.name, most, pitch, selected, over].join(" ");
     const added = drawn?.steps === steps && drawn.looks === looks && drawn.count <= steps.length;
-    const from = added ? drawn.count : 0;
+    const from = drawn && added ? drawn.count : 0;
     drawn = { steps, looks, count: steps.length };
     if (!colours?.get("--bar")) colours = inks(); // empty before the sheet has loaded
     pen.setTransform(widths[1], 0, 0, widths[1], 0, 0);

@@ -323,7 +323,7 @@ const WIDE = Object.keys(COLUMNS).length + 1;
 export function createCompareTable(table, doors) {
   let order = null,
     down = false,
-    now = null;
+    now = /** @type {any} */ (null);
   const opened = new Set(),
     rows = new Map();
   let groups = []; // methods that wrote the same tokens in every run

@@ -26,10 +26,10 @@ export function mountCompare({ element, trigger, props, watch, server }) {
     key = find(".key"),
     given = find(".given pre"),
     aloud = createAnnouncer(find(".aloud"));
-  let now = null,
+  let now = /** @type {any} */ (null),
     opening = false,
     dirty = new Set(),
-    choice = null,
+    choice = /** @type {any} */ (null),
     wrong = "",
     standing = "";
 
@@ -397,7 +397,7 @@ export function mountCompare({ element, trigger, props, watch, server }) {
 
   // -- the grammar, keys and events -----------------------------------------------------------------
   function grammar() {
-    const own = state.example?.text.trimEnd() !== state.text.trimEnd();
+    const own = state.example?.text?.trimEnd() !== state.text.trimEnd();
     find(".given .title").textContent = (!own && state.example?.title) || "Your own";
     given.replaceChildren(
       ...colour(state.text.trimEnd(), state.notation).map(([piece, name]) =>
@@ -460,7 +460,7 @@ export function mountCompare({ element, trigger, props, watch, server }) {
   });
   if (place.has("compare")) {
     let waiting = true;
-    if (place.get("compare")) choice.apply({ methods: place.get("compare").split(",") });
+    if (place.get("compare")) choice.apply({ methods: String(place.get("compare")).split(",") });
     on("example", () => {
       if (waiting) {
         waiting = false;

@@ -16,8 +16,9 @@ const CLASSES = { str: "quoted", rx: "quoted", esc: "quoted" };
 /** The place of the end of a JSON text in its tree: "path\nkey or value\nthe string that is typed". */
 export function jsonPlace(text) {
   const open = [];
-  let string = null,
-    key = "";
+  /** @type {string | null} */
+  let string = null;
+  let key = "";
   const top = () => open[open.length - 1];
   for (let i = 0; i < text.length; i++) {
     const sign = text[i];

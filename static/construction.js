@@ -1,6 +1,6 @@
 /* The constructions of the grammar in the editor, frame by frame, in a dialog; a frame can be saved. */
 
-import { copyText, createDialog, download, el } from "./dom.js";
+import { copyText, createDialog, download, el, targetOf } from "./dom.js";
 import { exportFiles } from "./export.js";
 import { createFilm } from "./film.js";
 import { askServer, grammarOf, state } from "./state.js";
@@ -26,9 +26,9 @@ export function createConstruction(dialog, buttons, server) {
     says = find(".says"),
     acts = find(".acts");
   const show = createDialog(dialog);
-  let film = null,
-    grammar = null,
-    sent = null;
+  let film = /** @type {any} */ (null),
+    grammar = /** @type {any} */ (null),
+    sent = /** @type {any} */ (null);
 
   for (const button of buttons) button.addEventListener("click", open);
   async function open() {
@@ -102,7 +102,7 @@ export function createConstruction(dialog, buttons, server) {
   // a button that its own press disables loses the focus to the document
   document.addEventListener("keydown", (event) => {
     if (!dialog.open || event.ctrlKey || event.metaKey || event.altKey || !film) return;
-    if (event.target.closest("input, select, .pic")) return;
+    if (targetOf(event).closest("input, select, .pic")) return;
     const act = {
       ArrowRight: () => film.step(1),
       ArrowLeft: () => film.step(-1),

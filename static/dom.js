@@ -30,6 +30,16 @@ export function debounce(wait, act) {
   return later;
 }
 
+/** The element that an event was sent to.
+    @param {Event} event @returns {Element} */
+export function targetOf({ target }) {
+  if (target instanceof Element) return target;
+  throw new TypeError(`expected an event of an element, not of ${target}`);
+}
+
+/** Whether keys go to a field, so that they are no keys of the page. */
+export const isTyping = () => /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName ?? "");
+
 export async function copyText(text, button) {
   let done = true;
   try {
@@ -163,18 +173,19 @@ export function createDialog(dialog) {
   };
 }
 
-let noticeBox = null,
-  noticeTimer = 0;
+/** @type {HTMLElement | undefined} */
+let noticeBox;
+let noticeTimer = 0;
 /** A sentence at the lower edge of the page, for a while; read aloud too. */
 export function showNotice(text) {
-  if (!noticeBox) {
-    noticeBox = el("div", { class: "wb notice", role: "status" });
-    document.body.append(noticeBox);
-  }
-  noticeBox.textContent = text;
-  noticeBox.classList.add("on");
+  /** @type {HTMLElement} */
+  const box = noticeBox ?? el("div", { class: "wb notice", role: "status" });
+  if (!noticeBox) document.body.append(box);
+  noticeBox = box;
+  box.textContent = text;
+  box.classList.add("on");
   clearTimeout(noticeTimer);
-  noticeTimer = setTimeout(() => noticeBox.classList.remove("on"), Math.max(4000, 60 * text.length));
+  noticeTimer = setTimeout(() => box.classList.remove("on"), Math.max(4000, 60 * text.length));
 }
 
 /* The theme is set before anything is painted: the one that was chosen last, or the system's. */

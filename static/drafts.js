@@ -9,6 +9,7 @@ const WAIT = 700; // milliseconds without a key until the draft is kept
 const LONGEST_NAME = 80,
   EARLIER = "Earlier draft";
 const FULL = "the draft was not saved: browser storage is full or blocked";
+/** @type {any} */
 let opened = null; // what was opened last: no draft until something in it is changed
 let changed = false; // whether it was, since then
 let forgotten = false;

@@ -45,11 +45,12 @@ function outline(node, [x, y]) {
 /** ``machine()`` names the machine that is shown. Without it no state can be moved. */
 export function createDrag(machine) {
   const kept = new Map();
-  let svg = null,
-    offsets = null,
-    names = null,
-    nodes = null,
-    edges = null;
+  /** The picture; the others are set when its first state is moved. */
+  let svg = /** @type {any} */ (null);
+  let offsets = /** @type {any} */ (null),
+    names = /** @type {any} */ (null),
+    nodes = /** @type {any} */ (null),
+    edges = /** @type {any} */ (null);
   if (machine) on("example", () => kept.clear());
 
   /** The boxes of states and labels, and how far Graphviz bent each edge; read when the first state is moved. */

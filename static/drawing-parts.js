@@ -122,6 +122,7 @@ export function createLabelField(canvas) {
     autocorrect: "off",
   });
   canvas.append(input);
+  /** @type {((value: string | null) => void) | null} */
   let finish = null;
   function close(value = null) {
     if (!finish) return;
@@ -174,8 +175,9 @@ export function createStepper(button, { ask, show }) {
     next = el("button", { type: "button", "aria-label": "Read the next character", onclick: () => go(at + 1) }, "▶");
   const status = el("span", { class: "quiet", role: "status" });
   const element = el("div", { class: "stepper", hidden: true }, input, back, next, status);
-  let sets = null,
-    at = -1;
+  /** @type {any} */
+  let sets = null;
+  let at = -1;
 
   async function read() {
     if (sets) return true;

@@ -2,7 +2,7 @@
    keyboard alone. Every change is an edit of the machine's text (``machine-text.js``), so that drawing and text are
    two views of one thing and one undo works for both. */
 
-import { debounce, el, showNotice } from "./dom.js";
+import { debounce, el, showNotice, targetOf } from "./dom.js";
 import { createLabelField, createStepper, elementsOf, S } from "./drawing-parts.js";
 import { filled, radiusOf, shapesOf } from "./machine-shapes.js";
 import {
@@ -47,13 +47,13 @@ export function createDrawing(box, { server, write, more = [] }) {
     model = readMachine(""),
     places = new Map(), // where each state is shown
     shapes = shapesOf(model, places),
-    selected = null, // { state: name } or { edge: index }
-    linking = null, // { from, to: name or null, at: point or null, typed } while an edge is drawn
-    drag = null,
+    selected = /** @type {any} */ (null), // { state: name } or { edge: index }
+    linking = /** @type {any} */ (null), // { from, to: name or null, at: point or null, typed } while an edge is drawn
+    drag = /** @type {any} */ (null),
     edgeMode = false,
     tooLarge = false, // then the text alone can be edited
     problems = [],
-    lit = null, // { states, edges, inside }: a path through the machine
+    lit = /** @type {any} */ (null), // { states, edges, inside }: a path through the machine
     past = [],
     future = [],
     typedAt = 0,
@@ -246,9 +246,14 @@ export function createDrawing(box, { server, write, more = [] }) {
     change(next, { edge: added < 0 ? index : added });
     editLabel(selected.edge, "", true);
   }
+  function stateNamed(name) {
+    const found = model.states.get(name);
+    if (!found) throw new Error(`the drawing has no state ${name}`);
+    return found;
+  }
   function toggle(word) {
     if (!selected?.state) return;
-    const state = model.states.get(selected.state);
+    const state = stateNamed(selected.state);
     change(marked(text, state.name, word, !state[word]));
     say(`${state.name} is ${state[word] ? "not " : ""}${word}${state[word] ? " any more" : ""}`);
   }
@@ -335,7 +340,7 @@ export function createDrawing(box, { server, write, more = [] }) {
   }
   function describe(part) {
     if (part.state) {
-      const { name, initial, final } = model.states.get(part.state);
+      const { name, initial, final } = stateNamed(part.state);
       return ["state", name].join(" ") + (initial ? ", initial" : "") + (final ? ", final" : "");
     }
     const { source, target, label } = model.edges[part.edge];
@@ -381,7 +386,7 @@ export function createDrawing(box, { server, write, more = [] }) {
     const why = problemsOf(selected).map(({ message }) => el("p", { class: "problem" }, message));
     const remover = act("Delete", "Delete (Delete key)", remove);
     if (selected.state) {
-      const state = model.states.get(selected.state);
+      const state = stateNamed(selected.state);
       const toggler = (word, label) =>
         act(label, `${label} state (${label[0]})`, () => toggle(word), { "aria-pressed": String(state[word]) });
       about.replaceChildren(
@@ -639,7 +644,7 @@ export function createDrawing(box, { server, write, more = [] }) {
     return true;
   }
   box.addEventListener("keydown", (event) => {
-    if (!event.target.matches("input")) undoKey(event);
+    if (!targetOf(event).matches("input")) undoKey(event);
   });
   world.addEventListener("focusin", (event) => {
     const [kind, ...name] = (event.target.closest("[data-part]")?.dataset.part ?? "").split(" ");

@@ -49,7 +49,7 @@ export function createEditor(box, server, changed) {
   let live = new Set();
   let caretAsked = 0,
     pointerAsked = 0,
-    cameFrom = null,
+    cameFrom = /** @type {HTMLElement | null} */ (null),
     markedNow = "";
 
   const draw = () => painter.draw(shown, notation, [...problems, ...reading, ...places, ...names, ...brackets], live);
@@ -132,7 +132,7 @@ export function createEditor(box, server, changed) {
   // -- going somewhere ----------------------------------------------------------------------
 
   function go(from, to) {
-    if (document.activeElement !== area) cameFrom = document.activeElement;
+    if (document.activeElement !== area) cameFrom = /** @type {HTMLElement | null} */ (document.activeElement);
     area.focus({ preventScroll: true });
     area.setSelectionRange(from, to);
     const line = painter.element(from),
@@ -192,7 +192,7 @@ export function createEditor(box, server, changed) {
     else if (event.key === "F12" && define(area.selectionStart)) event.preventDefault();
     else if (event.key === "Enter" && plain && !event.shiftKey && notation !== "regex") {
       const line = shown.slice(shown.lastIndexOf("\n", area.selectionStart - 1) + 1, area.selectionStart);
-      const indent = line.match(/^[ \t]*/)[0];
+      const indent = /^[ \t]*/.exec(line)?.[0] ?? "";
       if (!indent) return;
       event.preventDefault();
       type(`\n${indent}`);
@@ -206,7 +206,7 @@ export function createEditor(box, server, changed) {
     cancelAnimationFrame(pointerAsked);
     pointerAsked = requestAnimationFrame(() => {
       const under = document.caretPositionFromPoint(event.clientX, event.clientY);
-      const over = under?.offsetNode === area ? under.offset : -1;
+      const over = under && under.offsetNode === area ? under.offset : -1;
       const found = notation === "regex" ? null : sameName(over);
       hint.pointer(over);
       area.title = found ? told(found) : "";

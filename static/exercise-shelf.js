@@ -39,6 +39,7 @@ export function createShelf(box, server, acts) {
   /** @type {Answer<CourseAnswer> | null} */
   let course = null;
   let kinds = [];
+  /** @type {Promise<void> | null} */
   let asking = null;
 
   /** The list of the server, asked for once. */
@@ -151,21 +152,23 @@ export function createShelf(box, server, acts) {
 
   function drawCourse() {
     const whole = (one) => ("lesson" in one ? stepsDone(one) === one.steps : progress.isDone(one.key));
-    const count = course.items.filter(whole).length;
+    if (!course) return;
+    const { title, items } = course;
+    const count = items.filter(whole).length;
     page.replaceChildren(
       el(
         "header",
         {},
-        el("h2", {}, course.title),
-        el("span", { class: "quiet" }, `${count} of ${course.items.length} done`),
+        el("h2", {}, title),
+        el("span", { class: "quiet" }, `${count} of ${items.length} done`),
         el("span", { class: "grow" }),
-        button("Print the sheet", () => printSheet(course.title, exercisesOf(course))),
+        button("Print the sheet", () => printSheet(title, exercisesOf(course))),
         button("Leave the course", leaveCourse),
       ),
       el(
         "ol",
         { class: "plain" },
-        ...course.items.map((one, i) =>
+        ...items.map((one, i) =>
           "lesson" in one
             ? row(
                 i + 1,

@@ -25,8 +25,9 @@ export function mountExercise({ element, server }) {
     hint = find("button.hint"),
     hinted = find(".hinttext"),
     check = find("button.check");
-  /** @type {(Answer<OpenedExercise> & { number: number, count: number, next: string | null, list: string }) | null} */
-  let opened = null;
+  /** Null before the first one is opened.
+      @type {Answer<OpenedExercise> & { number: number, count: number, next: string | null, list: string }} */
+  let opened = /** @type {any} */ (null);
   let checking = 0;
 
   const shelf = createShelf(find(".shelfview"), server, { open, make: () => makers.exercise() });
@@ -86,7 +87,7 @@ export function mountExercise({ element, server }) {
   function leave() {
     if (!opened) return;
     soon.now();
-    opened = null;
+    opened = /** @type {any} */ (null);
     ++checking;
     delete state.example?.exercise; // from now on the text is a draft as any other
     address();

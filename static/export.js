@@ -11,7 +11,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const MARGIN = 12; // around a picture, in its own points
 const SCALE = 2,
   WIDEST = 8192; // pixels a point in a PNG, and pixels a side may have
-let drawn = null;
+let drawn = /** @type {any} */ (null);
 
 on("drawn", (answer) => {
   drawn = answer?.ok ? answer : null;

@@ -20,7 +20,7 @@ const LARGEST = 1.35,
   SHALLOW = 130; // where the room is limited
 
 /** @param {(sent: object) => Promise<FilmAnswer | Refusal>} ask @param {string} caption
-    @param {{ framed?: (frame: FilmFrame, spans?: Span[]) => void, why?: (sent: object) => Promise<any>,
+    @param {{ framed?: (frame: FilmFrame, spans?: Span[]) => void, why?: ((sent: object) => Promise<any>) | null,
       room?: () => number }} [doors] `room` says how high all pictures together may be */
 export function createFilm(ask, caption, { framed = () => {}, why = null, room: whole = () => Infinity } = {}) {
   const screens = el("div", { class: "screens" }),
@@ -39,7 +39,7 @@ export function createFilm(ask, caption, { framed = () => {}, why = null, room: 
     reason,
     el("figcaption", {}, caption),
   );
-  let film = null,
+  let film = /** @type {any} */ (null),
     at = 0,
     timer = 0,
     request = 0,
@@ -332,7 +332,7 @@ export function createFilm(ask, caption, { framed = () => {}, why = null, room: 
       return;
     }
     const kept = film.taken.slice(0, frame.rows.find((row) => row.name === "tokens")?.chips.length ?? 0);
-    const focused = hand.contains(document.activeElement) ? document.activeElement.textContent : null;
+    const focused = hand.contains(document.activeElement) ? (document.activeElement?.textContent ?? null) : null;
     const choose = (choice) => () => {
       if (choice.ok) load([...kept, choice.id], true);
       else refuse(choice, kept);

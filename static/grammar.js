@@ -238,7 +238,7 @@ export function mountGrammar({ element, server }) {
     if (answer.fault) answer = { ...UNKNOWN, failure: answer.fault };
     if (mine !== request) return; // something newer was typed meanwhile
     state.pending = false;
-    state.compiled = { ...asked, ...answer };
+    state.compiled = /** @type {typeof state.compiled} */ ({ ...asked, ...answer });
     showFacts(answer);
     known = { ...answer, looking: answer.ok };
     tell(answer.problems);

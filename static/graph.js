@@ -2,6 +2,7 @@
    state or an edge; the pointer lights what belongs to a state, a run its path. */
 
 import { createCamera } from "./camera.js";
+import { targetOf } from "./dom.js";
 import { createDrag, createGlide } from "./drag.js";
 import { emit } from "./state.js";
 
@@ -52,12 +53,12 @@ export function passedBy(record, step, atEnd = false) {
 }
 
 /** @param {HTMLElement} box @param {(state: string) => void} picked
-    @param {{ edge?: (index: number) => void, camera?: object, machine?: () => string }} [doors] */
+    @param {{ edge?: (index: number) => void, camera?: object, machine?: (() => string) | null }} [doors] */
 export function createGraph(box, picked, { edge: pickedEdge = () => {}, camera: looks = {}, machine = null } = {}) {
   const canvas = box.querySelector(".canvas"),
     prefix = `g${++made}-`;
-  let picture = null,
-    svg = null,
+  let picture = /** @type {any} */ (null),
+    svg = /** @type {any} */ (null),
     chosen = null,
     lit = [];
   const drag = createDrag(machine),
@@ -181,7 +182,7 @@ export function createGraph(box, picked, { edge: pickedEdge = () => {}, camera: 
   });
 
   box.addEventListener("dblclick", (event) => {
-    const node = event.target.closest(".node[data-id]");
+    const node = targetOf(event).closest(".node[data-id]");
     if (node) drag.reset(stateOf(node));
   });
 
@@ -260,7 +261,7 @@ export function createGraph(box, picked, { edge: pickedEdge = () => {}, camera: 
   /** Light what a run passes. Where a state is inside an edge, the edge is lit for it. */
   function light(
     { standing, path, over, mark: effect },
-    { also = true, fails = false, step = null, atEnd = false } = {},
+    { also = true, fails = false, step = /** @type {any} */ (null), atEnd = false } = {},
   ) {
     for (const [found, name] of lit)
       if (name) found.classList.remove(name);

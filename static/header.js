@@ -1,6 +1,6 @@
 /* The header and the footer: example, view, theme, help, the model that runs, the introduction and the links. */
 
-import { createDialog, createMenu, el, markChosen, roving, showNotice, toggleTheme } from "./dom.js";
+import { createDialog, createMenu, el, isTyping, markChosen, roving, showNotice, toggleTheme } from "./dom.js";
 import { createDraftsMenu, draftOptions, drafts, placeDraftLine } from "./drafts.js";
 import { askServer, emit, grammarKey, on, reportCompiling, state } from "./state.js";
 import { saved } from "./storage.js";
@@ -155,7 +155,8 @@ export function createIntro(box) {
     draft: "This is your draft. ",
     lesson: "This grammar is from a lesson. ",
   };
-  let broken = null; // the example before "Break it"
+  /** @type {any} the example before "Break it" */
+  let broken = null;
 
   const brokenText = () => broken.text.replace(broken.breaks[0], () => broken.breaks[1]);
   /** Whether a finished run of this grammar is shown. */
@@ -170,6 +171,7 @@ export function createIntro(box) {
   };
 
   breaks.addEventListener("click", () => {
+    /** @type {any} */
     const example = broken || state.example;
     broken = broken ? null : example;
     const text = (broken ? brokenText() : example.text).trimEnd(),
@@ -298,14 +300,7 @@ export function mountHeader({ element, props, server }) {
   find(".helpbutton").addEventListener("click", openHelp);
   on("help", openHelp);
   document.addEventListener("keydown", (event) => {
-    if (
-      /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName) ||
-      event.ctrlKey ||
-      event.metaKey ||
-      event.altKey ||
-      document.querySelector("dialog[open]")
-    )
-      return;
+    if (isTyping() || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     const go = (act) => {
       event.preventDefault();
       act();
@@ -334,9 +329,11 @@ export function mountHeader({ element, props, server }) {
   }
   more.addEventListener("click", () => unfold(!header.classList.contains("open")));
   document.addEventListener("click", (event) => {
+    const { target } = event;
     if (
-      !more.contains(event.target) &&
-      (!box.contains(event.target) || event.target.closest(".views, .share, .helpbutton"))
+      target instanceof Element &&
+      !more.contains(target) &&
+      (!box.contains(target) || target.closest(".views, .share, .helpbutton"))
     )
       unfold(false);
   });
@@ -417,7 +414,7 @@ export function mountHeader({ element, props, server }) {
       return;
     }
     const wanted = page.gallery.findIndex((example) => example.name === asked.get("example"));
-    if (asked.get("tab")) state.tab = asked.get("tab");
+    state.tab = asked.get("tab") || state.tab;
     if (page.gallery.length) open(Math.max(0, wanted), true);
   });
   state.view = null;

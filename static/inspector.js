@@ -239,6 +239,7 @@ export function createInspector(box, doors = {}) {
           explain,
         })
       : null;
+  /** @type {{ record: any, index: number }} */
   let shown = { record: null, index: -1 };
   let asked = 0;
 

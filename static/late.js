@@ -7,21 +7,20 @@ const waiting = new Map();
 
 /** What a late module exports. @param {string} entry @returns {Promise<any>} */
 export function late(entry) {
-  if (!loading.has(entry))
-    loading.set(
-      entry,
-      new Promise((resolve, reject) => {
-        waiting.set(entry, resolve);
-        const script = document.createElement("script");
-        script.src = LATE[entry];
-        script.addEventListener("error", () => {
-          loading.delete(entry); // the next call tries again
-          reject(new Error(`${LATE[entry]} was not loaded`));
-        });
-        document.head.append(script);
-      }),
-    );
-  return loading.get(entry);
+  const asked =
+    loading.get(entry) ??
+    new Promise((resolve, reject) => {
+      waiting.set(entry, resolve);
+      const script = document.createElement("script");
+      script.src = LATE[entry];
+      script.addEventListener("error", () => {
+        loading.delete(entry); // the next call tries again
+        reject(new Error(`${LATE[entry]} was not loaded`));
+      });
+      document.head.append(script);
+    });
+  loading.set(entry, asked);
+  return asked;
 }
 
 export function arrived(entry, exported) {

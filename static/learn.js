@@ -1,6 +1,6 @@
 /* The lessons: a list of them on the left, one step at a time on the right, with its address and its questions. */
 
-import { el, printAlone, roving } from "./dom.js";
+import { el, isTyping, printAlone, roving } from "./dom.js";
 import { createFilm } from "./film.js";
 import { colour } from "./notations.js";
 import { askServer, emit, on, state } from "./state.js";
@@ -116,9 +116,9 @@ export function mountLearn({ element, server }) {
     pick = element.querySelector(".pick"),
     page = element.querySelector(".lesson");
   let lessons = [],
-    lesson = null,
+    lesson = /** @type {any} */ (null),
     step = 0,
-    film = null;
+    film = /** @type {any} */ (null);
 
   // -- what has been done ---------------------------------------------------------------------
   const done = () => saved.get("lessons done", {}) || {};
@@ -264,7 +264,7 @@ export function mountLearn({ element, server }) {
     });
     function paint(rules, spans) {
       const edges = [...new Set(spans.flatMap(({ start, end }) => [start, end]))].sort((one, other) => one - other),
-        rows = [[]];
+        rows = [/** @type {HTMLElement[]} */ ([])];
       let at = 0;
       for (const [piece, name] of colour(text, notation)) {
         const cuts = [at, ...edges.filter((edge) => edge > at && edge < at + piece.length), at + piece.length];
@@ -274,7 +274,7 @@ export function mountLearn({ element, server }) {
           const parts = piece.slice(cuts[i] - at, end - at).split("\n");
           for (const [j, part] of parts.entries()) {
             if (j) rows.push([]);
-            if (part) rows.at(-1).push(el("span", { class: className }, part));
+            if (part) rows[rows.length - 1].push(el("span", { class: className }, part));
           }
         }
         at += piece.length;
@@ -326,7 +326,7 @@ export function mountLearn({ element, server }) {
       made = one.figure
         ? createFilm(asked("lesson_figure"), one.caption, {
             framed: about.light,
-            why: one.explained ? (sent) => askServer(asked("lesson_why"), sent) : null,
+            why: one.explained ? (sent) => askServer(asked("lesson_why"), sent) : undefined,
           })
         : null;
     const opens =
@@ -453,6 +453,7 @@ export function mountLearn({ element, server }) {
     if (focus === "h3") scrollTo({ top: 0 });
   }
 
+  /** @param {string} name @param {number} [number] @param {string | null} [focus] */
   async function open(name, number = 0, focus = null) {
     if (!lessons.some((each) => each.name === name)) name = lessons[0]?.name;
     if (lesson?.name !== name) {
@@ -526,7 +527,8 @@ export function mountLearn({ element, server }) {
     lessons = answer.lessons;
     const asked = place(),
       kept = saved.get("lesson at", null);
-    if (asked.get("learn")) await open(asked.get("learn"), Number(asked.get("step") || 1) - 1);
+    const wanted = asked.get("learn");
+    if (wanted) await open(wanted, Number(asked.get("step") || 1) - 1);
     else await open(kept?.[0] ?? lessons[0].name, Number(kept?.[1] ?? 0));
   }
   on("open lesson", async (name) => {
@@ -569,7 +571,7 @@ export function mountLearn({ element, server }) {
     )
       return;
     const on = document.activeElement;
-    if (/^(INPUT|TEXTAREA|SELECT)$/.test(on?.tagName)) return;
+    if (isTyping()) return;
     const own = on?.closest(".pic, .options, .steps, .hand, .worked, .views");
     const act = {
       n: () => turn(step + 1, "h3"),

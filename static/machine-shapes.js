@@ -169,8 +169,10 @@ function placeLabel(way, model, discs, boxes) {
     h = LINE * lines.length;
   const normal = way.normal();
   const reach = Math.abs(normal.x) * (w / 2) + Math.abs(normal.y) * (h / 2) + 3;
-  let first = null,
-    chosen = null;
+  /** @type {{ x: number, y: number, w: number, h: number } | undefined} */
+  let first;
+  /** @type {typeof first} */
+  let chosen;
   search: for (let further = 0; further < 10; further++)
     for (const t of [0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74])
       for (const side of way.sides) {
@@ -242,7 +244,7 @@ export function filled(model, known) {
   for (const name of waiting)
     for (const { source, target } of model.edges)
       if (source === name && !rank.has(target)) {
-        rank.set(target, rank.get(name) + 1);
+        rank.set(target, (rank.get(name) ?? 0) + 1);
         waiting.push(target);
       }
   const top = places.size ? Math.max(...[...places.values()].map((one) => one.y)) + 120 : 90;

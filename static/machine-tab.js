@@ -14,8 +14,9 @@ import { saved } from "./storage.js";
 export function createMachineTab(card, editor, server) {
   const box = card.querySelector(".drawing"),
     sheet = card.querySelector(".editor");
-  let drawing = null, // once its script is here
-    isOpen = false,
+  /** @type {any} once its script is here */
+  let drawing = null;
+  let isOpen = false,
     problems = [];
   const fold = el("button", { type: "button", "aria-expanded": "false", title: "The text of the machine" }, "Text");
 
@@ -72,7 +73,8 @@ export function createMachineTab(card, editor, server) {
   );
 
   return {
-    /** Put the focus on the drawing, at the piece of the text if one is given; false if there is no drawing. */
+    /** Put the focus on the drawing, at the piece of the text if one is given; false if there is no drawing.
+        @param {{ start: number, end: number } | null} [span] */
     focus(span = null) {
       if (!isOpen || !drawing || !sheet.classList.contains("folded")) return false;
       const units = unitsIn(editor.area.value);

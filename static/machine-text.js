@@ -162,7 +162,7 @@ export function marked(text, name, word, wanted) {
       lines.splice(head >= 0 ? head + 1 : first < 0 ? lines.length : first, 0, `${word} ${name}`);
       return lines.join("\n");
     }
-    const end = /[ \t]*(?:#.*)?$/.exec(model.lines[line]).index;
+    const end = /[ \t]*(?:#.*)?$/.exec(model.lines[line])?.index;
     return replaced(model, line, `${model.lines[line].slice(0, end)} ${name}${model.lines[line].slice(end)}`);
   }
   for (const one of named.reverse()) {

@@ -80,14 +80,14 @@ export function createMachine(
     machine: () => tab,
     camera: { beyond },
   });
-  let record = null,
+  let record = /** @type {any} */ (null),
     known = null,
     tab = "",
     request = 0,
     loading = null,
     where = "",
-    sent = null,
-    current = null,
+    sent = /** @type {any} */ (null),
+    current = /** @type {any} */ (null),
     last = 0,
     soon = 0;
 

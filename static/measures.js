@@ -145,7 +145,7 @@ export function runTotals(steps, rate) {
     ],
   ];
   const drafted = steps.filter((step) => step.draft),
-    right = drafted.filter((step) => step.draft.id === step.id);
+    right = drafted.filter((step) => step.draft?.id === step.id);
   if (drafted.length)
     numbers.push([
       `${formatNumber(right.length)} of ${formatNumber(drafted.length)}`,

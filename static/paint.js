@@ -32,8 +32,13 @@ export const piecesOf = (text, spans, name) =>
       : [mark],
   );
 
-/** Lines as lists of [text, class], with where each begins. */
+/** A line as pieces of text with their classes, and where it begins.
+    @typedef {{ at: number, pieces: [string, string][], marks: any[] }} Line */
+
+/** The lines of a text.
+    @returns {Line[]} */
 function linesOf(text, notation) {
+  /** @type {Line[]} */
   const lines = [{ at: 0, pieces: [], marks: [] }];
   let at = 0;
   for (const [piece, name] of colour(text, notation)) {
@@ -91,6 +96,7 @@ const closes = (piece) => /^[#\w]*(["'/])(?:\\[\s\S]|(?!\1|\\)[\s\S])*\1\w*$|^\[
 
 export function createPainter(paint) {
   let keys = [];
+  /** @type {Line[]} */
   let lines = [{ at: 0, pieces: [], marks: [] }];
 
   const made = (runs, name) =>
@@ -154,13 +160,13 @@ export function createPainter(paint) {
         walk = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
       let rest = place - lines[number].at;
       for (let node = walk.nextNode(); node; node = walk.nextNode()) {
-        if (rest <= node.textContent.length) {
+        if (rest <= String(node.textContent).length) {
           range.setStart(node, rest);
           const found = range.getBoundingClientRect();
           if (found.height) return found;
           break;
         }
-        rest -= node.textContent.length;
+        rest -= String(node.textContent).length;
       }
       const box = line.getBoundingClientRect(),
         left = box.left + Number.parseFloat(getComputedStyle(line).paddingLeft);

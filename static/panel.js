@@ -2,7 +2,7 @@
    the buttons that walk through a run. */
 
 import { chartKinds } from "./chart.js";
-import { copyText, el, radios, roving } from "./dom.js";
+import { copyText, el, isTyping, radios, roving } from "./dom.js";
 import { loopAlarm, runTotals, shades } from "./measures.js";
 import { askServer, emit, grammarKey, on, state } from "./state.js";
 import { saved } from "./storage.js";
@@ -445,14 +445,7 @@ export function bindRunKeys(find, acts) {
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && !state.running && find(".insp").contains(document.activeElement))
       find(".tokens [tabindex='0']")?.focus();
-    if (
-      /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName) ||
-      event.ctrlKey ||
-      event.metaKey ||
-      event.altKey ||
-      inDialog() ||
-      state.view !== "workbench"
-    )
+    if (isTyping() || event.ctrlKey || event.metaKey || event.altKey || inDialog() || state.view !== "workbench")
       return;
     const act = { s: acts.step, p: acts.play }[event.key];
     if (act) {

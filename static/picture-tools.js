@@ -261,8 +261,9 @@ export function createRows(box, { choose, place }) {
   const status = el("span", { class: "told", role: "status" });
   const scroll = el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "The machine as a table" });
   box.append(el("div", { class: "tools" }, which, filter, status), scroll);
-  let answer = null,
-    standing = [];
+  /** @type {any} */
+  let answer = null;
+  let standing = [];
 
   radios(which, "data-of", Object.entries(NAMES), choose);
 
@@ -311,13 +312,15 @@ export function createRows(box, { choose, place }) {
     const [here, path] = standing;
     if (!here?.length) return;
     const pairs = new Set(path.slice(1).map((moment, i) => `${path[i][0]}>${moment[0]}`));
-    let first = null;
+    /** @type {HTMLElement | undefined} */
+    let first;
     for (const row of scroll.querySelectorAll("tbody tr")) {
       const taken = pairs.has(`${row.dataset.state}>${row.dataset.target}`);
       const now = here.includes(row.dataset.state);
       row.classList.toggle("now", now);
       row.classList.toggle("taken", taken);
-      if (taken || (now && !first)) first = first?.classList.contains("taken") ? first : row;
+      if (taken || (now && !first))
+        first = first?.classList.contains("taken") ? first : /** @type {HTMLElement} */ (row);
     }
     if (scrolls && first) {
       const head = scroll.querySelector("thead")?.offsetHeight || 0;
@@ -361,7 +364,7 @@ export function createRows(box, { choose, place }) {
 
 export function createEdgeList(box, ask) {
   let request = 0,
-    from = null;
+    from = /** @type {HTMLElement | null} */ (null);
   const close = () => {
     request += 1;
     box.hidden = true;

@@ -1,6 +1,6 @@
 /* The picture card: which machine is shown and how, what a selected state expects, and the export. */
 
-import { copyText, createMenu, download, el, markChosen, radios, roving, showNotice } from "./dom.js";
+import { copyText, createMenu, download, el, isTyping, markChosen, radios, roving, showNotice } from "./dom.js";
 import { createMachine, pictureLooks } from "./machine.js";
 import {
   createEdgeList,
@@ -19,7 +19,7 @@ import { createTreeTools } from "./tree.js";
 
 /** @param {Pick<Context<"picture">, "element" | "server">} context
     @param {{ createConstruction?: (dialog: any, buttons: any[], server: any) => void }} [doors] what a replay lacks */
-export function mountPicture({ element, server }, { createConstruction = null } = {}) {
+export function mountPicture({ element, server }, { createConstruction = /** @type {any} */ (null) } = {}) {
   const find = (selector) => element.querySelector(selector);
   const tabs = find(".tabs"),
     more = find(".moretabs"),
@@ -31,9 +31,9 @@ export function mountPicture({ element, server }, { createConstruction = null } 
   const FINDABLE = ["together", "characters", "tokens", "stack", "rules"],
     NEVER_FOLLOWED = ["proper", "detokenizer"],
     SIZED = ["characters"];
-  let shown = null,
-    picked = null,
-    why = null,
+  let shown = /** @type {any} */ (null),
+    picked = /** @type {any} */ (null),
+    why = /** @type {any} */ (null),
     listed = "",
     lost = "";
 
@@ -542,23 +542,9 @@ export function mountPicture({ element, server }, { createConstruction = null } 
     if (act === "fit") main.graph.fit();
   });
   document.addEventListener("keydown", (event) => {
-    if (
-      event.key === "g" &&
-      pic.hidden &&
-      !event.ctrlKey &&
-      !event.metaKey &&
-      !event.altKey &&
-      !/^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName)
-    )
+    if (event.key === "g" && pic.hidden && !event.ctrlKey && !event.metaKey && !event.altKey && !isTyping())
       element.querySelector(".stage > :not([hidden]) [tabindex='0']")?.focus();
-    if (
-      event.key !== "/" ||
-      event.ctrlKey ||
-      event.metaKey ||
-      event.altKey ||
-      /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName) ||
-      state.view !== "workbench"
-    )
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || isTyping() || state.view !== "workbench")
       return;
     event.preventDefault();
     if (!FINDABLE.includes(state.tab)) open(state.compiled?.tabs?.characters ? "rules" : "characters");

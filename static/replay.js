@@ -9,7 +9,7 @@ import { mountPicture } from "./picture.js";
 import { mountRun } from "./run.js";
 import { emit, grammarOf, on, state } from "./state.js";
 
-const { about, steps, end, pictures, reasons } = JSON.parse(document.getElementById("recording").textContent);
+const { about, steps, end, pictures, reasons } = JSON.parse(String(document.getElementById("recording")?.textContent));
 const find = (selector) => document.querySelector(selector);
 /** @returns {Promise<any>} */
 const nothing = async () => ({ ok: false, why: "a replay has no server to ask" });

@@ -33,7 +33,7 @@ export function mountRun(
   let takes = 0, // requests for a token, and for the chances of the next one
     looks = 0,
     due = 0; // when a run lights the pictures again
-  let firstRun = null, // the text that runs when it is compiled
+  let firstRun = /** @type {string | null} */ (null), // the text that runs when it is compiled
     runNext = false; // whether the next text that is compiled runs
 
   /** @param {import("./run-state.js").RunEvent} event */
@@ -57,7 +57,10 @@ export function mountRun(
     again: (...asked) => now() && again(...asked),
     explain: (index, tokens) => questions.explain(now(), index, tokens),
     find: (index, query) => questions.search(now(), index, query),
-    why: server.why ? (index, candidate) => (now() ? questions.why(now(), index, candidate) : null) : null,
+    why:
+      server.why === undefined // in a replay
+        ? null
+        : (index, candidate) => (now() ? questions.why(now(), index, candidate) : null),
   });
   const branches = createBranches(find(".branches"), {
       open: (branch) => {

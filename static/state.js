@@ -11,11 +11,11 @@ const listeners = new Map();
       tests: { text: string, expect: string }[], prompt: string, system: string | null,
       compiled: Compiled & GrammarText & { example: string },
       drawn: Picture & GrammarText & Record<string, any>, pending: boolean, tab: string, steps: Step[],
-      selected: number, running: boolean, model: string, view: string, ran?: string, turn?: Turn, space?: string }} */
+      selected: number, running: boolean, model: string, view: string | null, ran?: string, turn?: Turn | null, space?: string }} */
 export const state = {
   gallery: [],
   methods: [],
-  example: null,
+  example: /** @type {any} */ (null),
   notation: "regex",
   start: "start",
   style: "",
@@ -23,8 +23,8 @@ export const state = {
   tests: [],
   prompt: "",
   system: null,
-  compiled: null,
-  drawn: null,
+  compiled: /** @type {any} */ (null),
+  drawn: /** @type {any} */ (null),
   pending: false,
   tab: "characters",
   steps: [],
@@ -43,7 +43,7 @@ export const emit = (name, detail) => {
 };
 
 /** The grammar of whatever holds one, as the server is asked about it; two are one if their keys are.
-    @param {Partial<GrammarText>} held @returns {GrammarText} */
+    @param {any} held @returns {GrammarText} */
 export const grammarOf = ({ text, notation, start, style }) => ({ text, notation, start, style: style || "" });
 export const grammarKey = (held) => {
   const { text, notation, start, style } = grammarOf(held);
@@ -63,7 +63,7 @@ export const systemOf = (chat) => (chat ? (chat[0]?.content ?? "") : null);
     settings. Null before, and in a replay.
     @type {{ run: { settings(): object, apply(settings: object): void, records(): Record<string, any>[] },
       compare: { settings(): object } }} */
-export const cards = { run: null, compare: null };
+export const cards = { run: /** @type {any} */ (null), compare: /** @type {any} */ (null) };
 
 /** Milliseconds before a question that the server was too busy to take is asked again. */
 const WAITS = [1000, 2000, 4000, 8000];

@@ -17,6 +17,8 @@ const store = (() => {
 export const saved = {
   /** Whether anything can be kept here at all. */
   possible: Boolean(store),
+  /** The kept value, whose shape its user checks.
+      @param {string} key @param {any} [otherwise] @returns {any} */
   get(key, otherwise = null) {
     try {
       const kept = store?.getItem(PREFIX + key);
@@ -28,6 +30,7 @@ export const saved = {
   /** Keep a value; false where the browser refuses (storage blocked, or full). */
   set(key, value) {
     try {
+      if (!store) return false;
       store.setItem(PREFIX + key, JSON.stringify(value));
       return true;
     } catch {
@@ -44,7 +47,7 @@ export const saved = {
   /** Forget all that this page ever kept, of earlier versions too. */
   clear() {
     try {
-      for (const key of Object.keys(store ?? {})) if (/^wb[:-]/.test(key)) store.removeItem(key);
+      for (const key of Object.keys(store ?? {})) if (/^wb[:-]/.test(key)) store?.removeItem(key);
     } catch {
       /* the same */
     }

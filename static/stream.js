@@ -10,8 +10,9 @@ const LEAST = 33; // milliseconds between two calls of `arrived`
       The event named `doors.over` is emitted at the end of every stream (also where the queue is full or the server has
       ended); if the run's last record does not come with it, `doors.dropped(words, advice)` is called. */
 export function createStream(props, watch, doors) {
-  let name = null,
-    heard = 0,
+  /** @type {string | null} */
+  let name = null;
+  let heard = 0,
     asking = false,
     frame = 0,
     drawn = 0,

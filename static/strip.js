@@ -12,7 +12,7 @@ export function createStrip(box, doors) {
     shade = "surprisal",
     steps = [],
     rules = [],
-    waiting = null;
+    waiting = /** @type {HTMLElement | null} */ (null);
   const name = (step, index) =>
     `token ${index + 1}: ${glyphs(step.token)}, ${shades.all[shade].words(step)}` +
     (step.forced ? ", the only one allowed" : "") +
@@ -74,7 +74,7 @@ export function createStrip(box, doors) {
       return;
     }
     if (waiting) return;
-    waiting = el(
+    const made = el(
       "span",
       {
         class: "tok next",
@@ -85,8 +85,9 @@ export function createStrip(box, doors) {
       },
       "next",
     );
-    waiting.dataset.i = String(steps.length);
-    box.append(waiting);
+    made.dataset.i = String(steps.length);
+    box.append(made);
+    waiting = made;
   }
 
   function mark(index, focus) {
@@ -176,9 +177,10 @@ const code = (token) => el("code", {}, glyphs(token));
 
 /** Whether the grammar leaves no other text than this token: every allowed token is a beginning of it. */
 function required({ allowed, may, token }) {
-  const whole = hexOf(token);
+  const whole = hexOf(token) ?? "";
   return (
-    may.length === allowed && (token.end ? allowed === 1 : may.every((one) => !one.end && whole.startsWith(hexOf(one))))
+    may.length === allowed &&
+    (token.end ? allowed === 1 : may.every((one) => !one.end && whole.startsWith(hexOf(one) ?? "")))
   );
 }
 
@@ -208,6 +210,7 @@ export function createCallout(find) {
     strip = find(".strip"),
     inspector = find(".insp");
   const selected = () => strip.querySelector(".tok[aria-selected='true']");
+  /** @type {any} */
   let shown = null;
 
   /** Put the line, and the arrow on it, under the selected token. */

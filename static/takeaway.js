@@ -23,7 +23,7 @@ export function mountTakeaway({ element, server }) {
     rules: "rules",
     detokenizer: "detokenizer",
   };
-  let programs = null,
+  let programs = /** @type {(Record<string, string> & { fault?: string }) | null} */ (null),
     stale = true,
     asked = 0,
     seen = false;

@@ -35,8 +35,8 @@ export function createTestList(box, server, counted) {
     wanted = form.querySelector(".expect");
   let checking = 0,
     results = new Map(),
-    asked = null, // the test whose why is shown
-    marked = null; // the selected node of the parse tree of a test
+    asked = /** @type {any} */ (null), // the test whose why is shown
+    marked = /** @type {any} */ (null); // the selected node of the parse tree of a test
 
   const passes = (test) => {
     const result = results.get(test.text);

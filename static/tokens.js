@@ -57,20 +57,20 @@ export function glyphs(token) {
     return bytesOf(token.hex)
       .map((b) => (b > 32 && b < 127 ? String.fromCharCode(b) : `<0x${b.toString(16).toUpperCase().padStart(2, "0")}>`))
       .join("");
-  return token.text
+  return (token.text ?? "")
     .replace(/[ \n\t]/g, (c) => ({ " ": "·", "\n": "⏎", "\t": "⇥" })[c])
-    .replace(/[\p{Cc}\p{Cf}]/gu, (c) => `<U+${c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}>`);
+    .replace(/[\p{Cc}\p{Cf}]/gu, (c) => `<U+${Number(c.codePointAt(0)).toString(16).toUpperCase().padStart(4, "0")}>`);
 }
 
 /** The bytes of a token as hexadecimal digits; null for the end.
-    @param {Pick<Token, "text" | "hex" | "end">} token @returns {string} */
+    @param {Pick<Token, "text" | "hex" | "end">} token @returns {string | null} */
 export const hexOf = (token) =>
   token.end
     ? null
     : (token.hex ??
       [...new TextEncoder().encode(token.text)].map((byte) => byte.toString(16).padStart(2, "0")).join(""));
 /** What the grammar reads of a step's token: nothing in the free part of a reasoning model, up to the closing marker.
-    @param {Pick<Step, "token" | "free">} step @returns {string} */
+    @param {Pick<Step, "token" | "free">} step @returns {string | null} */
 export const readOf = (step) => step.free ?? hexOf(step.token);
 /** The bytes of a token; none of the end.
     @param {Token} token */

@@ -9,7 +9,12 @@ import { glyphs, hexOf, readOf } from "./tokens.js";
 /** @import { Picture } from "./wire" */
 
 /** How trees are looked at; ``test`` is the text of a test that is shown in the place of the run. */
-export const treeLooks = { every: Boolean(saved.get("tree every")), which: 1, unfolded: [], test: null };
+export const treeLooks = {
+  every: Boolean(saved.get("tree every")),
+  which: 1,
+  unfolded: /** @type {any[]} */ ([]),
+  test: null,
+};
 
 /** The steps up to the one that is shown, that one included. */
 function taken(step, atEnd) {

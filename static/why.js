@@ -19,7 +19,8 @@ const SIGNS = { read: "✓", fails: "✗" };
 /** The token: each piece in a box with its sign under it, so that no colour is needed to tell. */
 function cells(record) {
   const list = el("ol", { class: "cells" });
-  let run = null;
+  /** @type {{ is: string, texts: HTMLElement } | undefined} */
+  let run;
   for (const cell of record.cells) {
     // the part that was read is shown together, with one sign
     if (!run || run.is !== cell.is || cell.is === "fails") {

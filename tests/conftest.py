@@ -61,4 +61,5 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     kept = [item for item in items if is_wanted(item)]
     config.hook.pytest_deselected(items=list(set(items).difference(kept)))
-    items[:] = kept
+    # without --loadscope-reorder, which begins files of few tests last, however long these take
+    items[:] = sorted(kept, key=lambda item: item.get_closest_marker("strangers") is None)

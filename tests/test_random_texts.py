@@ -12,8 +12,7 @@ import pytest
 from hypothesis import assume, given
 
 from tests.laws.test_mask_laws import slow, trees
-from workbench.analysis.random_texts import near_misses, samples
-from workbench.automata.draw_texts import PathCounts, character
+from workbench.analysis.random_texts import PathCounts, character, near_misses, samples
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS
 from workbench.grammar.gallery import load_gallery

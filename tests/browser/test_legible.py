@@ -14,7 +14,7 @@ from workbench.grammar.gallery import load_gallery
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import Browser, Page
+    from tests.browser.conftest import Profiles
 
 pytestmark = [pytest.mark.browser, pytest.mark.exhaustive]
 
@@ -44,27 +44,24 @@ def _grammars() -> Iterator[dict[str, Any]]:
 @pytest.mark.parametrize("part", range(_PARTS))
 @pytest.mark.parametrize(("width", "height"), SIZES)
 def test_pictures_are_legible(
-    browser: Browser,
+    profiles: Profiles,
     builtin_page: str,
     width: int,
     height: int,
     part: int,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    context = browser.new_context(
-        viewport={"width": width, "height": height}, reduced_motion="reduce"
-    )
-    page: Page = context.new_page()
-    page.set_default_timeout(120_000)
-    page.goto(builtin_page)
-    page.wait_for_function("window.wb && wb.ready && wb.state.drawn")
-    page.evaluate(_SCRIPT)
     rows: list[dict[str, Any]] = []
-    for example in islice(_grammars(), part, None, _PARTS):
-        # the vocabulary's own picture is the same for all
-        tabs = TABS if not rows else TABS[:-1]
-        rows += page.evaluate("([example, tabs]) => legible(example, tabs)", [example, tabs])
-    context.close()
+    with profiles.tab(builtin_page) as page:
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(reduced_motion="reduce")
+        page.goto(builtin_page)
+        page.wait_for_function("window.wb && wb.ready && wb.state.drawn")
+        page.evaluate(_SCRIPT)
+        for example in islice(_grammars(), part, None, _PARTS):
+            # the vocabulary's own picture is the same for all
+            tabs = TABS if not rows else TABS[:-1]
+            rows += page.evaluate("([example, tabs]) => legible(example, tabs)", [example, tabs])
     with capsys.disabled():
         print(_table(rows, width, height))
     bad = [row for row in rows if not row["ok"]]

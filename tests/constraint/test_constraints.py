@@ -8,7 +8,7 @@ import pytest
 
 from workbench.base.errors import LimitError, TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.base.limits import LIMITS, Limits
-from workbench.constraint.compile import compile
+from workbench.constraint.compile import METHODS, MethodOptions, compile
 from workbench.constraint.engine.automaton import StackConstraint, automaton
 from workbench.constraint.engine.compose import compose
 from workbench.constraint.mask import TokenMask
@@ -161,13 +161,27 @@ def test_error_when_no_text_can_be_tokenized() -> None:
 
 
 def test_error_when_the_method_is_unknown() -> None:
-    with pytest.raises(WorkbenchError, match="there is no method 'magic'"):
+    with pytest.raises(WorkbenchError, match="there is no method 'magic'") as raised:
         compile(FOO_D, FIGURE_4, "magic")
+    assert raised.value.hint == f"choose one of {', '.join(METHODS)}"
+    with pytest.raises(WorkbenchError, match="did you mean 'domino'"):
+        compile(FOO_D, FIGURE_4, "Dominoes")
+    with pytest.raises(WorkbenchError, match="there is no method None"):
+        compile(FOO_D, FIGURE_4, None)  # type: ignore[arg-type]
 
 
 def test_error_when_a_method_has_no_such_option() -> None:
     with pytest.raises(WorkbenchError, match="'automaton' has no option 'k'"):
         compile(FOO_D, FIGURE_4, k=1)
+    with pytest.raises(WorkbenchError, match="did you mean 'conflicts'"):
+        compile(FOO_D, FIGURE_4, "lalr", conflict="shift")  # type: ignore[call-arg]
+    with pytest.raises(WorkbenchError, match="it has how, checker"):
+        compile(FOO_D, FIGURE_4, "online", k=1)
+
+
+def test_every_option_of_a_method_is_typed() -> None:
+    described = {name for method in METHODS.values() for name in method.options}
+    assert described == MethodOptions.__annotations__.keys()
 
 
 def test_error_when_the_closed_form_is_too_large() -> None:

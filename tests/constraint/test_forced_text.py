@@ -141,7 +141,7 @@ def test_forced_is_that_of_the_exact_constraint() -> None:
 
 def test_error_when_healing_is_not_a_boolean() -> None:
     with pytest.raises(WorkbenchError, match="expected healing to be true or false, not 'no'"):
-        wb.compile(FIXED.grammar, WORDS, method="template", healing="no")
+        wb.compile(FIXED.grammar, WORDS, method="template", healing="no")  # type: ignore[arg-type]
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.laws.test_mask_laws import grammar_of, texts, trees
 from workbench.base.errors import LimitError, TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.base.limits import LIMITS, Limits
-from workbench.constraint.compile import compile
+from workbench.constraint.compile import CheckerName, TokenTests, compile
 from workbench.constraint.engine.automaton import automaton
 from workbench.constraint.methods.chart import ChartRecogniser
 from workbench.constraint.methods.llama_stacks import StackRecogniser
@@ -58,7 +58,7 @@ WORLDS = [
 @pytest.mark.parametrize("how", ["flat", "trie"])
 @pytest.mark.parametrize(("grammar", "texts", "because"), WORLDS, ids=[w[2] for w in WORLDS])
 def test_masks_are_the_exact_ones(
-    grammar: Grammar, texts: list[bytes], because: str, how: str
+    grammar: Grammar, texts: list[bytes], because: str, how: TokenTests
 ) -> None:
     exact = automaton(grammar, JSON_WORDS, LIMITS)
     constraint = compile(grammar, JSON_WORDS, "online", how=how)
@@ -73,7 +73,7 @@ def test_masks_are_the_exact_ones(
 @pytest.mark.parametrize("checker", ["synchromesh", "llama.cpp", "gcd"])
 @pytest.mark.parametrize(("grammar", "texts", "because"), WORLDS, ids=[w[2] for w in WORLDS])
 def test_the_papers_checkers_have_the_exact_masks(
-    grammar: Grammar, texts: list[bytes], because: str, checker: str
+    grammar: Grammar, texts: list[bytes], because: str, checker: CheckerName
 ) -> None:
     exact = automaton(grammar, JSON_WORDS, LIMITS)
     if checker == "synchromesh" and because == "ambiguous at every step":
@@ -97,7 +97,7 @@ def test_the_papers_checkers_have_the_exact_masks(
 )
 @given(trees(), texts, st.sampled_from(["synchromesh", "llama.cpp", "gcd"]))
 def test_masks_are_exact_for_any_supported_grammar(
-    tree: GrammarTree, text: bytes, checker: str
+    tree: GrammarTree, text: bytes, checker: CheckerName
 ) -> None:
     grammar = grammar_of(tree)
     try:
@@ -182,7 +182,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("rules", "checker", "said", "because"), REFUSED, ids=[r[3] for r in REFUSED])  # fmt: skip
 def test_error_grammars_a_checker_does_not_read(
-    rules: str, checker: str, said: str, because: str
+    rules: str, checker: CheckerName, said: str, because: str
 ) -> None:
     with pytest.raises(WorkbenchError, match=said) as caught:
         compile(Grammar.from_kbnf(rules), all_bytes(), "online", checker=checker)
@@ -197,7 +197,7 @@ def test_error_too_many_stacks() -> None:
 
 
 @pytest.mark.parametrize("how", ["flat", "trie"])
-def test_machine_recognizes_dead_ends_without_single_byte_tokens(how: str) -> None:
+def test_machine_recognizes_dead_ends_without_single_byte_tokens(how: TokenTests) -> None:
     vocabulary = toy(["a", "ab", "bb"])
     grammar = Grammar.from_kbnf("start ::= 'ab' | 'a' start 'b';")
     constraint = compile(grammar, vocabulary, "online", how=how)
@@ -275,20 +275,20 @@ def test_reading_stops_at_the_first_byte_that_cannot_be_read() -> None:
 def test_error_unknown_names() -> None:
     grammar = Grammar.from_regex("a")
     with pytest.raises(WorkbenchError, match="no way to test the vocabulary 'fast'"):
-        compile(grammar, all_bytes(), "online", how="fast")
+        compile(grammar, all_bytes(), "online", how="fast")  # type: ignore[arg-type]
     with pytest.raises(WorkbenchError, match="no checker 'magic'") as caught:
-        compile(grammar, all_bytes(), "online", checker="magic")
+        compile(grammar, all_bytes(), "online", checker="magic")  # type: ignore[arg-type]
     assert all(name in caught.value.hint for name in CHECKERS)
 
 
 @pytest.mark.parametrize("checker", CHECKERS)
-def test_error_text_that_cannot_be_tokenized(checker: str) -> None:
+def test_error_text_that_cannot_be_tokenized(checker: CheckerName) -> None:
     with pytest.raises(VocabularyError, match="no accepted text can be spelled"):
         compile(Grammar.from_regex("xyz"), named_toy("figure-4"), "online", checker=checker)
 
 
 @pytest.mark.parametrize("checker", CHECKERS)
-def test_error_empty_language(checker: str) -> None:
+def test_error_empty_language(checker: CheckerName) -> None:
     with pytest.raises(VocabularyError, match="no accepted text can be spelled"):
         compile(Grammar.from_regex(r"[^\s\S]"), all_bytes(), "online", checker=checker)
 

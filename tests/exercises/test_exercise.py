@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 import workbench as wb
 from tests.oracles.brute_force import matches, texts
 from workbench.analysis.conditions import CONDITIONS, Condition, conditions_of
-from workbench.analysis.credit import MIN_TEXTS, alphabet, credit
-from workbench.analysis.exercise import Outcome
+from workbench.analysis.exercise import MIN_TEXTS, Outcome, alphabet, credit
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import Limits
 from workbench.grammar.grammar import Grammar

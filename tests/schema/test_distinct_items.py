@@ -14,9 +14,9 @@ from tests.oracles.schema_oracle import validates
 from workbench.base.errors import BuildError
 from workbench.grammar.grammar import Grammar
 from workbench.schema.algebra.subschemas import Algebra
-from workbench.schema.distinct_items import _CLASSES, _FEATURES, Feature, class_of_values
 from workbench.schema.normal_form import all_distinct
 from workbench.schema.schema_reader import Document, schema_source
+from workbench.schema.write_arrays import _CLASSES, _FEATURES, Feature, class_of_values
 
 
 def unique(items: Any, **keywords: Any) -> dict[str, Any]:

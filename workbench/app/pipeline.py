@@ -14,12 +14,12 @@ import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, ModuleType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from workbench.base.kernels import Kernel
 from workbench.base.limits import LIMITS, Limits, Phase, timed
 from workbench.base.problems import AdvisedBuildError, Problem
 from workbench.base.visible_text import count_of
+from workbench.constraint.compile import MethodOptions
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.protocol import Constraint
 from workbench.constraint.reasoning import Reasoning
@@ -176,7 +177,7 @@ class Compiled:
         method: str = "automaton",
         *,
         small_tokens: bool = False,
-        **options: Hashable,
+        **options: Unpack[MethodOptions],
     ) -> Constraint:
         """The constraint over a vocabulary, compiled once for a method and its options.
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Literal, TypedDict, Unpack
 
 from workbench.base.errors import BuildError, WorkbenchError
 from workbench.base.limits import LIMITS, Limits
+from workbench.base.problems import suggestion
 from workbench.constraint.combined import SmallTokens
 from workbench.constraint.engine.automaton import automaton
 from workbench.constraint.engine.compose import cannot_spell
@@ -24,24 +25,53 @@ def _unconstrained(_: Grammar, vocabulary: Vocabulary, __: Limits) -> Constraint
     return Unconstrained(vocabulary)
 
 
-def _online(grammar: Grammar, vocabulary: Vocabulary, limits: Limits, **options: str) -> Constraint:
+#: Names of ``online.ENUMERATIONS`` and ``online.CHECKERS``.
+TokenTests = Literal["flat", "trie"]
+CheckerName = Literal["machine", "synchromesh", "llama.cpp", "gcd"]
+
+
+class MethodOptions(TypedDict, total=False):
+    """The options of all methods; ``Method.options`` says what each of a method means."""
+
+    #: ``domino``
+    k: int | None
+    #: ``online``
+    how: TokenTests
+    checker: CheckerName
+    #: ``lalr``
+    conflicts: Literal["refuse", "shift"]
+    #: ``proper``, ``vegas``
+    joined: Sequence[TokenId] | None
+    #: ``template``
+    healing: bool
+
+
+def _online(
+    grammar: Grammar,
+    vocabulary: Vocabulary,
+    limits: Limits,
+    how: str = "flat",
+    checker: str = "machine",
+) -> Constraint:
     from workbench.constraint.methods.online import online  # lazy: imports ``compile``'s methods
 
-    return online(grammar, vocabulary, limits, **options)
+    return online(grammar, vocabulary, limits, how=how, checker=checker)
 
 
 def _domino(
-    grammar: Grammar, vocabulary: Vocabulary, limits: Limits, **options: int | None
+    grammar: Grammar, vocabulary: Vocabulary, limits: Limits, k: int | None = None
 ) -> Constraint:
     from workbench.constraint.methods.domino.domino import domino  # lazy: rarely used
 
-    return domino(grammar, vocabulary, limits, **options)
+    return domino(grammar, vocabulary, limits, k)
 
 
-def _lalr(grammar: Grammar, vocabulary: Vocabulary, limits: Limits, **options: str) -> Constraint:
+def _lalr(
+    grammar: Grammar, vocabulary: Vocabulary, limits: Limits, conflicts: str = "refuse"
+) -> Constraint:
     from workbench.constraint.methods.lalr import LalrConstraint  # lazy: needs lark
 
-    return LalrConstraint(grammar, vocabulary, limits, **options)
+    return LalrConstraint(grammar, vocabulary, limits, conflicts=conflicts)
 
 
 def _xgrammar(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Constraint:
@@ -88,9 +118,7 @@ def _proper(
     limits: Limits,
     joined: Sequence[TokenId] | None = None,
 ) -> Constraint:
-    from workbench.constraint.methods.proper.proper_methods import (
-        proper,
-    )  # lazy: reads merge tables
+    from workbench.constraint.methods.proper.proper_methods import proper  # lazy: merge tables
 
     return proper(grammar, vocabulary, limits, joined)
 
@@ -107,9 +135,7 @@ def _vegas(
 
 
 def _direct_merge(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Constraint:
-    from workbench.constraint.methods.proper.proper_methods import (
-        direct,
-    )  # lazy: reads merge tables
+    from workbench.constraint.methods.proper.proper_methods import direct  # lazy: merge tables
 
     return direct(grammar, vocabulary, limits)
 
@@ -261,7 +287,7 @@ def compile(
     limits: Limits = LIMITS,
     *,
     small_tokens: bool = False,
-    **options: Any,  # noqa: ANN401  # each method has its own
+    **options: Unpack[MethodOptions],
 ) -> Constraint:
     """A constraint that keeps a model's text inside a grammar.
 
@@ -275,21 +301,20 @@ def compile(
                       ``unconstrained``.
     ``limits``        of the compilation and of each mask.
     ``small_tokens``  allows tokens of a single character only.
-    ``options``       the method's own; ``constraint.compile.METHODS`` names them.
+    ``options``       the method's own, of ``MethodOptions``; ``METHODS`` says what they mean.
 
     Raises: WorkbenchError for an unknown method, or an option that it does not have;
             VocabularyError where no accepted text can be tokenized; LimitError.
     """
     chosen = METHODS.get(method)
     if chosen is None:
-        raise WorkbenchError(
-            f"there is no method {method!r}", f"choose one of {', '.join(METHODS)}"
-        )
-    for option in options.keys() - chosen.options.keys():
-        raise WorkbenchError(
-            f"the method {method!r} has no option {option!r}",
-            f"it has {', '.join(chosen.options) or 'none'}",
-        )
+        known, _ = suggestion(str(method), METHODS, f"choose one of {', '.join(METHODS)}")
+        raise WorkbenchError(f"there is no method {method!r}", known)
+    for option in options:
+        if option not in chosen.options:
+            names = f"it has {', '.join(chosen.options) or 'none'}"
+            known, _ = suggestion(option, chosen.options, names)
+            raise WorkbenchError(f"the method {method!r} has no option {option!r}", known)
 
     def make(text: Grammar, tokens: Vocabulary) -> Constraint:
         if chosen.make is not _unconstrained:

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS, Limits
-from workbench.constraint.compile import METHODS
+from workbench.constraint.compile import METHODS, MethodOptions
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.constraint.protocol import Constraint
 from workbench.constraint.reasoning import Reasoning
@@ -213,7 +212,7 @@ class Contender:
     #: The mask, one of ``METHODS``.
     method: str
     #: Options of the method.
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: MethodOptions = field(default_factory=MethodOptions)
     #: One of ``STRATEGIES``; ``plain`` is one forward pass per token.
     strategy: str = "plain"
     #: Whether a hand-written template replaces the grammar.

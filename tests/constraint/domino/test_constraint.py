@@ -186,7 +186,7 @@ def test_texts_without_single_byte_tokens() -> None:
 @pytest.mark.parametrize("k", [-1, 0.5, "1", True])
 def test_a_lookahead_is_a_number(k: object) -> None:
     with pytest.raises(WorkbenchError, match="lookahead k"):
-        compile(FIGURE_3, FIGURE_3C, "domino", k=k)
+        compile(FIGURE_3, FIGURE_3C, "domino", k=k)  # type: ignore[arg-type]
 
 
 def test_error_no_text_can_be_tokenized() -> None:

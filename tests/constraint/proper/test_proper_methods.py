@@ -52,7 +52,7 @@ def test_error_of_a_vocabulary_without_merges(method: str) -> None:
 
 def test_error_of_an_unknown_option() -> None:
     with pytest.raises(WorkbenchError, match="has no option 'prompt'"):
-        wb.compile(Grammar.from_regex("a"), toy("a", []), "proper", prompt=[0])
+        wb.compile(Grammar.from_regex("a"), toy("a", []), "proper", prompt=[0])  # type: ignore[call-arg]
 
 
 NEW = """

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast, get_type_hints
 
 import typer
 
@@ -22,6 +22,7 @@ from workbench.base.errors import WorkbenchError
 from workbench.base.limits import Limits
 from workbench.base.problems import finite
 from workbench.base.resources import GRAMMARS
+from workbench.constraint.compile import MethodOptions
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.adaptive_sampling import Cars
 from workbench.decoding.checkpoint import set_threads
@@ -223,7 +224,7 @@ def strategy_of(name: str) -> Strategy:
     return STRATEGIES[name][1]
 
 
-def options_of(written: Sequence[str]) -> dict[str, int | str]:
+def options_of(written: Sequence[str]) -> MethodOptions:
     """A method's options from texts such as ``k=0``; digits become a number.
 
     Raises: WorkbenchError where a text has another form.
@@ -234,7 +235,8 @@ def options_of(written: Sequence[str]) -> dict[str, int | str]:
             raise WorkbenchError(
                 f"expected NAME=VALUE, not {name + sign + value!r}", "as in --option k=0"
             )
-    return {name: int(value) if value.isdecimal() else value for name, _, value in pairs}
+    given = {name: int(value) if value.isdecimal() else value for name, _, value in pairs}
+    return cast(MethodOptions, given)  # the method checks them
 
 
 def learnt(

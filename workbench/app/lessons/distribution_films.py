@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -36,6 +37,7 @@ from workbench.app.lessons.method_films import (
 from workbench.app.lessons.token_films import choices
 from workbench.app.lessons.world import World, token_bytes
 from workbench.base.visible_text import visible
+from workbench.constraint.compile import MethodOptions
 from workbench.decoding.contenders import Contender
 from workbench.decoding.exact_distribution import (
     ExactComparison,
@@ -50,7 +52,8 @@ from workbench.vocabulary.vocabulary import TokenId
 
 def contender(spec: MethodSpec) -> Contender:
     """The contender of a lesson's method."""
-    options = {k: v for k, v in spec.items() if k not in ("name", "method")}
+    given = {k: v for k, v in spec.items() if k not in ("name", "method")}
+    options = cast(MethodOptions, given)  # the method checks them
     method = str(spec.get("method", "automaton"))
     return Contender(
         name=name_of(spec), title=name_of(spec), method=method, options=options, source="a lesson"

@@ -9,7 +9,7 @@ from workbench.app.ui.requests import MAX_TRIED_CHARACTERS, text_in
 from workbench.automata.drawn_machine import state_sets
 from workbench.base.errors import WorkbenchError
 from workbench.base.source import Source
-from workbench.drawing.arrange import arranged
+from workbench.drawing.render import arranged
 from workbench.syntax.machine_text import DrawnMachine, from_jflap, read_machine
 
 

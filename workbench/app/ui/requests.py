@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.app.pipeline import Compiled
 from workbench.base.errors import WorkbenchError
-from workbench.constraint.compile import METHODS
+from workbench.constraint.compile import METHODS, MethodOptions
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.contenders import Contender, contenders_named
 from workbench.decoding.model import Message
@@ -173,7 +173,7 @@ def method_in(sent: _Sent, name: str = "constraint") -> str:
     return method
 
 
-def options_in(sent: _Sent, method: str) -> dict[str, int]:
+def options_in(sent: _Sent, method: str) -> MethodOptions:
     """The options of a method that the page can set: ``lookahead`` is ``k``, null for no bound."""
     if sent.get("lookahead") is None or "k" not in METHODS[method].options:
         return {}
@@ -263,7 +263,7 @@ class RunRequest:
     method: str
     prefix: tuple[int, ...]
     #: The options of the method.
-    options: Mapping[str, int] = field(default_factory=dict)
+    options: MethodOptions = field(default_factory=MethodOptions)
     #: Whether only tokens of a single character are allowed.
     small_tokens: bool = False
     #: The messages before the prompt; None if the prompt is a text and no message.

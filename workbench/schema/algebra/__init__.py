@@ -4,7 +4,7 @@
 * ``keywords``: keywords of one type (strings, numbers, arrays, objects)
 * ``combining``: keywords that combine subschemas (``allOf``, ``oneOf``, ``if``, ``unevaluated*``)
 * ``set_operations``: conjunction, union and complement of normal forms
-* ``emptiness``: whether a set is empty; ``shape_count``: removes redundant shapes, limits the rest
-* ``simplify``: removes redundant conditions, and orders declared names
+* ``emptiness``: whether a set is empty
+* ``simplify``: removes redundant shapes and conditions, limits the shapes, orders declared names
 * ``interface``: the protocols that these modules use to call each other
 """

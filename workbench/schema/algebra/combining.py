@@ -28,13 +28,13 @@ from workbench.schema.algebra.set_operations import (
     meet_arrays,
     meet_objects,
 )
-from workbench.schema.algebra.shape_count import (
+from workbench.schema.algebra.simplify import (
     Shape,
     have_disjoint_tags,
     non_empty_shapes,
     tags_of,
+    with_common_order,
 )
-from workbench.schema.algebra.simplify import with_common_order
 from workbench.schema.normal_form import (
     Arrays,
     LazySet,

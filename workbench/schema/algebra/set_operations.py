@@ -11,8 +11,7 @@ from functools import partial, reduce
 from itertools import product
 
 from workbench.schema.algebra.interface import SetAlgebra
-from workbench.schema.algebra.shape_count import non_empty_shapes
-from workbench.schema.algebra.simplify import declared_names, with_common_order
+from workbench.schema.algebra.simplify import declared_names, non_empty_shapes, with_common_order
 from workbench.schema.normal_form import (
     Arrays,
     Contains,
