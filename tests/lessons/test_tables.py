@@ -6,7 +6,7 @@ import pytest
 
 from workbench.app.lessons.lesson import Kind, LessonError
 from workbench.app.lessons.lesson_reader import lessons
-from workbench.app.lessons.lesson_tables import table
+from workbench.app.lessons.lesson_tables import hand_masks, table
 from workbench.app.lessons.merge_films import tokenizations
 from workbench.app.lessons.world import World
 from workbench.drawing.transducers import detokenizer, merged_detokenizer
@@ -149,6 +149,27 @@ def test_operators_of_kbnf() -> None:
         ("'a'*", "✓", "✓", "✓"),
         ("'a'+", "✗", "✓", "✓"),
     ]
+
+
+def test_masks_written_by_hand() -> None:
+    # after a*[a*: the note has begun and its text ends with a star, so "[" must not follow
+    yes, no, raises = "✓", "✗", "ValueError"
+    assert _rows("kbnf", 3) == [
+        ("*[", no, yes, raises, no),  # the token *[ was not taken: a*[ was
+        ("a*[", no, yes, raises, no),
+        ("a*[b", no, yes, raises, no),
+        ("*", yes, yes, yes, yes),
+        ("[", no, yes, no, no),
+        ("a", yes, yes, yes, yes),
+        ("]*", yes, yes, yes, yes),
+        ("]*a", no, yes, yes, yes),
+        ("b[", yes, yes, no, no),
+    ]
+    world = lessons()["kbnf"].steps[3].world
+    before = {row[0]: row[1:] for row in hand_masks(world, after="a").rows}
+    assert before["a*[b"] == (yes, yes, raises, no)
+    after = {row[0]: row[1:] for row in hand_masks(world, after="*[a").rows}
+    assert after["*["] == (no, no, raises, no)
 
 
 def test_live_rules_follow_the_brackets() -> None:
