@@ -19,6 +19,7 @@ from workbench.app.lessons import (
     online_films,
     region_tables,
     strategy_films,
+    theorem_tables,
     token_films,
 )
 from workbench.app.lessons.construction_films import CharacterNfa, set_name, subset_steps
@@ -232,6 +233,8 @@ TABLES: dict[str, Callable[..., Table]] = {
     "opportunistic": strategy_films.opportunistic,
     "read by labels": token_films.read,
     "label sizes": token_films.sizes,
+    "theorem 1": theorem_tables.transduced,
+    "theorems 2 and 3": theorem_tables.composed_reads,
 }
 
 
