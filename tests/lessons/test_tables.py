@@ -179,7 +179,7 @@ def test_error_where_a_theorem_has_too_many_rows() -> None:
         transduced(FOO, longest=3)
 
 
-def test_masks_written_by_hand() -> None:
+def test_hand_written_masks() -> None:
     # after a*[a*: the note has begun and its text ends with a star, so "[" must not follow
     yes, no, raises = "✓", "✗", "ValueError"
     assert _rows("kbnf", 3) == [

@@ -97,7 +97,7 @@ def blocked(world: World, *, after: str = "") -> Table:
 
 
 def hand_masks(world: World, *, after: str) -> Table:
-    """The two masks that the KBNF post writes by hand for ``XXXXX*[YYYY]*``, beside the exact one.
+    """The two hand-written masks of the KBNF post for ``XXXXX*[YYYY]*``, beside the exact one.
 
     ``after`` is written with the tokens of the world, the longest first. The second mask calls
     ``token.index("*]")`` for each token with ``*[``, which raises ValueError where ``*]`` is
@@ -189,7 +189,7 @@ TABLES: dict[str, Callable[..., Table]] = {
     "subsets": subset_table,
     "verdicts": verdicts,
     "blocked": blocked,
-    "masks by hand": hand_masks,
+    "hand-written masks": hand_masks,
     "live rules": live_stack,
     "tokens needed": budget_films.needed_after,
     "cuts": merge_films.cuts,
