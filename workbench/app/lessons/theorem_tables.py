@@ -51,14 +51,14 @@ def composed_reads(world: World, *, longest: int) -> Table:
             if ids:
                 readable[ids] = constraint.advance(readable[ids[:-1]], ids[-1])
             ends = constraint.is_final(readable[ids])
-            path = "ends in a final state" if ends else "does not end"
+            composed = _YES if ends else f"{_NO} not final"
         except TokenNotAllowed:
-            ends, path = False, "has no edge"
+            composed = f"{_NO} no edge"
         text = world.vocabulary.decode(ids)
         shown = "  ".join(world.shown(i) for i in ids) or "(nothing)"
         accepts = _YES if world.grammar.accepts(text) else _NO
-        rows.append((shown, path, _YES if ends else _NO, _quoted(text), accepts))
-    heads = ("x", "the composed machine", "accepts x", "D(x)", "in the language")
+        rows.append((shown, composed, _quoted(text), accepts))
+    heads = ("x", "composed", "D(x)", "language")
     return Table(f"Sequences of at most {longest} tokens", heads, tuple(rows))
 
 

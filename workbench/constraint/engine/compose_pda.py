@@ -117,34 +117,40 @@ class RelativeMachine:
 
     def _settle(self, ended: dict[Relative, None], targets: set[Relative]) -> None:
         """Add configurations in final states, and all they reach by returning from rules."""
-        network = self.network
         waiting = list(ended)
         while waiting:
             after = state, popped, pushed = waiting.pop()
-            if state == END or self.continues[state]:
+            if self.continues[state]:
                 targets.add(after)
-            if state == END or not self.finals[state]:
+            if not self.finals[state]:
                 continue
             self.clock.check()
             self._limits.check("configurations", len(targets))
             if pushed:
                 returned = [(pushed[-1], popped, pushed[:-1])]
-            elif len(popped) == self._shown_pops:
-                continue
-            elif len(popped) == _MAX_POPS:
-                raise LimitError(
-                    "one token may end any number of rules here, so the closed form has no end",
-                    "token_edges",
-                    "the engine itself decodes this grammar; only its written-out machine is "
-                    "infinite",
-                )
             else:
-                rule = network.owner[state]
-                returned = [(back, (*popped, back), ()) for back in network.returns[rule]]
-                if rule in network.ends_text:
-                    returned.append((END, (*popped, END), ()))
+                returned = self._popping(int(self.network.owner[state]), popped, targets)
             waiting += [one for one in returned if one not in ended]
             ended.update(dict.fromkeys(returned))
+
+    def _popping(
+        self, rule: int, popped: tuple[State, ...], targets: set[Relative]
+    ) -> list[Relative]:
+        """The configurations after a rule that pops a return state; adds those settled already."""
+        if len(popped) == self._shown_pops:
+            return []
+        if len(popped) == _MAX_POPS:
+            raise LimitError(
+                "one token may end any number of rules here, so the closed form has no end",
+                "token_edges",
+                "the engine itself decodes this grammar; only its written-out machine is infinite",
+            )
+        found: list[Relative] = [
+            (state, (*popped, state), ()) for state in self.network.returns[rule]
+        ]
+        if rule in self.network.ends_text:
+            targets.add((END, (*popped, END), ()))
+        return found
 
 
 class TokenPdaMove(NamedTuple):
