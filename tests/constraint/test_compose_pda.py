@@ -158,6 +158,16 @@ def test_error_when_a_set_has_too_many_configurations() -> None:
         compose_pda(network, vocabulary_of(b"a" * 12, b"b"), Limits(configurations=20))
 
 
+def test_error_when_returns_multiply() -> None:
+    """One byte ends 14 rules, each called from four places: 4¹⁴ stacks."""
+    rules = "".join(
+        f"r{i} ::= " + " | ".join(f"'{x}' r{i + 1} '{x}'?" for x in "abcd") + ";" for i in range(14)
+    )
+    network = Grammar.from_kbnf(f"start ::= r0; {rules} r14 ::= 'x' | '(' start ')';").network
+    with pytest.raises(LimitError, match="2,000 configurations"):
+        compose_pda(network, vocabulary_of(b"x", b"a"))
+
+
 def test_the_machine_grows() -> None:
     network = Grammar.from_kbnf("start ::= '[' start ']' | 'x';").network
     machine = RelativeMachine(network, LIMITS)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from workbench.app.lessons.lesson_reader import read_lesson
+from workbench.app.lessons.lesson_reader import lessons, read_lesson
 from workbench.app.lessons.world import World, token_bytes
 from workbench.base.errors import WorkbenchError
 from workbench.grammar.notations import Notation
+
+ROOT = Path(__file__).parent.parent.parent
 
 GOOD = """
 title = "T"
@@ -107,3 +110,13 @@ def test_error_when_a_world_lacks_a_part() -> None:
         World(text="a").vocabulary  # noqa: B018
     with pytest.raises(WorkbenchError, match="needs no stack"):
         World(notation=Notation.KBNF, text="start ::= 'a' start 'b' | 'c';").dfa  # noqa: B018
+
+
+def test_sources_in_the_repository_exist() -> None:
+    sources = [step.source for lesson in lessons().values() for step in lesson.steps]
+    paths = [
+        path for source in sources for path in re.findall(r"(?:workbench|tests)/[\w/.]+", source)
+    ]
+    assert len(paths) >= 8
+    assert [path for path in paths if not (ROOT / path.rstrip(".")).is_file()] == []
+    assert not [source for source in sources if "project's reference" in source]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from workbench.app.lessons.lesson import Kind, LessonError
 from workbench.app.lessons.lesson_reader import lessons
-from workbench.app.lessons.lesson_tables import table
+from workbench.app.lessons.lesson_tables import hand_masks, table
 from workbench.app.lessons.merge_films import tokenizations
+from workbench.app.lessons.theorem_tables import transduced
 from workbench.app.lessons.world import World
 from workbench.drawing.transducers import detokenizer, merged_detokenizer
 from workbench.vocabulary.vocabulary import Vocabulary
@@ -201,6 +204,52 @@ def test_operators_of_kbnf() -> None:
         ("'a'*", "✓", "✓", "✓"),
         ("'a'+", "✗", "✓", "✓"),
     ]
+
+
+def test_both_sides_of_the_theorems() -> None:
+    pieces = ["f", "oo", "food"]
+    rows = _rows("theorems", 1)
+    assert [row[0] for row in rows] == [
+        "none",
+        *pieces,
+        *(f"{a}  {b}" for a in pieces for b in pieces),
+    ]
+    assert all(written == joined == "".join(cycles.split()) for cycles, written, joined in rows[1:])
+    for step, language in ((2, r"(?:foo)+d"), (3, r"ab|aabb|aaabbb|aaaabbbb")):
+        rows = _rows("theorems", step)
+        for shown, composed, text, direct in rows[1:]:
+            assert text == "".join(shown.split())
+            expected = "✓" if re.fullmatch(language, text) else "✗"
+            assert composed[0] == direct == expected, text
+        assert {row[1] for row in rows} == {"✓", "✗ not final", "✗ no edge"}
+    assert [row[0] for row in _rows("theorems", 2) if row[1] == "✓"] == ["food", "f  oo  food"]
+    assert [row[0] for row in _rows("theorems", 3) if row[1] == "✓"] == ["a  b", "aaab  bb"]
+
+
+def test_error_where_a_theorem_has_too_many_rows() -> None:
+    with pytest.raises(LessonError, match="at most 60 sequences"):
+        transduced(FOO, longest=3)
+
+
+def test_hand_written_masks() -> None:
+    # after a*[a*: the note has begun and its text ends with a star, so "[" must not follow
+    yes, no, raises = "✓", "✗", "ValueError"
+    assert _rows("kbnf", 3) == [
+        ("*[", no, yes, raises, no),  # the token *[ was not taken: a*[ was
+        ("a*[", no, yes, raises, no),
+        ("a*[b", no, yes, raises, no),
+        ("*", yes, yes, yes, yes),
+        ("[", no, yes, no, no),
+        ("a", yes, yes, yes, yes),
+        ("]*", yes, yes, yes, yes),
+        ("]*a", no, yes, yes, yes),
+        ("b[", yes, yes, no, no),
+    ]
+    world = lessons()["kbnf"].steps[3].world
+    before = {row[0]: row[1:] for row in hand_masks(world, after="a").rows}
+    assert before["a*[b"] == (yes, yes, raises, no)
+    after = {row[0]: row[1:] for row in hand_masks(world, after="*[a").rows}
+    assert after["*["] == (no, no, raises, no)
 
 
 def test_live_rules_follow_the_brackets() -> None:

@@ -23,7 +23,7 @@ nodes for: ``A & B``, ``~A``, lazy rules, maximum lengths.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -55,7 +55,7 @@ from workbench.pushdown.compile_rules import (
     proportional_states,
     without_calls,
 )
-from workbench.pushdown.contexts import check_own_text
+from workbench.pushdown.contexts import check_own_text, first_looking_beyond
 from workbench.pushdown.network import CALLS, Network
 from workbench.pushdown.recursion import (
     kept_rules,
@@ -68,6 +68,7 @@ from workbench.syntax.grammar_tree import (
     GrammarTree,
     Literal,
     Rule,
+    Shape,
     all_called,
     calls,
     labels_in_rules,
@@ -267,6 +268,13 @@ class Combining:
 
     source: Source
     limits: Limits
+    #: Whether assertions look beyond their terminal, by the shape of the pattern.
+    _looking: dict[Shape, bool] = field(default_factory=dict)
+
+    def looks_beyond(self, part: Expression, rules: Rules) -> bool:
+        """Whether an assertion of a part tests the text around it."""
+        tree = self._tree(part, rules)
+        return first_looking_beyond(tree, self.limits, self._looking) is not None
 
     def both(self, parts: Sequence[Expression], rules: Rules) -> Dfa:
         """The texts of all the parts."""
@@ -313,12 +321,9 @@ class Combining:
 
     def _machine(self, part: Expression, rules: Rules) -> Dfa:
         bodies = {_WHOLE: part, **rules}
-        span = part.span
-        tree = GrammarTree(
-            tuple(Rule(name, body, span, span) for name, body in bodies.items()), self.source
-        )
+        tree = self._tree(part, rules)
         self._refuse_labels(tree)
-        check_own_text(tree, self.limits)
+        check_own_text(tree, self.limits, self._looking)
         try:
             program = rule_program(tree, bodies, self.limits)
         except KeyError:
@@ -330,10 +335,16 @@ class Combining:
         raise BuildError(
             "expected texts that can be read without a stack",
             self.source,
-            span,
+            part.span,
             "only terminals can be combined, negated or cut short",
             kind="unsupported",
         )
+
+    def _tree(self, part: Expression, rules: Rules) -> GrammarTree:
+        """A part, which may call the rules, as a grammar."""
+        bodies, span = {_WHOLE: part, **rules}, part.span
+        made = tuple(Rule(name, body, span, span) for name, body in bodies.items())
+        return GrammarTree(made, self.source)
 
     def _refuse_labels(self, tree: GrammarTree) -> None:
         for label, span in labels_in_rules(tree) if may_have_labels(self.source) else ():

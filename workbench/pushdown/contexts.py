@@ -93,16 +93,27 @@ def without_contexts(tree: GrammarTree, start: str, limits: Limits) -> GrammarTr
     return _Contexts(tree, rules, {k: one for k, one in known.items() if one}, limits).tree(start)
 
 
-def check_own_text(tree: GrammarTree, limits: Limits) -> None:
-    """Check that all assertions test the text of their terminals only.
+def first_looking_beyond(
+    tree: GrammarTree, limits: Limits, known: dict[Shape, bool]
+) -> Pattern | None:
+    """The first pattern with an assertion that tests the text around its terminal.
+
+    ``known`` has the results for the patterns of earlier calls, by shape, and gets the new ones.
+    """
+    patterns = [(shape(one.regex), one) for one in _asserted_patterns(tree)]
+    unknown = _dependences([pair for pair in patterns if pair[0] not in known], limits)
+    known.update((key, bool(one)) for key, one in unknown.items())
+    return next((pattern for key, pattern in patterns if known[key]), None)
+
+
+def check_own_text(tree: GrammarTree, limits: Limits, known: dict[Shape, bool]) -> None:
+    """Check that all assertions test the text of their terminals only; ``known`` as above.
 
     Raises: BuildError at the first other one.
     """
-    patterns = [(shape(one.regex), one) for one in _asserted_patterns(tree)]
-    known = _dependences(patterns, limits)
-    for key, pattern in patterns:
-        if known[key]:
-            raise _refused(tree.source, pattern, "in a combination, a negation or a lazy terminal")
+    pattern = first_looking_beyond(tree, limits, known)
+    if pattern is not None:
+        raise _refused(tree.source, pattern, "in a combination, a negation or a lazy terminal")
 
 
 def _refused(source: Source, pattern: Pattern, where: str) -> BuildError:

@@ -20,6 +20,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
 
 import numpy as np
 import numpy.typing as npt
@@ -100,10 +102,10 @@ class Network:
     @cached_property
     def calling(self) -> tuple[tuple[tuple[int, State], ...], ...]:
         """For each state the rules it can call, each with the state to return to."""
-        found: list[list[tuple[int, State]]] = [[] for _ in range(len(self))]
-        for state, rule, target in self.calls.tolist():
-            found[state].append((rule, target))
-        return tuple(map(tuple, found))
+        found: list[tuple[tuple[int, State], ...]] = [()] * len(self)
+        for state, calls in groupby(self.calls.tolist(), itemgetter(0)):
+            found[state] = tuple((rule, target) for _, rule, target in calls)
+        return tuple(found)
 
     @cached_property
     def goes_on(self) -> npt.NDArray[np.bool_]:

@@ -47,6 +47,10 @@ class LanguageOperations(Protocol):
     Raises: BuildError for one that does; LimitError.
     """
 
+    def looks_beyond(self, part: Expression, rules: Rules) -> bool:
+        """Whether an assertion of a part tests the text around it."""
+        ...
+
     def both(self, parts: abc.Sequence[Expression], rules: Rules) -> Dfa:
         """The intersection of the parts."""
         ...

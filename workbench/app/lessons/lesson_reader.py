@@ -217,6 +217,7 @@ SHELVES: dict[str, tuple[str, ...]] = {
         "tokens",
         "composition",
         "stacks",
+        "theorems",
         "ambiguity",
         "kbnf",
         "wide",

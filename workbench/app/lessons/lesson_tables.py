@@ -20,6 +20,7 @@ from workbench.app.lessons import (
     online_films,
     region_tables,
     strategy_films,
+    theorem_tables,
     token_films,
 )
 from workbench.app.lessons.construction_films import CharacterNfa, set_name, subset_steps
@@ -96,6 +97,55 @@ def blocked(world: World, *, after: str = "") -> Table:
     )
 
 
+def hand_masks(world: World, *, after: str) -> Table:
+    """The two hand-written masks of the KBNF post for ``XXXXX*[YYYY]*``, beside the exact one.
+
+    ``after`` is written with the tokens of the world, the longest first. The second mask calls
+    ``token.index("*]")`` for each token with ``*[``, which raises ValueError where ``*]`` is
+    missing; *repaired* compares the place of ``*[`` instead.
+
+    Source: the KBNF design post 2024.
+    """
+    text = after.encode()
+    tokens = [token for token in world.vocabulary.tokens if token is not None]
+    taken = _longest_first(text, sorted(tokens, key=len, reverse=True))
+    rows = []
+    for choice, token in zip(choices(world, text), world.vocabulary.tokens, strict=True):
+        if token is None:
+            continue
+        first = token != b"*[" or b"*[" not in taken
+        printed = _second_mask(text, token, b"*]", 1)
+        repaired = _second_mask(text, token, b"*[", 2)
+        signs = (_sign(one) for one in (choice.allowed, first, printed, repaired))
+        rows.append((choice.text, *signs))
+    heads = ("token", "exact", "first", "second, as printed", "second, repaired")
+    return Table(f"Allowed after {visible(after)}", heads, tuple(rows))
+
+
+def _second_mask(text: bytes, token: bytes, searched: bytes, rest: int) -> bool | None:
+    """Whether the mask allows a token; None where its code raises ValueError."""
+    inside = b"*[" in text
+    if b"*[" in token:
+        try:
+            if token.index(searched) != len(token) - rest or inside:
+                return False
+        except ValueError:
+            return None
+    return not (inside and text.endswith(b"*") and b"[" in token)
+
+
+def _sign(allowed: bool | None) -> str:
+    return "ValueError" if allowed is None else _YES if allowed else _NO
+
+
+def _longest_first(text: bytes, tokens: Sequence[bytes]) -> list[bytes]:
+    taken: list[bytes] = []
+    while text:
+        taken.append(next(token for token in tokens if text.startswith(token)))
+        text = text[len(taken[-1]) :]
+    return taken
+
+
 def live_stack(world: World, *, text: str) -> Table:
     """For each prefix of a text, the rules being read and what may follow."""
     rows = []
@@ -140,6 +190,7 @@ TABLES: dict[str, Callable[..., Table]] = {
     "subsets": subset_table,
     "verdicts": verdicts,
     "blocked": blocked,
+    "hand-written masks": hand_masks,
     "live rules": live_stack,
     "tokens needed": budget_films.needed_after,
     "cuts": merge_films.cuts,
@@ -188,6 +239,8 @@ TABLES: dict[str, Callable[..., Table]] = {
     "engines": engine_films.engines,
     "read by labels": token_films.read,
     "label sizes": token_films.sizes,
+    "theorem 1": theorem_tables.transduced,
+    "theorems 2 and 3": theorem_tables.composed_reads,
 }
 
 

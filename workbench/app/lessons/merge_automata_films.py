@@ -470,7 +470,7 @@ def in_both(world: World, *, longest: int) -> float:
 def piece_table(world: World, *, rows: Sequence[Sequence[str]]) -> Table:
     """Sequences under a pre-tokenizer: each pair separately, and the whole.
 
-    Source: the reference on proper tokenization, §9.
+    Source: ``vocabulary/tokenization/pretokenizer.py``.
     """
     made = []
     for tokens in rows:

@@ -3,7 +3,7 @@
 The text between two cuts is tokenized independently of the rest. Here cuts are found by characters:
 the border between x and y is hard if no canonical token contains xy.
 
-Source: Tran-Thien 2024, Figure 6; the project's reference on proper tokenization, §8.
+Source: Tran-Thien 2024, Figure 6; ``constraint/methods/proper/vegas.py``.
 """
 
 from __future__ import annotations

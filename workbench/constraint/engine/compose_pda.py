@@ -81,12 +81,16 @@ class RelativeMachine:
             return existing
         self.clock.check()
         targets: set[Relative] = set()
+        ended: dict[Relative, None] = {}
         for at, popped, pushed in self.configurations[source]:
             for target, entered in self._moves(at, byte_class):
+                after = target, popped, (*pushed, *entered)
                 if self.finals[target]:
-                    targets.update(self._settle(target, popped, (*pushed, *entered)))
+                    ended[after] = None
                 else:
-                    targets.add((target, popped, (*pushed, *entered)))
+                    targets.add(after)
+        if ended:
+            self._settle(ended, targets)
         self._limits.check("configurations", len(targets))
         target = self._number(tuple(sorted(targets))) if targets else DEAD
         self.table[source, byte_class] = target
@@ -111,30 +115,42 @@ class RelativeMachine:
             if target != DEAD:
                 yield target, pushed
 
-    def _settle(
-        self, state: State, popped: tuple[State, ...], pushed: tuple[State, ...]
-    ) -> Iterator[Relative]:
-        """A configuration after a byte, and all those it reaches by returning from rules."""
-        network = self.network
-        if self.continues[state]:
-            yield state, popped, pushed
-        if not self.finals[state]:
-            return
-        if pushed:
-            yield from self._settle(pushed[-1], popped, pushed[:-1])
-            return
+    def _settle(self, ended: dict[Relative, None], targets: set[Relative]) -> None:
+        """Add configurations in final states, and all they reach by returning from rules."""
+        waiting = list(ended)
+        while waiting:
+            after = state, popped, pushed = waiting.pop()
+            if self.continues[state]:
+                targets.add(after)
+            if not self.finals[state]:
+                continue
+            self.clock.check()
+            self._limits.check("configurations", len(targets))
+            if pushed:
+                returned = [(pushed[-1], popped, pushed[:-1])]
+            else:
+                returned = self._popping(int(self.network.owner[state]), popped, targets)
+            waiting += [one for one in returned if one not in ended]
+            ended.update(dict.fromkeys(returned))
+
+    def _popping(
+        self, rule: int, popped: tuple[State, ...], targets: set[Relative]
+    ) -> list[Relative]:
+        """The configurations after a rule that pops a return state; adds those settled already."""
         if len(popped) == self._shown_pops:
-            return
+            return []
         if len(popped) == _MAX_POPS:
             raise LimitError(
                 "one token may end any number of rules here, so the closed form has no end",
                 "token_edges",
                 "the engine itself decodes this grammar; only its written-out machine is infinite",
             )
-        for return_state in network.returns[network.owner[state]]:
-            yield from self._settle(return_state, (*popped, return_state), ())
-        if network.owner[state] in network.ends_text:
-            yield END, (*popped, END), ()
+        found: list[Relative] = [
+            (state, (*popped, state), ()) for state in self.network.returns[rule]
+        ]
+        if rule in self.network.ends_text:
+            targets.add((END, (*popped, END), ()))
+        return found
 
 
 class TokenPdaMove(NamedTuple):

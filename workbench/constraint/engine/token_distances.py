@@ -146,21 +146,14 @@ class _Returning(RelativeMachine):
         super().__init__(network, limits)
         self._exits: dict[int, tuple[tuple[State, ...], bool]] = {}
 
-    def _settle(
-        self, state: State, popped: tuple[State, ...], pushed: tuple[State, ...]
-    ) -> Iterator[Relative]:
-        if self.continues[state]:
-            yield state, popped, pushed
-        if not self.finals[state]:
-            return
-        if pushed:
-            yield from self._settle(pushed[-1], popped, pushed[:-1])
-            return
-        returns, ends_text = self._returns(int(self.network.owner[state]))
-        for return_state in returns:
-            yield return_state, (*popped, _ANY_FINALS, return_state), ()
+    def _popping(
+        self, rule: int, popped: tuple[State, ...], targets: set[Relative]
+    ) -> list[Relative]:
+        returns, ends_text = self._returns(rule)
+        targets.update((state, (*popped, _ANY_FINALS, state), ()) for state in returns)
         if ends_text:
-            yield END, (*popped, _ANY_FINALS, END), ()
+            targets.add((END, (*popped, _ANY_FINALS, END), ()))
+        return []
 
     def _returns(self, rule: int) -> tuple[tuple[State, ...], bool]:
         """The states that continue after a rule and rules around it end; whether the text may."""

@@ -99,8 +99,11 @@ class ComposedPda:
         self.vocabulary = vocabulary
         self._byte_constraint = StackConstraint(network, vocabulary, limits)
         used = used_bytes(network.table, network.classes[:CALLS])
-        complete = used <= vocabulary.single_bytes
-        self._coaccessibility = None if complete else Coaccessibility(network, vocabulary, limits)
+        #: Whether all bytes used are tokens, so that no edge leads into a dead end.
+        self.is_complete = used <= vocabulary.single_bytes
+        self._coaccessibility = (
+            None if self.is_complete else Coaccessibility(network, vocabulary, limits)
+        )
         self.initial = ComposedState(
             frozenset({(self.pda.initial, (BOTTOM,))}), self._byte_constraint.initial
         )

@@ -15,6 +15,7 @@ from workbench.base.source import Source, Span
 from workbench.syntax.derived_rules import words
 from workbench.syntax.grammar_tree import Automaton, Expression, GrammarTree, Pattern, Stop
 from workbench.syntax.kbnf.kbnf_lexer import Part
+from workbench.syntax.lark.border_assertions import BorderAssertions
 from workbench.syntax.regex.printer import class_text
 from workbench.syntax.regex.tree import Characters
 from workbench.syntax.rule_attributes import (
@@ -218,21 +219,24 @@ class MachineOperators:
 
     def operation(self, body: Intersection | Complement, operand: _Operand) -> Expression:
         """``A & B`` or ``~A``."""
-        if isinstance(body, Complement):
-            operations, part = self.required("'~'", body.span), operand(body.part)
-            machine = operations.but(None, part, self.called_by(part))
-            return Automaton(machine, self._label(body.span), body.span)
-        operations = self.required("'&'", body.span)
-        wholes = [part for part in body.parts if not isinstance(part, Complement)]
-        others = [part.part for part in body.parts if isinstance(part, Complement)]
-        if len(wholes) == len(others) == 1:
-            # ``A & ~B`` is a difference: avoid building the complement of B
-            whole, part = operand(wholes[0]), operand(others[0])
-            machine = operations.but(whole, part, self.called_by(whole, part))
+        symbol = "'~'" if isinstance(body, Complement) else "'&'"
+        operations = self.required(symbol, body.span)
+        parts = (body,) if isinstance(body, Complement) else body.parts
+        # ``A & ~B`` is a difference: avoid building the complement of B
+        wholes = [operand(part) for part in parts if not isinstance(part, Complement)]
+        others = [operand(part.part) for part in parts if isinstance(part, Complement)]
+        rules = self.called_by(*wholes, *others)
+        label = self._label(body.span)
+        if any(operations.looks_beyond(part, rules) for part in (*wholes, *others)):
+            made = BorderAssertions(self.source, body.span, label, operations, rules)
+            return made.combined(wholes, others)
+        if len(wholes) <= 1 == len(others):
+            machine = operations.but(wholes[0] if wholes else None, others[0], rules)
         else:
-            parts = [operand(part) for part in body.parts]
-            machine = operations.both(parts, self.called_by(*parts))
-        return Automaton(machine, self._label(body.span), body.span)
+            outside = [operations.but(None, part, rules) for part in others]
+            leaves = [Automaton(one, label, body.span) for one in outside]
+            machine = operations.both((*wholes, *leaves), rules)
+        return Automaton(machine, label, body.span)
 
     def cut(self, one: Definition, options: RuleOptions, operand: _Operand) -> Expression:
         """A rule with attributes, which is one terminal."""
