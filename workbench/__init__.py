@@ -51,6 +51,14 @@ if TYPE_CHECKING:
     from workbench.constraint.reasoning import Reasoning
     from workbench.constraint.within_budget import WithinBudget
     from workbench.decoding.adaptive_sampling import Asap, Cars
+    from workbench.decoding.blocks import (
+        Block,
+        BlockModel,
+        BlockStep,
+        MixtureModel,
+        best_block,
+        generate_blocks,
+    )
     from workbench.decoding.generate import Generation, generate, generate_batch
     from workbench.decoding.kbnf_engine import Advance, Engine
     from workbench.decoding.logits_processor import LogitsProcessor
@@ -71,6 +79,7 @@ if TYPE_CHECKING:
     from workbench.decoding.transformers_model import TransformersModel, load_model
     from workbench.drawing.drawable import Drawn, draw
     from workbench.grammar.export.registry import export
+    from workbench.grammar.fill import fill
     from workbench.grammar.find import find
     from workbench.grammar.grammar import Grammar
     from workbench.grammar.notations import Notation
@@ -125,6 +134,12 @@ _HOMES = {
     "WithinBudget": "constraint.within_budget",
     "Asap": "decoding.adaptive_sampling",
     "Cars": "decoding.adaptive_sampling",
+    "Block": "decoding.blocks",
+    "BlockModel": "decoding.blocks",
+    "BlockStep": "decoding.blocks",
+    "MixtureModel": "decoding.blocks",
+    "best_block": "decoding.blocks",
+    "generate_blocks": "decoding.blocks",
     "Generation": "decoding.generate",
     "generate": "decoding.generate",
     "generate_batch": "decoding.generate",
@@ -159,6 +174,7 @@ _HOMES = {
     "Drawn": "drawing.drawable",
     "draw": "drawing.drawable",
     "export": "grammar.export.registry",
+    "fill": "grammar.fill",
     "find": "grammar.find",
     "Grammar": "grammar.grammar",
     "Notation": "grammar.notations",
@@ -172,6 +188,9 @@ __all__ = [
     "Advice",
     "Asap",
     "Awrs",
+    "Block",
+    "BlockModel",
+    "BlockStep",
     "BuildError",
     "Cars",
     "ChatModel",
@@ -199,6 +218,7 @@ __all__ = [
     "Lint",
     "LogitsProcessor",
     "Message",
+    "MixtureModel",
     "ModelError",
     "Notation",
     "OpportunisticMasking",
@@ -230,15 +250,18 @@ __all__ = [
     "WithinBudget",
     "Wording",
     "WorkbenchError",
+    "best_block",
     "compile",
     "draw",
     "equivalent",
     "explain",
     "explain_id",
     "export",
+    "fill",
     "find",
     "generate",
     "generate_batch",
+    "generate_blocks",
     "heal",
     "in_words",
     "json_regex",
