@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from workbench.decoding.model import ChatModel, LanguageModel, Message, Session
     from workbench.decoding.opportunistic import OpportunisticMasking
     from workbench.decoding.particles import Awrs, Particles, Population
-    from workbench.decoding.retokenize import Healed, heal
+    from workbench.decoding.retokenize import Healed, heal, infilling_prompt
     from workbench.decoding.sampling import Sampling
     from workbench.decoding.speculative import (
         CountProposer,
@@ -156,6 +156,7 @@ _HOMES = {
     "Population": "decoding.particles",
     "Healed": "decoding.retokenize",
     "heal": "decoding.retokenize",
+    "infilling_prompt": "decoding.retokenize",
     "Sampling": "decoding.sampling",
     "CountProposer": "decoding.speculative",
     "ForcedProposer": "decoding.speculative",
@@ -264,6 +265,7 @@ __all__ = [
     "generate_blocks",
     "heal",
     "in_words",
+    "infilling_prompt",
     "json_regex",
     "label_reason",
     "lint",
