@@ -39,7 +39,7 @@ from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 class Place(NamedTuple):
     """A state of the trellis."""
 
-    #: The state of the constraint.
+    #: The state of the constraint, None after an end token.
     state: State
     #: Whether an end token was read: then only end tokens follow.
     ended: bool = False
@@ -55,6 +55,9 @@ class Arrival(NamedTuple):
     token_id: TokenId
 
 
+#: The place after an end token.
+ENDED = Place(None, True)
+
 #: The likeliest way to each place after a number of tokens.
 Layer = dict[Place, Arrival]
 
@@ -66,7 +69,7 @@ class Block:
     token_ids: tuple[TokenId, ...]
     #: The sum of the tokens' log-probabilities, in nats.
     logprob: float
-    #: The constraint's state after the block.
+    #: The constraint's state after the block, or before its first end token.
     state: State
     #: The places after 1, 2, … tokens.
     layers: tuple[Layer, ...]
@@ -113,15 +116,15 @@ def best_block(
         if not here:
             raise _no_block(position, fixed)
         layers.append(here)
-    ends = {place: way for place, way in here.items() if trellis.may_end(place, finish)}
-    if not ends:
+    last = likeliest_end(constraint, here, finish=finish)
+    if last is None:
         count = count_of(len(rows), "token")
         raise WorkbenchError(
             f"no accepted text has {count} of nonzero probability here",
             "take a longer block, or leave out finish",
         )
-    last = max(ends, key=lambda place: ends[place].logprob)
-    return Block(_way(layers, last), ends[last].logprob, last.state, tuple(layers))
+    token_ids, end = _way(layers, last)
+    return Block(token_ids, here[last].logprob, end.state, tuple(layers))
 
 
 def _rows(
@@ -158,14 +161,26 @@ def _no_block(position: int, fixed: Mapping[int, TokenId] | None) -> WorkbenchEr
     )
 
 
-def _way(layers: Sequence[Layer], last: Place) -> tuple[TokenId, ...]:
-    """The tokens of the likeliest way to a place of the last layer."""
+def _way(layers: Sequence[Layer], last: Place) -> tuple[tuple[TokenId, ...], Place]:
+    """The tokens of the likeliest way to a place of the last layer, and its last state."""
     found: list[TokenId] = []
+    end = here = last
     for layer in reversed(layers):
-        _, before, token_id = layer[last]
+        _, before, token_id = layer[here]
         found.append(token_id)
-        last = before
-    return tuple(reversed(found))
+        end, here = (before, before) if end.ended else (end, before)
+    return tuple(reversed(found)), end
+
+
+def likeliest_end(constraint: Constraint, layer: Layer, *, finish: bool) -> Place | None:
+    """The likeliest place of a layer in which a block may end, None if there is none."""
+
+    def may_end(place: Place) -> bool:
+        accepted = place.ended or constraint.is_final(place.state)
+        return accepted or (not finish and len(constraint.mask(place.state)) > 0)
+
+    ends = [place for place in layer if may_end(place)]
+    return max(ends, key=lambda place: layer[place].logprob, default=None)
 
 
 class _Trellis:
@@ -200,7 +215,7 @@ class _Trellis:
         by_target: dict[Place, list[TokenId]] = {}
         ends = self._constraint.vocabulary.ends
         if place.ended or self._constraint.is_final(place.state):
-            by_target[Place(place.state, True)] = sorted(ends)
+            by_target[ENDED] = sorted(ends)
         if not place.ended:
             for token_id in self._constraint.mask(place.state):
                 if token_id not in ends:
@@ -211,11 +226,6 @@ class _Trellis:
         found = [(there, np.array(ids, np.int64)) for there, ids in by_target.items() if ids]
         self._steps[place] = found
         return found
-
-    def may_end(self, place: Place, finish: bool) -> bool:
-        """Whether the block may end in a place."""
-        accepted = place.ended or self._constraint.is_final(place.state)
-        return accepted or (not finish and len(self._constraint.mask(place.state)) > 0)
 
 
 class BlockModel(Protocol):
@@ -266,7 +276,9 @@ class MixtureModel:
             agrees = all(b is None or a == b for a, b in zip(here, block, strict=True))
             if agrees and padded[:begun] == tuple(context):
                 shares[np.arange(len(block)), here] += weight
-        found: npt.NDArray[np.float64] = np.log(shares / shares.sum(axis=1, keepdims=True))
+        totals = shares.sum(axis=1, keepdims=True)
+        with np.errstate(divide="ignore"):
+            found: npt.NDArray[np.float64] = np.log(shares / np.where(totals > 0, totals, 1.0))
         return found
 
     def _padded(self, text: tuple[TokenId, ...], length: int) -> tuple[TokenId, ...]:

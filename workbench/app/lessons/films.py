@@ -8,6 +8,7 @@ from typing import Any
 
 from workbench.app.lessons import (
     automaton_films,
+    block_films,
     budget_films,
     composition_films,
     construction_films,
@@ -78,6 +79,7 @@ FILMS: dict[str, Callable[..., Film]] = {
     "labels": token_films.over_labels,
     "distances": budget_films.distances,
     "within budget": budget_films.within_budget,
+    "trellis": block_films.trellis,
 }
 
 
@@ -92,6 +94,7 @@ BROAD = frozenset(
         "scanner",
         "subterminal tree",
         "trees",
+        "trellis",
     }
 )
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from workbench.app.lessons import (
+    block_films,
     budget_films,
     conditional_films,
     distribution_films,
@@ -173,6 +174,9 @@ QUANTITIES: dict[str, Callable[..., float]] = {
     "per cent": _per_cent,
     "merged states": _merged_states,
     "fewest tokens": budget_films.fewest,
+    "per cent of the likeliest block": block_films.best_share,
+    "per cent of a block": block_films.share_of_block,
+    "per cent at a position": block_films.known_share,
 }
 
 
