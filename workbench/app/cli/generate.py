@@ -329,7 +329,7 @@ def replay_page(text: str, example: Example | None = None) -> str:
     end = next((record for record in records if record["k"] == "stop"), None)
     handlers = Handlers(ModelRoom(text_in(about, "model", MAX_NAME) or BUILTIN))
     sent = {key: about.get(key, "") for key in ("text", "notation", "start", "style", "example")}
-    sent |= {name: about.get(name) for name in ("small_tokens", "finish")}
+    sent |= {name: about.get(name) for name in ("small_tokens", "finish", "hole")}
     return written(about, steps, end, drawn(handlers, sent, taken(steps)))
 
 
