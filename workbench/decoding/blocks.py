@@ -104,7 +104,7 @@ def best_block(
             position and state a maximum over its tokens.
     Raises: WorkbenchError if no block is allowed; LimitError above ``limits.states`` places in all,
             ``limits.token_edges`` steps or ``limits.seconds``.
-    Source: DINGO (Suresh et al. 2025), Algorithm 1.
+    Source: DINGO (Suresh et al. 2025).
     """
     rows = _rows(constraint.vocabulary, logits, fixed or {})
     trellis = _Trellis(constraint, limits)

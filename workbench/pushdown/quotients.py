@@ -372,11 +372,21 @@ class _Quotient:
     def tree(self, tree: GrammarTree) -> tuple[GrammarTree, str]:
         """The new rules and those they call, and the start symbol."""
         dead = {self._name_of[key] for key in self._without_text}
-        bodies = {
+        pruned = {
             name: _without(body, dead)
             for name, key in self._key_of.items()
             if name not in dead and (body := self._bodies[key]) is not None
         }
+        calls = {name: body.name for name, body in pruned.items() if isinstance(body, Nonterminal)}
+
+        def called_by(name: str) -> str:
+            """The rule that a call of a new rule which only calls another one is a call of."""
+            seen = {name}
+            while (target := calls.get(name)) is not None and target not in seen:
+                seen.add(name := target)
+            return name
+
+        bodies = {n: renamed(body, called_by) for n, body in pruned.items() if body is not None}
         written: dict[str, list[Rule]] = {}
         for rule in tree.rules:
             written.setdefault(rule.name, []).append(rule)
@@ -385,14 +395,13 @@ class _Quotient:
             """The rules of a name: a new one in the place of those it is part of."""
             if name not in bodies:
                 return written[name]
-            body = bodies[name]
-            assert body is not None, "a rule with a text has a body"
-            return [replace(written[self._key_of[name][0]][0], name=name, body=body)]
+            first = written[self._key_of[name][0]][0]
+            return [replace(first, name=name, body=bodies[name])]
 
         def called(name: str) -> list[str]:
             return [call.name for rule in parts(name) for call in referenced(rule.body)]
 
-        start = self._name_of[self._cfg.start, 0, 0]
+        start = called_by(self._name_of[self._cfg.start, 0, 0])
         reached = list(reachable([start], called))
         names = Names(name for name in reached if name not in bodies)
         final = {name: names.fresh(self._named(name)) for name in reached if name in bodies}
@@ -405,7 +414,7 @@ class _Quotient:
             for name in reached
             for rule in parts(name)
         )
-        return GrammarTree(rules, tree.source, tree.counted), final[start]
+        return GrammarTree(rules, tree.source, tree.counted), final.get(start, start)
 
     def _named(self, name: str) -> str:
         """The base of the final name of a new rule."""
@@ -435,7 +444,8 @@ def _row_of(items: Iterable[Expression | None], span: Span) -> Expression | None
 
 
 def _row(items: Iterable[Expression], span: Span) -> Expression:
-    kept = [item for item in items if not _is_empty(item)]
+    parts = (item.items if isinstance(item, Row) else (item,) for item in items)
+    kept = [part for row in parts for part in row if not _is_empty(part)]
     return kept[0] if len(kept) == 1 else Row(tuple(kept), span)
 
 

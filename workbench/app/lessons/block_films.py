@@ -25,6 +25,7 @@ from workbench.decoding.blocks import (
     likeliest_end,
 )
 from workbench.drawing.graph import Edge, Graph, Node
+from workbench.grammar.export.registry import export
 from workbench.vocabulary.vocabulary import TokenId
 
 #: For each position the probabilities of tokens; the end under the name ``end``.
@@ -188,8 +189,10 @@ class _Trellis:
         return f"Position {position + 1}, state {self.shown(place)}: {'; '.join(ways)}{kept}."
 
     def _alone(self) -> tuple[Row, ...]:
+        """The rows of all frames but the last: the likeliest tokens, and the block to be found."""
         likeliest = [self.world.shown(int(token)) for token in self.rows.argmax(axis=1)]
-        return (Row("likeliest of each position", tuple(likeliest)),)
+        unknown = Row("likeliest allowed block", ("?",) * len(self.rows))
+        return (Row("likeliest of each position", tuple(likeliest)), unknown)
 
     def _ending(self, nodes: set[str], edges: set[int]) -> Frame:
         """The likeliest way from the likeliest final place back to the beginning."""
@@ -208,7 +211,7 @@ class _Trellis:
             f" {probability}, and no allowed block has a higher one."
         )
         view = View(tuple(lit), tuple(arcs), frozenset(nodes), frozenset(edges))
-        return Frame(say, (view,), (*self._alone(), Row("likeliest allowed block", shown)))
+        return Frame(say, (view,), (self._alone()[0], Row("likeliest allowed block", shown)))
 
 
 def trellis(world: World, given: Given, *, distributions: Distributions) -> Film:
@@ -238,6 +241,13 @@ def positions(world: World, *, distributions: Distributions) -> Table:
     heads = ("position", "distribution", "likeliest token", "likeliest block")
     last = ("together", "", *map(together, blocks))
     return Table("Each position alone, and the likeliest block", heads, (*listed, last))
+
+
+def hole_rules(world: World) -> Table:
+    """The rules of the world's hole, the new ones first."""
+    lines = export(world.grammar, "kbnf").replace("\n  ", " ").splitlines()
+    rules = [line.rstrip(";").split(" ::= ", 1) for line in lines if " ::= " in line]
+    return Table("The rules of the hole", ("rule", "its texts"), tuple((a, b) for a, b in rules))
 
 
 # -- passes ---------------------------------------------------------------------------------

@@ -143,6 +143,7 @@ TABLES: dict[str, Callable[..., Table]] = {
     "live rules": live_stack,
     "positions": block_films.positions,
     "block passes": block_films.passes,
+    "rules of the hole": block_films.hole_rules,
     "tokens needed": budget_films.needed_after,
     "cuts": merge_films.cuts,
     "spellings": merge_films.spellings,
