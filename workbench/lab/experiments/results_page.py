@@ -15,6 +15,7 @@ from workbench.lab.experiments.experiment import (
     title_of,
 )
 from workbench.lab.experiments.finishing import FINISHING
+from workbench.lab.experiments.holes import HOLES
 from workbench.lab.experiments.invasiveness import FIGURE_1, FIGURE_2, INVADING
 from workbench.lab.experiments.koo import KOO_2, RANKING
 from workbench.lab.experiments.multiple_choice import TABLE_3 as KOO_3
@@ -37,6 +38,7 @@ _ALL = (
     CHALLENGE_2,
     TRAN_2,
     FINISHING,
+    HOLES,
 )
 
 EXPERIMENTS: dict[str, Experiment] = {experiment.name: experiment for experiment in _ALL}
