@@ -1,6 +1,6 @@
 """Blocks of tokens that are not chosen from left to right: the likeliest block a constraint allows.
 
-A diffusion language model predicts all tokens of a block at once, one distribution for each
+A diffusion language model predicts all tokens of a block together, one distribution for each
 position, independent of the other positions. The likeliest token of each position need not be a
 text of the grammar. ``best_block`` finds the likeliest block that is one: a shortest path through
 the trellis of positions and states, which Viterbi's algorithm finds from left to right::
@@ -173,7 +173,7 @@ def _way(layers: Sequence[Layer], last: Place) -> tuple[tuple[TokenId, ...], Pla
 
 
 def likeliest_end(constraint: Constraint, layer: Layer, *, finish: bool) -> Place | None:
-    """The likeliest place of a layer in which a block may end, None if there is none."""
+    """The likeliest place of a layer in which a block may end, or None."""
 
     def may_end(place: Place) -> bool:
         accepted = place.ended or constraint.is_final(place.state)
@@ -229,7 +229,7 @@ class _Trellis:
 
 
 class BlockModel(Protocol):
-    """A model that predicts all tokens of a block at once."""
+    """A model that predicts all tokens of a block together."""
 
     @property
     def vocabulary(self) -> Vocabulary: ...

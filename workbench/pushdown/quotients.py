@@ -260,7 +260,7 @@ class _Quotient:
         return Nonterminal(self._name_of[key], span)
 
     def _of(self, node: Expression, left: int, right: int) -> Expression | None:
-        """The quotient of an expression by what is left of prefix and suffix."""
+        """The quotient of an expression by the rests of the prefix and of the suffix."""
         if (left, right) == self._none:
             return node
         match node:
