@@ -1,4 +1,4 @@
-"""Blocks of tokens that are chosen together: the trellis of positions and states, and passes of a block model.
+"""Blocks of tokens that are chosen together: the trellis of positions and states, and the passes.
 
 A step gives one distribution for each position. ``trellis`` shows Viterbi's algorithm on it
 (``decoding.blocks``), place by place.
