@@ -56,7 +56,7 @@ def _measured(example: str, setting: Setting) -> Record:
         ending = WithinBudget(hole, _MAX_TOKENS, LIMITS)
     except WorkbenchError as error:
         return {"failed": error.message}
-    constraints = (Unconstrained(vocabulary), begun, hole, ending)
+    constraints: tuple[Constraint, ...] = (Unconstrained(vocabulary), begun, hole, ending)
     return {
         method: [
             grammar.accepts(
