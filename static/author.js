@@ -3,7 +3,7 @@
 
 import { createMenu, el } from "./dom.js";
 import { notations } from "./notations.js";
-import { askServer, emit, grammarKey, grammarOf, on, state } from "./state.js";
+import { askServer, emit, grammarKey, grammarOf, on, state, wholeOf } from "./state.js";
 import { addGridKeys } from "./tests.js";
 import { formatNumber, visibleText } from "./tokens.js";
 
@@ -409,7 +409,7 @@ export function createChangeList(box, server, put, counted) {
   let before = /** @type {any} */ (null),
     request = 0,
     answered = "";
-  const now = () => grammarOf(state);
+  const now = () => wholeOf(state);
   const key = (held) => grammarKey(held).trimEnd();
   const untouched = () => !before || key(before) === key(now());
 

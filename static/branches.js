@@ -254,6 +254,7 @@ export function createQuestions(server, settings) {
     prefix,
   ) => ({
     ...settings(),
+    hole: null,
     ...grammarOf(held),
     prompt,
     chat: chatOf({ system }),

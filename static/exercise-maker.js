@@ -3,7 +3,7 @@
 import { copyText, createDialog, el } from "./dom.js";
 import { printSheet } from "./exercise-shelf.js";
 import { notations } from "./notations.js";
-import { askServer, grammarOf, on, state } from "./state.js";
+import { askServer, on, state, wholeOf } from "./state.js";
 
 /** @import { Servers } from "./wire" */
 
@@ -50,7 +50,7 @@ export function createMakers(maker, courseMaker, server, { open, shelf }) {
 
   // -- an exercise ---------------------------------------------------------------------------------------
   async function exercise() {
-    const solution = grammarOf(state);
+    const solution = wholeOf(state);
     form
       .querySelector(".solution")
       .replaceChildren(
@@ -85,7 +85,7 @@ export function createMakers(maker, courseMaker, server, { open, shelf }) {
   const field = (name) => form.elements.namedItem(name);
   const checkedOf = (name) => [...form.querySelectorAll(`[name=${name}]:checked`)];
   form.querySelector(".suggest").addEventListener("click", async () => {
-    const answer = await askServer(server.suggest_examples, grammarOf(state));
+    const answer = await askServer(server.suggest_examples, wholeOf(state));
     if (answer.fault || !answer.ok) {
       made.replaceChildren(failed(answer));
       return;
@@ -95,7 +95,7 @@ export function createMakers(maker, courseMaker, server, { open, shelf }) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const answer = await askServer(server.make_exercise, {
-      ...grammarOf(state),
+      ...wholeOf(state),
       ...Object.fromEntries(["title", "task", "hint", "teaches"].map((name) => [name, field(name).value])),
       accepts: textsOf(field("accepts")),
       rejects: textsOf(field("rejects")),

@@ -6,7 +6,7 @@ import { createMakers } from "./exercise-maker.js";
 import { createShelf, progress } from "./exercise-shelf.js";
 import { words } from "./learn.js";
 import { notations } from "./notations.js";
-import { askServer, emit, grammarOf, on, state } from "./state.js";
+import { askServer, emit, on, state, wholeOf } from "./state.js";
 import { saved } from "./storage.js";
 
 /** @import { Answer, Context, ExerciseVerdict, OpenedExercise } from "./wire" */
@@ -38,7 +38,7 @@ export function mountExercise({ element, server }) {
     if (!opened || state.example?.exercise !== opened.key) return;
     const kept = answers();
     delete kept[opened.key]; // the newest is the last
-    kept[opened.key] = { ...grammarOf(state), tests: state.tests };
+    kept[opened.key] = { ...wholeOf(state), tests: state.tests };
     for (const old of Object.keys(kept).slice(0, -MOST_KEPT)) delete kept[old];
     saved.set("exercise answers", kept);
   }
@@ -111,7 +111,7 @@ export function mountExercise({ element, server }) {
     const mine = ++checking,
       about = opened;
     check.disabled = true;
-    const answer = await askServer(server.check_exercise, { exercise: about.exercise, ...grammarOf(state) });
+    const answer = await askServer(server.check_exercise, { exercise: about.exercise, ...wholeOf(state) });
     check.disabled = false;
     if (mine !== checking || about !== opened) return;
     result.classList.remove("stale");

@@ -15,7 +15,7 @@ import { createMachineTab } from "./machine-tab.js";
 import { notations } from "./notations.js";
 import { createPrompt } from "./prompt.js";
 import { createSearch } from "./search.js";
-import { askServer, emit, grammarKey, grammarOf, on, state } from "./state.js";
+import { askServer, emit, grammarKey, grammarOf, on, state, wholeOf } from "./state.js";
 import { saved } from "./storage.js";
 import { createTestList } from "./tests.js";
 import { createWordList } from "./words.js";
@@ -85,7 +85,7 @@ export function mountGrammar({ element, server }) {
   /** What stands here is found again in the tab of its notation. */
   function keep() {
     written[state.notation] = {
-      ...grammarOf(state),
+      ...wholeOf(state),
       prompt: state.prompt,
       system: state.system,
       tests: state.tests,
@@ -204,7 +204,9 @@ export function mountGrammar({ element, server }) {
   // -- compiling -----------------------------------------------------------------------------------
   /** The example's name while its text is untouched: some have their own tokens. */
   const exampleNow = () =>
-    state.example && grammarKey(state.example).trimEnd() === grammarKey(state).trimEnd() ? state.example.name : "";
+    state.example && grammarKey(state.example).trimEnd() === grammarKey(wholeOf(state)).trimEnd()
+      ? state.example.name
+      : "";
 
   /** What there is to see in an example; once it is changed, how to have it back, in the same room. */
   function tellNote(untouched) {
@@ -338,7 +340,7 @@ export function mountGrammar({ element, server }) {
     tests.open(example);
     samples.open();
     change.from(
-      grammarOf(state),
+      wholeOf(state),
       example.title === "Your own" ? "as it was opened" : `“${example.title}” as it was opened`,
     );
     section(chosen);

@@ -2,7 +2,7 @@
    the buttons that walk through a run. */
 
 import { chartKinds } from "./chart.js";
-import { copyText, el, isTyping, radios, roving } from "./dom.js";
+import { copyText, debounce, el, isTyping, radios, roving } from "./dom.js";
 import { loopAlarm, runTotals, shades } from "./measures.js";
 import { askServer, emit, grammarKey, on, state } from "./state.js";
 import { saved } from "./storage.js";
@@ -201,6 +201,43 @@ function reasoning(find) {
   };
 }
 
+const HOLE = "▢";
+
+/** The hole that a run fills: the texts before and after it; off until it is ticked. It changes the grammar of the page,
+    which is compiled again; a text with the mark of a hole fills both fields. */
+function filling(find) {
+  const tick = find("input.fills"),
+    box = find(".filling"),
+    [before, after] = ["before", "after"].map((name) => find(`.filling textarea.${name}`));
+  const chosen = () =>
+    tick.checked && (before.value || after.value) ? { prefix: before.value, suffix: after.value } : null;
+  const update = () => {
+    box.hidden = !tick.checked;
+    const hole = chosen();
+    if (JSON.stringify(hole) === JSON.stringify(state.hole)) return;
+    state.hole = hole;
+    state.pending = true;
+    emit("typed");
+    emit("compile now");
+  };
+  const later = debounce(300, update);
+  for (const field of [before, after])
+    field.addEventListener("input", () => {
+      const at = field.value.indexOf(HOLE);
+      if (at >= 0) [before.value, after.value] = [field.value.slice(0, at), field.value.slice(at + HOLE.length)];
+      later();
+    });
+  tick.addEventListener("change", update);
+  return {
+    chosen,
+    choose(hole) {
+      tick.checked = Boolean(hole);
+      [before.value, after.value] = [hole?.prefix ?? "", hole?.suffix ?? ""];
+      update();
+    },
+  };
+}
+
 /** Knobs, numbers and alarms. */
 export function createRunPanel(find, server) {
   const mask = find("select.mask"),
@@ -220,9 +257,11 @@ export function createRunPanel(find, server) {
     ...(depth() === null ? {} : { lookahead: depth() }),
     ...(draft.chosen() ? { draft: draft.chosen() } : {}),
     ...(free.chosen() ? { reasoning: free.chosen() } : {}),
+    ...(hole.chosen() ? { hole: hole.chosen() } : {}),
   });
   const draft = drafting(find, server),
-    free = reasoning(find);
+    free = reasoning(find),
+    hole = filling(find);
   const deep = find(".deep"),
     k = find(".k"),
     method = find(".method");
@@ -263,6 +302,7 @@ export function createRunPanel(find, server) {
     k.value = Number.isFinite(wanted.lookahead) ? String(wanted.lookahead) : "";
     if (typeof wanted.draft === "string") draft.choose(wanted.draft);
     free.choose(wanted.reasoning);
+    hole.choose(wanted.hole);
     chosen();
   }
 

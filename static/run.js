@@ -437,7 +437,7 @@ export function mountRun(
   });
   /** A run that was made elsewhere, as a branch. */
   const adopt = (made) => {
-    panel.apply(made.settings);
+    panel.apply({ hole: state.hole, ...made.settings });
     open(branches.add({ ...here(), ...made }));
   };
   function recorded(lines) {

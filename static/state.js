@@ -3,7 +3,9 @@
 const listeners = new Map();
 /** @import { Answer, Compiled, Example, ExampleName, Method, Picture, Step, Turn } from "./wire" */
 
-/** @typedef {{ text: string, notation: string, start: string, style: string }} GrammarText */
+/** ``hole``: the texts before and after a hole that the run fills; the grammar is then that of the hole.
+    @typedef {{ prefix: string, suffix: string }} Hole
+    @typedef {{ text: string, notation: string, start: string, style: string, hole?: Hole | null }} GrammarText */
 
 /** ``compiled`` and ``drawn`` are the latest answers with the grammar they were asked of; ``ran`` is the key of the
     grammar that wrote ``steps``, ``turn`` the next token while it is selected.
@@ -19,6 +21,7 @@ export const state = {
   notation: "regex",
   start: "start",
   style: "",
+  hole: null,
   text: "",
   tests: [],
   prompt: "",
@@ -44,10 +47,13 @@ export const emit = (name, detail) => {
 
 /** The grammar of whatever holds one, as the server is asked about it; two are one if their keys are.
     @param {any} held @returns {GrammarText} */
-export const grammarOf = ({ text, notation, start, style }) => ({ text, notation, start, style: style || "" });
+export const grammarOf = ({ hole, ...held }) => ({ ...wholeOf(held), ...(hole ? { hole } : {}) });
+/** The same for whole texts, whether a hole is filled or not.
+    @param {any} held @returns {GrammarText} */
+export const wholeOf = ({ text, notation, start, style }) => ({ text, notation, start, style: style || "" });
 export const grammarKey = (held) => {
-  const { text, notation, start, style } = grammarOf(held);
-  return [notation, start, style, text].join("\n");
+  const { text, notation, start, style, hole } = grammarOf(held);
+  return [notation, start, style, ...(hole ? [hole.prefix, hole.suffix] : []), text].join("\n");
 };
 
 /** The messages before the prompt, as the server is asked; null if the prompt is a text and no message.

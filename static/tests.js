@@ -1,7 +1,7 @@
 /* Tests: texts with the expected result, checked at every change of the grammar; why one fails. */
 
 import { debounce, el, showNotice } from "./dom.js";
-import { askServer, emit, grammarKey, grammarOf, on, state } from "./state.js";
+import { askServer, emit, grammarKey, on, state, wholeOf } from "./state.js";
 import { formatNumber, visibleText } from "./tokens.js";
 import { whyNodes } from "./why.js";
 
@@ -46,7 +46,7 @@ export function createTestList(box, server, counted) {
   async function check() {
     const mine = ++checking;
     const answer = await askServer(server.check_texts, {
-      ...grammarOf(state),
+      ...wholeOf(state),
       texts: state.tests.map((test) => test.text),
     });
     if (mine !== checking || !answer.results) return;
@@ -141,10 +141,10 @@ export function createTestList(box, server, counted) {
       show();
       return;
     }
-    const about = grammarOf(state);
+    const about = wholeOf(state);
     const at = result.at_end ? { so_far: hexOf(test.text), token: null } : { so_far: "", token: hexOf(test.text) };
     const record = await askServer(server.why, { ...about, ...at });
-    if (grammarKey(about) !== grammarKey(state) || !state.tests.includes(test)) return;
+    if (grammarKey(about) !== grammarKey(wholeOf(state)) || !state.tests.includes(test)) return;
     asked = { test, record };
     show();
     const panel = list.closest(".panel"),
@@ -320,7 +320,7 @@ export function createTestList(box, server, counted) {
   const tryOut = debounce(150, async () => {
     const tried = input.value;
     const answer =
-      tried && state.compiled?.ok ? await askServer(server.check_texts, { ...grammarOf(state), texts: [tried] }) : {};
+      tried && state.compiled?.ok ? await askServer(server.check_texts, { ...wholeOf(state), texts: [tried] }) : {};
     if (tried !== input.value) return;
     const result = answer.results?.[0];
     trying.className = `trying ${result ? (result.accepted ? "good" : result.at_end ? "quiet" : "no") : "quiet"}`;

@@ -2,7 +2,7 @@
 
 import { copyText, showNotice } from "./dom.js";
 import { notations } from "./notations.js";
-import { cards, emit, grammarOf, state } from "./state.js";
+import { cards, emit, state, wholeOf } from "./state.js";
 import { formatNumber } from "./tokens.js";
 
 const MOST_TESTS = 50,
@@ -36,6 +36,8 @@ function settings(held) {
         }
       : undefined,
   };
+  const { prefix, suffix } = held?.hole ?? {};
+  if (text(prefix, 5000) !== null && text(suffix, 5000) !== null) Object.assign(kept, { hole: { prefix, suffix } });
   return JSON.parse(JSON.stringify(kept));
 }
 
@@ -92,7 +94,7 @@ const asExample = (work, title) => ({
 /** The work on the page. */
 function now() {
   const { prompt, system, tests, tab } = state,
-    grammar = grammarOf(state);
+    grammar = wholeOf(state);
   return (
     checked({
       ...grammar,

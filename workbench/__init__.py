@@ -51,13 +51,21 @@ if TYPE_CHECKING:
     from workbench.constraint.reasoning import Reasoning
     from workbench.constraint.within_budget import WithinBudget
     from workbench.decoding.adaptive_sampling import Asap, Cars
+    from workbench.decoding.blocks import (
+        Block,
+        BlockModel,
+        BlockStep,
+        MixtureModel,
+        best_block,
+        generate_blocks,
+    )
     from workbench.decoding.generate import Generation, generate, generate_batch
     from workbench.decoding.kbnf_engine import Advance, Engine
     from workbench.decoding.logits_processor import LogitsProcessor
     from workbench.decoding.model import ChatModel, LanguageModel, Message, Session
     from workbench.decoding.opportunistic import OpportunisticMasking
     from workbench.decoding.particles import Awrs, Particles, Population
-    from workbench.decoding.retokenize import Healed, heal
+    from workbench.decoding.retokenize import Healed, heal, infilling_prompt
     from workbench.decoding.sampling import Sampling
     from workbench.decoding.speculative import (
         CountProposer,
@@ -71,6 +79,7 @@ if TYPE_CHECKING:
     from workbench.decoding.transformers_model import TransformersModel, load_model
     from workbench.drawing.drawable import Drawn, draw
     from workbench.grammar.export.registry import export
+    from workbench.grammar.fill import fill
     from workbench.grammar.find import find
     from workbench.grammar.grammar import Grammar
     from workbench.grammar.notations import Notation
@@ -126,6 +135,12 @@ _HOMES = {
     "WithinBudget": "constraint.within_budget",
     "Asap": "decoding.adaptive_sampling",
     "Cars": "decoding.adaptive_sampling",
+    "Block": "decoding.blocks",
+    "BlockModel": "decoding.blocks",
+    "BlockStep": "decoding.blocks",
+    "MixtureModel": "decoding.blocks",
+    "best_block": "decoding.blocks",
+    "generate_blocks": "decoding.blocks",
     "Generation": "decoding.generate",
     "generate": "decoding.generate",
     "generate_batch": "decoding.generate",
@@ -142,6 +157,7 @@ _HOMES = {
     "Population": "decoding.particles",
     "Healed": "decoding.retokenize",
     "heal": "decoding.retokenize",
+    "infilling_prompt": "decoding.retokenize",
     "Sampling": "decoding.sampling",
     "CountProposer": "decoding.speculative",
     "ForcedProposer": "decoding.speculative",
@@ -160,6 +176,7 @@ _HOMES = {
     "Drawn": "drawing.drawable",
     "draw": "drawing.drawable",
     "export": "grammar.export.registry",
+    "fill": "grammar.fill",
     "find": "grammar.find",
     "Grammar": "grammar.grammar",
     "Notation": "grammar.notations",
@@ -175,6 +192,9 @@ __all__ = [
     "Advice",
     "Asap",
     "Awrs",
+    "Block",
+    "BlockModel",
+    "BlockStep",
     "BuildError",
     "Cars",
     "ChatModel",
@@ -202,6 +222,7 @@ __all__ = [
     "Lint",
     "LogitsProcessor",
     "Message",
+    "MixtureModel",
     "ModelError",
     "Notation",
     "OpportunisticMasking",
@@ -234,17 +255,21 @@ __all__ = [
     "WithinBudget",
     "Wording",
     "WorkbenchError",
+    "best_block",
     "compile",
     "draw",
     "equivalent",
     "explain",
     "explain_id",
     "export",
+    "fill",
     "find",
     "generate",
     "generate_batch",
+    "generate_blocks",
     "heal",
     "in_words",
+    "infilling_prompt",
     "json_regex",
     "label_reason",
     "lint",

@@ -35,6 +35,7 @@ from workbench.lab.experiments.experiment import (
     Stopped,
 )
 from workbench.lab.experiments.finishing import FINISHING
+from workbench.lab.experiments.holes import HOLES
 from workbench.lab.experiments.koo import KOO_2, RANKING
 from workbench.lab.experiments.multiple_choice import chosen, inner_object, multiple_choice
 from workbench.lab.experiments.own_distribution import OWN
@@ -387,3 +388,15 @@ def test_every_contender_that_experiments_name_is_known() -> None:
         *proper_tokens._METHODS,
     }
     assert named <= all_contenders().keys()
+
+
+def test_holes_are_filled_where_the_text_must_finish() -> None:
+    model = ToyModel(all_bytes())
+    units = [unit for unit in HOLES.units(SMALL) if "/date/" in unit.key or "/json/" in unit.key]
+    records = {unit.key: unit.work(Setting(model, SMALL, lambda: False)) for unit in units}
+    for record in records.values():
+        assert all(record["the same, must finish"])
+        assert not any(record["no mask"]), "random bytes"
+    told = HOLES.section([column(records)])
+    assert "| no mask" in told
+    assert "1.000" in told

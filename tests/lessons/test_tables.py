@@ -112,6 +112,22 @@ def test_how_many_tags_a_text_has() -> None:
     ]
 
 
+def test_positions_alone_and_the_likeliest_block() -> None:
+    """Multiplied by hand: [ 1 1 end is 0.5 × 0.6 × 0.5 × 0.5, and 1 1 1 end 0.4 × 0.6 × 0.5 × 0.5."""
+    rows = _rows("holes", 1)
+    assert [row[2] for row in rows] == ["[", "1", "1", "end", "not accepted, 0.075"]
+    assert [row[3] for row in rows] == ["1", "1", "1", "end", "accepted, 0.06"]
+
+
+def test_passes_over_a_block() -> None:
+    """After the middle token, of which 0.75 of the texts are sure, two texts are left."""
+    assert _rows("holes", 3) == [
+        ("1", "[  1  end ✗", "[  1  ]", "▢  1  ▢"),
+        ("2", "[  1  ] ✓", "[  1  ]", "[  1  ▢"),
+        ("3", "[  1  ] ✓", "[  1  ]", "[  1  ]"),
+    ]
+
+
 def test_utf_8() -> None:
     assert _rows("tokens", 4) == [
         ("a", "U+0061", "<0x61>"),

@@ -29,7 +29,7 @@ from workbench.automata.code_points import fold
 from workbench.automata.drawn_machine import facts_of, is_complete
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.base.dfa import Dfa
-from workbench.base.errors import LimitError, WorkbenchError
+from workbench.base.errors import BuildError, LimitError, WorkbenchError
 from workbench.base.kernels import Kernel
 from workbench.base.limits import LIMITS, Limits, Phase, timed
 from workbench.base.problems import AdvisedBuildError, Problem
@@ -51,6 +51,7 @@ from workbench.drawing.drawable import (
     missing,
 )
 from workbench.drawing.graph import Graph
+from workbench.grammar.fill import fill
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 from workbench.syntax.machine_text import read_machine
@@ -316,8 +317,12 @@ def compile_text(
     vocabulary: Vocabulary | None = None,
     limits: Limits = LIMITS,
     style: str = "",
+    hole: tuple[str, str] | None = None,
 ) -> Compiled:
-    """Compile a text, and its constraint if a vocabulary is given; errors become problems."""
+    """Compile a text, and its constraint if a vocabulary is given; errors become problems.
+
+    ``hole``  the texts before and after a hole: the grammar is that of the hole (``grammar.fill``).
+    """
     phases: list[Phase] = []
     grammar: Grammar | None = None
     problems: tuple[Problem, ...] = ()
@@ -325,6 +330,10 @@ def compile_text(
         grammar = Grammar.from_text(
             text, notation, start, style=style, limits=limits, phases=phases
         )
+        if hole is not None:
+            whole, grammar = grammar, None
+            with timed("hole", phases):
+                grammar = _filled(whole, hole)
     except AdvisedBuildError as error:
         advised = (Problem.advised(one, error.source) for one in error.notes)
         problems = (Problem.of(error), *advised)
@@ -338,6 +347,22 @@ def compile_text(
         except WorkbenchError as error:
             compiled.problems = (Problem.of(error),)
     return compiled
+
+
+def _filled(grammar: Grammar, hole: tuple[str, str]) -> Grammar:
+    """The grammar of a hole; a place in its prefix or suffix is no place in the grammar's text.
+
+    Raises: WorkbenchError, LimitError.
+    """
+    try:
+        return fill(*hole, grammar)
+    except BuildError as error:
+        if error.kind != "no_text":
+            raise
+        line, column = error.source.position(error.span.start)
+        where = f"the text {'before' if error.source.name == 'prefix' else 'after'} the hole"
+        place = f"line {line}, column {column} of {where}"
+        raise WorkbenchError(f"{error.message} ({place})", error.hint) from None
 
 
 class Pipeline:
@@ -374,10 +399,15 @@ class Pipeline:
         self._gate = threading.BoundedSemaphore(parallel)
 
     def compile(
-        self, text: str, notation: Notation, start: str = "start", style: str = ""
+        self,
+        text: str,
+        notation: Notation,
+        start: str = "start",
+        style: str = "",
+        hole: tuple[str, str] | None = None,
     ) -> Compiled:
-        """The ``Compiled`` of a text, from the cache if it is there."""
-        key = (text, notation, start, style)
+        """The ``Compiled`` of a text, or of its hole, from the cache if it is there."""
+        key = (text, notation, start, style, hole)
         with self._lock:
             slot = self._cache.setdefault(key, _Slot())
             self._cache.move_to_end(key)
@@ -385,7 +415,7 @@ class Pipeline:
             if slot.result is _MISSING:
                 with self._gate:
                     slot.result = compile_text(
-                        text, notation, start, limits=self.limits, style=style
+                        text, notation, start, limits=self.limits, style=style, hole=hole
                     )
         with self._lock:
             if key in self._cache:  # it was not dropped meanwhile
@@ -449,8 +479,8 @@ def _default_bytes() -> int:
     return 1_000_000_000 if total is None else total // 4
 
 
-#: The text, the notation, the start symbol, the style.
-_Key = tuple[str, Notation, str, str]
+#: The text, the notation, the start symbol, the style, the hole.
+_Key = tuple[str, Notation, str, str, tuple[str, str] | None]
 
 #: Seconds from a request until its text is weighed, with what was computed from it.
 _WEIGHING_SECONDS = 1.0

@@ -60,6 +60,31 @@ def concatenation(left: Dfa, right: Dfa, limits: Limits = LIMITS) -> Dfa:
     return minimize(determinize(builder.build(start, {end}), limits), limits)
 
 
+def states_ending_with(
+    dfa: Dfa, word: bytes, finals: npt.NDArray[np.bool_] | None = None
+) -> npt.NDArray[np.bool_]:
+    """The states (Q,) from which ``word`` leads to one of ``finals``, the machine's by default."""
+    states = dfa.finals if finals is None else finals
+    for byte in reversed(word):
+        if not states.any():
+            break
+        states = np.append(states, False)[dfa.table[:, dfa.classes[byte]]]  # DEAD is the last
+    return states
+
+
+def between(
+    dfa: Dfa, initial: State, finals: npt.NDArray[np.bool_], limits: Limits = LIMITS
+) -> Dfa:
+    """The texts that lead from a state to one of some states (Q,).
+
+    With the state after a prefix and the states of ``states_ending_with`` a suffix these are the
+    left and the right quotient of the language.
+    """
+    if not finals.any():
+        return nothing(len(dfa.classes))
+    return minimize(trimmed(dfa.classes, dfa.table, finals, initial), limits)
+
+
 def first_match(dfa: Dfa, limits: Limits = LIMITS) -> Dfa:
     """The non-empty texts of the machine without a shorter non-empty prefix that is accepted.
 

@@ -148,6 +148,8 @@ class ChatPrompts:
 
     model: LanguageModel
     before: tuple[Message, ...] = ()
+    #: The beginning of the model's reply.
+    begun: str = ""
 
     @property
     def name(self) -> str:
@@ -167,14 +169,14 @@ class ChatPrompts:
 
         Raises: ModelError if the model has no chat template, or it refuses the messages.
         """
-        return self._chatting().encode(self._messages(text), reply)
+        return self._chatting().encode(self._messages(text), self.begun + reply)
 
     def render(self, text: str) -> str:
         """The chat as the model reads it.
 
         Raises: ModelError if the model has no chat template, or it refuses the messages.
         """
-        return self._chatting().render(self._messages(text))
+        return self._chatting().render(self._messages(text)) + self.begun
 
     def session(self) -> Session:
         return self.model.session()
@@ -188,9 +190,14 @@ class ChatPrompts:
         return self.model
 
 
-def chatting(model: LanguageModel, before: tuple[Message, ...] | None) -> LanguageModel:
-    """The model that reads prompts as messages after others; itself without a chat (None)."""
-    return model if before is None else ChatPrompts(model, before)
+def chatting(
+    model: LanguageModel, before: tuple[Message, ...] | None, begun: str = ""
+) -> LanguageModel:
+    """The model that reads prompts as messages after others; itself without a chat (None).
+
+    ``begun`` is the beginning of its reply.
+    """
+    return model if before is None else ChatPrompts(model, before, begun)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,11 @@
-"""Token healing, retokenization, and the check for canonical tokenization.
+"""Token healing, prompts of holes, retokenization, and the check for canonical tokenization.
 
 ``heal``: a prompt may end inside a token. After ``"the re"`` a model rarely continues with ``ply``,
 since ``reply`` is one token. So the prompt's last token is removed and its bytes become a prefix of
 the grammar: the model generates them again, together with the text after them.
+
+``infilling_prompt``: a model that was trained to fill holes reads the text after the hole too, in a
+prompt with special tokens. ``grammar.fill`` says which texts fit, for this prompt or a plain one.
 
 ``first_improper``: a run chooses tokens one by one and may tokenize a word as the tokenizer never
 does: "lo·vely" instead of "love·ly". A model has rarely seen such tokenizations, so its perplexity
@@ -17,7 +20,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from workbench.base.errors import VocabularyError, WorkbenchError
+from workbench.base.errors import ModelError, VocabularyError, WorkbenchError
 from workbench.base.source import Span
 from workbench.base.visible_text import count_of, shorten
 from workbench.decoding.model import (
@@ -92,6 +95,37 @@ def heal(model: LanguageModel, prompt: Prompt, grammar: Grammar) -> Healed:
         if _is_text(prefix):
             return Healed(tuple(ids[:kept]), prefix, with_prefix(grammar, prefix))
     return Healed(tuple(ids), b"", grammar)
+
+
+#: The special tokens before the prefix, before the suffix and before the text of the hole.
+#: Source: the tokenizers of StarCoder 2 and Granite; SantaCoder; Qwen 2.5 Coder and CodeGemma;
+#:         Code Llama; DeepSeek Coder.
+INFILLING_TOKENS: tuple[tuple[str, str, str], ...] = (
+    ("<fim_prefix>", "<fim_suffix>", "<fim_middle>"),
+    ("<fim-prefix>", "<fim-suffix>", "<fim-middle>"),
+    ("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"),
+    ("\u2581<PRE>", "\u2581<SUF>", "\u2581<MID>"),
+    ("<\uff5cfim\u2581begin\uff5c>", "<\uff5cfim\u2581hole\uff5c>", "<\uff5cfim\u2581end\uff5c>"),
+)
+
+
+def infilling_prompt(model: LanguageModel, prefix: str, suffix: str) -> str:
+    """The prompt with which a model that was trained to fill holes reads both sides of one.
+
+    The model continues it with the text of the hole.
+
+    Raises: ModelError if the model's tokenizer has no such tokens.
+    Source: Bavarian et al. 2022, "Efficient training of language models to fill in the middle".
+    """
+    names = set(model.vocabulary.names.values())
+    for tokens in INFILLING_TOKENS:
+        if all(name in names or name.encode() in model.vocabulary.ids_of for name in tokens):
+            before, after, middle = tokens
+            return f"{before}{prefix}{after}{suffix}{middle}"
+    raise ModelError(
+        f"{model.name} has no tokens for filling a hole, such as <fim_prefix>",
+        "give it the text before the hole as its prompt; the grammar knows the text after it",
+    )
 
 
 def with_prefix(grammar: Grammar, prefix: bytes) -> Grammar:

@@ -1,4 +1,4 @@
-"""``workbench generate`` and ``replay``."""
+"""``workbench generate``, ``fill`` and ``replay``."""
 
 from __future__ import annotations
 
@@ -44,11 +44,12 @@ from workbench.constraint.reasoning import Reasoning
 from workbench.constraint.within_budget import WithinBudget
 from workbench.decoding.generate import generate as run
 from workbench.decoding.model import LanguageModel, chatting
-from workbench.decoding.retokenize import Healed
+from workbench.decoding.retokenize import Healed, infilling_prompt
 from workbench.decoding.retokenize import heal as healed
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.speculative import CoupledSpeculation
 from workbench.decoding.trace import Step, Trace
+from workbench.grammar.fill import fill as fill_hole
 from workbench.grammar.gallery import Example, load_gallery
 
 #: The budget where neither the command nor the gallery names one.
@@ -144,6 +145,67 @@ def generate(
         line(trace_record(trace, accepted=accepted) | {"healed": text_of(begun.prefix)})
     else:
         typer.echo()
+        typer.echo(summary(trace, accepted=accepted), err=True)
+    raise typer.Exit(int(not accepted))
+
+
+@takes_grammar
+def fill(
+    named: Named,
+    prefix: Annotated[str, typer.Option(help="The text before the hole.")] = "",
+    suffix: Annotated[str, typer.Option(help="The text after the hole.")] = "",
+    prompt: Annotated[str, typer.Option(help="What the model reads before the prefix.")] = "",
+    infilling: Annotated[
+        bool,
+        typer.Option("--infilling", help="The model reads the suffix too, if it was trained to."),
+    ] = False,
+    heal: Annotated[
+        bool, typer.Option("--heal", help="The prefix's last token may join with the text.")
+    ] = False,
+    max_tokens: Annotated[int, typer.Option(min=1, help="The budget in tokens.")] = 64,
+    finish: Annotated[
+        bool, typer.Option(help="Only tokens after which the suffix can follow in budget.")
+    ] = True,
+    temperature: Annotated[float, typer.Option(min=0.0, help="0 takes the likeliest token.")] = 0.0,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same text.")] = 0,
+    method: Annotated[
+        str, typer.Option(help=f"How it is constrained: {', '.join(METHODS)}.")
+    ] = "automaton",
+    model: ModelOption = "builtin",
+    device: DeviceOption = "auto",
+    dtype: DtypeOption = "auto",
+    revision: RevisionOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Fill the hole between a prefix and a suffix, so that the grammar accepts the whole text.
+
+    Exit status 0: the whole text is accepted; 1: it is not; 2: wrong use.
+    """
+    if infilling and heal:
+        raise WorkbenchError("--infilling and --heal exclude each other")
+    hole = fill_hole(prefix, suffix, named.grammar, limits=LOCAL_LIMITS)
+    loaded = loaded_model(model, device, dtype, revision)
+    read = infilling_prompt(loaded, prefix, suffix) if infilling else prefix
+    if heal:
+        begun = healed(loaded, prompt + read, hole)
+    else:
+        begun = Healed(tuple(loaded.encode(prompt + read)), b"", hole)
+    constraint = compile_grammar(begun.grammar, loaded.vocabulary, method, LOCAL_LIMITS)
+    if finish:
+        constraint = WithinBudget(constraint, max_tokens, LOCAL_LIMITS)
+    sampling = Sampling(temperature=temperature, seed=seed)
+    generation = run(loaded, constraint, begun.prompt, sampling, max_tokens=max_tokens)
+    if not json:
+        typer.echo(prefix, nl=False)
+    _print_steps(generation, len(begun.prefix), constraint, json)
+    trace = generation.trace
+    text = trace.text[len(begun.prefix) :]
+    accepted = trace.accepted and named.grammar.accepts(prefix.encode() + text + suffix.encode())
+    if json:
+        record = {"prefix": prefix, "filled": text_of(text), "suffix": suffix}
+        line(trace_record(trace, accepted=accepted) | record)
+    else:
+        typer.echo(suffix)
         typer.echo(summary(trace, accepted=accepted), err=True)
     raise typer.Exit(int(not accepted))
 
@@ -267,7 +329,7 @@ def replay_page(text: str, example: Example | None = None) -> str:
     end = next((record for record in records if record["k"] == "stop"), None)
     handlers = Handlers(ModelRoom(text_in(about, "model", MAX_NAME) or BUILTIN))
     sent = {key: about.get(key, "") for key in ("text", "notation", "start", "style", "example")}
-    sent |= {name: about.get(name) for name in ("small_tokens", "finish")}
+    sent |= {name: about.get(name) for name in ("small_tokens", "finish", "hole")}
     return written(about, steps, end, drawn(handlers, sent, taken(steps)))
 
 

@@ -138,6 +138,7 @@ for command in (
     draw.draw,
     grammar_commands.mask,
     generate.generate,
+    generate.fill,
     compare.compare,
     tasks.results,
     generate.replay,

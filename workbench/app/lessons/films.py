@@ -8,6 +8,7 @@ from typing import Any
 
 from workbench.app.lessons import (
     automaton_films,
+    block_films,
     budget_films,
     composition_films,
     construction_films,
@@ -84,6 +85,7 @@ FILMS: dict[str, Callable[..., Film]] = {
     "spanner table": engine_films.spanner,
     "mask store": engine_films.store,
     "prefix edges": engine_films.prefix_machine,
+    "trellis": block_films.trellis,
 }
 
 
@@ -98,6 +100,7 @@ BROAD = frozenset(
         "scanner",
         "subterminal tree",
         "trees",
+        "trellis",
     }
 )
 

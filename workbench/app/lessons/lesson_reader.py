@@ -17,7 +17,18 @@ from workbench.app.lessons.world import World
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.notations import Notation
 
-_WORLD = (*Notation, "start", "tokens", "merges", "pretokenizer", "chances", "draft", "warm")
+_HOLE = ("prefix", "suffix")
+_WORLD = (
+    *Notation,
+    "start",
+    *_HOLE,
+    "tokens",
+    "merges",
+    "pretokenizer",
+    "chances",
+    "draft",
+    "warm",
+)
 _LESSON = {"title", "aim", "source", "steps", *_WORLD}
 _STEP = {
     "title",
@@ -94,7 +105,7 @@ def _world(data: _Table, lesson: _Table) -> World:
     own = {key: data[key] for key in _WORLD if key in data}
     shared = {key: lesson[key] for key in _WORLD if key in lesson}
     if any(notation in own for notation in Notation):
-        shared = {k: v for k, v in shared.items() if k not in (*Notation, "start")}
+        shared = {k: v for k, v in shared.items() if k not in (*Notation, "start", *_HOLE)}
     merged = {**shared, **own}
     written = [(_text(merged, one), one) for one in Notation if one in merged]
     if len(written) > 1:
@@ -104,6 +115,8 @@ def _world(data: _Table, lesson: _Table) -> World:
         text=text,
         notation=notation,
         start=_text(merged, "start", "start"),
+        prefix=_text(merged, "prefix", ""),
+        suffix=_text(merged, "suffix", ""),
         tokens=_tokens(merged),
         merges=_pairs(merged, "merges"),
         pretokenizer=_text(merged, "pretokenizer", ""),
@@ -224,6 +237,7 @@ SHELVES: dict[str, tuple[str, ...]] = {
         "labels",
         "finishing",
         "switching",
+        "holes",
     ),
     "Reading a run": ("masked", "perplexity", "conditional"),
     "Older ways to a mask": ("index", "terminals", "online"),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from workbench.app.lessons import (
+    block_films,
     budget_films,
     composition_films,
     conditional_films,
@@ -192,6 +193,9 @@ TABLES: dict[str, Callable[..., Table]] = {
     "blocked": blocked,
     "hand-written masks": hand_masks,
     "live rules": live_stack,
+    "positions": block_films.positions,
+    "block passes": block_films.passes,
+    "rules of the hole": block_films.hole_rules,
     "tokens needed": budget_films.needed_after,
     "cuts": merge_films.cuts,
     "spellings": merge_films.spellings,

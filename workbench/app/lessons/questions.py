@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from workbench.app.lessons import (
+    block_films,
     budget_films,
     conditional_films,
     distribution_films,
@@ -175,6 +176,9 @@ QUANTITIES: dict[str, Callable[..., float]] = {
     "merged states": _merged_states,
     "fewest tokens": budget_films.fewest,
     "longest condition": engine_films.longest_condition,
+    "per cent of the likeliest block": block_films.best_share,
+    "per cent of a block": block_films.share_of_block,
+    "per cent at a position": block_films.known_share,
 }
 
 

@@ -19,6 +19,7 @@ from workbench.base.visible_text import visible
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.engine.automaton import AutomatonConstraint
 from workbench.decoding.model import Logits, one_by_one
+from workbench.grammar.fill import fill
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 from workbench.syntax.regex.parser import parse_regex
@@ -56,19 +57,23 @@ class World:
     chances: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     #: The probabilities of a draft model.
     draft: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    #: The texts before and after a hole; with one of them the language is that of the hole.
+    prefix: str = ""
+    suffix: str = ""
     #: Warm-up runs as tokens, from which counts are learnt.
     warm: tuple[tuple[str, ...], ...] = ()
 
     @cached_property
     def grammar(self) -> Grammar:
-        """The grammar of the language.
+        """The grammar of the language, or of its hole.
 
-        Raises: WorkbenchError where the step has none, ParseError.
+        Raises: WorkbenchError where the step has none, ParseError; BuildError if no text fits.
         """
         if not self.text:
             raise WorkbenchError("expected a regex or a grammar in this step")
         style = STYLES.get(self.notation, "")
-        return Grammar.from_text(self.text, self.notation, self.start, style=style)
+        grammar = Grammar.from_text(self.text, self.notation, self.start, style=style)
+        return fill(self.prefix, self.suffix, grammar)
 
     @property
     def regex(self) -> str:

@@ -84,6 +84,8 @@ else:  # the choices in the documentation of the endpoints
 _Chat = list[dict[str, str]] | None
 #: The free part of a reasoning model.
 _Reasoning = dict[str, str | int] | None
+#: The texts before and after a hole.
+_Hole = dict[str, str] | None
 _Machine = Literal["characters", "tokens", "proper", "stack", "rules", "detokenizer"]
 
 #: Seconds between two events of a run. Gradio's time for an event does not depend on its size.
@@ -281,6 +283,7 @@ class Endpoints:
         draft: str = "",
         reasoning: _Reasoning = None,
         finish: bool = False,
+        hole: _Hole = None,
     ) -> Iterator[str]:
         """Generate under a grammar, a record for every token; the last one says why it ended.
 
@@ -301,6 +304,7 @@ class Endpoints:
             draft: A model with the same tokens, which proposes tokens; the text stays the same.
             reasoning: Free text before the grammar's: opening, closing (markers), budget (tokens).
             finish: Whether the text must end within max_tokens.
+            hole: A hole to fill instead: prefix and suffix, the texts before and after it.
 
         Returns:
             Lines of JSON, those since the last event: a record each. k is its kind: step (token, p
@@ -320,6 +324,7 @@ class Endpoints:
             "draft": draft,
             "reasoning": reasoning,
             "finish": finish,
+            "hole": hole,
         }
         yield from event_texts(run_batches(self._handlers, sent, _SECONDS))
 

@@ -170,7 +170,10 @@ class Handlers:
 
     def compiled(self, request: TextRequest) -> Compiled:
         """The compiled grammar of a request, from the cache if it is there."""
-        return self.pipeline.compile(request.text, request.notation, request.start, request.style)
+        text, notation, start, style = request.text, request.notation, request.start, request.style
+        if request.hole is None:
+            return self.pipeline.compile(text, notation, start, style)
+        return self.pipeline.compile(text, notation, start, style, request.hole)
 
     # -- pictures --------------------------------------------------------------------------
 

@@ -254,6 +254,7 @@ def lesson_why(handlers: Handlers, sent: _Sent) -> Record:
             "text": world.text,
             "notation": str(world.notation),
             "start": world.start,
+            "hole": {"prefix": world.prefix, "suffix": world.suffix},
             "so_far": world.vocabulary.decode(given).hex(),
             "token": None if token is None else token.hex(),
         }

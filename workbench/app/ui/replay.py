@@ -109,7 +109,14 @@ class _OneGrammar(Pipeline):
             grammar.source.text, grammar.notation, grammar.limits, grammar, (), []
         )
 
-    def compile(self, text: str, notation: Notation, start: str = "", style: str = "") -> Compiled:
+    def compile(
+        self,
+        text: str,
+        notation: Notation,
+        start: str = "",
+        style: str = "",
+        hole: tuple[str, str] | None = None,
+    ) -> Compiled:
         return self._compiled
 
 

@@ -85,12 +85,28 @@ class TextRequest:
     start: str = "start"
     #: The layout of its texts, one of ``notation.styles``; empty for the default.
     style: str = ""
+    #: The texts before and after a hole that is filled; None for whole texts.
+    hole: tuple[str, str] | None = None
 
     @staticmethod
     def of(sent: _Sent) -> TextRequest:
         start = text_in(sent, "start", 200) or "start"
         style = text_in(sent, "style", 40)
-        return TextRequest(text_in(sent, "text"), notation_in(sent), start, style)
+        return TextRequest(text_in(sent, "text"), notation_in(sent), start, style, hole_in(sent))
+
+
+def hole_in(sent: _Sent) -> tuple[str, str] | None:
+    """The texts before and after a hole; None without one.
+
+    Raises: WorkbenchError where it has another form, or is too long.
+    """
+    hole = sent.get("hole")
+    if not hole:
+        return None
+    if not isinstance(hole, dict):
+        raise WorkbenchError("expected a hole with a prefix and a suffix")
+    prefix, suffix = (text_in(hole, name, MAX_TRIED_CHARACTERS) for name in ("prefix", "suffix"))
+    return (prefix, suffix) if prefix or suffix else None
 
 
 def tried_in(sent: _Sent) -> list[str]:
@@ -296,6 +312,21 @@ class RunRequest:
             reasoning=reasoning_in(sent),
             finish=switch_in(sent, "finish"),
         )
+
+    @property
+    def _before(self) -> str:
+        """The text before the hole; empty without one."""
+        return "" if self.grammar.hole is None else self.grammar.hole[0]
+
+    @property
+    def context(self) -> str:
+        """What the model reads: the prompt, and without a chat the text before the hole."""
+        return self.prompt + (self._before if self.chat is None else "")
+
+    @property
+    def reply(self) -> str:
+        """The beginning of the model's reply in a chat: the text before the hole."""
+        return "" if self.chat is None else self._before
 
     def constraint(self, compiled: Compiled, vocabulary: Vocabulary) -> Constraint:
         """The constraint of the requested method, after the free part if there is one.

@@ -140,7 +140,7 @@ def _computed(handlers: Handlers, request: RunRequest) -> Work[Record]:
     compiled = handlers.compiled(request.grammar)
     if not handlers.room.is_loaded:
         yield {"k": "status", "text": "loading the model, a few seconds the first time…"}
-    model = chatting(handlers.room.model(), request.chat)
+    model = chatting(handlers.room.model(), request.chat, request.reply)
     strategy: Strategy = PLAIN
     if request.draft:
         room = handlers.rooms.get(request.draft)
@@ -149,7 +149,7 @@ def _computed(handlers: Handlers, request: RunRequest) -> Work[Record]:
         strategy = CoupledSpeculation(room.model())
     constraint = _constraint(request, compiled, model)
     yield {"k": "start", "model": model.name}
-    context = [*model.encode(request.prompt), *request.prefix]
+    context = [*model.encode(request.context), *request.prefix]
     with handlers.room.sessions.borrow(model, context) as session:
         stop = partial(handlers.is_stopped, request.run)
         yield from _steps(model, session, constraint, compiled, request, stop, strategy)
@@ -166,14 +166,14 @@ def _steps(
 ) -> Work[Record]:
     """A record for every token, then that of the end of the run."""
     follower = following(compiled, constraint, request.prefix)
-    room = room_left(model, request.prompt, len(request.prefix))
+    room = room_left(model, request.context, len(request.prefix))
     most = request.max_tokens
     if isinstance(constraint, WithinBudget):
         most = max(0, constraint.budget - len(request.prefix))
     generation = generate(
         model,
         constraint,
-        request.prompt,
+        request.context,
         request.sampling,
         max_tokens=most if room is None else min(room, most),
         top=TOP,
@@ -220,7 +220,7 @@ def _constraint(request: RunRequest, compiled: Compiled, model: LanguageModel) -
     constraint = request.constraint(compiled, model.vocabulary)
     if not request.finish:
         return constraint
-    room = room_left(model, request.prompt, 0)
+    room = room_left(model, request.context, 0)
     budget = request.max_tokens if room is None else min(room, request.max_tokens)
     return compiled.within_budget(constraint, budget)
 
@@ -252,7 +252,7 @@ def _improper(
     the tokenizer's tokens.
     """
     compared = not request.small_tokens and request.reasoning is None
-    found = first_improper(model, request.prompt, taken) if compared else None
+    found = first_improper(model, request.context, taken) if compared else None
     if found is not None and found.at_prompt and request.method not in _PROPER:
         return None
     return found
@@ -328,8 +328,8 @@ def read_prompt(handlers: Handlers, sent: Record) -> Record:
     """The tokens of the prompt as the model reads it, with those of the chat template."""
     try:
         request = RunRequest.of(sent)
-        model = chatting(handlers.room.model(), request.chat)
-        ids = model.encode(request.prompt)
+        model = chatting(handlers.room.model(), request.chat, request.reply)
+        ids = model.encode(request.context)
     except WorkbenchError as error:
         return {"ok": False, "why": sentence(error)}
     vocabulary = model.vocabulary
@@ -396,10 +396,10 @@ def _at_position(
     Raises: WorkbenchError where the grammar cannot be read or forbids one of the tokens.
     """
     compiled = handlers.compiled(request.grammar)
-    model = chatting(handlers.room.model(), request.chat)
+    model = chatting(handlers.room.model(), request.chat, request.reply)
     constraint = given or _constraint(request, compiled, model)
     state = after(constraint, request.prefix)
-    prompt, taken = model.encode(request.prompt), list(request.prefix)
+    prompt, taken = model.encode(request.context), list(request.prefix)
     follower = following(compiled, constraint, taken)
     with handlers.room.sessions.borrow(model, [*prompt, *taken]) as session:
         yield _RunPosition(
@@ -453,7 +453,7 @@ class _RunPosition:
 
     def next(self) -> wire.Turn | wire.Stop | Record:
         """The probabilities of the next token, or why no token may follow."""
-        if not self.ended and room_left(self.model, self.request.prompt, len(self.taken)) == 0:
+        if not self.ended and room_left(self.model, self.request.context, len(self.taken)) == 0:
             return full_record()
         found = self.ask()
         if found is not None:

@@ -175,7 +175,13 @@ def _example(run: RunRequest, name: str, gallery: Gallery) -> str:
     return name if same and (run.small_tokens or not example.small_tokens) else ""
 
 
-def _grammar(wanted: Wanted, text: str = "GRAMMAR") -> str:
+def _grammar(wanted: Wanted) -> str:
+    """The grammar, or that of its hole."""
+    hole, whole = wanted.run.grammar.hole, _whole_grammar(wanted)
+    return whole if hole is None else f"wb.fill({quoted(hole[0])}, {quoted(hole[1])}, {whole})"
+
+
+def _whole_grammar(wanted: Wanted, text: str = "GRAMMAR") -> str:
     grammar = wanted.run.grammar
     if grammar.notation is Notation.REGEX:
         return f"wb.Grammar.from_regex({text})"
@@ -211,9 +217,12 @@ def _finish(wanted: Wanted) -> str:
 
 
 def _head(wanted: Wanted, *, messages: bool = True) -> str:
-    """Grammar and prompt; of a chat the whole list of messages, or the user's last one alone."""
+    """Grammar and prompt; of a chat the whole list of messages, or the user's last one alone.
+
+    Without ``messages`` the text before a hole is not part of the prompt either.
+    """
     run = wanted.run
-    prompt = quoted(run.prompt)
+    prompt = quoted(run.context if messages else run.prompt)
     if messages and run.chat is not None:
         prompt = _listed([*run.chat, Message(role="user", content=run.prompt)])
     return f"GRAMMAR = {quoted(run.grammar.text)}\nPROMPT = {prompt}\n"
@@ -231,6 +240,9 @@ def _listed(messages: Sequence[Message], margin: str = "") -> str:
 
 
 def _assertions(wanted: Wanted) -> str:
+    """The tests, which are whole texts: none for a hole."""
+    if wanted.run.grammar.hole is not None:
+        return ""
     lines = [
         f"assert {'' if accepted else 'not '}grammar.accepts({quoted(text)})\n"
         for text, accepted in wanted.tests
@@ -242,6 +254,7 @@ def python(wanted: Wanted) -> str:
     """The run with the library."""
     run, sampling = wanted.run, wanted.run.sampling
     draft = more = ""
+    prompt = f"model.encode(PROMPT, {quoted(run.reply)})" if run.reply else "PROMPT"
     if wanted.draft:
         draft = f"draft = wb.TransformersModel({quoted(wanted.draft)})\n"
         more = ", strategy=wb.CoupledSpeculation(draft)"
@@ -257,7 +270,7 @@ constraint = wb.compile(grammar, model.vocabulary{_method(wanted)})
 {_reasoning(wanted)}\
 sampling = wb.Sampling(temperature={sampling.temperature!r}, seed={sampling.seed})
 {draft}
-generation = wb.generate(model, constraint, PROMPT, sampling, max_tokens={run.max_tokens}{more})
+generation = wb.generate(model, constraint, {prompt}, sampling, max_tokens={run.max_tokens}{more})
 for step in generation:
     print(step.token, f"kept {{step.kept:.1%}}", "forced" if step.forced else "")
 
@@ -282,6 +295,8 @@ def transformers(wanted: Wanted) -> str:
         else f"do_sample=True, temperature={sampling.temperature!r}, top_k=0"
     )
     seed = "" if greedy else f"set_seed({sampling.seed})\n"
+    if run.reply:
+        return "# transformers' chat template cannot begin a reply with the text before the hole\n"
     inputs = 'tokenizer(PROMPT or tokenizer.eos_token, return_tensors="pt")'
     if run.chat is not None:
         inputs = """\
@@ -315,7 +330,12 @@ print(tokenizer.decode(output[0, inputs["input_ids"].shape[1] :], skip_special_t
 def shell(wanted: Wanted) -> str:
     """The run as one command."""
     run, sampling, grammar = wanted.run, wanted.run.sampling, wanted.run.grammar
-    words = ["workbench", "generate"]
+    hole = grammar.hole
+    if hole is not None and (
+        run.options or run.small_tokens or run.reasoning or wanted.draft or run.chat is not None
+    ):
+        return "# workbench fill has none of: chat, reasoning, drafts, small tokens, options\n"
+    words = ["workbench", "generate" if hole is None else "fill"]
     document = ""
     if wanted.example:
         words += ["--example", wanted.example]
@@ -329,6 +349,8 @@ def shell(wanted: Wanted) -> str:
         if grammar.style:
             words += ["--style", grammar.style]
     words += ["--prompt", run.prompt]
+    if hole is not None:
+        words += ["--prefix", hole[0], "--suffix", hole[1], *["--no-finish"] * (not run.finish)]
     if run.chat is not None:
         words += ["--system", run.chat[0]["content"]] if run.chat else ["--chat"]
     words += ["--max-tokens", str(run.max_tokens)]
@@ -339,7 +361,7 @@ def shell(wanted: Wanted) -> str:
         words += ["--option", f"{name}={value}"]
     if run.small_tokens:
         words.append("--small-tokens")
-    if run.finish:
+    if run.finish and hole is None:
         words.append("--finish")
     if part := run.reasoning:
         words += ["--reasoning", str(part.budget), "--markers", part.opening, part.closing]
@@ -375,6 +397,9 @@ def client(wanted: Wanted) -> str:
         others += "    small_tokens=True,\n"
     if run.finish:
         others += "    finish=True,\n"
+    if grammar.hole is not None:
+        hole = {"prefix": grammar.hole[0], "suffix": grammar.hole[1]}
+        others += f"    hole={json.dumps(hole, ensure_ascii=False)},\n"
     if run.reasoning is not None:
         others += f"    reasoning={json.dumps(asdict(run.reasoning), ensure_ascii=False)},\n"
     if run.chat is not None:
@@ -483,9 +508,9 @@ def _for_engine(handlers: Handlers, wanted: Wanted, engine: str) -> str:
     try:
         if wanted.run.reasoning is not None:
             raise WorkbenchError("this program can have no reasoning before the grammar's text")
-        prompt, chat = wanted.run.prompt, wanted.run.chat
+        prompt, chat = wanted.run.context, wanted.run.chat
         if chat is not None:
-            prompt = ChatPrompts(handlers.room.model(), chat).render(prompt)
+            prompt = ChatPrompts(handlers.room.model(), chat, wanted.run.reply).render(prompt)
         return export(grammar, engine, prompt=prompt, **named)
     except WorkbenchError as error:
         return "".join(f"# {line}\n" for line in sentence(error).splitlines())

@@ -16,6 +16,7 @@ from workbench.lab.experiments.experiment import (
     title_of,
 )
 from workbench.lab.experiments.finishing import FINISHING
+from workbench.lab.experiments.holes import HOLES
 from workbench.lab.experiments.invasiveness import FIGURE_1, FIGURE_2, INVADING
 from workbench.lab.experiments.koo import KOO_2, RANKING
 from workbench.lab.experiments.multiple_choice import TABLE_3 as KOO_3
@@ -42,6 +43,7 @@ _ALL = (
     FINISHING,
     OWN,
     TOOL_CALLS,
+    HOLES,
 )
 
 EXPERIMENTS: dict[str, Experiment] = {experiment.name: experiment for experiment in _ALL}
