@@ -7,7 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.base.errors import WorkbenchError
@@ -162,3 +162,21 @@ def test_likeliest_is_a_stable_sort(scores: list[int], count: int) -> None:
     array = np.array(scores, np.float32)
     expected = sorted(range(len(scores)), key=lambda i: (-scores[i], i))[:count]
     assert likeliest(array, count).tolist() == expected
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(0, 2_000), st.integers(0, 40), st.booleans())
+def test_the_likeliest_of_many_are_those_of_a_sort(
+    seed: int, size: int, count: int, equal: bool
+) -> None:
+    scores = np.random.default_rng(seed).normal(size=size).astype(np.float32)
+    if equal:  # many equal scores, and most of them impossible
+        scores = np.where(np.arange(size) % 7, -np.inf, np.round(scores)).astype(np.float32)
+    order = sorted(range(size), key=lambda token_id: (-scores[token_id], token_id))
+    assert likeliest(scores, count).tolist() == order[:count]
+
+
+def test_the_streams_of_random_numbers_are_those_of_their_key() -> None:
+    for key in [(0, 0), (7, 500), (2**32 - 1, 2**32 - 1), (2**32, 3), (5, 2**40), (1, 2, 1 << 32)]:
+        own = Sampling(seed=key[0]).rng(*key[1:]).bit_generator.state
+        assert own == np.random.PCG64(key).state

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -13,7 +14,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.app.ui.takeaway import WRITERS, Wanted, client, python, shell, transformers
+from workbench.app.ui.model_registry import TOY
+from workbench.app.ui.takeaway import (
+    WRITERS,
+    Wanted,
+    _left_out,
+    client,
+    python,
+    shell,
+    transformers,
+)
 from workbench.base.errors import WorkbenchError
 from workbench.base.resources import BUILTIN_MODEL
 from workbench.grammar.export.registry import quoted
@@ -109,7 +119,18 @@ def test_a_draft_model_is_in_every_program_of_this_project() -> None:
     assert "max_tokens=12, strategy=wb.CoupledSpeculation(draft))" in python(asked)
     assert shell(asked).endswith("--model org/large --draft org/small\n")
     assert '    draft="org/small",\n' in client(asked)
-    assert "draft" not in python(wanted()) + shell(wanted()) + client(wanted())
+    assert 'draft = AutoModelForCausalLM.from_pretrained("org/small")' in transformers(asked)
+    assert "    assistant_model=draft,\n)" in transformers(asked)
+    assert not any("draft" in write(wanted()) for write in WRITERS.values())
+
+
+def test_programs_for_other_engines_name_what_they_leave_out() -> None:
+    asked = wanted(model="org/large", draft="org/small", finish=True)
+    assert _left_out(asked).splitlines() == [
+        "# Without the draft model, which changes the number of forward passes alone.",
+        "# Without the budget of tokens in which every text ends: a text may be cut.",
+    ]
+    assert not _left_out(wanted())
 
 
 def test_an_example_in_small_tokens_is_named_where_the_run_uses_them() -> None:
@@ -170,6 +191,17 @@ def test_the_printed_program_runs_and_obeys_the_grammar(write: Any) -> None:
     text = reported[-2] if write is python else reported[-1]  # perplexity comes after it
     assert len(text) == 5
     assert text[2] == ":"
+
+
+@needs_model
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("temperature", [0, 1.0], ids=["greedy", "drawn"])
+def test_the_program_with_a_draft_model_runs_and_obeys_the_grammar(temperature: float) -> None:
+    sent = {"prompt": "The time is ", "temperature": temperature}
+    text = ran([sys.executable, "-"], transformers(wanted(**sent, draft=TOY))).splitlines()[-1]
+    assert re.fullmatch("[0-9]{2}:[0-9]{2}", text)
+    if not temperature:
+        assert text == ran([sys.executable, "-"], transformers(wanted(**sent))).splitlines()[-1]
 
 
 @needs_model

@@ -8,6 +8,9 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+#: The most bytes of the cached ids of masks with many ids.
+_MAX_RECENT_BYTES = 1 << 24
+
 
 class TokenMask:
     """Which of V tokens may come next.
@@ -16,15 +19,16 @@ class TokenMask:
     their samplers: token i is bit ``i % 32`` of word ``i // 32``.
 
     Constraints cache thousands of masks, so a mask stores its bits, and its ids only if these
-    take fewer bytes. Of the masks with many ids, only the ids requested last are cached.
+    take fewer bytes. Of the masks with many ids, the ids requested last are cached: those of the
+    runs of a batch.
 
     Shape: ``bits`` (ceil(V / 32),) uint32, read-only; ``ids`` int32, sorted.
     """
 
     #: The ids of a mask that allows few tokens, after the first request.
     _ids: npt.NDArray[np.int32] | None = None
-    #: The mask with many ids whose ids were requested last, and these ids.
-    _last: ClassVar[tuple[TokenMask, npt.NDArray[np.int32]] | None] = None
+    #: Masks with many ids whose ids were requested last, and these ids, by the mask's ``id``.
+    _recent: ClassVar[dict[int, tuple[TokenMask, npt.NDArray[np.int32]]]] = {}
 
     def __init__(self, bits: npt.NDArray[np.uint32], size: int) -> None:
         if len(bits) != (size + 31) // 32:
@@ -82,15 +86,17 @@ class TokenMask:
         """The allowed token ids, sorted, read-only."""
         if self._ids is not None:
             return self._ids
-        last = TokenMask._last
-        if last is not None and last[0] is self:
-            return last[1]
+        known = TokenMask._recent.get(id(self))
+        if known is not None:
+            return known[1]
         ids = np.flatnonzero(self.bools).astype(np.int32)
         ids.setflags(write=False)
         if ids.nbytes <= self.bits.nbytes:
             self._ids = ids
         else:
-            TokenMask._last = self, ids
+            if (len(TokenMask._recent) + 1) * ids.nbytes > _MAX_RECENT_BYTES:
+                TokenMask._recent = {}
+            TokenMask._recent[id(self)] = self, ids
         return ids
 
 

@@ -57,6 +57,11 @@ class Candidates(Sequence[Candidate]):
             return tuple(map(self._candidate, range(*index.indices(len(self)))))
         return self._candidate(index)
 
+    def place(self, token_id: TokenId) -> int:
+        """The place of a token, from 1; 0 if it is not one of them."""
+        ids = self.token_ids.tolist()
+        return ids.index(token_id) + 1 if token_id in ids else 0
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and tuple(self) == tuple(other)
 
@@ -143,7 +148,7 @@ class TokenDistribution:
         mask, rows = mask.without(vocabulary.ends[1:]), with_one_end(rows, vocabulary)
         return TokenDistribution(vocabulary, state, mask, rows, model_ms, mask_ms)
 
-    @property
+    @cached_property
     def logits(self) -> Logits:
         return self.rows[: len(self.vocabulary)]
 
@@ -157,7 +162,7 @@ class TokenDistribution:
         """log Σ exp of all logits."""
         return log_sum(self.rows)
 
-    @property
+    @cached_property
     def ids(self) -> npt.NDArray[np.int32]:
         return self.mask.ids
 
@@ -219,6 +224,11 @@ class TokenDistribution:
         """The likeliest of the allowed tokens, likeliest first."""
         return self._candidates(self.ids[likeliest(self.within, top)])
 
+    def _allows(self, candidates: Candidates) -> bool:
+        """Whether all of some candidates are allowed."""
+        ids = candidates.token_ids
+        return bool((self.mask.bits[ids >> 5] >> (ids & 31) & 1).all())
+
     def taken(
         self,
         token_id: TokenId,
@@ -230,6 +240,9 @@ class TokenDistribution:
     ) -> Step:
         """The step that takes a token; the caller has checked that it is allowed."""
         wanted = self.wanted(top)
+        allowed = wanted if self._allows(wanted) else self.allowed(top)
+        own, likely = float(self.logits[token_id]), wanted.place(token_id)
+        masked_rank = allowed.place(token_id) or self.masked_rank(token_id)
         return Step(
             index=index,
             token_id=token_id,
@@ -240,10 +253,10 @@ class TokenDistribution:
             masked_logprob=self.masked_logprob(token_id),
             favourite_id=int(wanted.token_ids[0] if wanted else self.logits.argmax()),
             kept=self.kept,
-            rank=self.rank(token_id),
-            masked_rank=self.masked_rank(token_id),
+            rank=likely if likely and own > -math.inf else self.rank(token_id),
+            masked_rank=masked_rank,
             wanted=wanted,
-            allowed=self.allowed(top),
+            allowed=allowed,
             forward=forward,
             model_ms=self.model_ms,
             mask_ms=self.mask_ms,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -61,7 +62,9 @@ class Sampling:
         ``attempt``  another stream for each text that is drawn for one seed.
         """
         key = (self.seed, index, attempt) if attempt else (self.seed, index)
-        return np.random.Generator(np.random.PCG64(key))
+        # the same stream as that of the tuple, whose numbers numpy converts one by one
+        entropy = np.array(key, np.uint32) if max(key) < 1 << 32 else key
+        return np.random.Generator(np.random.PCG64(entropy))
 
     def choose(self, logits: Scores, allowed: TokenMask, rng: np.random.Generator) -> TokenId:
         """Draw one of the tokens in ``allowed``.
@@ -123,7 +126,7 @@ class Sampling:
         # time: weights of other tokens are not computed; 1e-4 exceeds the rounding error
         least = math.log(max(float(times.min()), 1e-300) / max(float(times[likeliest]), 1e-300))
         bound = float(best) + self.temperature * least
-        few = np.flatnonzero(scores >= bound - 1e-4 * (1.0 + abs(bound)))
+        (few,) = (scores >= bound - 1e-4 * (1.0 + abs(bound))).nonzero()
         return int(few[np.argmax(self._weights(scores[few]) / times[few])])
 
     def _weights(self, scores: Scores) -> npt.NDArray[np.float64]:
@@ -182,13 +185,27 @@ def log_sum(scores: Scores) -> float:
     return float(best) + math.log(float(np.exp(scores - best).sum(dtype=np.float64)))
 
 
+#: The scores of a group; the highest of each of n groups are n scores, so that all of the n highest
+#: scores are at least as high as the lowest of these.
+_GROUP = 64
+
+
+def _highest(scores: Scores, count: int) -> np.floating[Any]:
+    """The score that is the ``count``-th in order."""
+    found: np.floating[Any] = np.partition(scores, len(scores) - count)[len(scores) - count]
+    return found
+
+
 def likeliest(scores: Scores, count: int) -> npt.NDArray[np.intp]:
     """The indices of the ``count`` highest scores, highest first; of equals the lowest first."""
     if count <= 0:
         return np.empty(0, np.intp)
-    if count < len(scores):
-        threshold = np.partition(scores, len(scores) - count)[len(scores) - count]
-        few = np.flatnonzero(scores >= threshold)
+    groups = len(scores) // _GROUP
+    if count < groups:  # a third of the time of a partition of all scores
+        highest = scores[: groups * _GROUP].reshape(_GROUP, groups).max(axis=0)
+        (few,) = (scores >= _highest(highest, count)).nonzero()
+    elif count < len(scores):
+        (few,) = (scores >= _highest(scores, count)).nonzero()
     else:
         few = np.arange(len(scores))
     return few[np.argsort(-scores[few], kind="stable")[:count]]

@@ -110,11 +110,7 @@ class TransformersSession:
         return self.shared_passes.session()
 
     def logits(self, token_ids: Sequence[TokenId]) -> Logits:
-        """The logits after the whole sequence, see ``Session``.
-
-        Shape:  (rows,) float32: the rows of the model, at least V.
-        Raises: ModelError past the model's context, or if it fails.
-        """
+        """The logits after the whole sequence (rows,), see ``score``."""
         found: Logits = self.score(token_ids, 1)[0]
         return found
 

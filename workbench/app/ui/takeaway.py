@@ -282,12 +282,16 @@ print(f"perplexity {{generation.trace.perplexity:.2f}}")
 def transformers(wanted: Wanted) -> str:
     """The run with transformers' loop; the constraint is a logits processor.
 
-    It has no draft model, which would change the speed alone.
+    A draft model proposes the tokens (assisted generation): greedy texts are those without it, and
+    drawn ones have the same distribution.
     """
     run, sampling = wanted.run, wanted.run.sampling
-    builtin = wanted.model == BUILTIN
+    builtin = BUILTIN in (wanted.model, wanted.draft)
     imports = "from workbench.base.resources import BUILTIN_MODEL\n" if builtin else ""
-    where = "str(BUILTIN_MODEL)" if builtin else quoted(wanted.model)
+    draft = drafted = ""
+    if wanted.draft:
+        draft = f"draft = AutoModelForCausalLM.from_pretrained({_directory(wanted.draft)})\n"
+        drafted = "    assistant_model=draft,\n"
     greedy = sampling.temperature == 0
     drawn = (
         "do_sample=False"
@@ -309,10 +313,11 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, set_seed
 import workbench as wb
 {imports}
 {_head(wanted)}
-MODEL = {where}
+MODEL = {_directory(wanted.model)}
 
 tokenizer = AutoTokenizer.from_pretrained(MODEL)
 model = AutoModelForCausalLM.from_pretrained(MODEL)
+{draft}\
 constraint = wb.compile({_grammar(wanted)}, wb.Vocabulary.load(MODEL){_method(wanted)})
 {_reasoning(wanted)}{_finish(wanted)}
 {seed}\
@@ -322,9 +327,15 @@ output = model.generate(
     max_new_tokens={run.max_tokens},
     {drawn},
     logits_processor=[wb.LogitsProcessor(constraint)],
+{drafted}\
 )
 print(tokenizer.decode(output[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True))
 """
+
+
+def _directory(model: str) -> str:
+    """Code for the directory or hub id of a model."""
+    return "str(BUILTIN_MODEL)" if model == BUILTIN else quoted(model)
 
 
 def shell(wanted: Wanted) -> str:
@@ -511,9 +522,19 @@ def _for_engine(handlers: Handlers, wanted: Wanted, engine: str) -> str:
         prompt, chat = wanted.run.context, wanted.run.chat
         if chat is not None:
             prompt = ChatPrompts(handlers.room.model(), chat, wanted.run.reply).render(prompt)
-        return export(grammar, engine, prompt=prompt, **named)
+        return _left_out(wanted) + export(grammar, engine, prompt=prompt, **named)
     except WorkbenchError as error:
         return "".join(f"# {line}\n" for line in sentence(error).splitlines())
+
+
+def _left_out(wanted: Wanted) -> str:
+    """Comments on the settings of the run that a program for another engine does not have."""
+    found = ""
+    if wanted.draft:
+        found += "# Without the draft model, which changes the number of forward passes alone.\n"
+    if wanted.run.finish:
+        found += "# Without the budget of tokens in which every text ends: a text may be cut.\n"
+    return found
 
 
 def take_replay(handlers: Handlers, sent: Record) -> Record:
