@@ -75,6 +75,8 @@ if TYPE_CHECKING:
     from workbench.grammar.grammar import Grammar
     from workbench.grammar.notations import Notation
     from workbench.grammar.recognition import Verdict
+    from workbench.lab.audit.command import audit
+    from workbench.lab.audit.findings import Audit
     from workbench.schema.json_schema import json_regex
     from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -163,6 +165,8 @@ _HOMES = {
     "Grammar": "grammar.grammar",
     "Notation": "grammar.notations",
     "Verdict": "grammar.recognition",
+    "audit": "lab.audit.command",
+    "Audit": "lab.audit.findings",
     "json_regex": "schema.json_schema",
     "Vocabulary": "vocabulary.vocabulary",
 }
@@ -171,6 +175,7 @@ __all__ = [
     "Advance",
     "Advice",
     "Asap",
+    "Audit",
     "Awrs",
     "BuildError",
     "Cars",
@@ -230,6 +235,7 @@ __all__ = [
     "WithinBudget",
     "Wording",
     "WorkbenchError",
+    "audit",
     "compile",
     "draw",
     "equivalent",
