@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from workbench.grammar.grammar import Grammar
     from workbench.grammar.notations import Notation
     from workbench.grammar.recognition import Verdict
-    from workbench.lab.audit.command import audit
+    from workbench.lab.audit.auditor import audit
     from workbench.lab.audit.findings import Audit
     from workbench.schema.json_schema import json_regex
     from workbench.vocabulary.vocabulary import Vocabulary
@@ -165,7 +165,7 @@ _HOMES = {
     "Grammar": "grammar.grammar",
     "Notation": "grammar.notations",
     "Verdict": "grammar.recognition",
-    "audit": "lab.audit.command",
+    "audit": "lab.audit.auditor",
     "Audit": "lab.audit.findings",
     "json_regex": "schema.json_schema",
     "Vocabulary": "vocabulary.vocabulary",

@@ -7,9 +7,13 @@ kind is claimed only for a whole text: one that the engine's own masks finish, o
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,9 +27,15 @@ from workbench.constraint.protocol import Constraint
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.label_encoding import labels_of
 from workbench.grammar.notations import Notation
-from workbench.lab.audit.engine_process import EngineLostError, MaskEngine, Walk
-from workbench.lab.audit.engines import AuditedEngine, case_of
-from workbench.lab.audit.findings import Audit, Finding, Kind, Level, Status
+from workbench.lab.audit.engine_process import (
+    EngineLostError,
+    EngineProcess,
+    MaskEngine,
+    Walk,
+    first_tokens,
+)
+from workbench.lab.audit.engines import AuditedEngine, case_of, engines_named
+from workbench.lab.audit.findings import Audit, Finding, Kind, Level, Policy, Status
 from workbench.lab.audit.reproduce import reproduction
 from workbench.lab.audit.texts import Opinion, Subject, Texts, texts_of
 from workbench.lab.bench.peers.peer import greedy_tokens
@@ -37,6 +47,9 @@ LIMITS = Limits(seconds=10.0, megabytes=1_024, states=200_000)
 
 #: Tokens of the vocabulary that are audited: an index over all of them takes some engines minutes.
 TOKENS = 1_000
+
+#: Folders of packages where engines are searched too, separated as in PATH.
+SITES = "WORKBENCH_ENGINES"
 
 #: Tokens of a text that are walked, at most.
 _MAX_TOKENS = 1_500
@@ -73,13 +86,6 @@ class Auditor:
         self.texts = texts_of(subject, settings.texts, settings.seed)
         self.constraint: Constraint = automaton(subject.grammar, vocabulary, LIMITS)
 
-    def audits(
-        self, engines: Mapping[str, tuple[AuditedEngine, str, MaskEngine]]
-    ) -> Iterator[Audit]:
-        """The audit of each engine; a value is the engine, its version, and what answers."""
-        for engine, version, answers in engines.values():
-            yield self.audit(engine, version, answers)
-
     def audit(self, engine: AuditedEngine, version: str, answers: MaskEngine) -> Audit:
         """Audit one engine."""
         began = time.monotonic()
@@ -106,7 +112,7 @@ class Auditor:
             masks=comparison.masks,
             different=comparison.different,
             findings=found,
-            policies=tuple(sorted(comparison.policies)),
+            policies=tuple(Policy(*one) for one in sorted(comparison.policies.items())),
             cut=comparison.cut,
             seconds=_since(began),
         )
@@ -133,6 +139,20 @@ class Auditor:
             taken += 1
         return Walk(np.stack(masks), taken)
 
+    def has_format(self, pointer: str) -> bool:
+        """Whether the subschema of a pointer has the keyword ``format``."""
+        if self.subject.grammar.notation is not Notation.JSON_SCHEMA:
+            return False
+        node = Document(self.subject.grammar.source).root
+        for step in pointer.split("/")[1:]:
+            name = step.replace("~1", "/").replace("~0", "~")
+            items = node.items
+            inner = (node.members or {}).get(name) if items is None else items[int(name)]
+            if inner is None:
+                return False
+            node = inner
+        return "format" in (node.members or {})
+
     def place(self, so_far: bytes, token: bytes | None, text: str) -> tuple[str, str]:
         """Why the exact mask allows or forbids a token of a text, and where it is written."""
         grammar = self.subject.grammar
@@ -148,6 +168,51 @@ class Auditor:
         ]
         why = "the text may end here" if token is None else f"a valid text needs {first!r} here"
         return why, _place_of(grammar, reads)
+
+
+def audit(
+    grammar: Grammar,
+    engines: str = "installed",
+    *,
+    instances: Sequence[Any] = (),
+    vocabulary: str = "builtin",
+    tokens: int = TOKENS,
+    settings: Settings = Settings(),  # frozen
+) -> tuple[Audit, ...]:
+    """Compare other engines' masks with the exact ones; an audit for each engine.
+
+    A finding is the first token where an engine forbids what a valid text needs, or allows what
+    no text has, with a text that an independent judge accepts or refuses (``jsonschema`` for a
+    schema, Earley's recogniser for a grammar) and a short program that shows it.
+
+    ``engines``    names separated by commas, or "installed".
+    ``instances``  values of a schema to walk along, besides sampled ones.
+    ``tokens``     how many tokens of the vocabulary are compared, besides single bytes.
+
+    Each engine runs in a process of its own.
+
+    Raises: WorkbenchError for an engine that is not installed, and where texts cannot be judged.
+    """
+    folders = engine_folders()
+    chosen = engines_named(engines, folders)
+    auditor = Auditor(
+        Subject(grammar.source.name, grammar, tuple(instances)),
+        first_tokens(vocabulary, tokens),
+        settings,
+    )
+    with ExitStack() as stack:
+        found = []
+        for engine in chosen:
+            process = EngineProcess(engine, (vocabulary, tokens), folders)
+            stack.enter_context(closing(process))
+            found.append(auditor.audit(engine, engine.version(folders), process))
+        return tuple(found)
+
+
+def engine_folders(sites: Sequence[Path] = ()) -> tuple[str, ...]:
+    """The folders of packages where engines are searched, besides this Python's."""
+    named = [str(one.resolve()) for one in sites]
+    return (*named, *filter(None, os.environ.get(SITES, "").split(os.pathsep)))
 
 
 def _since(began: float) -> float:
@@ -194,7 +259,7 @@ class _Comparison:
         self._tried: set[TokenId] = set()
         self._attempts = 0
         self.findings: list[Finding] = []
-        self.policies: set[str] = set()
+        self.policies: dict[str, str] = {}
         self.walked = self.skipped = self.mutants = self.masks = self.different = 0
         self.cut = False
 
@@ -312,10 +377,14 @@ class _Comparison:
         level: Level = Level.TEXT,
     ) -> None:
         if opinion.policy:
-            self.policies.add(opinion.policy)
+            self.policies.setdefault(opinion.policy, text)
         if opinion.kind is None or self._has(opinion.kind):
             return
         why, place = self._auditor.place(so_far, token, text)
+        if opinion.kind is Kind.OVER and self._auditor.has_format(place):
+            # the validator checks few formats, and the drafts leave the details open
+            self.policies.setdefault("narrower by policy: format", text)
+            return
         self.findings.append(
             Finding(
                 kind=opinion.kind,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 from json import loads
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -23,58 +22,14 @@ from workbench.app.cli.options import (
     write_file,
 )
 from workbench.base.errors import WorkbenchError
-from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
-from workbench.lab.audit.auditor import TOKENS, Auditor, Settings
+from workbench.lab.audit.auditor import SITES, TOKENS, Auditor, Settings, engine_folders
 from workbench.lab.audit.engine_process import EngineProcess, MaskEngine, first_tokens
 from workbench.lab.audit.engines import AUDITED, AuditedEngine, engines_named
 from workbench.lab.audit.findings import Audit, Status
 from workbench.lab.audit.report import page, report
 from workbench.lab.audit.subjects import Unread, instances_of, sampled, unread
-from workbench.lab.audit.texts import Subject
 from workbench.vocabulary.vocabulary import Vocabulary
-
-#: Folders of packages where engines are searched too, separated as in PATH.
-SITES = "WORKBENCH_ENGINES"
-
-
-def audit(
-    grammar: Grammar,
-    engines: str = "installed",
-    *,
-    instances: Sequence[Any] = (),
-    vocabulary: str = "builtin",
-    tokens: int = TOKENS,
-    settings: Settings = Settings(),  # noqa: B008  # frozen
-) -> tuple[Audit, ...]:
-    """Compare other engines' masks with the exact ones; an audit for each engine.
-
-    A finding is the first token where an engine forbids what a valid text needs, or allows what
-    no text has, with a text that an independent judge accepts or refuses (``jsonschema`` for a
-    schema, Earley's recogniser for a grammar) and a short program that shows it.
-
-    ``engines``    names separated by commas, or "installed".
-    ``instances``  values of a schema to walk along, besides sampled ones.
-    ``tokens``     how many tokens of the vocabulary are compared, besides single bytes.
-
-    Each engine runs in a process of its own.
-
-    Raises: WorkbenchError for an engine that is not installed, and where texts cannot be judged.
-    """
-    folders = _folders(None)
-    chosen = engines_named(engines, folders)
-    auditor = Auditor(
-        Subject(grammar.source.name, grammar, tuple(instances)),
-        first_tokens(vocabulary, tokens),
-        settings,
-    )
-    with ExitStack() as stack:
-        found = []
-        for engine in chosen:
-            process = EngineProcess(engine, (vocabulary, tokens), folders)
-            stack.enter_context(closing(process))
-            found.append(auditor.audit(engine, engine.version(folders), process))
-        return tuple(found)
 
 
 def audit_command(
@@ -150,7 +105,7 @@ def audit_command(
             raise WorkbenchError(f"no row holds {only!r}", "its id, suite or subset is compared")
         plan = _Plan(
             tuple(sampled(named, sample, seed)),
-            engines, vocab, tokens, _folders(site), patience, settings,
+            engines, vocab, tokens, engine_folders(site or ()), patience, settings,
         )  # fmt: skip
         if files:
             commands.append(_command())
@@ -230,11 +185,6 @@ def _earlier(files: Sequence[Path]) -> tuple[list[str], list[Audit]]:
 def _command() -> str:
     """The command line, files by their names."""
     return " ".join(["workbench", *(Path(one).name for one in sys.argv[1:])])
-
-
-def _folders(sites: Sequence[Path] | None) -> tuple[str, ...]:
-    named = [str(one.resolve()) for one in sites or ()]
-    return (*named, *filter(None, os.environ.get(SITES, "").split(os.pathsep)))
 
 
 def _stdin(folder: Path) -> Path:

@@ -69,6 +69,18 @@ class Finding:
         return f"after {self.so_far!r} it {verb[self.kind]} {token}: {self.why}"
 
 
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A difference of interpretation, with a text on which both differ."""
+
+    #: For example "narrower by policy: white space".
+    name: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.name}, for example {self.text}"
+
+
 class Status(StrEnum):
     """How an audit ended."""
 
@@ -101,8 +113,8 @@ class Audit:
     #: Masks that differ from the exact ones, for whatever reason.
     different: int = 0
     findings: tuple[Finding, ...] = ()
-    #: Differences of interpretation: "narrower by policy: white space".
-    policies: tuple[str, ...] = ()
+    #: Differences of interpretation, each once.
+    policies: tuple[Policy, ...] = ()
     #: Whether time was over before all texts were tried.
     cut: bool = False
     seconds: float = 0.0
@@ -129,5 +141,8 @@ class Audit:
             kinds = {"kind": Kind(one["kind"]), "level": Level(one["level"])}
             shown = {"reproduction": Reproduction(**made) if made else None}
             findings.append(Finding(**{**one, **kinds, **shown}))
-        ended = {"status": Status(record["status"]), "policies": tuple(record["policies"])}
+        ended = {
+            "status": Status(record["status"]),
+            "policies": tuple(Policy(**one) for one in record["policies"]),
+        }
         return Audit(**{**record, **ended, "findings": tuple(findings)})

@@ -138,18 +138,20 @@ def narrower_by(schema: Json, value: Json, accepts: Callable[[list[str]], list[b
     spelled = spellings(schema, value)
     decimal = _EXPONENT.sub(lambda m: format(Decimal(m[0]), "f"), usual_text(schema, value))
     closed = undeclared_left_out(schema, value)
-    texts = [*spelled.values(), decimal, usual_text(schema, closed)]
+    usual = spelled["declared/spaced/raw"]
+    delete = usual.replace("\x7f", "\\u007f")
+    texts = [*spelled.values(), decimal, usual_text(schema, closed), delete]
     accepted = accepts(texts)
     for name, fits in zip(spelled, accepted, strict=False):
         order, gaps, letters = name.split("/")
         if fits:
             ascii_only = "escapes" if letters == "ascii" else ""
             return _WORDS.get(order) or _WORDS.get(gaps) or ascii_only or "property order"
-    if accepted[-2] and decimal != spelled["declared/spaced/raw"]:
+    if accepted[-3] and decimal != usual:
         return "number formats"
-    if accepted[-1] and closed != value:
+    if accepted[-2] and closed != value:
         return "undeclared properties"
-    return ""
+    return "escapes" if accepted[-1] and delete != usual else ""
 
 
 def wider_by(schema: Json, text: str, ours: Callable[[str], bool]) -> str:

@@ -128,7 +128,7 @@ def page(audits: Sequence[Audit], commands: Sequence[str]) -> str:
 def _policies(audits: Sequence[Audit]) -> str:
     rows: list[tuple[object, ...]] = [("engine, difference of interpretation", "constraints")]
     for engine, own in by_engine(audits).items():
-        counts = Counter(policy for one in own for policy in one.policies)
+        counts = Counter(policy.name for one in own for policy in one.policies)
         rows += [(f"{engine}, {policy}", count) for policy, count in counts.most_common()]
     return f"## By policy\n\n{format_table(rows, 'markdown')}" if len(rows) > 1 else ""
 

@@ -126,6 +126,31 @@ class SchemaTexts:
                 self._sort(changed)
 
     @cached_property
+    def _other_readings(self) -> dict[str, Grammar]:
+        """The schema with ``format`` as an annotation, and with properties in any order."""
+        made: dict[str, Grammar] = {}
+        for policy, options in (
+            ("format", {"format": "annotation"}),
+            ("property order", {"order": "any"}),
+        ):
+            try:
+                limits = self._grammar.limits.begun()
+                made[policy] = Grammar.from_json_schema(self._text, limits=limits, **options)
+            except WorkbenchError:
+                continue
+        return made
+
+    def _policy_of(self, text: str) -> str:
+        """The other reading under which this library accepts a text; or empty."""
+        for policy, grammar in self._other_readings.items():
+            try:
+                if grammar.accepts(text):
+                    return policy
+            except LimitError:
+                continue
+        return ""
+
+    @cached_property
     def _typed(self) -> SchemaJudge:
         return SchemaJudge(with_implied_types(self._schema))
 
@@ -159,7 +184,7 @@ class SchemaTexts:
         ours = self._accepts(text)
         if ours is judged.valid:
             (self.valid if ours else self.invalid).append(text)
-        elif ours is False and not self._accepts(json.dumps(value, ensure_ascii=False)):
+        elif ours is False and not self._policy_of(text):
             said = f"{validator_name()} accepts it"
             self.doubtful.append((text, Opinion(Kind.OURS, evidence=said)))
         elif ours:
@@ -194,6 +219,8 @@ class SchemaTexts:
         if judged.by_format:
             return Opinion(policy="wider by policy: format")
         if judged.valid:
+            if policy := self._policy_of(text):
+                return Opinion(policy=f"wider by policy: {policy}")
             return Opinion(Kind.OURS, evidence=f"{validator_name()} accepts it")
         said = f"{validator_name()} refuses the text: {judged.error}"
         return Opinion(Kind.UNDER, evidence=said, place=judged.pointer)
