@@ -99,13 +99,15 @@ def audit_command(
         files = [_stdin(Path(folder)) if str(path) == "-" else path for path in paths or ()]
         if not files and not found:
             raise WorkbenchError("expected a schema or a grammar", "name a file, a folder or -")
+        folders = engine_folders(site or ())
+        chosen = tuple(engines_named(engines, folders)) if files else ()
         values = instances_of(instances) if instances is not None else ()
         named = [one for path in files for one in unread(path, notation, start, values, only)]
         if files and not named:
             raise WorkbenchError(f"no row holds {only!r}", "its id, suite or subset is compared")
         plan = _Plan(
             tuple(sampled(named, sample, seed)),
-            engines, vocab, tokens, engine_folders(site or ()), patience, settings,
+            chosen, vocab, tokens, folders, patience, settings,
         )  # fmt: skip
         if files:
             commands.append(_command())
@@ -127,7 +129,7 @@ class _Plan:
     """What is audited, and how."""
 
     named: tuple[Unread, ...]
-    engines: str
+    engines: tuple[AuditedEngine, ...]
     vocabulary: str
     tokens: int
     folders: tuple[str, ...]
@@ -138,14 +140,12 @@ class _Plan:
 def _run(plan: _Plan, found: list[Audit], json: bool) -> bool:
     """Add the audits of a plan to those found; whether Ctrl-C stopped it.
 
-    Raises: WorkbenchError for an engine that is not installed, and where one constraint alone
-            cannot be audited.
+    Raises: WorkbenchError where one constraint alone cannot be audited.
     """
-    chosen = engines_named(plan.engines, plan.folders)
-    steps = len(plan.named) * len(chosen)
+    steps = len(plan.named) * len(plan.engines)
     with ExitStack() as stack, progress_bar(steps, "auditing") as advance:
         answering = []
-        for one in chosen:
+        for one in plan.engines:
             process = EngineProcess(
                 one, (plan.vocabulary, plan.tokens), plan.folders, plan.patience
             )

@@ -14,6 +14,7 @@ import json
 import os
 import queue
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -34,6 +35,9 @@ from workbench.vocabulary.vocabulary import Vocabulary
 
 #: Gigabytes of data that an engine may hold.
 _MAX_GIGABYTES = 6
+
+#: Seconds in which a process has to import the engine.
+_START_SECONDS = 120.0
 
 #: Tokens that the engine may add to finish a text, and how often it tries.
 _MAX_ADDED, _MAX_TRIES = 80, 3
@@ -221,7 +225,13 @@ class EngineProcess:
     ) -> None:
         """``vocabulary``: a name, and how many tokens of it; ``folders`` of further packages."""
         self._arguments = json.dumps(
-            {"adapter": engine.adapter, "vocabulary": vocabulary, "folders": folders}
+            {
+                "adapter": engine.adapter,
+                "vocabulary": vocabulary,
+                "folders": folders,
+                # it ends itself where nothing else does
+                "alarm": int(patience) + 10,
+            }
         )
         self._patience = patience
         self._process: subprocess.Popen[bytes] | None = None
@@ -260,37 +270,41 @@ class EngineProcess:
 
     def _end(self) -> None:
         if self._process is not None:
+            assert self._process.stdin is not None
             self._process.kill()
             self._process.wait()
+            with contextlib.suppress(BrokenPipeError):
+                self._process.stdin.close()
             self._process = None
 
     def _ask(self, question: str, **fields: Any) -> Any:  # noqa: ANN401  # JSON values
-        first = self._process is None
-        process = self._process or self._started()
-        assert process.stdin is not None
         try:
+            process = self._process or self._started()
+            assert process.stdin is not None
             process.stdin.write(json.dumps({"question": question, **fields}).encode() + b"\n")
             process.stdin.flush()
-            while True:
-                # the first answer waits for the imports too
-                line = self._lines.get(timeout=self._patience + (60 if first else 0))
-                if line is None:
-                    raise EngineLostError("crashed", self._last_error(process.wait()))
+            return self._answer(self._patience)
+        except (BrokenPipeError, EngineLostError) as error:
+            crashed = self._process is not None and self._process.poll() is not None
+            self._end()
+            if isinstance(error, EngineLostError) and not crashed:
+                raise
+            raise EngineLostError("crashed", self._last_error()) from None
+
+    def _answer(self, patience: float) -> Any:  # noqa: ANN401  # a JSON value
+        try:
+            while (line := self._lines.get(timeout=patience)) is not None:
                 if line.startswith(b'{"answer"'):  # other lines are printed by libraries
                     return json.loads(line)["answer"]
         except queue.Empty:
-            self._end()
-            raise EngineLostError("timed out", f"no answer for {self._patience:g} s") from None
-        except BrokenPipeError:
-            reason = self._last_error(process.wait())
-            self._process = None
-            raise EngineLostError("crashed", reason) from None
-        except EngineLostError:
-            self._process = None
-            raise
+            raise EngineLostError("timed out", f"no answer for {patience:g} s") from None
+        raise EngineLostError("crashed", self._last_error())
 
     def _started(self) -> subprocess.Popen[bytes]:
+        """A new process that has imported the engine."""
         self._lines = queue.SimpleQueue()
+        self._errors.seek(0)
+        self._errors.truncate()
         self._process = subprocess.Popen(
             (sys.executable, "-P", "-m", "workbench.lab.audit.engine_process", self._arguments),
             stdin=subprocess.PIPE,
@@ -300,12 +314,14 @@ class EngineProcess:
             start_new_session=True,  # Ctrl-C ends the audit, which then ends this process
         )
         threading.Thread(target=_read, args=(self._process, self._lines), daemon=True).start()
+        self._answer(_START_SECONDS)
         return self._process
 
-    def _last_error(self, code: int) -> str:
+    def _last_error(self) -> str:
+        """The last line that the process wrote to stderr."""
         self._errors.seek(0)
         lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
-        return f"exit status {code}" + (f": {lines[-1][:200]}" if lines else "")
+        return f"its process ended: {lines[-1][:200]}" if lines else "its process ended"
 
 
 def _read(process: subprocess.Popen[bytes], lines: queue.SimpleQueue[bytes | None]) -> None:
@@ -322,7 +338,9 @@ def _serve(arguments: dict[str, Any]) -> None:
     size = _MAX_GIGABYTES << 30
     resource.setrlimit(resource.RLIMIT_DATA, (size, size))
     local = LocalEngine(adapter(arguments["adapter"])(first_tokens(*arguments["vocabulary"])))
+    print(json.dumps({"answer": "ready"}), flush=True)
     for line in sys.stdin:
+        signal.alarm(arguments["alarm"])  # ends the process, also inside the engine's own code
         fields = json.loads(line)
         question = fields.pop("question")
         if question == "compile":
@@ -336,6 +354,7 @@ def _serve(arguments: dict[str, Any]) -> None:
             masks = base64.b64encode(packed.tobytes()).decode()
             answer = {"masks": masks, "taken": answer.taken, "size": answer.masks.shape[1]}
         print(json.dumps({"answer": answer}), flush=True)
+        signal.alarm(0)
 
 
 if __name__ == "__main__":

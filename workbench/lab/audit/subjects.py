@@ -83,7 +83,7 @@ def _of_file(
     if notation is Notation.REGEX:
         text = text.removesuffix("\n")
     begin = "root" if notation is Notation.GBNF and start == "start" else start
-    return Unread(str(path), text, notation, begin, instances)
+    return Unread(path.name, text, notation, begin, instances)
 
 
 def _of_lines(path: Path, only: str) -> Iterator[Unread]:
