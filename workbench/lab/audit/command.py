@@ -159,6 +159,8 @@ def _run(plan: _Plan, found: list[Audit], json: bool) -> bool:
                 if json:
                     line(audit.as_record())
         except KeyboardInterrupt:
+            if json:
+                line({"stopped": len({audit.name for audit in found}), "of": len(plan.named)})
             return True
     return False
 
@@ -175,9 +177,12 @@ def _earlier(files: Sequence[Path]) -> tuple[list[str], list[Audit]]:
                 record = loads(text)
                 if "command" in record:
                     commands.append(record["command"])
+                elif "stopped" in record:
+                    stopped, of = record["stopped"], record["of"]
+                    commands[-1] += f"  # stopped after {stopped} of {of} constraints"
                 else:
                     audits.append(Audit.of_record(record))
-            except (ValueError, KeyError, TypeError) as error:
+            except (ValueError, KeyError, TypeError, IndexError) as error:
                 raise WorkbenchError(f"{path} has no audits: {error!r}", "use --json") from error
     return commands, audits
 

@@ -20,7 +20,9 @@ def report(audits: Sequence[Audit]) -> str:
             reason = f": {audit.reason}" if audit.reason else ""
             parts.append(f"{audit.name}, {audit.engine}: {audit.status}{reason}")
         parts += [_told(audit, finding) for finding in audit.findings]
-        parts += [f"{audit.name}, {audit.engine}: {policy}" for policy in audit.policies]
+        parts += [
+            f"{audit.name}, {audit.engine}: {_shown(str(policy))}" for policy in audit.policies
+        ]
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
 
 
@@ -62,7 +64,7 @@ def _told(audit: Audit, finding: Finding) -> str:
         f"{audit.name}, {audit.engine} {audit.version}: {finding.kind}",
         f"  {finding}",
         f"  in {finding.place or 'the root'}; {finding.evidence}",
-        f"  whole text: {finding.text}",
+        f"  whole text: {_shown(finding.text)}",
     ]
     made = finding.reproduction
     if made is not None:
@@ -99,11 +101,23 @@ no text of the language follows must not be allowed: an engine that allows one i
 counts once for each kind and engine.
 """
 
+#: Keywords that restrict instances, or refer to what does, as in drafts 4 to 2020-12.
+_KEYWORDS = frozenset(
+    "$ref $dynamicRef additionalItems additionalProperties allOf anyOf const contains "
+    "dependencies dependentRequired dependentSchemas else enum exclusiveMaximum exclusiveMinimum "
+    "format if items maxContains maxItems maxLength maxProperties maximum minContains minItems "
+    "minLength minProperties minimum multipleOf not oneOf pattern patternProperties prefixItems "
+    "properties propertyNames required then type unevaluatedItems unevaluatedProperties "
+    "uniqueItems".split()
+)
 #: Keywords that most schemas have, left out of a cause if there are others.
 _USUAL = {"type", "properties", "items", "required"}
 
 #: Keywords whose members are no keywords.
 _NAMES = {"properties", "patternProperties", "$defs", "definitions", "enum", "const"}
+
+#: A cause with more keywords was not shortened enough to say anything.
+_MAX_KEYWORDS = 3
 
 #: Characters of a shortened schema that are printed.
 _MAX_SCHEMA = 140
@@ -155,7 +169,10 @@ def cause(finding: Finding) -> str:
         found = keywords(json.loads(finding.reproduction.constraint))
     except ValueError:
         return "grammar"
-    return ", ".join(f"`{one}`" for one in sorted(found - _USUAL or found)) or "any schema"
+    named = sorted((found & _KEYWORDS) - _USUAL or found & _KEYWORDS)
+    if len(named) > _MAX_KEYWORDS:
+        return "longer combinations"
+    return ", ".join(f"`{one}`" for one in named) or "any schema"
 
 
 def _causes(audits: Sequence[Audit]) -> str:
@@ -192,7 +209,12 @@ def _example(members: Sequence[tuple[str, Finding]]) -> str:
 def _code(text: str) -> str:
     """A text as code in a cell of a table."""
     fence = "``" if "`" in text else "`"
-    return f"{fence}{text}{fence}".replace("|", "\\|").replace("\n", "␤")
+    return f"{fence}{_shown(text)}{fence}".replace("|", "\\|")
+
+
+def _shown(text: str) -> str:
+    """A text with escapes for characters that are not printable."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def _claims(audits: Sequence[Audit]) -> str:
