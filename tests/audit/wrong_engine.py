@@ -20,7 +20,7 @@ from workbench.lab.bench.peers.peer import Compiled
 from workbench.vocabulary.vocabulary import Vocabulary
 
 #: A schema's ``$comment`` → the options of its reading.
-OPTIONS: dict[str, dict[str, str]] = {
+OPTIONS: dict[str, dict[str, Any]] = {
     "compact": {"whitespace": "compact"},
     "any order": {"order": "any"},
     "no formats": {"format": "annotation"},
@@ -84,7 +84,7 @@ def is_allowed(text: str, so_far: list[bytes], tokens: list[bytes], wanted: int)
     end = len(tokens) - 1
     engine = Wrong(Vocabulary([*tokens[:-1], None], end=end))
     is_schema = text.startswith(("{", "true", "false"))
-    compile_ = engine.compiler(Case("", "", **{"schema" if is_schema else "regex": text}))
+    compile_ = engine.compiler(Case("", "", schema=text) if is_schema else Case("", "", regex=text))
     assert compile_ is not None
     walker = engine.start(compile_())
     for token in so_far:

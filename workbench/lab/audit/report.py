@@ -102,14 +102,15 @@ counts once for each kind and engine.
 """
 
 #: Keywords that restrict instances, or refer to what does, as in drafts 4 to 2020-12.
-_KEYWORDS = frozenset(
-    "$ref $dynamicRef additionalItems additionalProperties allOf anyOf const contains "
-    "dependencies dependentRequired dependentSchemas else enum exclusiveMaximum exclusiveMinimum "
-    "format if items maxContains maxItems maxLength maxProperties maximum minContains minItems "
-    "minLength minProperties minimum multipleOf not oneOf pattern patternProperties prefixItems "
-    "properties propertyNames required then type unevaluatedItems unevaluatedProperties "
-    "uniqueItems".split()
-)
+_KEYWORDS = {
+    "$ref", "$dynamicRef", "additionalItems", "additionalProperties", "allOf", "anyOf",
+    "const", "contains", "dependencies", "dependentRequired", "dependentSchemas", "else",
+    "enum", "exclusiveMaximum", "exclusiveMinimum", "format", "if", "items", "maxContains",
+    "maxItems", "maxLength", "maxProperties", "maximum", "minContains", "minItems",
+    "minLength", "minProperties", "minimum", "multipleOf", "not", "oneOf", "pattern",
+    "patternProperties", "prefixItems", "properties", "propertyNames", "required", "then",
+    "type", "unevaluatedItems", "unevaluatedProperties", "uniqueItems",
+}  # fmt: skip
 #: Keywords that most schemas have, left out of a cause if there are others.
 _USUAL = {"type", "properties", "items", "required"}
 
@@ -213,8 +214,15 @@ def _code(text: str) -> str:
 
 
 def _shown(text: str) -> str:
-    """A text with escapes for characters that are not printable."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    """A text with signs for characters that are not printable, unlike those of JSON's escapes."""
+    return "".join(c if c.isprintable() else _sign(c) for c in text)
+
+
+def _sign(character: str) -> str:
+    code = ord(character)
+    if code < 0x20 or code == 0x7F:
+        return "␡" if code == 0x7F else chr(0x2400 + code)
+    return f"<U+{code:04X}>"
 
 
 def _claims(audits: Sequence[Audit]) -> str:

@@ -129,13 +129,14 @@ class SchemaTexts:
     def _other_readings(self) -> dict[str, Grammar]:
         """The schema with ``format`` as an annotation, and with properties in any order."""
         made: dict[str, Grammar] = {}
-        for policy, options in (
-            ("format", {"format": "annotation"}),
-            ("property order", {"order": "any"}),
+        for policy, order, formats in (
+            ("format", "declared", "annotation"),
+            ("property order", "any", "assert"),
         ):
             try:
-                limits = self._grammar.limits.begun()
-                made[policy] = Grammar.from_json_schema(self._text, limits=limits, **options)
+                made[policy] = Grammar.from_json_schema(
+                    self._text, limits=self._grammar.limits.begun(), order=order, format=formats
+                )
             except WorkbenchError:
                 continue
         return made
