@@ -178,19 +178,22 @@ def wider_by(schema: Json, text: str, ours: Callable[[str], bool]) -> str:
 
 #: Keywords that mean something for one type alone.
 _TYPE_OF = {
-    "properties": "object",
-    "required": "object",
-    "patternProperties": "object",
-    "additionalProperties": "object",
-    "items": "array",
-    "prefixItems": "array",
-    "minItems": "array",
-    "pattern": "string",
-    "minLength": "string",
-    "maxLength": "string",
-    "minimum": "number",
-    "maximum": "number",
-}
+    **dict.fromkeys(
+        ("properties", "required", "patternProperties", "additionalProperties", "propertyNames",
+         "unevaluatedProperties", "minProperties", "maxProperties", "dependencies",
+         "dependentRequired", "dependentSchemas"),
+        "object",
+    ),
+    **dict.fromkeys(
+        ("items", "prefixItems", "additionalItems", "unevaluatedItems", "minItems", "maxItems",
+         "uniqueItems", "contains"),
+        "array",
+    ),
+    **dict.fromkeys(("pattern", "minLength", "maxLength"), "string"),
+    **dict.fromkeys(
+        ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"), "number"
+    ),
+}  # fmt: skip
 #: Keywords whose values are no schemas, and those whose members are schemas by name.
 _DATA = frozenset({"enum", "const", "default", "examples", "required", "type"})
 _BY_NAME = frozenset({"properties", "patternProperties", "$defs", "definitions"})

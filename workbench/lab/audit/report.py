@@ -239,6 +239,13 @@ def _claims(audits: Sequence[Audit]) -> str:
     return "\n\n".join(lines)
 
 
+_DISAGREEMENTS = """\
+No claim about an engine. Known reasons: `jsonschema` reads `\\w` and `\\d` of patterns as Python
+does, with the letters and digits of all scripts, where ECMA-262 has ASCII alone; and it reads a
+schema without `$schema` as draft 2020-12, which has no `dependencies`, where this library applies
+the keywords of all drafts."""
+
+
 def _ours(audits: Sequence[Audit]) -> str:
     """Texts about which this library and the judge disagree."""
     found = {(one.name, f.text, f.evidence) for one in audits if (f := one.found(Kind.OURS))}
@@ -246,4 +253,4 @@ def _ours(audits: Sequence[Audit]) -> str:
         return ""
     head = "## Where this library and the judge disagree"
     rows = [("constraint", "the judge"), *sorted((name, said) for name, _, said in found)]
-    return f"{head}\n\n{format_table(rows, 'markdown')}"
+    return f"{head}\n\n{_DISAGREEMENTS}\n\n{format_table(rows, 'markdown')}"
