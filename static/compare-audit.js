@@ -7,7 +7,7 @@ import { glyphs } from "./tokens.js";
 /** @import { AuditFinding, EngineAudit } from "./wire" */
 
 const SAYS =
-  "Walks the masks of xgrammar, llguidance and Outlines, where they are installed, beside the exact ones along valid " +
+  "Compares the masks of xgrammar, llguidance and Outlines, where they are installed, with the exact ones along valid " +
   "texts and texts next to them. Differences of interpretation, such as white space, are listed apart.";
 
 const quoted = (text) => el("code", {}, glyphs({ text }) || "(empty)");

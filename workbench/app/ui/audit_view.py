@@ -1,6 +1,6 @@
 """Audits of the installed engines with the current grammar, for the view *Compare*.
 
-An audit runs as the command ``workbench audit`` in a process of its own: an engine that crashes,
+An audit runs as the command ``workbench audit`` in a separate process: an engine that crashes,
 hangs or needs much memory does not touch the server.
 """
 
@@ -24,7 +24,7 @@ from workbench.app.ui.records import Record
 from workbench.app.ui.requests import TextRequest
 from workbench.base.errors import WorkbenchError
 
-#: Seconds after which the audits done so far are the answer.
+#: Seconds after which the completed audits are the answer.
 _MAX_SECONDS = 75.0
 
 #: The amount of work for one engine.
@@ -36,7 +36,7 @@ _HINT = "pip install xgrammar llguidance outlines jsonschema, where the page is 
 
 
 def audit_engines(handlers: Handlers, sent: Record) -> Record:
-    """The audit of every installed engine, or why there is none."""
+    """The audit of every installed engine, or why no engine can be audited."""
     try:
         request = TextRequest.of(sent)
         handlers.compiled(request).readable()  # reports its errors

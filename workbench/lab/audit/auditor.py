@@ -1,4 +1,4 @@
-"""Walks an engine's masks beside the exact ones and reports the first that is wrong.
+"""Compares an engine's masks with the exact ones along texts and reports the first that is wrong.
 
 Along valid texts an engine has to allow every next token (else it is *over-constraining*), and it
 may allow no token after which no text of the language follows (*under-constraining*). The second
@@ -189,7 +189,7 @@ def audit(
     ``instances``  values of a schema to walk along, besides sampled ones.
     ``tokens``     how many tokens of the vocabulary are compared, besides single bytes.
 
-    Each engine runs in a process of its own.
+    Each engine runs in a separate process.
 
     Raises: WorkbenchError for an engine that is not installed, and where texts cannot be judged.
     """
@@ -245,7 +245,7 @@ def _child_at(node: Node, start: int, end: int) -> Node | None:
 
 
 class _Comparison:
-    """One engine beside the exact masks."""
+    """One engine compared with the exact masks."""
 
     def __init__(self, auditor: Auditor, engine: MaskEngine, ends: float) -> None:
         self._auditor, self._engine, self._ends = auditor, engine, ends

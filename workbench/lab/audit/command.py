@@ -63,7 +63,7 @@ def audit_command(
         typer.Option(min=1, help="Seconds without an answer after which an engine is killed."),
     ] = 30.0,
     sample: Annotated[
-        int | None, typer.Option(min=1, help="Audit so many of the constraints, at random.")
+        int | None, typer.Option(min=1, help="Audit this number of constraints, chosen at random.")
     ] = None,
     only: Annotated[
         str, typer.Option(help="Of JSON Lines: the rows whose id, suite or subset holds this.")
@@ -72,7 +72,7 @@ def audit_command(
     vocab: Annotated[
         str, typer.Option("--vocab", metavar="NAME", help="Whose tokens are used.")
     ] = "builtin",
-    tokens: Annotated[int, typer.Option(min=0, help="So many of them.")] = TOKENS,
+    tokens: Annotated[int, typer.Option(min=0, help="How many of them are used.")] = TOKENS,
     site: Annotated[
         list[Path] | None,
         typer.Option(
@@ -90,7 +90,7 @@ def audit_command(
 ) -> None:
     """Audit other engines' masks: where they forbid what a valid text needs, or allow too much.
 
-    Ctrl-C ends it with the audits so far. Exit status 0: no finding; 1: some, or it was stopped;
+    Ctrl-C ends it and keeps the completed audits. Exit status 0: no finding; 1: some, or it was stopped;
     2: wrong use.
     """
     settings = Settings(texts=texts, seed=seed, seconds=seconds, shorten_seconds=shorten)

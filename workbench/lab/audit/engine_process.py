@@ -1,6 +1,6 @@
-"""An engine that answers questions about its masks, in this process or in one of its own.
+"""An engine that answers questions about its masks, in this process or in a separate one.
 
-A process of its own can crash, hang or fill the memory without ending the audit; the interpreter is
+A separate process can crash, hang or fill the memory without ending the audit; the interpreter is
 this one, and further folders of packages come after its own packages. Questions and answers are
 JSON, one a line.
 """
@@ -211,7 +211,7 @@ def _advances(advance: Any, token: int) -> bool:  # noqa: ANN401  # a Walker's f
 
 
 class EngineProcess:
-    """An engine in a process of its own, started when the first question is asked.
+    """An engine in a separate process, started when the first question is asked.
 
     Raises: EngineLostError from each question; the next one starts a new process.
     """

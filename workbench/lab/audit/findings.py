@@ -50,7 +50,7 @@ class Finding:
 
     kind: Kind
     level: Level
-    #: The text so far, and the token; None for the end of the text.
+    #: The text before the token, and the token; None for the end of the text.
     so_far: str
     token: str | None
     #: The whole text: accepted by the validator (over), or by the engine alone (under).

@@ -132,7 +132,7 @@ def usual_text(schema: Json, value: Json) -> str:
 def narrower_by(schema: Json, value: Json, accepts: Callable[[list[str]], list[bool]]) -> str:
     """Why an engine refuses the usual text of a valid value although it accepts the value.
 
-    The name of the convention with which it accepts the value; empty if there is none.
+    The name of the convention with which it accepts the value; empty if no convention explains it.
     """
     value = plain_numbers(value)
     spelled = spellings(schema, value)

@@ -75,7 +75,7 @@ def _told(audit: Audit, finding: Finding) -> str:
 
 
 _READING = """\
-`workbench audit` walks an engine's masks beside the exact ones. Along a valid text every next
+`workbench audit` compares an engine's masks with the exact ones. Along a valid text every next
 token has to be allowed: an engine that forbids one is **over-constraining**. A token after which
 no text of the language follows must not be allowed: an engine that allows one is
 **under-constraining**. Every claim is checked independently of the exact engine:
@@ -97,7 +97,7 @@ no text of the language follows must not be allowed: an engine that allows one i
   run: **confirmed** means that it printed what is claimed. A finding of level `token` is wrong
   only for tokens of several bytes.
 
-"No difference" says that none was found along these texts, not that there is none. A schema
+"No difference" says that these texts show no difference; other texts may. A schema
 counts once for each kind and engine.
 """
 
@@ -129,7 +129,7 @@ def page(audits: Sequence[Audit], commands: Sequence[str]) -> str:
     ran = "\n".join(f"    {command}" for command in commands)
     parts = [
         "# Audits of other engines' masks",
-        "Written by `workbench audit --out`, not by hand.",
+        "This page is the output of `workbench audit --out`.",
         f"## How to read an audit\n\n{_READING}",
         f"## Counts\n\n{ran}\n\n{_counts(audits, 'markdown')}",
         _policies(audits),

@@ -52,7 +52,7 @@ def unread(
 
     ``only``  rows of JSON Lines whose id, suite or subset has this.
 
-    Raises: WorkbenchError where there is none, or a file cannot be read.
+    Raises: WorkbenchError for a folder without constraints, or a file that cannot be read.
     """
     if path.is_dir():
         found = [one for one in sorted(path.iterdir()) if one.suffix in _SUFFIXES]

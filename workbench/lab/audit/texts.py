@@ -72,7 +72,7 @@ class Texts(Protocol):
     doubtful: list[tuple[str, Opinion]]
 
     def draw(self, count: int, seed: int) -> None:
-        """Find about so many texts."""
+        """Find texts, about ``count`` valid ones."""
 
     def refused(self, text: str, accepts: _Accepts) -> Opinion:
         """About a valid text that an engine refuses; ``accepts`` asks the engine."""
@@ -94,7 +94,7 @@ def texts_of(subject: Subject, count: int, seed: int) -> Texts:
 def judge_of(subject: Subject) -> SchemaTexts | GrammarTexts:
     """The judge of a subject, without texts.
 
-    Raises: WorkbenchError where there is none.
+    Raises: WorkbenchError where the texts cannot be judged.
     """
     schema = subject.grammar.notation is Notation.JSON_SCHEMA
     return SchemaTexts(subject) if schema else GrammarTexts(subject)
@@ -170,7 +170,7 @@ class SchemaTexts:
                 continue
 
     def _sort(self, value: Json, valid: bool | None = None) -> None:
-        """Put the text of a value where it belongs; of texts that cannot be written, nowhere."""
+        """Put the text of a value where it belongs; texts that cannot be written are left out."""
         try:
             text = usual_text(self._schema, value)
             text.encode()
