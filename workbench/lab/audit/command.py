@@ -90,8 +90,8 @@ def audit_command(
 ) -> None:
     """Audit other engines' masks: where they forbid what a valid text needs, or allow too much.
 
-    Ctrl-C ends it and keeps the completed audits. Exit status 0: no finding; 1: some, or it was stopped;
-    2: wrong use.
+    Ctrl-C ends it and keeps the completed audits. Exit status 0: no finding; 1: some, or it was
+    stopped; 2: wrong use.
     """
     settings = Settings(texts=texts, seed=seed, seconds=seconds, shorten_seconds=shorten)
     with errors_reported(), TemporaryDirectory() as folder:

@@ -55,7 +55,7 @@ class AuditedEngine:
     reads: dict[str, str]
 
     def version(self, folders: tuple[str, ...] = ()) -> str:
-        """The installed version, also in further folders of packages; empty if it is not installed."""
+        """The installed version, also in further folders; empty if it is not installed."""
         paths = [*sys.path, *folders]
         found = next(iter(Distribution.discover(name=self.distribution, path=paths)), None)
         return found.version if found else ""
