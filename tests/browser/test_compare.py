@@ -386,5 +386,5 @@ def test_the_audit_of_other_engines_has_an_answer(visit: Any) -> None:
         assert "No other engine is installed" in told or "valid text" in told
         clean(v.page, "the audit", card)
         v.page.evaluate("wb.emit('open', { notation: 'regex', text: 'b', prompt: '' })")
-        v.page.wait_for_selector(f"{card} .about:not([role=alert])")
-        assert v.page.inner_text(f"{card} .start") == "Audit"
+        v.page.wait_for_selector(f"{card} .about:not([role=alert])", state="attached")
+        assert v.page.text_content(f"{card} .start") == "Audit"
