@@ -1,5 +1,6 @@
 /* The view that compares methods: requests a comparison and shows its records as they arrive. */
 
+import { createAuditCard } from "./compare-audit.js";
 import { createCompareChoice } from "./compare-choice.js";
 import { comparisonFiles, createExactCard } from "./compare-exact.js";
 import { createCompareTable } from "./compare-table.js";
@@ -45,6 +46,9 @@ export function mountCompare({ element, trigger, props, watch, server }) {
     ask: (sent) => askServer(server.distribution, sent),
     about: choice.about,
     small: () => sample(SAMPLES[0]),
+  });
+  const audit = createAuditCard(find(".audit"), {
+    ask: () => askServer(server.audit_engines, grammarOf(state)),
   });
   const incoming = createStream(props, watch, {
     take: record,
@@ -404,6 +408,7 @@ export function mountCompare({ element, trigger, props, watch, server }) {
         el("span", { class: name || null }, piece),
       ),
     );
+    audit.changed(grammarKey(state));
     find(".old").hidden = !now || grammarKey(now.about) === grammarKey(state);
     busy();
   }

@@ -1284,6 +1284,60 @@ export interface Distribution {
   curves: DistanceCurve[];
 }
 
+/** A shorter constraint with the same difference, and a program for the engine alone. */
+export interface Reproduction {
+  constraint: string;
+  text: string;
+  so_far: string;
+  token: string | null;
+  program: string;
+  printed: string;
+  confirmed: boolean;
+}
+
+/** The first token at which an engine's mask is wrong; null is the end of the text. */
+export interface AuditFinding {
+  kind: string;
+  level: string;
+  so_far: string;
+  token: string | null;
+  text: string;
+  why: string;
+  place: string;
+  evidence: string;
+  reproduction: Reproduction | null;
+}
+
+/** A difference of interpretation. */
+export interface AuditPolicy {
+  name: string;
+  text: string;
+}
+
+/** One engine on the grammar. */
+export interface EngineAudit {
+  name: string;
+  engine: string;
+  version: string;
+  status: string;
+  reason: string;
+  texts: number;
+  mutants: number;
+  masks: number;
+  skipped: number;
+  different: number;
+  findings: AuditFinding[];
+  policies: AuditPolicy[];
+  cut: boolean;
+  seconds: number;
+}
+
+/** The audits of all installed engines. */
+export interface Audits {
+  ok: true;
+  audits: EngineAudit[];
+}
+
 /** One run of a comparison with all that is known of its tokens. */
 export interface ComparedRun {
   ok: true;
@@ -1439,6 +1493,7 @@ export interface Servers {
     contender_list(sent: object): Promise<Contenders>;
     compared_run(sent: object): Promise<ComparedRun | Refusal>;
     distribution(sent: object): Promise<Distribution | Refusal>;
+    audit_engines(sent: object): Promise<Audits | Refusal>;
     missed_lines(sent: object): Promise<Missed>;
     stop_run(sent: object): Promise<Done>;
   };

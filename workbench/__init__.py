@@ -85,6 +85,8 @@ if TYPE_CHECKING:
     from workbench.grammar.notations import Notation
     from workbench.grammar.recognition import Verdict
     from workbench.grammar.tool_calls import ToolCall, tool_calls
+    from workbench.lab.audit.auditor import audit
+    from workbench.lab.audit.findings import Audit
     from workbench.schema.json_schema import json_regex
     from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -183,6 +185,8 @@ _HOMES = {
     "Verdict": "grammar.recognition",
     "ToolCall": "grammar.tool_calls",
     "tool_calls": "grammar.tool_calls",
+    "audit": "lab.audit.auditor",
+    "Audit": "lab.audit.findings",
     "json_regex": "schema.json_schema",
     "Vocabulary": "vocabulary.vocabulary",
 }
@@ -191,6 +195,7 @@ __all__ = [
     "Advance",
     "Advice",
     "Asap",
+    "Audit",
     "Awrs",
     "Block",
     "BlockModel",
@@ -255,6 +260,7 @@ __all__ = [
     "WithinBudget",
     "Wording",
     "WorkbenchError",
+    "audit",
     "best_block",
     "compile",
     "draw",

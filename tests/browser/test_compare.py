@@ -374,3 +374,17 @@ def test_the_distance_by_forward_passes_is_a_chart(visit: Any) -> None:
         assert v.page.locator(f"{COMPARE} .exact .curves .curve").count() == 4
         assert "forward passes" in v.page.inner_text(f"{COMPARE} .exact .curves")
         v.shot("compare_curves")
+
+
+def test_the_audit_of_other_engines_has_an_answer(visit: Any) -> None:
+    with visit(TIME) as v:
+        ready(v)
+        card = f"{COMPARE} .audit"
+        v.page.click(f"{card} .start")
+        v.page.wait_for_selector(f"{card} .engine, {card} [role=alert]", timeout=120_000)
+        told = v.page.inner_text(card)
+        assert "No other engine is installed" in told or "valid text" in told
+        clean(v.page, "the audit", card)
+        v.page.evaluate("wb.emit('open', { notation: 'regex', text: 'b', prompt: '' })")
+        v.page.wait_for_selector(f"{card} .about:not([role=alert])", state="attached")
+        assert v.page.text_content(f"{card} .start") == "Audit"

@@ -1,4 +1,4 @@
-"""``workbench bench``, ``evaluate``, ``fuzz``, ``train``; ``cli.main`` imports them when called."""
+"""``workbench bench``, ``evaluate``, ``audit``, ``fuzz``, ``train``; imported when called."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ from workbench.app.cli.tasks import GpusOption, JobsOption, RayOption, runner_na
 from workbench.base.errors import WorkbenchError
 from workbench.base.kernels import wait_until_compiled
 from workbench.grammar.notations import Notation
+from workbench.lab.audit.command import audit_command
 from workbench.lab.bench.benchmark import Plan
 from workbench.lab.bench.benchmark import bench as measured
 from workbench.lab.bench.cases import CASES, REAL
@@ -486,3 +487,4 @@ def train(
 app = typer.Typer(add_completion=False)
 for command in (bench, evaluate, fuzz, train):
     app.command()(command)
+app.command("audit")(audit_command)

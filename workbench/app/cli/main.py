@@ -19,7 +19,7 @@ from workbench.app.cli.options import (
 from workbench.base.kernels import when_waiting
 
 #: The commands of ``workbench.lab``.
-_LAB = ("bench", "evaluate", "fuzz", "train")
+_LAB = ("audit", "bench", "evaluate", "fuzz", "train")
 
 
 def serve(

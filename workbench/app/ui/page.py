@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import gradio as gr
 
 from workbench.app.ui import (
+    audit_view,
     author,
     compare_view,
     construction_view,
@@ -124,6 +125,7 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
         "contender_list": compare_view.contender_list,
         "compared_run": compare_view.compared_run,
         "distribution": compare_view.distribution,
+        "audit_engines": audit_view.audit_engines,
         "missed_lines": missed_lines,
         "stop_run": Handlers.stop,
     },
@@ -165,6 +167,7 @@ _SHARES: Mapping[str, Share] = {
             "check_exercise",
             "suggest_examples",
             "make_exercise",
+            "audit_engines",
         ),
         HEAVY,
     ),

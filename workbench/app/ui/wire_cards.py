@@ -462,6 +462,65 @@ class Distribution(TypedDict):
     curves: list[DistanceCurve]
 
 
+class Reproduction(TypedDict):
+    """A shorter constraint with the same difference, and a program for the engine alone."""
+
+    constraint: str
+    text: str
+    so_far: str
+    token: str | None
+    program: str
+    printed: str
+    confirmed: bool
+
+
+class AuditFinding(TypedDict):
+    """The first token at which an engine's mask is wrong; null is the end of the text."""
+
+    kind: str
+    level: str
+    so_far: str
+    token: str | None
+    text: str
+    why: str
+    place: str
+    evidence: str
+    reproduction: Reproduction | None
+
+
+class AuditPolicy(TypedDict):
+    """A difference of interpretation."""
+
+    name: str
+    text: str
+
+
+class EngineAudit(TypedDict):
+    """One engine on the grammar."""
+
+    name: str
+    engine: str
+    version: str
+    status: str
+    reason: str
+    texts: int
+    mutants: int
+    masks: int
+    skipped: int
+    different: int
+    findings: list[AuditFinding]
+    policies: list[AuditPolicy]
+    cut: bool
+    seconds: float
+
+
+class Audits(TypedDict):
+    """The audits of all installed engines."""
+
+    ok: Literal[True]
+    audits: list[EngineAudit]
+
+
 class ComparedRun(TypedDict):
     """One run of a comparison with all that is known of its tokens."""
 
@@ -615,6 +674,7 @@ ANSWERS: Mapping[str, Mapping[str, Any]] = {
         "contender_list": Contenders,
         "compared_run": ComparedRun | Refusal,
         "distribution": Distribution | Refusal,
+        "audit_engines": Audits | Refusal,
         "missed_lines": Missed,
         "stop_run": Done,
     },

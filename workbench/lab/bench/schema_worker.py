@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Protocol
 from urllib.parse import unquote
@@ -123,18 +124,38 @@ def in_declared_order(schema: Json, instance: Json) -> Json:
     return _ordered(schema, [schema], instance)
 
 
-def _ordered(root: Json, schemas: list[Json], value: Json) -> Json:
+def undeclared_left_out(schema: Json, instance: Json) -> Json:
+    """The same value without the properties that no schema names, matches or speaks of."""
+    return _ordered(schema, [schema], instance, undeclared=False)
+
+
+def _ordered(root: Json, schemas: list[Json], value: Json, *, undeclared: bool = True) -> Json:
     applicable = list(_applicable(root, schemas))
+    ordered = partial(_ordered, root, undeclared=undeclared)
     if isinstance(value, dict):
         declared = dict.fromkeys(n for s in applicable for n in _mapping(s, "properties"))
-        names = [*(n for n in declared if n in value), *(n for n in value if n not in declared)]
-        return {n: _ordered(root, list(_of_property(applicable, n)), value[n]) for n in names}
+        others = (n for n in value if n not in declared)
+        kept = (n for n in others if undeclared or _is_described(applicable, n))
+        names = [*(n for n in declared if n in value), *kept]
+        return {n: ordered(list(_of_property(applicable, n)), value[n]) for n in names}
     if isinstance(value, list):
         return [
-            _ordered(root, list(_of_item(applicable, place)), item)
-            for place, item in enumerate(value)
+            ordered(list(_of_item(applicable, place)), item) for place, item in enumerate(value)
         ]
     return value
+
+
+#: Keywords that describe properties without naming them.
+_OTHERS = "additionalProperties", "unevaluatedProperties", "propertyNames"
+
+
+def _is_described(applicable: list[dict[str, Json]], name: str) -> bool:
+    """Whether a keyword other than ``properties`` speaks of a property."""
+    return any(
+        any(keyword in schema for keyword in _OTHERS)
+        or any(_found(pattern, name) for pattern in _mapping(schema, "patternProperties"))
+        for schema in applicable
+    )
 
 
 def _applicable(root: Json, schemas: list[Json]) -> Iterator[dict[str, Json]]:

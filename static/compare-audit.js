@@ -1,0 +1,143 @@
+/* Audits of the other engines that are installed where the page is served from: the first token at which the mask of
+   each is wrong on the current grammar, why, and a program that shows it. */
+
+import { el } from "./dom.js";
+import { glyphs } from "./tokens.js";
+
+/** @import { AuditFinding, EngineAudit } from "./wire" */
+
+const SAYS =
+  "Compares the masks of xgrammar, llguidance and Outlines, where they are installed, with the exact ones along valid " +
+  "texts and texts next to them. Differences of interpretation, such as white space, are listed apart.";
+
+const quoted = (text) => el("code", {}, glyphs({ text }) || "(empty)");
+/** A long text with its end alone. */
+const ending = (text) => quoted(text.length > 60 ? `…${text.slice(-60)}` : text);
+
+/** @param {AuditFinding} finding */
+function findingOf(finding) {
+  const ours = finding.kind.startsWith("workbench"),
+    over = finding.kind.startsWith("over");
+  const token = finding.token === null ? "the end of the text" : quoted(finding.token);
+  const made = finding.reproduction;
+  return el(
+    "div",
+    { class: "finding" },
+    el(
+      "p",
+      {},
+      el("b", {}, ours ? "This library and the judge disagree" : over ? "Over-constraining" : "Under-constraining"),
+    ),
+    ours
+      ? el("p", {}, "on ", quoted(finding.text), ": ", finding.evidence)
+      : el(
+          "p",
+          {},
+          "After ",
+          ending(finding.so_far),
+          over ? " it forbids " : " it allows ",
+          token,
+          finding.level === "token" ? ", although it reads the same text byte by byte: " : ": ",
+          `${finding.why}.`,
+        ),
+    el(
+      "p",
+      { class: "quiet" },
+      finding.place ? el("code", {}, finding.place) : "",
+      finding.place ? ". " : "",
+      ours ? "" : finding.evidence,
+    ),
+    made
+      ? el(
+          "details",
+          {},
+          el(
+            "summary",
+            {},
+            made.confirmed ? "Program that shows it, run and confirmed" : "Program, which did not repeat it here",
+          ),
+          el("pre", { tabindex: "0", role: "region", "aria-label": "Program" }, made.program),
+          el(
+            "button",
+            {
+              type: "button",
+              class: "link",
+              onclick: (event) => {
+                navigator.clipboard?.writeText(made.program);
+                event.target.textContent = "Copied";
+              },
+            },
+            "Copy",
+          ),
+        )
+      : "",
+  );
+}
+
+/** @param {EngineAudit} audit */
+function engineOf(audit) {
+  const number = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
+  const done = `${number(audit.texts, "valid text")}, ${number(audit.mutants, "invalid one")}, ${number(audit.masks, "mask")}`;
+  const claims = audit.findings.filter((one) => !one.kind.startsWith("workbench"));
+  const ended =
+    audit.status !== "audited"
+      ? el("p", {}, `${audit.status}${audit.reason ? ": " : ""}`, audit.reason)
+      : claims.length
+        ? ""
+        : el("p", {}, "No wrong mask was found along these texts.");
+  return el(
+    "section",
+    { class: "engine", "aria-label": audit.engine },
+    el(
+      "h3",
+      {},
+      `${audit.engine} ${audit.version}`,
+      el("span", {}, audit.status === "audited" ? `${done}${audit.cut ? " · not all: time was over" : ""}` : ""),
+    ),
+    ended,
+    ...audit.findings.map(findingOf),
+    ...audit.policies.map((policy) => el("p", { class: "quiet" }, `${policy.name}, for example `, quoted(policy.text))),
+  );
+}
+
+export function createAuditCard(card, doors) {
+  let asked = 0,
+    of = "";
+
+  const button = (label) => el("button", { type: "button", class: "start", onclick: run }, label);
+  const show = (note, way, ...parts) =>
+    card.replaceChildren(
+      el(
+        "div",
+        { class: "bar" },
+        el("h2", {}, "Other engines"),
+        el("span", { role: "status" }, note),
+        el("span", { class: "grow" }),
+        way,
+      ),
+      ...parts,
+    );
+
+  async function run() {
+    const mine = ++asked;
+    show("auditing every installed engine, for up to a minute…", "");
+    const answer = await doors.ask();
+    if (mine !== asked) return; // another grammar was opened meanwhile
+    if (answer.ok) show("", button("Audit again"), ...answer.audits.map(engineOf));
+    else show("", button("Audit"), el("p", { class: "about", role: "alert" }, answer.why || answer.fault));
+  }
+
+  /** Before an audit of the current grammar. */
+  function reset() {
+    asked++;
+    show("", button("Audit"), el("p", { class: "about quiet" }, SAYS));
+  }
+  /** The grammar is another one: the audits are not of it. */
+  function changed(key) {
+    if (key !== of) reset();
+    of = key;
+  }
+
+  reset();
+  return { changed };
+}

@@ -1,0 +1,94 @@
+"""Audits for the page: the answer's format, its errors, and a process that does not end."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Sequence
+
+import pytest
+
+from tests.ui.test_wire import check
+from tests.ui.toy import toy_room
+from workbench.app.ui import audit_view, wire_cards
+from workbench.app.ui.admission import HEAVY
+from workbench.app.ui.audit_view import audit_engines
+from workbench.app.ui.handlers import Handlers
+from workbench.lab.audit.findings import Audit, Finding, Kind, Level, Policy, Reproduction, Status
+
+MADE = Reproduction(
+    constraint="{}", text="1", so_far="", token="1", program="print()", printed="", confirmed=False
+)
+FINDING = Finding(
+    kind=Kind.OVER, level=Level.TEXT, so_far="", token="1", text="1", why="w", place="", evidence="e",
+    reproduction=MADE,
+)  # fmt: skip
+AUDIT = Audit(
+    name="stdin",
+    engine="wrong",
+    version="1",
+    status=Status.AUDITED,
+    findings=(FINDING,),
+    policies=(Policy("narrower by policy: white space", "[ ]"),),
+)
+SENT = {"text": "ab", "notation": "regex"}
+
+
+@pytest.fixture(scope="module")
+def handlers() -> Handlers:
+    return Handlers(toy_room())
+
+
+def prints(monkeypatch: pytest.MonkeyPatch, program: str) -> None:
+    monkeypatch.setattr(audit_view, "_COMMAND", (sys.executable, "-c", program))
+
+
+def of(lines: Sequence[object]) -> str:
+    return (
+        f"import sys; sys.stdin.read(); print({chr(10).join(map(json.dumps, lines))!r}, flush=True)"
+    )
+
+
+def test_the_audits_are_in_the_format(handlers: Handlers, monkeypatch: pytest.MonkeyPatch) -> None:
+    prints(monkeypatch, of([{"command": "workbench audit"}, AUDIT.as_record()]))
+    answer = audit_engines(handlers, SENT)
+    check(json.loads(json.dumps(answer)), wire_cards.ANSWERS["compare"]["audit_engines"])
+    assert answer["audits"][0]["findings"][0]["kind"] == "over-constraining"
+
+
+def test_the_grammar_is_sent_to_the_process(
+    handlers: Handlers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = "import sys; text = sys.stdin.read(); sys.exit(repr((text, sys.argv[1:])))"
+    prints(monkeypatch, program)
+    why = audit_engines(handlers, SENT)["why"]
+    assert why == "('ab', ['--notation', 'regex', '--start', 'start'])"
+
+
+def test_error_no_engine_is_installed(handlers: Handlers, monkeypatch: pytest.MonkeyPatch) -> None:
+    prints(monkeypatch, "import sys; sys.exit('error: none of the engines is installed')")
+    answer = audit_engines(handlers, SENT)
+    assert answer["ok"] is False
+    assert answer["why"].startswith("No other engine is installed. To audit some: pip install")
+
+
+def test_error_of_the_grammar(handlers: Handlers) -> None:
+    assert audit_engines(handlers, {**SENT, "text": "("})["ok"] is False
+
+
+def test_a_process_that_does_not_end_is_killed(
+    handlers: Handlers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prints(monkeypatch, f"{of([AUDIT.as_record()])}; import time; time.sleep(600)")
+    monkeypatch.setattr(audit_view, "_MAX_SECONDS", 3.0)
+    began = time.monotonic()
+    assert len(audit_engines(handlers, SENT)["audits"]) == 1
+    assert time.monotonic() - began < 60
+
+
+@pytest.mark.slow
+def test_audits_are_heavy() -> None:
+    from workbench.app.ui.page import _SHARES
+
+    assert _SHARES["audit_engines"] is HEAVY

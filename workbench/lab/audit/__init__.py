@@ -1,0 +1,1 @@
+"""Audits the masks of other engines: where they forbid what a valid text needs, and the reverse."""
