@@ -201,6 +201,40 @@ function reasoning(find) {
   };
 }
 
+/** The monitor that keeps the meaning; hidden where none fits the grammar. */
+function monitors(find) {
+  const box = find(".monitors"),
+    menu = find("select.monitor"),
+    does = find(".note.meaning");
+  let wanted = "",
+    known = [];
+  function show() {
+    const told = known.find((each) => each.name === menu.value);
+    does.hidden = !told;
+    does.textContent = told ? `${menu.value}: ${told.title}. ${told.source}` : "";
+  }
+  function choose(name) {
+    wanted = name ?? "";
+    menu.value = known.some((each) => each.name === wanted) ? wanted : "";
+    show();
+  }
+  menu.addEventListener("change", () => {
+    wanted = menu.value;
+    show();
+  });
+  on("compiled", ({ ok, monitors: fitting = [] }) => {
+    if (!ok) return; // while a grammar is typed, the choice is kept
+    known = fitting;
+    menu.replaceChildren(
+      el("option", { value: "" }, "none"),
+      ...known.map((each) => el("option", { value: each.name, title: each.title }, each.name)),
+    );
+    box.hidden = !known.length;
+    choose(wanted);
+  });
+  return { chosen: () => menu.value, choose };
+}
+
 /** Knobs, numbers and alarms. */
 export function createRunPanel(find, server) {
   const mask = find("select.mask"),
@@ -218,11 +252,13 @@ export function createRunPanel(find, server) {
     small_tokens: small.checked,
     finish: finishes.checked,
     ...(depth() === null ? {} : { lookahead: depth() }),
+    ...(watched.chosen() ? { monitor: watched.chosen() } : {}),
     ...(draft.chosen() ? { draft: draft.chosen() } : {}),
     ...(free.chosen() ? { reasoning: free.chosen() } : {}),
   });
   const draft = drafting(find, server),
-    free = reasoning(find);
+    free = reasoning(find),
+    watched = monitors(find);
   const deep = find(".deep"),
     k = find(".k"),
     method = find(".method");
@@ -263,6 +299,7 @@ export function createRunPanel(find, server) {
     k.value = Number.isFinite(wanted.lookahead) ? String(wanted.lookahead) : "";
     if (typeof wanted.draft === "string") draft.choose(wanted.draft);
     free.choose(wanted.reasoning);
+    watched.choose(wanted.monitor);
     chosen();
   }
 

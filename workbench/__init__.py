@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from workbench.constraint.compile import compile
     from workbench.constraint.label_reasons import Reason, label_reason
     from workbench.constraint.mask import TokenMask
+    from workbench.constraint.monitored import Monitored
     from workbench.constraint.protocol import Constraint, HasStateKeys, ReadsLabels, StepsByBytes
     from workbench.constraint.reasoning import Reasoning
     from workbench.constraint.within_budget import WithinBudget
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from workbench.grammar.export.registry import export
     from workbench.grammar.find import find
     from workbench.grammar.grammar import Grammar
+    from workbench.grammar.monitors.monitor import Monitor
     from workbench.grammar.notations import Notation
     from workbench.grammar.recognition import Verdict
     from workbench.schema.json_schema import json_regex
@@ -117,6 +119,7 @@ _HOMES = {
     "Reason": "constraint.label_reasons",
     "label_reason": "constraint.label_reasons",
     "TokenMask": "constraint.mask",
+    "Monitored": "constraint.monitored",
     "Constraint": "constraint.protocol",
     "HasStateKeys": "constraint.protocol",
     "ReadsLabels": "constraint.protocol",
@@ -161,6 +164,7 @@ _HOMES = {
     "export": "grammar.export.registry",
     "find": "grammar.find",
     "Grammar": "grammar.grammar",
+    "Monitor": "grammar.monitors.monitor",
     "Notation": "grammar.notations",
     "Verdict": "grammar.recognition",
     "json_regex": "schema.json_schema",
@@ -200,6 +204,8 @@ __all__ = [
     "LogitsProcessor",
     "Message",
     "ModelError",
+    "Monitor",
+    "Monitored",
     "Notation",
     "OpportunisticMasking",
     "ParseError",

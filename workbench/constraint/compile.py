@@ -234,6 +234,11 @@ def compile(
             f"small tokens cannot be used with {labels[0][0].name}: a label reads a whole token",
             "switch small tokens off, or write a regex in the place of the label",
         )
+    if monitor is not None and labels:
+        raise WorkbenchError(
+            f"a monitor cannot be used with {labels[0][0].name}: a label matches tokens unread",
+            "write a regex in the place of the label",
+        )
     if small_tokens:
         return SmallTokens(vocabulary, lambda small: make(grammar, small))
     if not labels:

@@ -1,8 +1,8 @@
 """``Monitored``: a constraint joined to a monitor, so that its texts also have a meaning.
 
 Each mask is the intersection of two: the tokens of the grammar's mask, and those that the monitor
-reads, byte by byte over the trie, so a token that ends one name and begins another is decided as its
-bytes are. A token that both allow can still lead to a dead end: a text that both can continue, in
+reads, byte by byte over the trie, so a token that ends one name and begins another is decided by its
+bytes. A token that both allow can still lead to a dead end: a text that both can continue, in
 different ways only. So a token needs a *witness*, a text after it that both accept.
 
 * The monitor proposes one (``Monitor.finish``), and the grammar's machine reads it. This decides
@@ -17,11 +17,11 @@ from collections.abc import Hashable, Iterator
 
 import numpy as np
 
-from workbench.base.errors import VocabularyError, WorkbenchError
+from workbench.base.errors import TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.base.limits import LIMITS, Clock, Limits
 from workbench.constraint.combined import Intersection, PairState
 from workbench.constraint.mask import TokenMask
-from workbench.constraint.protocol import Constraint, State, StepsByBytes, reads_labels, state_key
+from workbench.constraint.protocol import Constraint, State, StepsByBytes, state_key
 from workbench.grammar.monitors.monitor import Monitor
 from workbench.vocabulary.vocabulary import TokenId
 
@@ -54,17 +54,12 @@ class Monitored(Intersection):
 
     Cost:   a mask walks the trie where both can read it, 1 to 5 µs a node, and reads one witness
             for each pair of states after a token; cached.
-    Raises: WorkbenchError where no text is accepted by both, and for terminal labels.
+    Raises: WorkbenchError where no text is accepted by both.
     """
 
     def __init__(self, constraint: Constraint, monitor: Monitor, limits: Limits = LIMITS) -> None:
         from workbench.constraint.methods.online import Online, by_trie  # lazy: needs lark
 
-        if reads_labels(constraint):
-            raise WorkbenchError(
-                "a monitor reads texts, and a terminal label matches tokens without reading them",
-                "write a regex in the place of the label",
-            )
         self.monitor = monitor
         #: The texts tried as witnesses: the grammar's state and the text → whether it accepts.
         self._witnesses: dict[tuple[State, bytes], bool] = {}
@@ -119,17 +114,29 @@ class Monitored(Intersection):
 
     def _has_witness(self, state: PairState) -> bool:
         witness = self.monitor.finish(state[1])
-        if witness is None or not isinstance(self.a, StepsByBytes):
+        if witness is None:
             return False
         key = state[0], witness
         known = self._witnesses.get(key)
         if known is None:
             if len(self._witnesses) > self.limits.rows:
                 self._witnesses.clear()
-            single = self.vocabulary.single_bytes
-            target = self.a.step_bytes(state[0], witness) if single.issuperset(witness) else None
-            known = self._witnesses[key] = target is not None and self.a.is_final(target)
+            known = self._witnesses[key] = self._accepts(state[0], witness)
         return known
+
+    def _accepts(self, state: State, witness: bytes) -> bool:
+        """Whether the grammar's constraint accepts a text after a state, in tokens of one byte."""
+        if not self.vocabulary.single_bytes.issuperset(witness):
+            return False
+        if isinstance(self.a, StepsByBytes):
+            target = self.a.step_bytes(state, witness)
+            return target is not None and self.a.is_final(target)
+        try:
+            for byte in witness:
+                state = self.a.advance(state, self.vocabulary.ids_of[bytes((byte,))][0])
+        except TokenNotAllowed:
+            return False
+        return self.a.is_final(state)
 
     def step_bytes(self, state: PairState, data: bytes) -> PairState | None:
         """The state after bytes, or None where no accepted text continues with them."""

@@ -281,6 +281,7 @@ class Endpoints:
         draft: str = "",
         reasoning: _Reasoning = None,
         finish: bool = False,
+        monitor: str = "",
     ) -> Iterator[str]:
         """Generate under a grammar, a record for every token; the last one says why it ended.
 
@@ -301,6 +302,7 @@ class Endpoints:
             draft: A model with the same tokens, which proposes tokens; the text stays the same.
             reasoning: Free text before the grammar's: opening, closing (markers), budget (tokens).
             finish: Whether the text must end within max_tokens.
+            monitor: Also keeps the meaning: scope or types, where the grammar has their form.
 
         Returns:
             Lines of JSON, those since the last event: a record each. k is its kind: step (token, p
@@ -320,6 +322,7 @@ class Endpoints:
             "draft": draft,
             "reasoning": reasoning,
             "finish": finish,
+            "monitor": monitor,
         }
         yield from event_texts(run_batches(self._handlers, sent, _SECONDS))
 

@@ -33,6 +33,7 @@ from workbench.drawing.drawable import OVER_TOKENS, Drawn, Machine
 from workbench.drawing.tikz import tikz
 from workbench.grammar.gallery import Example, Gallery, load_gallery, recorded_run, refused_choices
 from workbench.grammar.grammar import Grammar
+from workbench.grammar.monitors.monitor import MONITORS
 from workbench.grammar.notations import Notation
 from workbench.grammar.recognition import Verdict
 from workbench.vocabulary.toy import toy
@@ -155,6 +156,10 @@ class Handlers:
             "phases": [{"name": p.name, "ms": round(p.milliseconds, 2)} for p in compiled.phases],
             "problems": [problem_record(one) for one in (*compiled.problems, *compiled.advice)],
             "tabs": {**{str(m): compiled.missing(m) for m in Machine}, TABLE: ""},
+            "monitors": [
+                {"name": name, "title": MONITORS[name].title, "source": MONITORS[name].source}
+                for name in compiled.monitors
+            ],
         }
 
     def check(self, sent: Record) -> Record:

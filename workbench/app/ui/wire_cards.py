@@ -471,6 +471,7 @@ class ComparedRun(TypedDict):
     constraint: str
     lookahead: int | None
     finish: bool
+    monitor: str
 
 
 class Began(TypedDict):

@@ -1,16 +1,17 @@
 """Rules with attributes, read byte by byte: the texts of a language with meaning.
 
 A context-free grammar cannot say "a declared name": its rules know nothing of what was read. Here a
-rule is a function of attributes, and its alternatives depend on them, so that the names in scope, or
+rule is a function of attributes, and its alternatives depend on them. The names in scope, or
 the type that an expression must have, are arguments. What a rule has read is passed on in
 continuations (``then``): after the name of a declaration, the rules that follow have one more name.
 
 The language is infinite in rules, so they are expanded only where a text leads. A position is a set
 of stacks of symbols, as in a nondeterministic push-down automaton.
 
-The rules of a monitor must keep two laws; its tests check them by enumeration.
+The rules of a monitor must keep these laws; its tests check them by enumeration.
 
 * A rule never comes back to itself before a byte is read (no left recursion).
+* What follows a new name is not empty.
 * Taking the first alternative of every rule leads to the end of a text. So every position that is
   reached can be completed, and a byte is refused if and only if no text of the language continues
   with it.
@@ -37,6 +38,12 @@ _MAX_FINISH = 1_000_000
 _MAX_STEPS = 50_000
 
 
+#: The bytes between lexemes in the rules below.
+SPACES = frozenset(b" \t\n")
+DIGITS = frozenset(b"0123456789")
+#: The bytes of a name after its first one.
+WORD = DIGITS | frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
+
 #: Equal symbols and stacks are one object, so that nested ones are hashed and compared at once.
 #: Where the tables are cleared, equal ones are made again: then a step is computed again.
 _SYMBOLS: dict[tuple[Any, ...], Any] = {}
@@ -52,7 +59,7 @@ class _Interned:
     make: Maker
     given: tuple[Hashable, ...]
 
-    def __new__(cls, make: Maker, *given: Hashable) -> Any:  # noqa: ANN401, PYI034  # its own class
+    def __new__(cls, make: Maker, *given: Hashable) -> Any:  # noqa: ANN401  # its own class
         key = (cls, make, given)
         known = _SYMBOLS.get(key)
         if known is None:
@@ -100,6 +107,8 @@ def _text_of(symbols: Symbols) -> bytes:
             read += top
         elif isinstance(top, Rule):
             remaining.extend(reversed(next(iter(top.make(*top.given)))))
+        elif isinstance(top, NewName):
+            read += top.shortest
         else:
             byte = ord(" ") if ord(" ") in top.allowed else min(top.allowed)
             read.append(byte)
@@ -112,11 +121,20 @@ def _text_of(symbols: Symbols) -> bytes:
 class Then(_Interned):
     """What follows a value that was read: ``then(value)`` is a sequence of symbols."""
 
-    __slots__ = ()
+    __slots__ = ("_shortest",)
 
     def __call__(self, *value: Hashable) -> Symbols:
         symbols: Symbols = self.make(*self.given, *value)
         return symbols
+
+    @property
+    def shortest(self) -> bytes:
+        """A text that follows any name."""
+        try:
+            return self._shortest
+        except AttributeError:
+            self._shortest: bytes = _text_of(self(_ANY_NAME))
+            return self._shortest
 
 
 class Reads(_Interned):
@@ -138,7 +156,71 @@ class Reads(_Interned):
         return then(byte) if isinstance(then, Then) else ()
 
 
-Symbol: TypeAlias = bytes | Rule | Reads
+class NewName(_Interned):
+    """A name that is none of some; ``then`` gets it. The longest name is read.
+
+    What follows is expanded when the name has ended: a vocabulary has thousands of tokens that
+    continue a name, and each makes another one. Rules only compare names, so a completion that
+    neither has the name nor must avoid it is one after every name; it is computed once, for
+    ``_ANY_NAME``.
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        refused: frozenset[str],
+        then: Then,
+        first: frozenset[int] = WORD - DIGITS,
+        others: frozenset[int] = WORD,
+        read: str = "",
+    ) -> NewName:
+        found: NewName = super().__new__(cls, frozenset, refused, then, first, others, read)
+        return found
+
+    @property
+    def refused(self) -> frozenset[str]:
+        """The names that it is not."""
+        return self.given[0]  # type: ignore[return-value]  # as it was made
+
+    @property
+    def read(self) -> str:
+        """What is read of the name."""
+        return self.given[4]  # type: ignore[return-value]
+
+    def longer(self, byte: int) -> NewName | None:
+        """The name with a byte more; None if the byte is not part of a name."""
+        refused, then, first, others, read = self.given
+        if byte not in (others if read else first):  # type: ignore[operator]
+            return None
+        return NewName(refused, then, first, others, f"{read}{chr(byte)}")  # type: ignore[arg-type]
+
+    def ended(self) -> Symbols | None:
+        """What follows the name; None if it cannot end here."""
+        then, name = self.given[1], self.read
+        assert isinstance(then, Then), "as it was made"
+        return then(name) if name and name not in self.refused else None
+
+    @property
+    def shortest(self) -> bytes:
+        """The rest of a name and a text that follows it."""
+        if _ANY_NAME in self.refused:
+            return _ANY_NAME.encode()  # not the unknown name: which one depends on it
+        name = self.read
+        while not name or name in self.refused:
+            name += "a"
+        then = self.given[1]
+        assert isinstance(then, Then), "as it was made"
+        after = then.shortest
+        if _ANY_NAME.encode() in after:  # the end needs the name itself
+            after = _text_of(then(name))
+        return name[len(self.read) :].encode() + after
+
+
+#: A name that no text has, after all others in order.
+_ANY_NAME = "\x7f"
+
+Symbol: TypeAlias = bytes | Rule | Reads | NewName
 Symbols: TypeAlias = tuple[Symbol, ...]
 
 
@@ -191,7 +273,7 @@ class AttributeRules:
             return self._cache[key]
         if len(self._cache) >= _MAX_STEPS:
             self._cache.clear()
-        found = self._cache[key] = self._expanded(_after(state, byte)) or None
+        found = self._cache[key] = self._expanded(self._after(state, byte)) or None
         return found
 
     def read(self, data: bytes) -> tuple[Position, int]:
@@ -212,19 +294,21 @@ class AttributeRules:
         """A short text that completes the text read; empty if it is complete."""
         if None in state:
             return b""
-        # what ends a name is a text, and what makes it longer a set of bytes: the text is nearer
-        stacks = [stack for stack in state if stack is not None]
-        near = [stack for stack in stacks if isinstance(stack.top, bytes)] or stacks
-        return min(map(_ending, near), key=lambda end: (len(end), end))
+        return min((_ending(stack) for stack in state if stack), key=lambda end: (len(end), end))
 
     def rules_after(self, data: bytes) -> list[Rule]:
-        """The rules that begin where a text ends, the outermost first; for messages."""
+        """The rules that begin where a text ends, for messages."""
         begun: list[Rule] = []
         stacks: Iterable[Stack | None] = [_push((self._start,), None)]
         if data:
-            stacks = _after(self.read(data[:-1])[0], data[-1])
+            stacks = self._after(self.read(data[:-1])[0], data[-1])
         self._expanded(stacks, begun)
         return begun
+
+    def new_name(self, data: bytes) -> NewName | None:
+        """The new name that is being read, or begins, where a text ends; None for none."""
+        tops = (stack.top for stack in self.read(data)[0] if stack is not None)
+        return next((top for top in tops if isinstance(top, NewName)), None)
 
     def _expanded(
         self, stacks: Iterable[Stack | None], begun: list[Rule] | None = None
@@ -247,18 +331,22 @@ class AttributeRules:
             queue.extend(_push(symbols, stack.below) for symbols in stack.top.alternatives)
         return frozenset(found)
 
-
-def _after(state: Position, byte: int) -> Iterator[Stack | None]:
-    """The stacks after a byte, their rules not yet expanded."""
-    for stack in state:
-        if stack is None:
-            continue
-        top, below = stack.top, stack.below
-        if isinstance(top, bytes):
-            if top[0] == byte:
-                yield _push((top[1:],), below)
-        elif isinstance(top, Reads) and byte in top.allowed:
-            yield _push(top.after(byte), below)
+    def _after(self, state: Position, byte: int) -> Iterator[Stack | None]:
+        """The stacks after a byte, their rules not yet expanded."""
+        for stack in state:
+            if stack is None:
+                continue
+            top, below = stack.top, stack.below
+            if isinstance(top, bytes):
+                if top[0] == byte:
+                    yield _push((top[1:],), below)
+            elif isinstance(top, NewName):
+                if (longer := top.longer(byte)) is not None:
+                    yield _push((longer,), below)
+                elif (symbols := top.ended()) is not None:
+                    yield from self._after(self._expanded([_push(symbols, below)]), byte)
+            elif isinstance(top, Reads) and byte in top.allowed:
+                yield _push(top.after(byte), below)
 
 
 def _ending(stack: Stack) -> bytes:
@@ -271,16 +359,10 @@ def _ending(stack: Stack) -> bytes:
     ending = b"" if at is None else at.ending or b""
     for one in reversed(above):
         top = one.top
-        ending = (top.shortest if isinstance(top, Rule) else _text_of((top,))) + ending
+        ending = (top.shortest if isinstance(top, Rule | NewName) else _text_of((top,))) + ending
         one.ending = ending
     return ending
 
-
-#: The bytes between lexemes in the rules below.
-SPACES = frozenset(b" \t\n")
-DIGITS = frozenset(b"0123456789")
-#: The bytes of a name after its first one.
-WORD = DIGITS | frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
 
 #: UTF-8 beyond ASCII: the ranges of the bytes of a character (Unicode, table 3-7).
 _BEYOND_ASCII = (
@@ -303,28 +385,6 @@ def characters(excluded: bytes) -> tuple[Symbols, ...]:
         for ranges in _BEYOND_ASCII
     ]
     return (plain, *beyond)
-
-
-def new_name(
-    begins: frozenset[int], refused: frozenset[str], then: Then, others: frozenset[int] = WORD
-) -> Rule:
-    """A name that is none of some; ``then`` gets it. ``others``: the bytes after its first one."""
-    return Rule(name_from, begins, refused, others, then, "")
-
-
-def name_from(
-    allowed: frozenset[int], refused: frozenset[str], others: frozenset[int], then: Then, read: str
-) -> Iterator[Symbols]:
-    """The alternatives of a new name of which some characters are read."""
-    if read and read not in refused:
-        yield then(read)
-    yield (Reads(allowed, Then(_longer_name, refused, others, then, read)),)
-
-
-def _longer_name(
-    refused: frozenset[str], others: frozenset[int], then: Then, read: str, byte: int
-) -> Symbols:
-    return (Rule(name_from, others, refused, others, then, read + chr(byte)),)
 
 
 def word_at(data: bytes, position: int) -> tuple[int, str]:

@@ -74,8 +74,8 @@ MONITORS: dict[str, MonitorKind] = {
         "Agrawal et al. 2023, monitor-guided decoding",
         lambda limits: ScopeMonitor(limits=limits),
         (
-            "int f(int a) { char b = a; while(a<b) {b = f(a);} return b; }",
-            "int f(){for(int i = 0; i<3; i = i+1){if(i==1){puts(\"a\");}else{}}/* b */return 1;}",
+            "int f(int a) { char b = a; while(a<b) {b = f(a);}return b; }",
+            'int f(){for(int i = 0; i<3; i = i+1){if(i==1){puts("a");}else{}}/* b */return 1;}',
         ),
     ),
     "types": MonitorKind(
@@ -103,7 +103,8 @@ def monitor_named(name: str, grammar: Grammar, limits: Limits = LIMITS) -> Monit
     """
     kind = MONITORS.get(name)
     if kind is None:
-        raise WorkbenchError(f"there is no monitor {name!r}", f"choose one of {', '.join(MONITORS)}")
+        hint = f"choose one of {', '.join(MONITORS)}"
+        raise WorkbenchError(f"there is no monitor {name!r}", hint)
     for sample in kind.samples:
         if not grammar.accepts(sample):
             raise WorkbenchError(

@@ -26,26 +26,25 @@ from workbench.grammar.monitors.attribute_rules import (
     SPACES,
     WORD,
     AttributeRules,
+    NewName,
     Reads,
     Rule,
     Symbols,
     Then,
     characters,
-    name_from,
-    new_name,
     word_at,
 )
 
 #: Functions that a program may call without declaring them.
 LIBRARY = ("abs", "getchar", "printf", "putchar", "puts", "rand", "scanf")
 
-_KEYWORDS = frozenset(
-    "auto break case char const continue default do double else enum extern float for goto if"
-    " inline int long register restrict return short signed sizeof static struct switch typedef"
-    " union unsigned void volatile while".split()
+_RESERVED = (
+    "auto break case char const continue default do double else enum extern float for goto if "
+    "inline int long register restrict return short signed sizeof static struct switch typedef "
+    "union unsigned void volatile while"
 )
+_KEYWORDS = frozenset(_RESERVED.split())
 _TYPES = (b"int", b"float", b"char")
-_BEGINS = WORD - DIGITS
 
 
 class Scope(NamedTuple):
@@ -81,8 +80,8 @@ def _program(scope: Scope) -> Iterator[Symbols]:
         yield (word, *gap, _declared(scope, Then(_function, scope)))
 
 
-def _declared(scope: Scope, then: Then) -> Rule:
-    return new_name(_BEGINS, _KEYWORDS | scope.here, then)
+def _declared(scope: Scope, then: Then) -> NewName:
+    return NewName(_KEYWORDS | scope.here, then)
 
 
 def _function(scope: Scope, name: str) -> Symbols:
@@ -268,7 +267,8 @@ class ScopeMonitor(AttributeRules):
             return "" if token is not None or self.is_final(state) else "the block is not closed"
         begin, word = word_at(data, read)
         begun = self.rules_after(data[:begin])
-        if any(rule.make is name_from and word in rule.given[1] for rule in begun):  # type: ignore[operator]
+        declared = self.new_name(data[:begin])
+        if declared is not None and word in declared.refused:
             what = "a keyword" if word in _KEYWORDS else "declared already in this block"
             return f"{word} is {what}"
         scopes = [rule.given[0] for rule in begun if rule.make in _USES]
@@ -280,6 +280,6 @@ class ScopeMonitor(AttributeRules):
         assert isinstance(scope, Scope), "the first attribute of these rules"
         own = sorted(scope.visible - self._library)[:_MAX_LISTED]
         listed = f"; in scope: {', '.join(own)}" if own else "; no name is in scope"
-        begins = read + 1 >= len(data) and word not in scope.visible
+        begins = data[read] in WORD and read + 1 >= len(data) and word not in scope.visible
         what = f"no declared name begins with {word}" if begins else f"{word} is not declared"
         return what + listed

@@ -25,19 +25,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import NamedTuple, TypeAlias, Union
+from typing import Any, NamedTuple, TypeAlias
 
 from workbench.base.limits import LIMITS, Limits
 from workbench.grammar.monitors.attribute_rules import (
     DIGITS,
     WORD,
     AttributeRules,
+    NewName,
     Reads,
     Rule,
     Symbols,
     Then,
-    name_from,
-    new_name,
     word_at,
 )
 
@@ -50,7 +49,7 @@ class Function(NamedTuple):
 
 
 #: ``number``, ``string``, ``boolean``, or the type of a function.
-Type: TypeAlias = Union[str, Function]
+Type: TypeAlias = str | Function
 Types: TypeAlias = frozenset[Type]
 
 _METHODS: Mapping[str, Mapping[str, Type]] = {
@@ -68,13 +67,14 @@ _BASE = ("boolean", "string", "number")
 _NUMBERS: Types = frozenset({"number"})
 _TERMS: Types = frozenset({"number", "string"})
 
-_KEYWORDS = frozenset(
-    "any as async await boolean break case catch class const continue debugger declare default"
-    " delete do else enum export extends false finally for from function get if implements import"
-    " in instanceof interface is let module namespace new null number object of package private"
-    " protected public require return set static string super switch symbol this throw true try"
-    " type typeof undefined var void while with yield arguments eval never unknown".split()
+_RESERVED = (
+    "any arguments as async await boolean break case catch class const continue debugger "
+    "declare default delete do else enum eval export extends false finally for from function "
+    "get if implements import in instanceof interface is let module namespace never new null "
+    "number object of package private protected public require return set static string super "
+    "switch symbol this throw true try type typeof undefined unknown var void while with yield"
 )
+_KEYWORDS = frozenset(_RESERVED.split())
 _BEGINS = frozenset(b"abcdefghijklmnopqrstuvwxyz")
 _LETTERS_OF_NAMES = WORD - {ord("_")}
 _IN_STRING = frozenset(range(0x20, 0x7F)) - frozenset(b'"\\')
@@ -157,8 +157,8 @@ def _statement(names: Names, then: Then) -> Iterator[Symbols]:
     yield (b"function ", _declared(names.here, Then(_function, names, then)))
 
 
-def _declared(here: frozenset[str], then: Then) -> Rule:
-    return new_name(_BEGINS, _KEYWORDS | here, then, _LETTERS_OF_NAMES)
+def _declared(here: frozenset[str], then: Then) -> NewName:
+    return NewName(_KEYWORDS | here, then, _BEGINS, _LETTERS_OF_NAMES)
 
 
 def _let_type(names: Names, then: Then, name: str) -> Symbols:
@@ -433,34 +433,37 @@ class TypeMonitor(AttributeRules):
         if read == len(data):
             return "" if token is not None or self.is_final(state) else "the line is not finished"
         begin, word = word_at(data, read)
-        if word:
-            if reason := self._of_word(self.rules_after(data[:begin]), word, read + 1 >= len(data)):
-                return reason
-        return self._of_operator(self.rules_after(data[:read]), data[read:])
+        declared = self.new_name(data[:begin])
+        if declared is not None and word in declared.refused:
+            what = "a keyword" if word in _KEYWORDS else "declared already in this block"
+            return f"{word} is {what}"
+        at_word = self.rules_after(data[: begin - data[:begin].endswith(b".")])
+        if data[read] in WORD:
+            return _of_word(at_word, word, read + 1 >= len(data))
+        after = self.rules_after(data[:read].rstrip(b" "))
+        return _of_operator(after, data[read:].lstrip(b" ")[:1]) or _of_word(at_word, word, False)
 
-    def _of_word(self, begun: list[Rule], word: str, may_go_on: bool) -> str:
-        for rule in begun:
-            if rule.make is name_from and word in rule.given[1]:  # type: ignore[operator]
-                what = "a keyword" if word in _KEYWORDS else "declared already in this block"
-                return f"{word} is {what}"
-            if rule.make is _unit:
-                names, goal, _ = rule.given
-                return _of_use(names, goal, word, may_go_on)  # type: ignore[arg-type]
-            if rule.make is _after_unit:
-                return _of_member(rule.given[3], rule.given[1], word)  # type: ignore[arg-type]
-        return ""
 
-    def _of_operator(self, begun: list[Rule], rest: bytes) -> str:
-        at = chr(rest[0])
-        for rule in begun:
-            if rule.make is _after_unit:
-                _, goal, _, kind = rule.given
-                return _of_value(kind, goal, at)  # type: ignore[arg-type]
-            if rule.make is _unit:
-                return f"expected {_one_of(rule.given[1])}"  # type: ignore[arg-type]
-            if rule.make in (_after_left, _after_term, _after_factor):
-                return f"{shown(rule.given[-1])} has no such operator here"  # type: ignore[arg-type]
-        return "the type that is expected here does not begin so"
+def _of_word(begun: list[Rule], word: str, may_go_on: bool) -> str:
+    for rule in begun:
+        given: tuple[Any, ...] = rule.given
+        if rule.make is _unit:
+            return _of_use(given[0], given[1], word, may_go_on)
+        if rule.make is _after_unit:
+            return _of_member(given[3], given[1], word)
+        if rule.make is _value:
+            return f"{shown(given[1])} is expected"
+    return "the type that is expected here is written otherwise"
+
+
+def _of_operator(begun: list[Rule], at: bytes) -> str:
+    """Why a value cannot be followed so; empty if no value has ended."""
+    found = {rule.make: rule.given for rule in begun}
+    for make in (_after_left, _after_term, _after_unit):  # the outermost knows what is wanted
+        if make in found:
+            given: tuple[Any, ...] = found[make]
+            return _of_value(given[3], given[1], at.decode("ascii", "replace"))
+    return f"expected {_one_of(found[_unit][1])}" if _unit in found else ""  # type: ignore[arg-type]
 
 
 def _one_of(goal: Types) -> str:
@@ -494,10 +497,13 @@ def _of_member(kind: Type, goal: Types, word: str) -> str:
 
 
 def _of_value(kind: Type, goal: Types, at: str) -> str:
-    if kind not in goal and at not in ".(":
-        return f"this is {shown(kind)}, and {_one_of(goal)} is expected"
+    """Why a value of a type cannot be followed by a character, or end before it."""
     if at == "(":
         return f"{shown(kind)} cannot be called here"
     if at == ".":
         return f"no member of {shown(kind)} leads to {_one_of(goal)}"
-    return f"{shown(kind)} is expected and read; {at!r} does not fit"
+    if at in "<>":
+        return f"a comparison is boolean, and {_one_of(goal)} is expected"
+    if at in "+-*/":
+        return f"{shown(kind)} has no {at} that leads to {_one_of(goal)}"
+    return f"this is {shown(kind)}, and {_one_of(goal)} is expected"
