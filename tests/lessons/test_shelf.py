@@ -127,6 +127,17 @@ ANSWERS: dict[tuple[str, int], tuple[set[str] | str, set[str] | str]] = {
     ("finishing", 1): ("2", "3"),
     ("finishing", 2): ({"1]"}, {"1]", "1"}),
     ("finishing", 3): ("4", "6"),
+    ("meaning", 0): (
+        {
+            'let·s:·string·=·"a"·+·1;⏎',
+            'let·b:·boolean·=·1·<·"a".length;⏎',
+            "let·s:·string·=·true.toString();⏎",
+        },
+        {'let·s:·string·=·"a"·+·1;⏎', "let·n:·number·=·n;⏎"},
+    ),
+    ("meaning", 1): ({"1", '"a"', "true"}, {"1", "n"}),
+    ("meaning", 2): ({".toFixed", ".toString", "·+·"}, {".toFixed", ";⏎"}),
+    ("meaning", 3): ("1", "2"),
     ("stacks", 0): ("9", "8"),
     ("stacks", 1): ("3", "4"),
     ("stacks", 2): ("[x,x,x]", "[x,x,x"),

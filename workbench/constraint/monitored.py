@@ -1,8 +1,8 @@
 """``Monitored``: a constraint joined to a monitor, so that its texts also have a meaning.
 
 Each mask is the intersection of two: the tokens of the grammar's mask, and those that the monitor
-reads, byte by byte over the trie, so a token that ends one name and begins another is decided by its
-bytes. A token that both allow can still lead to a dead end: a text that both can continue, in
+reads, byte by byte over the trie: a token that ends one name and begins another is decided too.
+A token that both allow can still lead to a dead end: a text that both can continue, in
 different ways only. So a token needs a *witness*, a text after it that both accept.
 
 * The monitor proposes one (``Monitor.finish``), and the grammar's machine reads it. This decides

@@ -19,6 +19,7 @@ from workbench.app.lessons import (
     merge_automata_films,
     merge_films,
     method_films,
+    monitor_films,
     online_films,
     region_tables,
     stack_films,
@@ -78,6 +79,7 @@ FILMS: dict[str, Callable[..., Film]] = {
     "labels": token_films.over_labels,
     "distances": budget_films.distances,
     "within budget": budget_films.within_budget,
+    "monitored": monitor_films.monitored,
 }
 
 

@@ -222,6 +222,7 @@ SHELVES: dict[str, tuple[str, ...]] = {
         "wide",
         "labels",
         "finishing",
+        "meaning",
     ),
     "Reading a run": ("masked", "perplexity", "conditional"),
     "Older ways to a mask": ("index", "terminals", "online"),

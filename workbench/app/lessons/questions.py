@@ -14,6 +14,7 @@ from workbench.app.lessons import (
     distribution_films,
     domino_films,
     merge_films,
+    monitor_films,
     region_tables,
     token_films,
 )
@@ -173,6 +174,7 @@ QUANTITIES: dict[str, Callable[..., float]] = {
     "per cent": _per_cent,
     "merged states": _merged_states,
     "fewest tokens": budget_films.fewest,
+    "tokens removed by a monitor": monitor_films.removed,
 }
 
 
@@ -303,6 +305,8 @@ QUESTIONS: Mapping[str, Callable[..., Question]] = {
     "ends": ends,
     "favourite": favourite,
     "tokens within a budget": budget_films.allowed_within,
+    "tokens under a monitor": monitor_films.allowed_under,
+    "programs": monitor_films.programs,
     "taken away": distribution_films.taken_away,
     "allowed": distribution_films.allowed,
     "writable": distribution_films.writable,

@@ -451,8 +451,9 @@ def _of_word(begun: list[Rule], word: str, may_go_on: bool) -> str:
             return _of_use(given[0], given[1], word, may_go_on)
         if rule.make is _after_unit:
             return _of_member(given[3], given[1], word)
-        if rule.make is _value:
-            return f"{shown(given[1])} is expected"
+    wanted = next((rule.given[1] for rule in begun if rule.make is _value), None)
+    if wanted is not None:
+        return f"{shown(wanted)} is expected"  # type: ignore[arg-type]
     return "the type that is expected here is written otherwise"
 
 
