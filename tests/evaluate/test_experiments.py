@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -22,6 +23,7 @@ from workbench.lab.experiments.answers import RememberingSession, answer
 from workbench.lab.experiments.experiment import Column, Experiment, Record, Setting, Size
 from workbench.lab.experiments.finishing import FINISHING
 from workbench.lab.experiments.koo import KOO_2, RANKING
+from workbench.lab.experiments.meaning import MEANING
 from workbench.lab.experiments.multiple_choice import chosen, inner_object, multiple_choice
 from workbench.lab.experiments.proper_tokens import improper_spelling, regex_of, schemas_of
 from workbench.lab.experiments.results_page import EXPERIMENTS
@@ -63,6 +65,19 @@ def test_texts_are_complete_where_they_must_finish() -> None:
     told = FINISHING.section([column(records)])
     assert "| 16 |" in told
     assert "1.000" in told
+
+
+def test_programs_keep_their_meaning_where_a_monitor_joins_the_mask() -> None:
+    size = replace(SMALL, tokens=12, repetitions=2)
+    model = ToyModel(all_bytes())
+    records = {
+        unit.key: unit.work(Setting(model, size, lambda: False)) for unit in MEANING.units(size)
+    }
+    found = {tuple(key.split("/")[1:3]): record for key, record in records.items()}
+    for example, monitor in (("typed", "types"), ("domino_c", "scope")):
+        assert all(found[example, monitor]["kept"])
+        assert len(found[example, "automaton"]["kept"]) == 2
+    assert "grammar and types" in MEANING.section([column(records)])
 
 
 def test_the_ranking_is_inverted_where_tokens_may_not_cross_terminals() -> None:
