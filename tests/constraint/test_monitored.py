@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
+import re
+import subprocess
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -310,3 +313,39 @@ def test_reasons_name_what_is_wrong(monitor: str, text: str, token: str, reason:
     found = make().why(text.encode(), token.encode())
     assert found == reason
     assert grammar.is_prefix(text + token), "the grammar alone allows it"
+
+
+_TSC = Path(__file__).parents[2] / "node_modules" / "typescript" / "bin" / "tsc"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not _TSC.exists(), reason="needs npm install")
+def test_typescript_accepts_the_programs_that_the_monitor_accepts(tmp_path: Path) -> None:
+    monitor, well, ill = TypeMonitor(), list[str](), list[str]()
+    for name, begin, words, most, _ in SPACES:
+        if name == "types":
+            for text, complete in programs(TYPED, begin, words, most):
+                state, read = monitor.read(text)
+                if complete:
+                    good = read == len(text) and monitor.is_final(state)
+                    (well if good else ill).append(text.decode())
+    draw = random.Random(1)
+    chosen = draw.sample(well, min(150, len(well))), draw.sample(ill, min(150, len(ill)))
+    errors = _typescript_errors(tmp_path, [*chosen[0], *chosen[1]])
+    assert [chosen[0][i] for i in errors if i < len(chosen[0])] == []
+    # the rest is refused too, but where TypeScript converts or takes fewer arguments
+    assert len(errors) > 0.8 * len(chosen[1])
+
+
+def _typescript_errors(folder: Path, texts: list[str]) -> set[int]:
+    """The numbers of the programs in which the TypeScript compiler reports an error."""
+    lines, owner = ["export {};"], [-1]
+    for number, text in enumerate(texts):
+        block = ["{", *text.splitlines(), "}"]  # a block each: its names are its own
+        lines += block
+        owner += [number] * len(block)
+    (folder / "programs.ts").write_text("\n".join(lines) + "\n")
+    options = ["--noEmit", "--strict", "--target", "es2022"]
+    command = ["node", str(_TSC), *options, "programs.ts"]
+    said = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False).stdout
+    return {owner[int(line) - 1] for line in re.findall(r"programs\.ts\((\d+),", said)}

@@ -63,6 +63,8 @@ class _Typed:
 
     def program(self) -> None:
         scopes: list[dict[str, Type]] = [{}]
+        if not self.text:
+            raise _WrongError("no statement")
         while self.at < len(self.text):
             self.statement(scopes)
             self.needs("\n")

@@ -143,13 +143,17 @@ def _leading_to(names: Names, goal: Types) -> Types:
 # ── Statements ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _program(names: Names) -> Iterator[Symbols]:
+def _program() -> Iterator[Symbols]:
+    yield from _statement(Names(), Then(_next_line))
+
+
+def _lines(names: Names) -> Iterator[Symbols]:
     yield ()
     yield from _statement(names, Then(_next_line))
 
 
 def _next_line(names: Names) -> Symbols:
-    return (b"\n", Rule(_program, names))
+    return (b"\n", Rule(_lines, names))
 
 
 def _statement(names: Names, then: Then) -> Iterator[Symbols]:
@@ -424,7 +428,7 @@ class TypeMonitor(AttributeRules):
     """The monitor ``types``."""
 
     def __init__(self, limits: Limits = LIMITS) -> None:
-        super().__init__(Rule(_program, Names()), limits)
+        super().__init__(Rule(_program), limits)
 
     def why(self, text: bytes, token: bytes | None) -> str:
         """Why no well-typed program continues a text with a token; empty if one does."""

@@ -1,6 +1,6 @@
-"""Programs that mean something: how many are well typed, or use declared names only, with and without.
+"""Programs that mean something: the shares of well-typed ones and of those with declared names.
 
-A grammar alone allows programs that no compiler accepts; with a monitor each mask keeps the meaning.
+A grammar alone allows programs that no compiler accepts; a monitor keeps their meaning.
 """
 
 from __future__ import annotations
@@ -27,8 +27,12 @@ from workbench.lab.experiments.experiment import (
 )
 from workbench.lab.experiments.proportions import Proportion
 
-#: The examples with a monitor that fits.
+#: The examples with a monitor that fits, and prompts whose programs have several names.
 _EXAMPLES = {"typed": "types", "domino_c": "scope"}
+_PROMPTS = {
+    "typed": 'let width: number = 3;\nlet title: string = "a";\nlet size: number = title.length;\n',
+    "domino_c": "A C program that prints the sum of two integers:\n```c\n",
+}
 _WITHOUT = "automaton"
 
 _TEMPERATURE = 1.0
@@ -44,7 +48,7 @@ def _measured(example: str, method: str, setting: Setting) -> Record:
     for seed in range(setting.size.repetitions):
         measures = finished(
             setting,
-            Run(prepared.contender, entry.prompt, seed),
+            Run(prepared.contender, _PROMPTS[example], seed),
             prepared,
             grammar,
             Sampling(temperature=_TEMPERATURE, seed=seed),
@@ -84,9 +88,9 @@ def _section(columns: Sequence[Column]) -> str:
 
 
 _NOTE = """The share of programs that are well typed, or use declared names only, under the mask of
-the grammar alone and under the mask that a monitor joins, at temperature 1; intervals are Wilson's of
-95 %. *Meaning kept*: some program with a meaning begins with the text, which may have been cut at its
-budget."""
+the grammar alone and under the mask that a monitor joins, at temperature 1; intervals are Wilson's
+of 95 %. *Meaning kept*: some program with a meaning begins with the text, which may have been cut
+at its budget."""
 
 MEANING = Experiment(
     name="meaning",
