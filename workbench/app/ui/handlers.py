@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import asdict
 from functools import wraps
@@ -156,10 +156,7 @@ class Handlers:
             "phases": [{"name": p.name, "ms": round(p.milliseconds, 2)} for p in compiled.phases],
             "problems": [problem_record(one) for one in (*compiled.problems, *compiled.advice)],
             "tabs": {**{str(m): compiled.missing(m) for m in Machine}, TABLE: ""},
-            "monitors": [
-                {"name": name, "title": MONITORS[name].title, "source": MONITORS[name].source}
-                for name in compiled.monitors
-            ],
+            **_monitors(compiled.monitors),
         }
 
     def check(self, sent: Record) -> Record:
@@ -312,6 +309,15 @@ def example_record(example: Example) -> Record:
         "breaks": list(example.breaks) or None,
         "settings": {"small_tokens": example.small_tokens},
     }
+
+
+def _monitors(fitting: Iterable[str]) -> Record:
+    """The monitors that fit a grammar; nothing if none does."""
+    found = [
+        {"name": name, "title": MONITORS[name].title, "source": MONITORS[name].source}
+        for name in fitting
+    ]
+    return {"monitors": found} if found else {}
 
 
 def _hints(request: TextRequest) -> Record:

@@ -466,7 +466,7 @@ class Compiled(Empty):
     """A grammar, or why the text is none; ``empty`` where there is no text."""
 
     ok: bool
-    #: The monitors that fit the grammar.
+    #: The monitors that fit the grammar; absent if none does.
     monitors: NotRequired[list[Monitor]]
     empty: NotRequired[bool]
 
