@@ -209,9 +209,9 @@ function monitors(find) {
   let wanted = "",
     known = [];
   function show() {
-    const told = known.find((each) => each.name === menu.value);
-    does.hidden = !told;
-    does.textContent = told ? `${menu.value}: ${told.title}. ${told.source}` : "";
+    const chosen = known.find((each) => each.name === menu.value);
+    does.hidden = !chosen;
+    does.textContent = chosen ? `${menu.value}: ${chosen.title}. ${chosen.source}` : "";
   }
   function choose(name) {
     wanted = name ?? "";

@@ -1,6 +1,6 @@
 """Rules with attributes, read byte by byte: the texts of a language with meaning.
 
-A context-free grammar cannot say "a declared name": its rules know nothing of what was read. Here a
+A context-free grammar cannot say "a declared name": its rules do not depend on earlier text. Here a
 rule is a function of attributes, and its alternatives depend on them. The names in scope, or
 the type that an expression must have, are arguments. What a rule has read is passed on in
 continuations (``then``): after the name of a declaration, the rules that follow have one more name.
@@ -34,7 +34,7 @@ Maker: TypeAlias = Callable[..., Any]
 #: Bytes of a completion at most; a longer one shows that first alternatives do not end.
 _MAX_FINISH = 1_000_000
 
-#: Steps that a recogniser caches: a name of its own makes a position of its own.
+#: Steps that a recogniser caches; each name makes another position.
 _MAX_STEPS = 50_000
 
 
@@ -44,7 +44,7 @@ DIGITS = frozenset(b"0123456789")
 #: The bytes of a name after its first one.
 WORD = DIGITS | frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
 
-#: Equal symbols and stacks are one object, so that nested ones are hashed and compared at once.
+#: Equal symbols and stacks are one object, so that nested ones are hashed and compared quickly.
 #: Where the tables are cleared, equal ones are made again: then a step is computed again.
 _SYMBOLS: dict[tuple[Any, ...], Any] = {}
 _STACKS: dict[tuple[Symbol, int], Stack] = {}
@@ -148,7 +148,7 @@ class Reads(_Interned):
 
     @property
     def allowed(self) -> frozenset[int]:
-        return self.given[0]  # type: ignore[return-value]  # as it was made
+        return self.given[0]  # type: ignore[return-value]  # as constructed
 
     def after(self, byte: int) -> Symbols:
         """What follows the byte."""
@@ -181,7 +181,7 @@ class NewName(_Interned):
     @property
     def refused(self) -> frozenset[str]:
         """The names that it is not."""
-        return self.given[0]  # type: ignore[return-value]  # as it was made
+        return self.given[0]  # type: ignore[return-value]  # as constructed
 
     @property
     def read(self) -> str:
@@ -198,7 +198,7 @@ class NewName(_Interned):
     def ended(self) -> Symbols | None:
         """What follows the name; None if it cannot end here."""
         then, name = self.given[1], self.read
-        assert isinstance(then, Then), "as it was made"
+        assert isinstance(then, Then), "as constructed"
         return then(name) if name and name not in self.refused else None
 
     @property
@@ -210,7 +210,7 @@ class NewName(_Interned):
         while not name or name in self.refused:
             name += "a"
         then = self.given[1]
-        assert isinstance(then, Then), "as it was made"
+        assert isinstance(then, Then), "as constructed"
         after = then.shortest
         if _ANY_NAME.encode() in after:  # the end needs the name itself
             after = _text_of(then(name))

@@ -97,7 +97,7 @@ class Names(NamedTuple):
 
 
 def shown(kind: Type) -> str:
-    """A type as it is written, without the names of parameters."""
+    """A type in the notation of the language, without the names of parameters."""
     if isinstance(kind, str):
         return kind
     return f"({', '.join(map(shown, kind.parameters))}) => {shown(kind.result)}"
@@ -464,7 +464,7 @@ def _of_word(begun: list[Rule], word: str, may_go_on: bool) -> str:
 def _of_operator(begun: list[Rule], at: bytes) -> str:
     """Why a value cannot be followed so; empty if no value has ended."""
     found = {rule.make: rule.given for rule in begun}
-    for make in (_after_left, _after_term, _after_unit):  # the outermost knows what is wanted
+    for make in (_after_left, _after_term, _after_unit):  # the outermost rule has the goal
         if make in found:
             given: tuple[Any, ...] = found[make]
             return _of_value(given[3], given[1], at.decode("ascii", "replace"))

@@ -39,7 +39,7 @@ _TEMPERATURE = 1.0
 
 
 def _measured(example: str, method: str, setting: Setting) -> Record:
-    """For each text whether it ended, and whether its meaning is kept so far and to the end."""
+    """For each text whether it ended, and whether it has a meaning: as a beginning, as a whole."""
     entry, monitor_name = load_gallery()[example], _EXAMPLES[example]
     grammar = Grammar.from_text(entry.text, entry.notation, entry.start, limits=LIMITS)
     assert monitor_name in monitors_of(grammar), "the gallery's example has the monitor's form"
