@@ -44,10 +44,10 @@ function read(lines) {
       .filter(Boolean)
       .map((line) => JSON.parse(line)),
     one = (kind) => records.find((each) => each.k === kind);
-  const { temperature, seed, max_tokens, small_tokens, finish, name } = one("head") ?? {};
+  const { temperature, seed, max_tokens, small_tokens, finish, monitor, name } = one("head") ?? {};
   return {
     ...(typeof name === "string" && name ? { name: name.slice(0, LONGEST_NAME) } : {}),
-    settings: { temperature, seed, max_tokens, small_tokens, finish },
+    settings: { temperature, seed, max_tokens, small_tokens, finish, monitor },
     steps: records.filter((each) => each.k === "step"),
     outcome: one("stop") ?? null,
     served: one("start")?.model,
@@ -84,6 +84,7 @@ export function createBranches(box, doors) {
     [
       branch.name ?? "",
       branch.small_tokens ? "small tokens" : "",
+      branch.monitor ? `monitor ${branch.monitor}` : "",
       branch.draft ? `draft model ${branch.draft}` : "",
       branch.reasoning ? "reasoning" : "",
       branch.settings?.finish ? "must finish" : "",
@@ -194,7 +195,7 @@ export function createBranches(box, doors) {
     add,
     /** The tokens before one of the branch that is shown, as a new branch. */
     cut(index, how) {
-      const { id, steps, prompt, system, model, constraint, lookahead, small_tokens, draft, reasoning } = now;
+      const { id, steps, prompt, system, model, constraint, lookahead, small_tokens, monitor, draft, reasoning } = now;
       return add({
         how,
         from: id,
@@ -207,6 +208,7 @@ export function createBranches(box, doors) {
         constraint,
         lookahead,
         small_tokens,
+        monitor,
         draft,
         reasoning,
       });
@@ -250,7 +252,7 @@ const FREE =
 export function createQuestions(server, settings) {
   /** A branch is asked about under its own grammar, prompt and model, with the knobs as they stand. */
   const about = (
-    { prompt, system, model, constraint, lookahead, small_tokens, draft, reasoning, ...held },
+    { prompt, system, model, constraint, lookahead, small_tokens, monitor, draft, reasoning, ...held },
     prefix,
   ) => ({
     ...settings(),
@@ -262,6 +264,7 @@ export function createQuestions(server, settings) {
     constraint,
     lookahead,
     small_tokens: Boolean(small_tokens),
+    monitor: monitor ?? "",
     draft: draft ?? "",
     reasoning: reasoning ?? null,
     prefix,

@@ -335,7 +335,8 @@ export function mountCompare({ element, trigger, props, watch, server }) {
       emit("open", { ...now.about, system, prompt: run.prompt, tests: [] });
     else emit("look", "workbench");
     const { temperature, max_tokens } = now.about,
-      way = { constraint: answer.constraint, lookahead: answer.lookahead ?? undefined, finish: answer.finish };
+      { constraint, finish, monitor } = answer,
+      way = { constraint, lookahead: answer.lookahead ?? undefined, finish, monitor: monitor || undefined };
     const outcome = { k: "stop", reason: run.end.stop, words: run.end.words, good: run.end.valid };
     setTimeout(() =>
       emit("adopt", {

@@ -228,6 +228,7 @@ async function replayPage(server) {
     model: head.model,
     small_tokens: head.small_tokens,
     finish: head.finish,
+    monitor: head.monitor,
     example: state.example?.name || "",
     width: state.drawn?.width,
     height: state.drawn?.height,

@@ -238,6 +238,40 @@ function filling(find) {
   };
 }
 
+/** The monitor that keeps the meaning; hidden where none fits the grammar. */
+function monitors(find) {
+  const box = find(".monitors"),
+    menu = find("select.monitor"),
+    does = find(".note.meaning");
+  let wanted = "",
+    known = [];
+  function show() {
+    const chosen = known.find((each) => each.name === menu.value);
+    does.hidden = !chosen;
+    does.textContent = chosen ? `${menu.value}: ${chosen.title}. ${chosen.source}` : "";
+  }
+  function choose(name) {
+    wanted = name ?? "";
+    menu.value = known.some((each) => each.name === wanted) ? wanted : "";
+    show();
+  }
+  menu.addEventListener("change", () => {
+    wanted = menu.value;
+    show();
+  });
+  on("compiled", ({ ok, monitors: fitting = [] }) => {
+    if (!ok) return; // while a grammar is typed, the choice is kept
+    known = fitting;
+    menu.replaceChildren(
+      el("option", { value: "" }, "none"),
+      ...known.map((each) => el("option", { value: each.name, title: each.title }, each.name)),
+    );
+    box.hidden = !known.length;
+    choose(wanted);
+  });
+  return { chosen: () => menu.value, choose };
+}
+
 /** Knobs, numbers and alarms. */
 export function createRunPanel(find, server) {
   const mask = find("select.mask"),
@@ -255,13 +289,15 @@ export function createRunPanel(find, server) {
     small_tokens: small.checked,
     finish: finishes.checked,
     ...(depth() === null ? {} : { lookahead: depth() }),
+    ...(watched.chosen() ? { monitor: watched.chosen() } : {}),
     ...(draft.chosen() ? { draft: draft.chosen() } : {}),
     ...(free.chosen() ? { reasoning: free.chosen() } : {}),
     ...(hole.chosen() ? { hole: hole.chosen() } : {}),
   });
   const draft = drafting(find, server),
     free = reasoning(find),
-    hole = filling(find);
+    hole = filling(find),
+    watched = monitors(find);
   const deep = find(".deep"),
     k = find(".k"),
     method = find(".method");
@@ -303,6 +339,7 @@ export function createRunPanel(find, server) {
     if (typeof wanted.draft === "string") draft.choose(wanted.draft);
     free.choose(wanted.reasoning);
     hole.choose(wanted.hole);
+    watched.choose(wanted.monitor);
     chosen();
   }
 

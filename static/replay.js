@@ -91,6 +91,7 @@ function words() {
         ? `mask ${about.constraint}${Number.isFinite(about.lookahead) ? `, k = ${about.lookahead}` : ""}`
         : "exact mask",
     ...(about.small_tokens ? ["small tokens"] : []),
+    ...(about.monitor ? [`monitor ${about.monitor}`] : []),
     ...(about.draft ? [`draft model ${about.draft}`] : []),
     ...(about.reasoning ? [`reasoning up to ${about.reasoning.closing}`] : []),
     ...(about.finish ? [`must finish in ${about.max_tokens} tokens`] : []),

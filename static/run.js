@@ -89,8 +89,9 @@ export function mountRun(
   const now = () => branches.now();
   const here = () => {
     const { prompt, system, model } = state,
-      { constraint, lookahead, small_tokens, draft, reasoning } = panel.settings();
-    return { ...grammarOf(state), prompt, system, model, constraint, lookahead, small_tokens, draft, reasoning };
+      { constraint, lookahead, small_tokens, monitor, draft, reasoning } = panel.settings();
+    const way = { constraint, lookahead, small_tokens, monitor, draft, reasoning };
+    return { ...grammarOf(state), prompt, system, model, ...way };
   };
 
   /** Let the model continue a branch. */

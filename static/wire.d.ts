@@ -313,6 +313,7 @@ export interface Head {
   max_tokens?: number;
   small_tokens?: boolean;
   finish?: boolean;
+  monitor?: string;
 }
 
 /** How many lines the run has before this text. */
@@ -484,6 +485,13 @@ export interface Empty {
   tabs: Record<string, string>;
 }
 
+/** What can keep a text's meaning besides its grammar. */
+export interface Monitor {
+  name: string;
+  title: string;
+  source: string;
+}
+
 /** A grammar, or why the text is none; ``empty`` where there is no text. */
 export interface Compiled {
   looks: string;
@@ -494,6 +502,7 @@ export interface Compiled {
   problems: Problem[];
   tabs: Record<string, string>;
   ok: boolean;
+  monitors?: Monitor[];
   empty?: boolean;
 }
 
@@ -1346,6 +1355,7 @@ export interface ComparedRun {
   constraint: string;
   lookahead: number | null;
   finish: boolean;
+  monitor: string;
 }
 
 /** A run of a comparison begins; ``r`` is its number. */

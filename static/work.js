@@ -27,6 +27,7 @@ function settings(held) {
     lookahead: number(held?.lookahead, 0, 1000),
     small_tokens: held?.small_tokens === true || undefined,
     finish: held?.finish === true || undefined,
+    monitor: typeof held?.monitor === "string" && /^[a-z]{1,40}$/.test(held.monitor) ? held.monitor : undefined,
     draft: text(held?.draft, 500) || undefined,
     reasoning: text(held?.reasoning?.closing, 100)
       ? {

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from workbench.constraint.compile import compile
     from workbench.constraint.label_reasons import Reason, label_reason
     from workbench.constraint.mask import TokenMask
+    from workbench.constraint.monitored import Monitored
     from workbench.constraint.protocol import Constraint, HasStateKeys, ReadsLabels, StepsByBytes
     from workbench.constraint.reasoning import Reasoning
     from workbench.constraint.within_budget import WithinBudget
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
     from workbench.grammar.fill import fill
     from workbench.grammar.find import find
     from workbench.grammar.grammar import Grammar
+    from workbench.grammar.monitors.monitor import Monitor
     from workbench.grammar.notations import Notation
     from workbench.grammar.recognition import Verdict
     from workbench.grammar.tool_calls import ToolCall, tool_calls
@@ -129,6 +131,7 @@ _HOMES = {
     "Reason": "constraint.label_reasons",
     "label_reason": "constraint.label_reasons",
     "TokenMask": "constraint.mask",
+    "Monitored": "constraint.monitored",
     "Constraint": "constraint.protocol",
     "HasStateKeys": "constraint.protocol",
     "ReadsLabels": "constraint.protocol",
@@ -181,6 +184,7 @@ _HOMES = {
     "fill": "grammar.fill",
     "find": "grammar.find",
     "Grammar": "grammar.grammar",
+    "Monitor": "grammar.monitors.monitor",
     "Notation": "grammar.notations",
     "Verdict": "grammar.recognition",
     "ToolCall": "grammar.tool_calls",
@@ -229,6 +233,8 @@ __all__ = [
     "Message",
     "MixtureModel",
     "ModelError",
+    "Monitor",
+    "Monitored",
     "Notation",
     "OpportunisticMasking",
     "ParseError",

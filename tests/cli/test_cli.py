@@ -305,3 +305,18 @@ def test_the_console_script_starts() -> None:
     assert script.load() is main
     assert result.exit_code == 0
     assert "generate" in result.stdout
+
+
+def test_a_monitor_keeps_the_meaning() -> None:
+    before = 'let s: string = "a";\nlet n: number = s'
+    wide = run("mask", "--example", "typed", "--after", before, "--json")
+    kept = run("mask", "--example", "typed", "--after", before, "--monitor", "types", "--json")
+    assert (wide.exit_code, kept.exit_code) == (0, 0)
+    assert ";" in json.loads(wide.stdout)["tokens"]
+    assert json.loads(kept.stdout)["tokens"] == ["."]
+    refused = run("mask", "--example", "typed", "--after", before + ";", "--monitor", "types")
+    assert refused.exit_code == 1
+    assert "error: this is string, and number is expected" in refused.stderr
+    other = run("mask", "--regex", "a+", "--monitor", "types")
+    assert other.exit_code == 2
+    assert "does not fit this grammar" in other.stderr

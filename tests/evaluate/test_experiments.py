@@ -37,6 +37,7 @@ from workbench.lab.experiments.experiment import (
 from workbench.lab.experiments.finishing import FINISHING
 from workbench.lab.experiments.holes import HOLES
 from workbench.lab.experiments.koo import KOO_2, RANKING
+from workbench.lab.experiments.meaning import MEANING
 from workbench.lab.experiments.multiple_choice import chosen, inner_object, multiple_choice
 from workbench.lab.experiments.own_distribution import OWN
 from workbench.lab.experiments.proper_tokens import improper_spelling, regex_of, schemas_of
@@ -104,6 +105,19 @@ def test_the_noise_floor_is_the_distance_of_independent_texts() -> None:
     own = Distribution({b"a": 0.5, b"b": 0.5})
     assert own_distribution._floor(own, 1) == 0.5
     assert own_distribution._floor(own, 10_000) < 0.01
+
+
+def test_programs_keep_their_meaning_where_a_monitor_joins_the_mask() -> None:
+    size = replace(SMALL, tokens=12, repetitions=2)
+    model = ToyModel(all_bytes())
+    records = {
+        unit.key: unit.work(Setting(model, size, lambda: False)) for unit in MEANING.units(size)
+    }
+    found = {tuple(key.split("/")[1:3]): record for key, record in records.items()}
+    for example, monitor in (("typed", "types"), ("domino_c", "scope")):
+        assert all(found[example, monitor]["kept"])
+        assert len(found[example, "automaton"]["kept"]) == 2
+    assert "grammar and types" in MEANING.section([column(records)])
 
 
 def test_the_ranking_is_inverted_where_tokens_may_not_cross_terminals() -> None:

@@ -137,6 +137,17 @@ ANSWERS: dict[tuple[str, int], tuple[set[str] | str, set[str] | str]] = {
     ("holes", 2): ("6", "4.8"),
     ("holes", 3): ("61.5", "40"),
     ("holes", 4): ("2", "3"),
+    ("meaning", 0): (
+        {
+            'let·s:·string·=·"a"·+·1;⏎',
+            'let·b:·boolean·=·1·<·"a".length;⏎',
+            "let·s:·string·=·true.toString();⏎",
+        },
+        {'let·s:·string·=·"a"·+·1;⏎', "let·n:·number·=·n;⏎"},
+    ),
+    ("meaning", 1): ({"1", '"a"', "true"}, {"1", "n"}),
+    ("meaning", 2): ({".toFixed", ".toString", "·+·"}, {".toFixed", ";⏎"}),
+    ("meaning", 3): ("1", "2"),
     ("stacks", 0): ("9", "8"),
     ("stacks", 1): ("3", "4"),
     ("stacks", 2): ("[x,x,x]", "[x,x,x"),

@@ -128,6 +128,26 @@ def test_passes_over_a_block() -> None:
     ]
 
 
+def test_what_a_monitor_removes() -> None:
+    # by hand, from the members of each type
+    assert _rows("meaning", 2)[0] == (
+        'let·n:·number·=·"a"', ".length  .charAt", ".toFixed  .toString  (  ·+·  ·<·  ;⏎",
+    )  # fmt: skip
+    assert [row[1:] for row in _rows("meaning", 3)] == [
+        ('1  "a"  true', "s  n  s;⏎let·n:·number·=·"),
+        ("·+·  ·<·", ";⏎"),
+        (".length  .charAt", ".toFixed  .toString  (  ·+·  ·<·  ;⏎"),
+        (".toString  ;⏎", ".length  .charAt  .toFixed  (  ·+·  ·<·"),
+    ]
+    # form and meaning: parses, has a meaning
+    assert [row[1:3] for row in _rows("meaning", 0)] == [
+        ("✓", "✓"),
+        ("✓", "✗"),
+        ("✓", "✗"),
+        ("✓", "✓"),
+    ]
+
+
 def test_utf_8() -> None:
     assert _rows("tokens", 4) == [
         ("a", "U+0061", "<0x61>"),

@@ -449,6 +449,7 @@ FIELDS = [
     "lookahead",
     "small_tokens",
     "finish",
+    "monitor",
     "draft",
     "reasoning",
     "tab",

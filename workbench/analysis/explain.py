@@ -23,6 +23,7 @@ from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.visible_text import shorten
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.label_encoding import labels_of
+from workbench.grammar.monitors.monitor import Monitor, monitor_named
 from workbench.grammar.recognition import Verdict, character_start, utf8
 from workbench.syntax.ranges import Ranges
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
@@ -64,6 +65,8 @@ class Explanation:
     places: tuple[ExpectedPiece, ...] = ()
     #: Whether ``places`` is complete; False if it was not computed, or time ran out.
     complete: bool = False
+    #: Why a monitor forbids a token that the grammar allows; empty if it allows it too.
+    meaning: str = ""
 
     def __repr__(self) -> str:
         allowed = "allowed" if self.allowed else f"forbidden at {self.failing or 'the end'!r}"
@@ -72,7 +75,14 @@ class Explanation:
 
     @property
     def allowed(self) -> bool:
-        """Whether the grammar allows the token; a vocabulary may still lack tokens to continue."""
+        """Whether the grammar allows the token, and the monitor if there is one.
+
+        A vocabulary may still lack tokens to continue.
+        """
+        return not self.meaning and self._in_grammar
+
+    @property
+    def _in_grammar(self) -> bool:
         return self.may_end if self.token is None else self.byte is None
 
     @property
@@ -113,8 +123,8 @@ class Explanation:
     @property
     def reason(self) -> str:
         """One short sentence, without the text before; empty if the token is allowed."""
-        if self.allowed:
-            return ""
+        if self._in_grammar:
+            return self.meaning
         if self.token is None:
             return self._too_early
         if self._is_cut:
@@ -129,8 +139,8 @@ class Explanation:
     @property
     def note(self) -> str:
         """The reason in a few words, for a list."""
-        if self.allowed:
-            return ""
+        if self._in_grammar:
+            return self.meaning
         if self.token is None:
             return self._unfinished
         if self._is_cut:
@@ -164,17 +174,28 @@ class Explanation:
         return after + self.reason if self.reason else ""
 
 
-def explain(grammar: Grammar, so_far: str | bytes, token: str | bytes | None) -> Explanation:
+def explain(
+    grammar: Grammar,
+    so_far: str | bytes,
+    token: str | bytes | None,
+    monitor: Monitor | str | None = None,
+) -> Explanation:
     """Why a token is forbidden after a text; the token None is the end of the text.
 
-    To explain why a whole text is rejected, pass it as the token after the empty text.
+    To explain why a whole text is rejected, pass it as the token after the empty text. With a
+    ``monitor`` also why it forbids what the grammar allows.
 
     Cost:   ``Grammar.check``, and about 50 µs a byte for the places, at most a second. A text that
             continues the one explained before is read from its end.
     Raises: WorkbenchError if no accepted text begins with the text; LimitError if it is too
             ambiguous to be read.
     """
-    found = explain_each(grammar, utf8(so_far), [None if token is None else utf8(token)])[0]
+    data = None if token is None else utf8(token)
+    found = explain_each(grammar, utf8(so_far), [data])[0]
+    if monitor is not None and found.allowed:
+        if isinstance(monitor, str):
+            monitor = monitor_named(monitor, grammar, grammar.limits)
+        found = replace(found, meaning=monitor.why(utf8(so_far), data))
     return _placed(found, grammar)
 
 

@@ -53,6 +53,7 @@ from workbench.drawing.drawable import (
 from workbench.drawing.graph import Graph
 from workbench.grammar.fill import fill
 from workbench.grammar.grammar import Grammar
+from workbench.grammar.monitors.monitor import monitors_of
 from workbench.grammar.notations import Notation
 from workbench.syntax.machine_text import read_machine
 from workbench.vocabulary.tokenization.bpe import Bpe
@@ -137,6 +138,12 @@ class Compiled:
             "advice",
             lambda: tuple(Problem.advised(one, grammar.source) for one in tree_advice(grammar)),
         )
+
+    @property
+    def monitors(self) -> tuple[str, ...]:
+        """The names of the monitors that fit the grammar."""
+        grammar = self.grammar
+        return () if grammar is None else self._once("monitors", lambda: monitors_of(grammar))
 
     def follower(self) -> RunTracer:
         """A follower of a run through the machines of the grammar, at its beginning.

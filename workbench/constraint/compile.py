@@ -18,6 +18,7 @@ from workbench.constraint.protocol import Constraint, Unconstrained
 from workbench.grammar.byte_alphabet import over_bytes
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.label_encoding import labels_of
+from workbench.grammar.monitors.monitor import Monitor, monitor_named
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 
@@ -287,6 +288,7 @@ def compile(
     limits: Limits = LIMITS,
     *,
     small_tokens: bool = False,
+    monitor: Monitor | str | None = None,
     **options: Unpack[MethodOptions],
 ) -> Constraint:
     """A constraint that keeps a model's text inside a grammar.
@@ -301,10 +303,12 @@ def compile(
                       ``unconstrained``.
     ``limits``        of the compilation and of each mask.
     ``small_tokens``  allows tokens of a single character only.
+    ``monitor``       also keeps the text's meaning: ``scope``, ``types``, or one of your own.
     ``options``       the method's own, of ``MethodOptions``; ``METHODS`` says what they mean.
 
     Raises: WorkbenchError for an unknown method, or an option that it does not have;
-            VocabularyError where no accepted text can be tokenized; LimitError.
+            for a monitor that does not fit; VocabularyError where no accepted text can be
+            tokenized; LimitError.
     """
     chosen = METHODS.get(method)
     if chosen is None:
@@ -319,13 +323,19 @@ def compile(
     def make(text: Grammar, tokens: Vocabulary) -> Constraint:
         if chosen.make is not _unconstrained:
             text = _generable(text, tokens)
-        return chosen.make(text, tokens, limits, **options)
+        made = chosen.make(text, tokens, limits, **options)
+        return made if monitor is None else _monitored(made, grammar, monitor, limits)
 
     labels = labels_of(grammar)
     if small_tokens and labels:
         raise WorkbenchError(
             f"small tokens cannot be used with {labels[0][0].name}: a label reads a whole token",
             "switch small tokens off, or write a regex in the place of the label",
+        )
+    if monitor is not None and labels:
+        raise WorkbenchError(
+            f"a monitor cannot be used with {labels[0][0].name}: a label matches tokens unread",
+            "write a regex in the place of the label",
         )
     if small_tokens:
         return SmallTokens(vocabulary, lambda small: make(grammar, small))
@@ -337,6 +347,16 @@ def compile(
             "choose the method 'automaton'",
         )
     return labelled(grammar, vocabulary, limits, make)
+
+
+def _monitored(
+    constraint: Constraint, grammar: Grammar, monitor: Monitor | str, limits: Limits
+) -> Constraint:
+    from workbench.constraint.monitored import Monitored  # lazy: rarely used
+
+    if isinstance(monitor, str):
+        monitor = monitor_named(monitor, grammar, limits)
+    return Monitored(constraint, monitor, limits)
 
 
 def _generable(grammar: Grammar, vocabulary: Vocabulary) -> Grammar:

@@ -40,6 +40,7 @@ from workbench.constraint.engine.trie_walk import Ints
 from workbench.constraint.labels import Labelled
 from workbench.constraint.labels import read_as as read_as_by
 from workbench.constraint.mask import TokenMask, pack
+from workbench.constraint.monitored import Monitored
 from workbench.constraint.protocol import (
     Constraint,
     HasEngine,
@@ -108,6 +109,12 @@ def _distances(constraint: Constraint, limits: Limits) -> TokenDistances:
             )
         case Reasoning():
             return _ReasoningDistances(constraint, limits)
+        case Monitored():
+            raise WorkbenchError(
+                "the tokens to the end of a text are not counted under a monitor: each name makes"
+                " other states",
+                "leave the monitor out, or do not ask that the text ends in its budget",
+            )
         case Unconstrained():
             return _AlwaysFinal(constraint)
         case Labelled(encoded=DfaConstraint(dfa=dfa) as encoded):

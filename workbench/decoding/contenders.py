@@ -405,6 +405,22 @@ _ALL = (
         source="Loula et al. 2025 (sequential Monte Carlo)",
     ),
     Contender(
+        name="types",
+        title="exact mask and types",
+        detail="The exact mask, joined to a monitor: only programs that are well typed",
+        method="automaton",
+        options={"monitor": "types"},
+        source="Mündler et al. 2025, type-constrained code generation",
+    ),
+    Contender(
+        name="scope",
+        title="exact mask and names in scope",
+        detail="The exact mask, joined to a monitor: only declared names, in their blocks",
+        method="automaton",
+        options={"monitor": "scope"},
+        source="Agrawal et al. 2023, monitor-guided decoding",
+    ),
+    Contender(
         name="domino",
         title="subterminal trees, unlimited lookahead",
         detail="Trees of subterminals, pruned by a parser, unlimited lookahead: the exact mask",

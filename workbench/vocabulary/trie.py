@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -84,6 +85,14 @@ class Trie:
         records = (fields | self.byte).astype(np.uint64)
         records.setflags(write=False)
         return records
+
+    @cached_property
+    def nodes(self) -> list[tuple[int, int, int, tuple[int, ...]]]:
+        """The nodes as a list, fast to read in Python: (byte, depth, skip, tokens that end)."""
+        first, ids = self.first.tolist(), self.token_ids.tolist()
+        ending = (tuple(ids[begin:end]) for begin, end in pairwise(first))
+        columns = self.byte.tolist(), self.depth.tolist(), self.skip.tolist()
+        return list(zip(*columns, ending, strict=True))
 
     @cached_property
     def token_nodes(self) -> npt.NDArray[np.int32]:

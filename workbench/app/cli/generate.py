@@ -21,6 +21,7 @@ from workbench.app.cli.options import (
     ExampleOption,
     JsonOption,
     ModelOption,
+    MonitorOption,
     Named,
     RevisionOption,
     SystemOption,
@@ -92,6 +93,7 @@ def generate(
             help="Allow tokens of a single character only; default: the example's setting."
         ),
     ] = None,
+    monitor: MonitorOption = None,
     strategy: Annotated[
         str, typer.Option(help=f"When the model is called: {', '.join(STRATEGIES)}.")
     ] = "plain",
@@ -126,6 +128,7 @@ def generate(
         method,
         LOCAL_LIMITS,
         small_tokens=small_tokens,
+        monitor=monitor,
         **options_of(option or ()),
     )
     thinking = None if reasoning is None else Reasoning(constraint, *markers, budget=reasoning)

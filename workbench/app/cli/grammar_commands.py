@@ -14,6 +14,7 @@ from workbench.analysis.parse_trees import parse_trees
 from workbench.app.cli.options import (
     LOCAL_LIMITS,
     JsonOption,
+    MonitorOption,
     Named,
     VocabularyOption,
     line,
@@ -30,6 +31,7 @@ from workbench.base.problems import Advice
 from workbench.base.source import Source, Span
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.labels import longest_tokens
+from workbench.constraint.monitored import Monitored
 from workbench.constraint.protocol import Constraint, State, StepsByBytes
 from workbench.decoding.generate import after as state_after
 from workbench.drawing import machine_files
@@ -291,6 +293,7 @@ def mask(
     named: Named,
     after: Annotated[str, typer.Option("--after", help="The text that was read before.")] = "",
     vocab: VocabularyOption = "builtin",
+    monitor: MonitorOption = None,
     limit: Annotated[int, typer.Option(help="How many tokens to print; 0 prints all.")] = 40,
     json: JsonOption = False,
 ) -> None:
@@ -299,11 +302,14 @@ def mask(
     Exit status 0: some may; 1: the text cannot be continued; 2: wrong use.
     """
     vocabulary = Vocabulary.load(vocab)
-    constraint = compile_constraint(named.grammar, vocabulary, limits=LOCAL_LIMITS)
+    constraint = compile_constraint(named.grammar, vocabulary, limits=LOCAL_LIMITS, monitor=monitor)
     state = _state_after(constraint, after.encode())
     if state is None:
         verdict = named.grammar.check(after)
-        reason = verdict if verdict.byte is not None else "no sequence of allowed tokens encodes it"
+        reason = str(verdict) if verdict.byte is not None else ""
+        if isinstance(constraint, Monitored):
+            reason = reason or constraint.monitor.why(b"", after.encode())
+        reason = reason or "no sequence of allowed tokens encodes it"
         typer.echo(f"error: {reason}", err=True)
         raise typer.Exit(1)
     allowed = constraint.mask(state)

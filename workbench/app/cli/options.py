@@ -35,6 +35,7 @@ from workbench.decoding.speculative import CountProposer, ForcedProposer
 from workbench.decoding.strategy import PLAIN, JumpForward, Speculation, Strategy
 from workbench.grammar.gallery import Example, load_gallery
 from workbench.grammar.grammar import Grammar
+from workbench.grammar.monitors.monitor import MONITORS
 from workbench.grammar.notations import Notation
 from workbench.vocabulary.vocabulary import TokenId
 
@@ -81,6 +82,14 @@ DraftOption = Annotated[
         "--draft",
         metavar="NAME",
         help="A smaller model with the same tokens, which proposes; the text stays the same.",
+    ),
+]
+
+
+MonitorOption = Annotated[
+    str | None,
+    typer.Option(
+        "--monitor", metavar="NAME", help=f"Also keep the meaning: {', '.join(MONITORS)}."
     ),
 ]
 

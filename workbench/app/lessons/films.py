@@ -21,6 +21,7 @@ from workbench.app.lessons import (
     merge_automata_films,
     merge_films,
     method_films,
+    monitor_films,
     online_films,
     region_tables,
     stack_films,
@@ -86,6 +87,7 @@ FILMS: dict[str, Callable[..., Film]] = {
     "mask store": engine_films.store,
     "prefix edges": engine_films.prefix_machine,
     "trellis": block_films.trellis,
+    "monitored": monitor_films.monitored,
 }
 
 

@@ -238,6 +238,7 @@ SHELVES: dict[str, tuple[str, ...]] = {
         "finishing",
         "switching",
         "holes",
+        "meaning",
     ),
     "Reading a run": ("masked", "perplexity", "conditional"),
     "Older ways to a mask": ("index", "terminals", "online"),

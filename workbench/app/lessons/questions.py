@@ -16,6 +16,7 @@ from workbench.app.lessons import (
     domino_films,
     engine_films,
     merge_films,
+    monitor_films,
     region_tables,
     token_films,
 )
@@ -179,6 +180,7 @@ QUANTITIES: dict[str, Callable[..., float]] = {
     "per cent of the likeliest block": block_films.best_share,
     "per cent of a block": block_films.share_of_block,
     "per cent at a position": block_films.known_share,
+    "tokens removed by a monitor": monitor_films.removed,
 }
 
 
@@ -310,6 +312,8 @@ QUESTIONS: Mapping[str, Callable[..., Question]] = {
     "favourite": favourite,
     "tokens within a budget": budget_films.allowed_within,
     "decided": engine_films.decided,
+    "tokens under a monitor": monitor_films.allowed_under,
+    "programs": monitor_films.programs,
     "taken away": distribution_films.taken_away,
     "allowed": distribution_films.allowed,
     "writable": distribution_films.writable,

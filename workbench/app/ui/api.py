@@ -284,6 +284,7 @@ class Endpoints:
         reasoning: _Reasoning = None,
         finish: bool = False,
         hole: _Hole = None,
+        monitor: str = "",
     ) -> Iterator[str]:
         """Generate under a grammar, a record for every token; the last one says why it ended.
 
@@ -305,6 +306,7 @@ class Endpoints:
             reasoning: Free text before the grammar's: opening, closing (markers), budget (tokens).
             finish: Whether the text must end within max_tokens.
             hole: A hole to fill instead: prefix and suffix, the texts before and after it.
+            monitor: Also keeps the meaning: scope or types, where the grammar has their form.
 
         Returns:
             Lines of JSON, those since the last event: a record each. k is its kind: step (token, p
@@ -325,6 +327,7 @@ class Endpoints:
             "reasoning": reasoning,
             "finish": finish,
             "hole": hole,
+            "monitor": monitor,
         }
         yield from event_texts(run_batches(self._handlers, sent, _SECONDS))
 

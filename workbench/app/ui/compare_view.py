@@ -63,6 +63,8 @@ _HEADINGS = {
     "Parys": "The model's own distribution",
     "Lipkin": "The model's own distribution",
     "Loula": "The model's own distribution",
+    "Mündler": "Meaning",
+    "Agrawal": "Meaning",
 }
 
 
@@ -185,12 +187,14 @@ def compared_run(handlers: Handlers, sent: Record) -> Record:
             "constraint": contender.method,
             "lookahead": contender.options.get("k"),
             "finish": contender.finish,
+            "monitor": contender.options.get("monitor", ""),
         }
         try:
             steps = replayed(handlers, request, own)
         except TokenNotAllowed:
             # a strategy may insert tokens that its method's mask forbids
-            settings = {"constraint": UNCONSTRAINED, "lookahead": None, "finish": False}
+            settings |= {"constraint": UNCONSTRAINED, "lookahead": None, "finish": False}
+            settings["monitor"] = ""
             steps = replayed(
                 handlers, request, compiled.constraint(model.vocabulary, UNCONSTRAINED)
             )

@@ -14,16 +14,23 @@ from workbench.app.pipeline import Compiled
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.pictures import sentence
 from workbench.app.ui.records import Record
-from workbench.app.ui.requests import TextRequest, bytes_in, switch_in, tokens_in
+from workbench.app.ui.requests import (
+    TextRequest,
+    bytes_in,
+    monitor_in,
+    switch_in,
+    tokens_in,
+)
 from workbench.base.errors import WorkbenchError
 from workbench.base.source import Source
-from workbench.base.visible_text import visible
+from workbench.base.visible_text import shorten, visible
 from workbench.constraint.combined import is_small
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.label_reasons import Reason, label_reason
 from workbench.constraint.labels import longest_tokens
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.label_encoding import labels_of
+from workbench.grammar.monitors.monitor import monitor_named
 
 #: Characters of a note, which is shown next to a bar.
 _MAX_NOTE = 200
@@ -42,18 +49,31 @@ _MAX_FRAMES, _MAX_PLACES = 24, 60
 
 
 def reasons(
-    grammar: Grammar, so_far: bytes, tokens: list[bytes | None], *, small_tokens: bool = False
+    grammar: Grammar,
+    so_far: bytes,
+    tokens: list[bytes | None],
+    *,
+    small_tokens: bool = False,
+    monitor: str = "",
 ) -> list[str]:
     """For each token (None is the end) what the grammar expected where it fails.
 
-    Empty where the grammar allows the token, unless the run allows ``small_tokens`` only.
+    Empty where the grammar allows the token, unless the run allows ``small_tokens`` only or has a
+    ``monitor``, which says what it forbids.
 
     Cost: the preceding text is read once.
     """
     if not grammar.is_prefix(so_far):
         return ["no accepted text begins with this text" for _ in tokens]
     found = zip(tokens, explain_each(grammar, so_far, tokens), strict=True)
-    return [_note(one) or _not_small(token, small_tokens) for token, one in found]
+    notes = [_note(one) or _not_small(token, small_tokens) for token, one in found]
+    if not monitor:
+        return notes
+    why = monitor_named(monitor, grammar, grammar.limits).why
+    return [
+        note or shorten(why(so_far, token), _MAX_NOTE)
+        for note, token in zip(notes, tokens, strict=True)
+    ]
 
 
 #: Why a text that must end in its budget forbids a token that the grammar allows.
@@ -87,7 +107,8 @@ def explain_tokens(handlers: Handlers, sent: Record) -> Record:
         if grammar is None:
             return {"reasons": []}
         so_far, tokens = bytes_in(sent.get("so_far")), tokens_in(sent)
-        notes = reasons(grammar, so_far, tokens, small_tokens=switch_in(sent, "small_tokens"))
+        small_tokens, monitor = switch_in(sent, "small_tokens"), monitor_in(sent)
+        notes = reasons(grammar, so_far, tokens, small_tokens=small_tokens, monitor=monitor)
         if labels_of(grammar):
             labels = _LabelReasons(handlers, grammar, so_far)
             notes = [note or labels.note(token) for note, token in zip(notes, tokens, strict=True)]
@@ -108,7 +129,7 @@ def why(handlers: Handlers, sent: Record) -> Record:
         grammar = compiled.readable()
         so_far = bytes_in(sent.get("so_far", ""))
         token = None if sent.get("token") is None else bytes_in(sent["token"])
-        found = explain(grammar, so_far, token)
+        found = explain(grammar, so_far, token, monitor_in(sent) or None)
         path = _path(compiled, so_far + found.read, len(found.read))
         answer = _explanation(found, grammar.source)
         if found.allowed and labels_of(grammar):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import asdict
 from functools import wraps
@@ -33,6 +33,7 @@ from workbench.drawing.drawable import OVER_TOKENS, Drawn, Machine
 from workbench.drawing.tikz import tikz
 from workbench.grammar.gallery import Example, Gallery, load_gallery, recorded_run, refused_choices
 from workbench.grammar.grammar import Grammar
+from workbench.grammar.monitors.monitor import MONITORS
 from workbench.grammar.notations import Notation
 from workbench.grammar.recognition import Verdict
 from workbench.vocabulary.toy import toy
@@ -155,6 +156,7 @@ class Handlers:
             "phases": [{"name": p.name, "ms": round(p.milliseconds, 2)} for p in compiled.phases],
             "problems": [problem_record(one) for one in (*compiled.problems, *compiled.advice)],
             "tabs": {**{str(m): compiled.missing(m) for m in Machine}, TABLE: ""},
+            **_monitors(compiled.monitors),
         }
 
     def check(self, sent: Record) -> Record:
@@ -310,6 +312,15 @@ def example_record(example: Example) -> Record:
         "breaks": list(example.breaks) or None,
         "settings": {"small_tokens": example.small_tokens},
     }
+
+
+def _monitors(fitting: Iterable[str]) -> Record:
+    """The monitors that fit a grammar; nothing if none does."""
+    found = [
+        {"name": name, "title": MONITORS[name].title, "source": MONITORS[name].source}
+        for name in fitting
+    ]
+    return {"monitors": found} if found else {}
 
 
 def _hints(request: TextRequest) -> Record:

@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from workbench import __version__
@@ -31,7 +31,7 @@ from workbench.app.ui.model_registry import ModelRoom
 from workbench.app.ui.page_files import SHEETS, join_modules
 from workbench.app.ui.pictures import TOGETHER
 from workbench.app.ui.records import Record, line, stop_record
-from workbench.app.ui.requests import TextRequest, bytes_in, switch_in
+from workbench.app.ui.requests import TextRequest, bytes_in, monitor_in, switch_in
 from workbench.app.ui.runs import record_of, run_records
 from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.resources import GRAMMARS, STATIC
@@ -174,10 +174,9 @@ def drawn(handlers: Handlers, sent: Record, taken: Sequence[Taken]) -> Record:
     for machine in _MACHINES:
         request = {**sent, "tab": str(machine), "centre": ""}
         pictures[str(machine)] = _parts(handlers, request, moments, until)
-    small_tokens, finish = switch_in(sent, "small_tokens"), switch_in(sent, "finish")
     return {
         "pictures": {tab: found for tab, found in pictures.items() if found},
-        "reasons": list(_reasons(compiled.grammar, taken, small_tokens, finish)),
+        "reasons": list(_reasons(compiled.grammar, taken, sent)),
     }
 
 
@@ -195,16 +194,16 @@ def _moments(compiled: Compiled, tokens: Iterable[bytes | None]) -> list[_Moment
     return found
 
 
-def _reasons(
-    grammar: Grammar, taken: Iterable[Taken], small_tokens: bool, finish: bool
-) -> Iterator[list[str]]:
+def _reasons(grammar: Grammar, taken: Iterable[Taken], sent: Record) -> Iterator[list[str]]:
     """For each token why the model's preferred tokens are forbidden; empty when time is up."""
+    small_tokens, finish = switch_in(sent, "small_tokens"), switch_in(sent, "finish")
+    asked = partial(reasons, grammar, small_tokens=small_tokens, monitor=monitor_in(sent))
     until, so_far = time.monotonic() + _REASON_SECONDS, b""
     for token, wanted in taken:
         notes: list[str] = []
         if wanted and time.monotonic() < until:
             with suppress(LimitError):  # too ambiguous to list the states: the run plays without
-                notes = reasons(grammar, so_far, wanted, small_tokens=small_tokens)
+                notes = asked(so_far, wanted)
                 notes = or_too_late(notes, wanted) if finish else notes
         yield notes
         so_far += token or b""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ from workbench.constraint.protocol import Constraint
 from workbench.decoding.contenders import Contender, contenders_named
 from workbench.decoding.model import Message
 from workbench.decoding.sampling import Sampling
+from workbench.grammar.monitors.monitor import MONITORS
 from workbench.grammar.notations import Notation
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -265,6 +266,17 @@ def reasoning_in(sent: _Sent) -> FreePart | None:
     return found
 
 
+def monitor_in(sent: _Sent) -> str:
+    """The name of a monitor; empty for none, and without a mask.
+
+    Raises: WorkbenchError for an unknown one.
+    """
+    monitor = text_in(sent, "monitor", 40)
+    if monitor and monitor not in MONITORS:
+        raise WorkbenchError(f"expected one of {', '.join(MONITORS)}, not {monitor!r}")
+    return "" if method_in(sent) == "unconstrained" else monitor
+
+
 @dataclass(frozen=True, slots=True)
 class RunRequest:
     """A requested generation."""
@@ -290,6 +302,8 @@ class RunRequest:
     reasoning: FreePart | None = None
     #: Whether the text must end within ``max_tokens``, those of the prefix included.
     finish: bool = False
+    #: The monitor that also keeps the text's meaning; empty for none.
+    monitor: str = ""
 
     @staticmethod
     def of(sent: _Sent) -> RunRequest:
@@ -311,6 +325,7 @@ class RunRequest:
             draft=text_in(sent, "draft", MAX_NAME),
             reasoning=reasoning_in(sent),
             finish=switch_in(sent, "finish"),
+            monitor=monitor_in(sent),
         )
 
     @property
@@ -333,8 +348,11 @@ class RunRequest:
 
         Raises: VocabularyError, LimitError; WorkbenchError where the method does not apply.
         """
+        options: dict[str, Hashable] = dict(self.options)
+        if self.monitor:
+            options["monitor"] = self.monitor
         answer = compiled.constraint(
-            vocabulary, self.method, small_tokens=self.small_tokens, **self.options
+            vocabulary, self.method, small_tokens=self.small_tokens, **options
         )
         part = self.reasoning
         if part is None:

@@ -197,6 +197,8 @@ def _whole_grammar(wanted: Wanted, text: str = "GRAMMAR") -> str:
 
 def _method(wanted: Wanted) -> str:
     method, small = wanted.run.method, ", small_tokens=True" * wanted.run.small_tokens
+    if wanted.run.monitor:
+        small += f", monitor={quoted(wanted.run.monitor)}"
     options = "".join(f", {name}={value!r}" for name, value in wanted.run.options.items())
     return small if method == "automaton" else f", method={quoted(method)}{options}{small}"
 
@@ -374,6 +376,8 @@ def shell(wanted: Wanted) -> str:
         words.append("--small-tokens")
     if run.finish and hole is None:
         words.append("--finish")
+    if run.monitor:
+        words += ["--monitor", run.monitor]
     if part := run.reasoning:
         words += ["--reasoning", str(part.budget), "--markers", part.opening, part.closing]
     if wanted.model != BUILTIN:
@@ -400,6 +404,7 @@ def client(wanted: Wanted) -> str:
         "constraint": "" if run.method == "automaton" else run.method,
         "model": "" if wanted.model == BUILTIN else wanted.model,
         "draft": wanted.draft,
+        "monitor": run.monitor,
     }
     others = "".join(f"    {name}={quoted(value)},\n" for name, value in more.items() if value)
     if "k" in run.options:

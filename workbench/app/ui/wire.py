@@ -264,6 +264,7 @@ class Head(TypedDict):
     max_tokens: NotRequired[int]
     small_tokens: NotRequired[bool]
     finish: NotRequired[bool]
+    monitor: NotRequired[str]
 
 
 class From(TypedDict):
@@ -453,10 +454,20 @@ class Empty(TypedDict):
     tabs: dict[str, str]
 
 
+class Monitor(TypedDict):
+    """What can keep a text's meaning besides its grammar."""
+
+    name: str
+    title: str
+    source: str
+
+
 class Compiled(Empty):
     """A grammar, or why the text is none; ``empty`` where there is no text."""
 
     ok: bool
+    #: The monitors that fit the grammar; absent if none does.
+    monitors: NotRequired[list[Monitor]]
     empty: NotRequired[bool]
 
 

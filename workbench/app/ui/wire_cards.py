@@ -530,6 +530,7 @@ class ComparedRun(TypedDict):
     constraint: str
     lookahead: int | None
     finish: bool
+    monitor: str
 
 
 class Began(TypedDict):

@@ -95,7 +95,7 @@ def by_trie(
 
     Cost: a step for every trie node visited; the subtree of an unreadable byte is skipped.
     """
-    nodes = vocabulary.trie.shared(_NodeList).of(vocabulary)
+    nodes = vocabulary.trie.nodes
     path = [state]  # the state after each byte of the path
     node, visited = 0, 0
     while node < len(nodes):
@@ -185,30 +185,6 @@ class Online(TokenByToken[State]):
     def forced(self, state: State, most: int = sys.maxsize) -> bytes:
         with self._lock:
             return forced(self.recogniser, state, most)
-
-
-class _NodeList:
-    """A trie as a list, fast to read in Python: (byte, depth, next node outside, tokens)."""
-
-    def __init__(self) -> None:
-        self._nodes: list[tuple[int, int, int, tuple[TokenId, ...]]] | None = None
-
-    def of(self, vocabulary: Vocabulary) -> list[tuple[int, int, int, tuple[TokenId, ...]]]:
-        if self._nodes is None:
-            trie = vocabulary.trie
-            first, ids = trie.first.tolist(), trie.token_ids.tolist()
-            self._nodes = [
-                (byte, depth, skip, tuple(ids[begin:end]))
-                for byte, depth, skip, begin, end in zip(
-                    trie.byte.tolist(),
-                    trie.depth.tolist(),
-                    trie.skip.tolist(),
-                    first,
-                    first[1:],
-                    strict=False,
-                )
-            ]
-        return self._nodes
 
 
 Kind = TypeVar("Kind")

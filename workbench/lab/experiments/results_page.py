@@ -19,6 +19,7 @@ from workbench.lab.experiments.finishing import FINISHING
 from workbench.lab.experiments.holes import HOLES
 from workbench.lab.experiments.invasiveness import FIGURE_1, FIGURE_2, INVADING
 from workbench.lab.experiments.koo import KOO_2, RANKING
+from workbench.lab.experiments.meaning import MEANING
 from workbench.lab.experiments.multiple_choice import TABLE_3 as KOO_3
 from workbench.lab.experiments.own_distribution import OWN
 from workbench.lab.experiments.proper_tokens import CHALLENGE_1, CHALLENGE_2, TRAN_2
@@ -44,6 +45,7 @@ _ALL = (
     OWN,
     TOOL_CALLS,
     HOLES,
+    MEANING,
 )
 
 EXPERIMENTS: dict[str, Experiment] = {experiment.name: experiment for experiment in _ALL}

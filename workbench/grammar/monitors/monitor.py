@@ -1,0 +1,114 @@
+"""The ``Monitor`` protocol, and the monitors by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from workbench.base.errors import WorkbenchError
+from workbench.base.limits import LIMITS, Limits
+from workbench.grammar.grammar import Grammar
+from workbench.grammar.monitors.scopes import ScopeMonitor
+from workbench.grammar.monitors.well_typed import TypeMonitor
+
+
+@runtime_checkable
+class Monitor(Protocol):
+    """What a text may continue with by its meaning: a recogniser that a grammar is joined to.
+
+    At a place where the meaning decides, such as a name or the dot before a member, it allows some
+    texts; everywhere else it allows what it does not judge. ``constraint.monitored`` reads tokens
+    with it byte by byte, so a token may end one name and begin another.
+
+    A state is an immutable, hashable value; equal states allow the same continuations. To rewind,
+    keep an earlier state.
+    """
+
+    @property
+    def initial(self) -> Any:  # noqa: ANN401  # each monitor has its own states
+        ...
+
+    def step(self, state: Any, byte: int) -> Any | None:  # noqa: ANN401
+        """The state after a byte, or None where no text of the monitor continues with it."""
+        ...
+
+    def is_final(self, state: Any) -> bool:  # noqa: ANN401
+        """Whether the text read is one of the monitor's."""
+        ...
+
+    def finish(self, state: Any) -> bytes | None:  # noqa: ANN401
+        """A text that completes the text read, None where none is known.
+
+        It proves that a token leads to the end if the grammar accepts it too; without it a search
+        looks for one.
+        """
+        ...
+
+    def why(self, text: bytes, token: bytes | None) -> str:
+        """Why no text continues ``text`` with a token (None: the end); empty if one does."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class MonitorKind:
+    """A monitor of this package, with the texts shown by the command line and the page."""
+
+    #: One line for the user.
+    title: str
+    source: str
+    #: Limits → the monitor.
+    make: Callable[[Limits], Monitor]
+    #: Texts that every grammar it fits accepts.
+    samples: tuple[str, ...]
+
+    def fits(self, grammar: Grammar) -> bool:
+        """Whether a grammar has the form of the programs that the monitor reads."""
+        return all(grammar.accepts(sample) for sample in self.samples)
+
+
+#: Every monitor by its name.
+MONITORS: dict[str, MonitorKind] = {
+    "scope": MonitorKind(
+        "only declared names, in the blocks where they are in scope",
+        "Agrawal et al. 2023, monitor-guided decoding",
+        lambda limits: ScopeMonitor(limits=limits),
+        (
+            "int f(int a) { char b = a; while(a<b) {b = f(a);}return b; }",
+            'int f(){for(int i = 0; i<3; i = i+1){if(i==1){puts("a");}else{}}/* b */return 1;}',
+        ),
+    ),
+    "types": MonitorKind(
+        "only programs that are well typed",
+        "Mündler et al. 2025, type-constrained code generation",
+        lambda limits: TypeMonitor(limits),
+        (
+            'let s: string = "a" + 1;\nlet b: boolean = s.length * 2 < 3;\n',
+            "function f(g: (x: number) => number): number { let y: number = g(1); return (y); }\n",
+            "let h: () => string = () => (1 - 2).toFixed(3 / 4);\n",
+        ),
+    ),
+}
+
+
+def monitors_of(grammar: Grammar) -> tuple[str, ...]:
+    """The names of the monitors that fit a grammar."""
+    return tuple(name for name, kind in MONITORS.items() if kind.fits(grammar))
+
+
+def monitor_named(name: str, grammar: Grammar, limits: Limits = LIMITS) -> Monitor:
+    """A monitor by its name.
+
+    Raises: WorkbenchError for an unknown name, and where the grammar has another form.
+    """
+    kind = MONITORS.get(name)
+    if kind is None:
+        hint = f"choose one of {', '.join(MONITORS)}"
+        raise WorkbenchError(f"there is no monitor {name!r}", hint)
+    for sample in kind.samples:
+        if not grammar.accepts(sample):
+            raise WorkbenchError(
+                f"the monitor {name!r} does not fit this grammar, which rejects {sample!r}",
+                "open the example 'domino_c' for scope, 'typed' for types",
+            )
+    return kind.make(limits)
