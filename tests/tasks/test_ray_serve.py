@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from importlib.util import find_spec
+from typing import Any
 
 import httpx
 import pytest
@@ -28,8 +29,9 @@ def address() -> Iterator[str]:
     serve.start(http_options={"port": 8043})
     serve.run(app({"model": "toy", "max_replicas": "1"}), route_prefix="/")
     yield "http://127.0.0.1:8043"
-    serve.shutdown()
-    ray.shutdown()
+    for shutdown in (serve.shutdown, ray.shutdown):
+        ended: Any = shutdown  # Ray has no types there
+        ended()
 
 
 def test_masks_and_compilations_are_answered(address: str) -> None:

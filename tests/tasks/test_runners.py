@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Generator
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -110,6 +111,7 @@ def test_an_interruption_leaves_a_valid_file(tmp_path: Path) -> None:
     running = run_missing(InProcess(), WORK, tasks(9), results)
     for _ in range(4):
         next(running)
+    assert isinstance(running, Generator)
     running.close()
     assert len(pq.read_table(path)) == 4
 

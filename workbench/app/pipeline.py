@@ -34,7 +34,7 @@ from workbench.base.kernels import Kernel
 from workbench.base.limits import LIMITS, Limits, Phase, timed
 from workbench.base.problems import AdvisedBuildError, Problem
 from workbench.base.visible_text import count_of
-from workbench.constraint.compile import MethodOptions
+from workbench.constraint.compile import CompileOptions
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.protocol import Constraint
 from workbench.constraint.reasoning import Reasoning
@@ -185,7 +185,7 @@ class Compiled:
         method: str = "automaton",
         *,
         small_tokens: bool = False,
-        **options: Unpack[MethodOptions],
+        **options: Unpack[CompileOptions],
     ) -> Constraint:
         """The constraint over a vocabulary, compiled once for a method and its options.
 

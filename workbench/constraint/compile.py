@@ -45,6 +45,14 @@ class MethodOptions(TypedDict, total=False):
     joined: Sequence[TokenId] | None
     #: ``template``
     healing: bool
+    #: ``llguidance``
+    slices: str
+
+
+class CompileOptions(MethodOptions, total=False):
+    """The options of a method, and the monitor that is joined to it."""
+
+    monitor: Monitor | str | None
 
 
 def _online(

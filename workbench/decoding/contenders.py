@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS, Limits
-from workbench.constraint.compile import METHODS, MethodOptions
+from workbench.constraint.compile import METHODS, CompileOptions
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.constraint.protocol import Constraint
 from workbench.constraint.reasoning import Reasoning
@@ -212,7 +212,7 @@ class Contender:
     #: The mask, one of ``METHODS``.
     method: str
     #: Options of the method.
-    options: MethodOptions = field(default_factory=MethodOptions)
+    options: CompileOptions = field(default_factory=CompileOptions)
     #: One of ``STRATEGIES``; ``plain`` is one forward pass per token.
     strategy: str = "plain"
     #: Whether a hand-written template replaces the grammar.

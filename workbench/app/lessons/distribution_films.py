@@ -37,7 +37,7 @@ from workbench.app.lessons.method_films import (
 from workbench.app.lessons.token_films import choices
 from workbench.app.lessons.world import World, token_bytes
 from workbench.base.visible_text import visible
-from workbench.constraint.compile import MethodOptions
+from workbench.constraint.compile import CompileOptions
 from workbench.decoding.contenders import Contender
 from workbench.decoding.exact_distribution import (
     ExactComparison,
@@ -53,7 +53,7 @@ from workbench.vocabulary.vocabulary import TokenId
 def contender(spec: MethodSpec) -> Contender:
     """The contender of a lesson's method."""
     given = {k: v for k, v in spec.items() if k not in ("name", "method")}
-    options = cast(MethodOptions, given)  # the method checks them
+    options = cast(CompileOptions, given)  # the method checks them
     method = str(spec.get("method", "automaton"))
     return Contender(
         name=name_of(spec), title=name_of(spec), method=method, options=options, source="a lesson"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from workbench.app.pipeline import Compiled
 from workbench.base.errors import WorkbenchError
-from workbench.constraint.compile import METHODS, MethodOptions
+from workbench.constraint.compile import METHODS, CompileOptions, MethodOptions
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.contenders import Contender, contenders_named
 from workbench.decoding.model import Message
@@ -348,7 +348,7 @@ class RunRequest:
 
         Raises: VocabularyError, LimitError; WorkbenchError where the method does not apply.
         """
-        options: dict[str, Hashable] = dict(self.options)
+        options = cast(CompileOptions, dict(self.options))
         if self.monitor:
             options["monitor"] = self.monitor
         answer = compiled.constraint(

@@ -90,7 +90,7 @@ def _filled(setting: Setting, constraint: Constraint, prefix: str, seed: int) ->
 
 def _units(size: Size) -> list[Unit]:
     return [
-        Unit(f"holes/{example}/{size.repetitions} runs", partial(_measured, example), timed=False)
+        Unit(f"holes/{example}/{size.repetitions} runs", partial(_measured, example))
         for example in load_gallery()
     ]
 

@@ -68,7 +68,6 @@ def _units(size: Size) -> list[Unit]:
         Unit(
             f"meaning/{example}/{method}/{size.repetitions} runs/{size.tokens} tokens",
             partial(_measured, example, method),
-            timed=False,
         )
         for example, monitor in _EXAMPLES.items()
         for method in (_WITHOUT, monitor)
