@@ -50,7 +50,7 @@ def test_importing_the_front_door_is_light() -> None:
 @pytest.mark.slow
 @needs_model
 def test_the_readmes_python_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    first, formats, tools, methods, together, own, exercises, _ = re.findall(
+    first, formats, tags, tools, methods, together, own, holes, exercises, _ = re.findall(
         r"```python\n(.*?)```", README, re.DOTALL
     )  # the last asks a page
     module = ModuleType("readme")
@@ -64,6 +64,9 @@ def test_the_readmes_python_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not names["person"].accepts('{"name": "Ada", "age": -1}')
     assert names["point"] == names["Point"](3, 0.0)
     assert names["same"]
+    exec(tags, names)
+    assert names["call"] == (wb.ToolCall("weather", {"city": "Paris"}),)
+    assert '"structural_tag"' in names["body"]
     exec(tools, names)
     assert names["advice"] == ["the rule 'list' is never used"]
     assert [names["nested"].accepts(text) for text in names["texts"]] == [True] * 3
@@ -82,6 +85,10 @@ def test_the_readmes_python_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     valid = {b" Ada", b" Olivia", b" Theodore"}
     assert {b"".join(step.token for step in text) for text in names["texts"]} <= valid
     assert set(names["weighted"]) <= valid
+    exec(holes, names)
+    assert names["hole"].accepts(', "y": ')
+    assert names["hole"].accepts('0, "y": 5')
+    assert names["why"].endswith("this is string, and number is expected")
     exec(exercises, names)
     assert (names["graded"].outcome, names["graded"].text) == ("wrong", "b")
     assert names["graded"].share is not None
@@ -93,7 +100,7 @@ def test_the_readmes_comments_are_true() -> None:
     assert "# fails at column 3: expected o" in README
 
 
-CONSOLE = re.findall(r"^\$ workbench (?!serve|train|bench|fuzz)(.*)$", README, re.MULTILINE)
+CONSOLE = re.findall(r"^\$ workbench (?!serve|train|bench|fuzz|audit)(.*)$", README, re.MULTILINE)
 
 
 @pytest.mark.slow
@@ -103,6 +110,7 @@ def test_the_readmes_commands_run(
     line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "grammars").symlink_to(Path(__file__).parent.parent / "grammars")
+    (tmp_path / "rows.jsonl").write_text('{"question": "Is it? "}\n')
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(app, shlex.split(line))
     assert result.exit_code == (1 if line.startswith(("check", "lint")) else 0), result.stderr
