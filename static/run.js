@@ -17,7 +17,7 @@ export function mountRun(
   { element, trigger, props, watch, server },
   { makeInspector = createInspector, bindKeys = bindRunKeys } = {},
 ) {
-  const WAITING = "waiting for the model…";
+  const WAITING = "waiting…";
   const find = (selector) => element.querySelector(selector);
   const wait = find(".wait"),
     blank = find(".blank"),
@@ -312,7 +312,7 @@ export function mountRun(
     if (!branch.next) {
       const mine = ++looks;
       inspector.wait(true);
-      if (!index) tell("asking the model…");
+      if (!index) tell("asking…");
       const answer = await questions.turn(branch);
       if (mine === looks) inspector.wait(state.running);
       if (mine !== looks || branch !== now() || index !== branch.steps.length || state.running) return;
@@ -443,7 +443,7 @@ export function mountRun(
   };
   function recorded(lines) {
     adopt({ how: "recorded", ...branches.read(lines) });
-    tell("Recorded earlier; press Run for a fresh one.");
+    tell("recorded run");
   }
   on("adopt", (made) => {
     stop("stopped by a run from elsewhere");

@@ -94,7 +94,7 @@ class Monitored(Intersection):
         while node < len(nodes):
             visited += 1
             if visited % _CLOCK_INTERVAL == 0:
-                clock.check("the monitor needs too long for a mask")
+                clock.check("a mask of the monitor takes too long; choose no monitor")
             byte, depth, after, ending = nodes[node]
             target = step(path[depth], byte) if before[after] > before[node] else None
             if target is None:
