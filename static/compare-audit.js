@@ -8,7 +8,7 @@ import { glyphs } from "./tokens.js";
 
 const SAYS =
   "Compares the masks of xgrammar, llguidance and Outlines, where they are installed, with the exact ones along valid " +
-  "texts and texts next to them. Differences of interpretation, such as white space, are listed apart.";
+  "texts and texts that differ in one place. Differences of interpretation, such as white space, are listed separately.";
 
 const quoted = (text) => el("code", {}, glyphs({ text }) || "(empty)");
 /** A long text with its end alone. */
@@ -54,7 +54,7 @@ function findingOf(finding) {
           el(
             "summary",
             {},
-            made.confirmed ? "Program that shows it, run and confirmed" : "Program, which did not repeat it here",
+            made.confirmed ? "Program that shows it, run and confirmed" : "Program that did not show the difference here",
           ),
           el("pre", { tabindex: "0", role: "region", "aria-label": "Program" }, made.program),
           el(
@@ -92,7 +92,7 @@ function engineOf(audit) {
       "h3",
       {},
       `${audit.engine} ${audit.version}`,
-      el("span", {}, audit.status === "audited" ? `${done}${audit.cut ? " · not all: time was over" : ""}` : ""),
+      el("span", {}, audit.status === "audited" ? `${done}${audit.cut ? " · incomplete: time limit" : ""}` : ""),
     ),
     ended,
     ...audit.findings.map(findingOf),
@@ -132,7 +132,7 @@ export function createAuditCard(card, doors) {
     asked++;
     show("", button("Audit"), el("p", { class: "about quiet" }, SAYS));
   }
-  /** The grammar is another one: the audits are not of it. */
+  /** The grammar has changed: the audits are of the earlier one. */
   function changed(key) {
     if (key !== of) reset();
     of = key;

@@ -78,7 +78,7 @@ const sleep = (time) => new Promise((resolve) => setTimeout(resolve, time));
 /** Milliseconds before a question without an answer is asked again: its worker ended, and a proxy chooses another. */
 const LOST = [500, 2000];
 
-/** The answer to a question, asked again where there is none.
+/** The answer to a question, which is asked again if none arrives.
     @template T @param {() => Promise<T>} question @returns {Promise<T>} */
 async function answered(question) {
   for (const wait of LOST) {

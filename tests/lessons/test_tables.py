@@ -96,7 +96,7 @@ def test_the_edges_of_pre3_have_a_condition_for_each_way_down() -> None:
 
 def test_the_engines_compared() -> None:
     rows = {row[0]: row for row in _rows("engines", 0)}
-    assert set(rows) == {"ours", "xgrammar", "llguidance", "GreatGramma", "SynCode", "Pre³"}
+    assert set(rows) == {"this engine", "xgrammar", "llguidance", "GreatGramma", "SynCode", "Pre³"}
     assert all(row[3:] == ("0", "0") for name, row in rows.items() if name != "SynCode")
     assert rows["SynCode"][3] == "296"
     assert rows["SynCode"][4] == "0"

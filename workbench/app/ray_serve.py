@@ -3,8 +3,8 @@
 ``serve run workbench.app.ray_serve:app model=smollm2 max_replicas=8`` on a machine of a Ray
 cluster. Then ``POST /compile``, ``/mask``, ``/generate`` and the other endpoints of the page's API
 take their arguments as a JSON object; ``/generate`` and ``/compare`` answer with lines of JSON, one
-for each event, as they happen. Each replica loads the model once. A request needs nothing from the
-one before it, so any replica answers it.
+for each event, as they happen. Each replica loads the model once. Requests do not
+depend on earlier ones, so any replica can answer.
 """
 
 from __future__ import annotations

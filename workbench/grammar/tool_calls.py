@@ -6,13 +6,14 @@ are those of the chat templates:
 ==========  ==================================================================================
 hermes      ``<tool_call>\\n{"name": "f", "arguments": {…}}\\n</tool_call>`` (Hermes, Qwen 2.5, 3)
 llama       ``{"name": "f", "parameters": {…}}`` (Llama 3.1 to 3.3)
-mistral     ``[TOOL_CALLS][{"name": "f", "arguments": {…}}, …]`` (Mistral 7B v0.3, Nemo)
+mistral     ``[TOOL_CALLS][{"name": "f", "arguments": {…}}, …]`` (Ministral 8B of 2024)
 harmony     ``<|channel|>commentary to=functions.f <|constrain|>json<|message|>{…}<|call|>``,
             after an optional ``<|channel|>analysis<|message|>…<|end|><|start|>assistant`` (gpt-oss)
 ==========  ==================================================================================
 
-``<|channel|>`` and the like are texts here. A vocabulary in which they are special tokens spells
-them in ordinary tokens, or not at all.
+Markers such as ``<|channel|>`` are texts here. A vocabulary in which they are special tokens spells
+them in ordinary tokens, or not at all. The ``id`` that Mistral's templates add to a call is left
+out; the template of Mistral 7B v0.3 also has a space before the list.
 """
 
 from __future__ import annotations

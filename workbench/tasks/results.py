@@ -1,9 +1,9 @@
 """Results of a list of tasks: a Parquet file, and a journal while the tasks run.
 
 ``runs.parquet`` has a row for each task that ended, in the order of the list, so it is the same
-file from every runner. ``runs.measured.parquet`` beside it has what differs between runs: seconds.
+file from every runner. ``runs.measured.parquet`` has what differs between runs: seconds.
 While the tasks run, each outcome is appended to ``runs.parquet.journal``, a file of JSON lines that
-reaches the disk before the next outcome; whatever ends the process, the next call goes on from it.
+reaches the disk before the next outcome. So the next call continues, however the process ended.
 """
 
 from __future__ import annotations

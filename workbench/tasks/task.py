@@ -57,7 +57,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The end of a task: its record, or why there is none."""
+    """The end of a task: its record, or its error."""
 
     key: str
     status: Literal["done", "failed"]

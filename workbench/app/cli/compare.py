@@ -172,8 +172,9 @@ def compare(
     """Run methods on the same prompts and seeds: a table, and where their texts differ.
 
     Ctrl-C ends it with the results so far. Exit status 0: every run ended; 1: one failed, or it was
-    stopped; 2: wrong use. With --dataset each result is stored as it ends, and a call that was
-    interrupted in any way goes on where it was; rows may have a grammar or schema of their own.
+    stopped; 2: wrong use. With --dataset each result is stored as soon as its run
+    ends, and the same command continues after an interruption. A row may name its grammar or
+    schema.
     """
     if json and as_csv:
         raise WorkbenchError("expected one of --json and --csv, not both")
@@ -260,7 +261,7 @@ def _compare_dataset(
     failures = failures_of([*bad, *outcomes])
     if failures:
         typer.echo(failures, err=True)
-    state = "stopped: run the same command again to go on; " if stopped else ""
+    state = "stopped: run the same command again to continue; " if stopped else ""
     typer.echo(f"{state}the results are in {out}", err=True)
     raise typer.Exit(int(bool(failures) or stopped))
 

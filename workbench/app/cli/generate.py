@@ -160,14 +160,17 @@ def fill(
     prompt: Annotated[str, typer.Option(help="What the model reads before the prefix.")] = "",
     infilling: Annotated[
         bool,
-        typer.Option("--infilling", help="The model reads the suffix too, if it was trained to."),
+        typer.Option(
+            "--infilling", help="The model also reads the suffix; it must be trained for it."
+        ),
     ] = False,
     heal: Annotated[
-        bool, typer.Option("--heal", help="The prefix's last token may join with the text.")
+        bool,
+        typer.Option("--heal", help="The last token of the prefix may continue into the hole."),
     ] = False,
     max_tokens: Annotated[int, typer.Option(min=1, help="The budget in tokens.")] = 64,
     finish: Annotated[
-        bool, typer.Option(help="Only tokens after which the suffix can follow in budget.")
+        bool, typer.Option(help="Only tokens after which the hole can end within the budget.")
     ] = True,
     temperature: Annotated[float, typer.Option(min=0.0, help="0 takes the likeliest token.")] = 0.0,
     seed: Annotated[int, typer.Option(help="The same seed gives the same text.")] = 0,

@@ -89,7 +89,9 @@ DraftOption = Annotated[
 MonitorOption = Annotated[
     str | None,
     typer.Option(
-        "--monitor", metavar="NAME", help=f"Also keep the meaning: {', '.join(MONITORS)}."
+        "--monitor",
+        metavar="NAME",
+        help=f"Also check the meaning of the text: {', '.join(MONITORS)}.",
     ),
 ]
 

@@ -161,7 +161,7 @@ def results(
     csv: Annotated[bool, typer.Option("--csv", help="Print all results as CSV.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
 ) -> None:
-    """Show the results of tasks: a table, all rows, or a plot. Also while the tasks run."""
+    """Show the results of tasks: a table, all rows, or a plot. It works while the tasks run."""
     with errors_reported():
         if json + csv + markdown > 1:
             raise WorkbenchError("expected one of --json, --csv and --markdown")

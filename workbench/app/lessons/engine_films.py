@@ -572,7 +572,7 @@ def longest_condition(world: World, *, terminal: str) -> float:
 
 #: Each engine, with the method that computes its masks.
 ENGINES = {
-    "ours": "automaton",
+    "this engine": "automaton",
     "xgrammar": "xgrammar",
     "llguidance": "llguidance",
     "GreatGramma": "greatgramma",

@@ -11,9 +11,9 @@ A token that leaves the rule is also read with every return state that the rule 
 below those. If none of them reads it, the token is forbidden in advance (xgrammar calls this
 context expansion). So an entry keeps as dependent only what at least one caller may read.
 
-xgrammar reads the tokens of a step in sorted order and goes back to a common prefix; here the
-runner caches the steps of its situations, with the same effect. An entry is made on the first
-visit; ``precompute`` makes all of them, as xgrammar does when it compiles.
+xgrammar reads the tokens of a step in sorted order and goes back to a common prefix. Here
+the runner caches the steps of its situations, so a common prefix is read once too. An entry is made
+on the first visit; ``precompute`` makes all of them, as xgrammar does when it compiles.
 
 Source: Dong et al. 2024 (XGrammar), §3.1 and §3.2.
 """

@@ -3,11 +3,11 @@
 An *accept sequence* has the terminal being read and at most one more that the parser accepts after
 it. The *DFA mask store* has a row for each state of each terminal's DFA, and for each second
 terminal: the tokens that can be read from that state through the sequence. A step unites the rows
-of the current accept sequences; the parser is asked only for these.
+of the current accept sequences, which the parser lists.
 
 A token may be longer than the sequence. Then its rest is not read at all, and the token is allowed.
-So no token that an accepted text needs is forbidden, but a token may be allowed after which no text
-can be accepted, as soon as it covers more than two terminals. After such a token the mask is empty.
+So no token that an accepted text needs is forbidden. But a token that covers more than two
+terminals may be allowed although no accepted text continues with it. Then the next mask is empty.
 
 Where the text may end, a sequence has the end in the place of the second terminal, and its row has
 only tokens that stay inside the first.

@@ -1,1 +1,1 @@
-"""Monitors: what a text may continue with by its meaning, where a grammar knows only its form."""
+"""Monitors: recognisers of texts by their meaning; a grammar describes only the form."""

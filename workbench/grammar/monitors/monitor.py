@@ -17,9 +17,9 @@ from workbench.grammar.monitors.well_typed import TypeMonitor
 class Monitor(Protocol):
     """What a text may continue with by its meaning: a recogniser that a grammar is joined to.
 
-    At a place where the meaning decides, such as a name or the dot before a member, it allows some
-    texts; everywhere else it allows what it does not judge. ``constraint.monitored`` reads tokens
-    with it byte by byte, so a token may end one name and begin another.
+    It decides names, members after a dot and the like by their meaning. Elsewhere it may allow more
+    than the grammar does. ``constraint.monitored`` reads tokens with it byte by byte, so a token
+    may end one name and begin another.
 
     A state is an immutable, hashable value; equal states allow the same continuations. To rewind,
     keep an earlier state.

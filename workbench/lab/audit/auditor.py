@@ -62,7 +62,7 @@ _TRIED_EACH, _TRIED = 2, 14
 class Settings:
     """How much is done."""
 
-    #: Valid texts, about; mutants are four of each.
+    #: About the number of valid texts; each has up to four mutants.
     texts: int = 6
     seed: int = 0
     #: Seconds of one engine on one constraint, and further ones to shorten each finding.

@@ -42,18 +42,21 @@ def audit_command(
     ] = None,
     engines: Annotated[
         str,
-        typer.Option(metavar="NAMES", help=f"Of {', '.join(AUDITED)}, separated by commas."),
+        typer.Option(metavar="NAMES", help=f"Names of {', '.join(AUDITED)}, separated by commas."),
     ] = "installed",
     notation: Annotated[
-        Notation | None, typer.Option(help="Of the files; by default the suffix says it.")
+        Notation | None,
+        typer.Option(help="The notation of the files; by default that of the suffix."),
     ] = None,
-    start: Annotated[str, typer.Option(metavar="RULE", help="The rule it begins with.")] = "start",
+    start: Annotated[
+        str, typer.Option(metavar="RULE", help="The rule a grammar begins with.")
+    ] = "start",
     instances: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Instances of the schema, one a line.")
+        Path | None, typer.Option(metavar="FILE", help="Instances of the schema, one on each line.")
     ] = None,
-    texts: Annotated[int, typer.Option(min=1, help="Valid texts, about; mutants are more.")] = 6,
+    texts: Annotated[int, typer.Option(min=1, help="The approximate number of valid texts.")] = 6,
     seconds: Annotated[
-        float, typer.Option(min=1, help="Of one engine on one constraint, about.")
+        float, typer.Option(min=1, help="Approximate time for one engine and one constraint.")
     ] = 15.0,
     shorten: Annotated[
         float, typer.Option(min=0, help="Seconds to shorten a finding's reproduction.")
@@ -66,25 +69,27 @@ def audit_command(
         int | None, typer.Option(min=1, help="Audit this number of constraints, chosen at random.")
     ] = None,
     only: Annotated[
-        str, typer.Option(help="Of JSON Lines: the rows whose id, suite or subset holds this.")
+        str, typer.Option(help="With JSON Lines: rows whose id, suite or subset contains this.")
     ] = "",
     seed: Annotated[int, typer.Option(help="The same seed gives the same texts.")] = 0,
     vocab: Annotated[
-        str, typer.Option("--vocab", metavar="NAME", help="Whose tokens are used.")
+        str, typer.Option("--vocab", metavar="NAME", help="The vocabulary of the masks.")
     ] = "builtin",
-    tokens: Annotated[int, typer.Option(min=0, help="How many of them are used.")] = TOKENS,
+    tokens: Annotated[
+        int, typer.Option(min=0, help="The number of its tokens, besides single bytes.")
+    ] = TOKENS,
     site: Annotated[
         list[Path] | None,
-        typer.Option(
-            help=f"A folder of packages with engines, after this Python's; also in {SITES}."
-        ),
+        typer.Option(help=f"Another folder of packages that has engines; also in {SITES}."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write a page in Markdown.")
     ] = None,
     earlier: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help="What --json printed before, for table and page."),
+        typer.Option(
+            metavar="FILE", help="The output of an earlier --json: print its report again."
+        ),
     ] = None,
     json: JsonOption = False,
 ) -> None:

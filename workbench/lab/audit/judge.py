@@ -1,7 +1,7 @@
-"""Independent judgement of texts: the validator ``jsonschema`` for schemas, Earley's for grammars.
+"""Independent judges of texts: the validator ``jsonschema``, and Earley's recogniser.
 
 A difference between two engines may be one of *interpretation*: a schema says nothing about white
-space, the order of properties, or how a number is spelled. Here such differences get a name.
+space, the order of properties, or how a number is spelled. Here each such difference gets a name.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def usual_text(schema: Json, value: Json) -> str:
 def narrower_by(schema: Json, value: Json, accepts: Callable[[list[str]], list[bool]]) -> str:
     """Why an engine refuses the usual text of a valid value although it accepts the value.
 
-    The name of the convention with which it accepts the value; empty if no convention explains it.
+    The name of the convention with which it accepts the value; empty if none was found.
     """
     value = plain_numbers(value)
     spelled = spellings(schema, value)
@@ -151,7 +151,63 @@ def narrower_by(schema: Json, value: Json, accepts: Callable[[list[str]], list[b
         return "number formats"
     if accepted[-2] and closed != value:
         return "undeclared properties"
-    return "escapes" if accepted[-1] and delete != usual else ""
+    if accepted[-1] and delete != usual:
+        return "escapes"
+    return "property order" if any(accepts(_in_other_orders(schema, value))) else ""
+
+
+#: Orders of members at random that are tried.
+_RANDOM_ORDERS = 60
+
+
+def _in_other_orders(schema: Json, value: Json) -> list[str]:
+    """Texts with the members of objects in the orders that a schema has names in, and at random."""
+    declared, required = _listed(schema, "properties"), _listed(schema, "required")
+    literal = [*_listed(schema, "const"), *_listed(schema, "enum")]
+    random = Random(0)
+    orders: list[list[str]] = [[*declared, *required], [*required, *declared], declared[::-1]]
+    values = [_sorted_by(order, value) for order in [*orders, literal]]
+    values += [_shuffled(value, random) for _ in range(_RANDOM_ORDERS)]
+    texts = [
+        json.dumps(each, ensure_ascii=False, separators=gaps)
+        for each in values
+        for gaps in (None, (",", ":"))
+    ]
+    return [*texts, *(text.replace("\x7f", "\\u007f") for text in texts if "\x7f" in text)]
+
+
+def _listed(schema: Json, keyword: str) -> list[str]:
+    """The names in the values of a keyword anywhere in a schema, in the order of the text."""
+    found: dict[str, None] = {}
+    if isinstance(schema, list):
+        schema = dict(enumerate(schema))
+    for name, inner in schema.items() if isinstance(schema, dict) else ():
+        if name == keyword:
+            items = inner if isinstance(inner, list) else [inner]
+            names = (each if isinstance(each, dict) else [each] for each in items)
+            found |= dict.fromkeys(one for each in names for one in each if isinstance(one, str))
+        found |= dict.fromkeys(_listed(inner, keyword))
+    return list(found)
+
+
+def _sorted_by(names: list[str], value: Json) -> Json:
+    """The value with the members of objects in the order of names, others after them."""
+    if isinstance(value, list):
+        return [_sorted_by(names, each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    last = len(names)
+    order = sorted(value, key=lambda name: names.index(name) if name in names else last)
+    return {name: _sorted_by(names, value[name]) for name in order}
+
+
+def _shuffled(value: Json, random: Random) -> Json:
+    """The value with the members of objects in a random order."""
+    if isinstance(value, list):
+        return [_shuffled(each, random) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {name: _shuffled(value[name], random) for name in random.sample([*value], len(value))}
 
 
 def wider_by(schema: Json, text: str, ours: Callable[[str], bool]) -> str:

@@ -81,23 +81,26 @@ no text of the language follows must not be allowed: an engine that allows one i
 **under-constraining**. Every claim is checked independently of the exact engine:
 
 * Over-constraining is claimed only for a whole text that `jsonschema` accepts, format included,
-  and that the engine refuses in every spelling that was tried: declared order and the instance's
-  own, three layouts, letters and escapes, numbers with and without exponent.
-* Under-constraining is claimed only for a whole text that the engine accepts, finished by its own
-  masks or a mutant of a valid text, and that `jsonschema` refuses, format left out. The exact
-  engine has proved that no text of the language begins as this one does at the reported token.
+  and that the engine refuses in every spelling that was tried: three layouts, letters and escapes,
+  numbers with and without exponent, and the members of objects in several orders (declared order,
+  the instance's, those of `required`, `const` and `enum`, and 60 at random). An object of many
+  members has more orders, so a claim about one may still be about the order alone.
+* Under-constraining is claimed only for a whole text that the engine accepts and `jsonschema`
+  refuses, format left out. The text is a mutant of a valid text, or the engine's masks allowed all
+  of its tokens. The exact engine says that no text of the language begins with the text up to the
+  reported token.
 * A grammar that is no schema is judged by Earley's recogniser instead, which shares no machine
   with the masks.
 * What a schema does not determine is no error. It is counted as **by policy**: white space,
   property order, number formats, escapes, lone surrogates, repeated names, `format`, properties
-  that no keyword speaks of, and the type implied by keywords such as `properties`. Options are
-  set to come close to this library: xgrammar `any_whitespace=True, strict_mode=False`, llguidance
-  `no_forcing`, Outlines a white space pattern that allows any run.
+  that no keyword mentions, and the type implied by keywords such as `properties`. The options are
+  those that come closest to this library: xgrammar `any_whitespace=True, strict_mode=False`,
+  llguidance `no_forcing`, Outlines a white space pattern that allows any white space.
 * Each claim was shortened (delta debugging), and its program, which imports the engine alone, was
   run: **confirmed** means that it printed what is claimed. A finding of level `token` is wrong
   only for tokens of several bytes.
 
-"No difference" says that these texts show no difference; other texts may. A schema
+"No difference" means that these texts show no difference; other texts may show one. A schema
 counts once for each kind and engine.
 """
 
@@ -114,10 +117,10 @@ _KEYWORDS = {
 #: Keywords that most schemas have, left out of a cause if there are others.
 _USUAL = {"type", "properties", "items", "required"}
 
-#: Keywords whose members are no keywords.
+#: Keywords whose members are names or values, not keywords.
 _NAMES = {"properties", "patternProperties", "$defs", "definitions", "enum", "const"}
 
-#: A cause with more keywords was not shortened enough to say anything.
+#: A shortened schema with more keywords does not show the cause.
 _MAX_KEYWORDS = 3
 
 #: Characters of a shortened schema that are printed.
@@ -163,7 +166,7 @@ def keywords(schema: object) -> set[str]:
 
 
 def cause(finding: Finding) -> str:
-    """What a shortened schema consists of: its keywords; a grammar's text is no cause."""
+    """The keywords of the shortened schema; for a grammar only that it is one."""
     if finding.reproduction is None:
         return "not shortened"
     try:
@@ -240,10 +243,13 @@ def _claims(audits: Sequence[Audit]) -> str:
 
 
 _DISAGREEMENTS = """\
-No claim about an engine. Known reasons: `jsonschema` reads `\\w` and `\\d` of patterns as Python
-does, with the letters and digits of all scripts, where ECMA-262 has ASCII alone; and it reads a
-schema without `$schema` as draft 2020-12, which has no `dependencies`, where this library applies
-the keywords of all drafts."""
+These are no claims about an engine. Known reasons:
+
+* `jsonschema` reads patterns with Python's `re`. There `\\w` and `\\d` match the letters and digits
+  of all scripts, where ECMA-262 has ASCII alone. And `$` also matches before a line break at the
+  end of the text (js-1154), where ECMA-262 has the end alone.
+* `jsonschema` reads a schema without `$schema` as draft 2020-12, which has no `dependencies`. This
+  library applies the keywords of all drafts."""
 
 
 def _ours(audits: Sequence[Audit]) -> str:

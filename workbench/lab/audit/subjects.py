@@ -117,7 +117,7 @@ def instances_of(path: Path) -> tuple[Any, ...]:
 
 
 def sampled(subjects: list[Unread], count: int | None, seed: int) -> list[Unread]:
-    """So many of the constraints, chosen at random, in their order."""
+    """A number of the constraints, chosen at random, in their order."""
     if count is None or count >= len(subjects):
         return subjects
     chosen = sorted(Random(seed).sample(range(len(subjects)), count))

@@ -53,7 +53,7 @@ class Way:
 
 WAYS = (
     Way("this engine", "automaton",
-        "nothing but the machine of the grammar",
+        "the machine of the grammar only",
         "one mask row for each new state, by a walk of the trie in kernels; kept by state",
         "the rows of visited states"),
     Way("xgrammar", "xgrammar",
@@ -73,8 +73,8 @@ WAYS = (
         "unite the rows of the accept sequences",
         "a row for each lexer state and terminal"),
     Way("Pre³", "pre3",
-        "edges with conditions on the top of the stack, all reductions included",
-        "read the sequences of terminals by one lookup for each terminal",
+        "edges with conditions on the top of the stack, reductions included",
+        "read the sequences of terminals by a lookup for each terminal; more after right recursion",
         "the edges, and the sequences of terminals"),
 )  # fmt: skip
 
@@ -264,17 +264,17 @@ def measurement_tables() -> Iterator[str]:
 
 _HEAD = """# Six ways to one mask
 
-Written by `python -m workbench.lab.bench.engine_table`; every figure is computed. The lesson
-*Other engines, opened* shows each way step by step. The five other engines are methods of this
-library (`workbench/constraint/methods`), in Python, from the published ideas: their sizes are
-comparable, their times are not those of the engines. Rows marked *library* are the engines' own
-packages.
+Written by `python -m workbench.lab.bench.engine_table`; every number is measured or counted. The
+lesson *Other engines, opened* shows each way step by step. The five other engines are methods of
+this library (`workbench/constraint/methods`), in Python, from the published ideas. Their sizes show
+what each way stores; their times are not those of the engines. Rows marked *library* are the
+packages of the engines.
 
 *Sound*: a token is allowed only if some accepted text continues with it. *Complete*: every such
 token is allowed. (SynCode's paper calls the second one sound.) A ✓ says that no difference from the
 exact masks was found after any text of up to four tokens (400 masks at most) of the lesson's lists
 and of the small grammars in `engine_table.py`; a ✗ names the grammars with a difference. The tests
-compare more. The vocabularies have every byte that a grammar uses as a token, as those of
+compare more grammars. The vocabularies have every byte that a grammar uses as a token, as those of
 byte-level BPE do. Without it the methods of the five other engines may allow a token after which
 bytes lead to an accepted text and tokens do not."""
 
@@ -283,9 +283,9 @@ _MEASURES = """## Measurements
 *Before the first mask* is the time from the grammar to complete tables, for a library from the
 grammar's text to its compiled grammar. *Entries* and *bytes* are those of the tables; for this
 engine, of the masks of the visited states. *New mask* is the first mask of each state of the text;
-a library's are all masks, as it does not report its states. *Wrongly* counts tokens in all masks of
-the text, against the exact ones. Times are the process's CPU time, which other programs of the
-machine disturb less than the time on a clock."""
+of a library every mask counts, as it does not report its states. *Wrongly* counts tokens in all
+masks of the text, against the exact ones. Times are the process's CPU time, which other programs of
+the machine change less than wall-clock time."""
 
 
 def page() -> str:
