@@ -7,8 +7,8 @@ import { glyphs } from "./tokens.js";
 /** @import { AuditFinding, EngineAudit } from "./wire" */
 
 const SAYS =
-  "Compares the masks of xgrammar, llguidance and Outlines, where they are installed, with the exact ones along valid " +
-  "texts and texts that differ in one place. Differences of interpretation, such as white space, are listed separately.";
+  "Compares the masks of xgrammar, llguidance and Outlines, where they are installed, with the exact ones along " +
+  "valid texts and texts that differ in one place. Differences of interpretation, such as white space, are listed separately.";
 
 const quoted = (text) => el("code", {}, glyphs({ text }) || "(empty)");
 /** A long text with its end alone. */
@@ -54,7 +54,9 @@ function findingOf(finding) {
           el(
             "summary",
             {},
-            made.confirmed ? "Program that shows it, run and confirmed" : "Program that did not show the difference here",
+            made.confirmed
+              ? "Program that shows it, run and confirmed"
+              : "Program; it did not show the difference here",
           ),
           el("pre", { tabindex: "0", role: "region", "aria-label": "Program" }, made.program),
           el(
@@ -77,7 +79,8 @@ function findingOf(finding) {
 /** @param {EngineAudit} audit */
 function engineOf(audit) {
   const number = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
-  const done = `${number(audit.texts, "valid text")}, ${number(audit.mutants, "invalid one")}, ${number(audit.masks, "mask")}`;
+  const texts = `${number(audit.texts, "valid text")}, ${number(audit.mutants, "invalid one")}`;
+  const done = `${texts}, ${number(audit.masks, "mask")}`;
   const claims = audit.findings.filter((one) => !one.kind.startsWith("workbench"));
   const ended =
     audit.status !== "audited"

@@ -87,7 +87,8 @@ const CALLS = [
 const named = (styles) => styles.map(([name, label]) => ({ name, label }));
 
 /** What a notation has on the page alone: ``one`` is its name in a sentence, ``targets`` the entries of the menu
-    Convert, ``table`` its colours, ``styles`` the names of its layouts, ``tab`` a shorter name of its tab, ``begin`` what the tab opens with. */
+    Convert, ``table`` its colours, ``styles`` the names of its layouts, ``tab`` a shorter name of its tab, ``begin``
+    what the tab opens with. */
 const OWN = {
   regex: { one: "a regex", table: REGEX, begin: { text: "[0-9]+" } },
   kbnf: {

@@ -203,8 +203,8 @@ function reasoning(find) {
 
 const HOLE = "▢";
 
-/** The hole that a run fills: the texts before and after it; off until it is ticked. It changes the grammar of the page,
-    which is compiled again; a text with the mark of a hole fills both fields. */
+/** The hole that a run fills: the texts before and after it; off until it is ticked. It changes the grammar of the
+    page, which is compiled again; a text with the mark of a hole fills both fields. */
 function filling(find) {
   const tick = find("input.fills"),
     box = find(".filling"),

@@ -13,7 +13,8 @@ const listeners = new Map();
       tests: { text: string, expect: string }[], prompt: string, system: string | null,
       compiled: Compiled & GrammarText & { example: string },
       drawn: Picture & GrammarText & Record<string, any>, pending: boolean, tab: string, steps: Step[],
-      selected: number, running: boolean, model: string, view: string | null, ran?: string, turn?: Turn | null, space?: string }} */
+      selected: number, running: boolean, model: string, view: string | null, ran?: string, turn?: Turn | null,
+      space?: string }} */
 export const state = {
   gallery: [],
   methods: [],

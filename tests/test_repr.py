@@ -10,8 +10,10 @@ import pytest
 
 import workbench as wb
 from tests.decoding.worlds import TableModel
+from workbench.base.resources import GRAMMARS
 from workbench.base.source import Source, Span
 from workbench.constraint.compile import METHODS
+from workbench.lab.audit.findings import Status
 from workbench.vocabulary.toy import all_bytes, toy
 
 #: The most characters of a repr: two lines of a terminal.
@@ -70,6 +72,9 @@ MADE: dict[str, Callable[[], object]] = {
     "Advance": lambda: wb.Advance(next(iter(wb.Advance))),
     "Advice": lambda: wb.lint(wb.Grammar.from_kbnf(LONG + " unused ::= 'x';")).advice[0],
     "Asap": wb.Asap,
+    "Audit": lambda: wb.Audit(
+        name="schema " * 40, engine="xgrammar", version="0.2.8", status=Status.AUDITED, texts=3
+    ),
     "Awrs": wb.Awrs,
     "Block": lambda: wb.best_block(_constraint(), [[0.0] * 257] * 40),
     "BlockStep": lambda: wb.BlockStep(0, (1, None), (0,), (1, 2), (1, 1), -0.5),
@@ -98,6 +103,11 @@ MADE: dict[str, Callable[[], object]] = {
     "Message": lambda: wb.Message(role="user", content="hi"),
     "MixtureModel": lambda: wb.MixtureModel(all_bytes(), {(1, 2): 0.5}),
     "ModelError": lambda: wb.ModelError("no model"),
+    "Monitored": lambda: wb.compile(
+        wb.Grammar.from_kbnf((GRAMMARS / "typed.kbnf").read_text("utf-8")),
+        all_bytes(),
+        monitor="types",
+    ),
     "Notation": lambda: wb.Notation.KBNF,
     "OpportunisticMasking": wb.OpportunisticMasking,
     "ParseError": _source_error(wb.ParseError),
@@ -117,6 +127,7 @@ MADE: dict[str, Callable[[], object]] = {
     "Template": lambda: wb.Template.parse("a {gen('x', regex='[0-9]+')} " * 20),
     "TokenMask": lambda: _constraint().mask(_constraint().initial),
     "TokenNotAllowed": lambda: wb.TokenNotAllowed("no"),
+    "ToolCall": lambda: wb.ToolCall("weather", {"city": "Paris"}),
     "Trace": _trace,
     "Verdict": lambda: _grammar().check("x"),
     "Vocabulary": all_bytes,

@@ -39,9 +39,12 @@ OF_BYTES = {"kbnf_paragraph", "kbnf_limit", "kbnf_end", "kbnf_note"}
 #: Rejected: terminal labels, regexes that would be too long, machines that would be too large.
 REFUSED = {
     *((one, "koo_bullets") for one in (Notation.GBNF, Notation.LARK, Notation.STRUCTURAL_TAG)),
-    *((Notation.REGEX, name) for name in ("settings", "crane", "think_then_json")),
+    *(
+        (Notation.REGEX, name)
+        for name in ("settings", "crane", "think_then_json", "tool_call_harmony")
+    ),
     (Notation.MACHINE, "koo_bullets"),
-    *((Notation.MACHINE, name) for name in ("product", "settings", "weather")),
+    *((Notation.MACHINE, name) for name in ("product", "settings", "weather", "tool_call_harmony")),
 }
 
 

@@ -372,8 +372,8 @@ def evaluate(
         )
         results = Results.at(out)
         chosen = loaded_model(model, device, dtype, revision)  # fails before anything is measured
-        used = str(chosen.module.device)
         _wait_for_kernels()
+        used = str(chosen.module.device)
         names_of = tuple(experiment.name for experiment in experiments)
         call = Begun(chosen.name, size, names_of, machine(used, jobs))
         choice = ModelChoice(name=model, device=device, dtype=dtype, revision=revision)

@@ -112,8 +112,8 @@ class LocalProcesses:
         try:
             while waiting or running:
                 while waiting and len(running) < (1 if alone else 2 * jobs):
-                    task = waiting.popleft()
-                    running[pool.submit(_run, task)] = task
+                    running[pool.submit(_run, waiting[0])] = waiting[0]
+                    waiting.popleft()  # not before: a broken pool takes no task
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     outcome = future.result()
                     del running[future]

@@ -199,7 +199,9 @@ def compare(
             runner_named(jobs, ray, gpus),
         )
     if named is None:
-        raise WorkbenchError("expected a grammar", "name one, or --dataset with a column of them")
+        raise WorkbenchError(
+            "expected one grammar, not 0", "name one as in --example NAME, or rows with --dataset"
+        )
     from workbench.decoding.compare import compare as compared
     from workbench.decoding.contenders import all_contenders, contenders_named
     from workbench.decoding.sampling import Sampling

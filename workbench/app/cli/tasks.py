@@ -52,9 +52,17 @@ def runner_named(jobs: int, ray: str | None, gpus: float = 0.0) -> Runner:
 
 
 def run_tasks(
-    runner: Runner, work: Work, tasks: Sequence[Task], out: Path, settings: Mapping[str, Any]
+    runner: Runner,
+    work: Work,
+    tasks: Sequence[Task],
+    out: Path | None,
+    settings: Mapping[str, Any],
+    each: Callable[[Outcome], None] | None = None,
 ) -> tuple[list[Outcome], bool]:
     """Run the tasks that have no result in ``out``, with progress on stderr.
+
+    ``out``   a Parquet file that keeps the results, or None.
+    ``each``  called with every outcome, first with those that the file has.
 
     Returns the outcomes in the order of the tasks, and whether Ctrl-C stopped them.
     Raises: WorkbenchError for a file of other settings, or one that cannot be written.
@@ -64,18 +72,30 @@ def run_tasks(
     from workbench.tasks.results import ResultsFile
     from workbench.tasks.runners import run_missing
 
-    results = ResultsFile(out, tasks, settings)
-    before = len(results.outcomes)
+    results = None if out is None else ResultsFile(out, tasks, settings)
+    found = {} if results is None else {one.key: one for one in results.ordered()}
+    if each:
+        for outcome in found.values():
+            each(outcome)
+    stopped = False
+    running = (
+        runner.outcomes(work, tasks)
+        if results is None
+        else run_missing(runner, work, tasks, results)
+    )
     failed = 0
-    with tqdm(total=len(tasks), initial=before, unit="task", disable=None) as bar:
+    with tqdm(total=len(tasks), initial=len(found), unit="task", disable=None) as bar:
         try:
-            for outcome in run_missing(runner, work, tasks, results):
+            for outcome in running:
+                found[outcome.key] = outcome
                 failed += outcome.status == "failed"
+                if each:
+                    each(outcome)
                 bar.set_postfix_str(f"{failed} failed" if failed else "", refresh=False)
                 bar.update()
         except KeyboardInterrupt:
-            return results.ordered(), True
-    return results.ordered(), False
+            stopped = True
+    return [found[task.key] for task in tasks if task.key in found], stopped
 
 
 def failures_of(outcomes: Sequence[Outcome]) -> str:
@@ -93,8 +113,24 @@ def failures_of(outcomes: Sequence[Outcome]) -> str:
     return "\n".join([*lines[:_MAX_SHOWN], *([f"and {left} other reasons"] if left > 0 else [])])
 
 
-def _share(column: str) -> Callable[[pd.DataFrame], float]:
+#: A value of a group of rows.
+_Value = Callable[["pd.DataFrame"], float]
+
+
+def _mean(column: str) -> _Value:
     return lambda rows: float(rows[column].dropna().astype(float).mean())
+
+
+def _sum(column: str) -> _Value:
+    return lambda rows: float(rows[column].dropna().astype(float).sum())
+
+
+def _quantile(column: str, share: float = 0.5) -> _Value:
+    return lambda rows: float(rows[column].astype(float).quantile(share))
+
+
+def _ended(how: str) -> _Value:
+    return lambda rows: float((rows["ended"] == how).sum())
 
 
 def _perplexity(rows: pd.DataFrame) -> float:
@@ -105,16 +141,41 @@ def _perplexity(rows: pd.DataFrame) -> float:
 
 
 #: The columns of a summary: the fields that each needs, and its value for the rows of a group.
-_SUMMARY: dict[str, tuple[tuple[str, ...], Callable[[pd.DataFrame], float]]] = {
-    "valid": (("valid",), _share("valid")),
-    "proper": (("proper",), _share("proper")),
-    "tokens": (("tokens",), _share("tokens")),
+_SUMMARY: dict[str, tuple[tuple[str, ...], _Value]] = {
+    # of compare
+    "valid": (("valid",), _mean("valid")),
+    "proper": (("proper",), _mean("proper")),
+    "tokens": (("tokens",), _mean("tokens")),
     "perplexity": (("free_nats", "forced_nats", "tokens", "ended"), _perplexity),
-    "interventions": (("interventions",), _share("interventions")),
-    "passes": (("forward_passes",), _share("forward_passes")),
-    "tokens/s": (("tokens_per_second",), lambda rows: float(rows["tokens_per_second"].median())),
-    "seconds": (("task_seconds",), lambda rows: float(rows["task_seconds"].sum())),
+    "interventions": (("interventions",), _mean("interventions")),
+    "passes": (("forward_passes",), _mean("forward_passes")),
+    "tokens/s": (("tokens_per_second",), _quantile("tokens_per_second")),
+    # of audit
+    "audited": (("ended", "over"), _ended("audited")),
+    "over": (("over",), _sum("over")),
+    "under": (("under",), _sum("under")),
+    "by policy": (("by_policy",), _sum("by_policy")),
+    "refused": (("ended", "engine"), _ended("refused")),
+    "masks": (("masks",), _sum("masks")),
+    # of bench --schemas
+    "compiled": (("compiled",), _mean("compiled")),
+    "passing": (("passing",), _mean("passing")),
+    "first mask, ms": (("ms",), _quantile("ms")),
+    "p99": (("ms",), _quantile("ms", 0.99)),
+    # of all
+    "seconds": (("task_seconds",), _sum("task_seconds")),
 }
+
+#: What rows are grouped by: the first columns that the results have; and what is drawn.
+_GROUPS = ("model", "contender"), ("subset", "engine", "version"), ("engine", "version")
+_DRAWN = "perplexity", "ms", "engine_seconds"
+
+
+def _default_groups(rows: Sequence[Record]) -> Sequence[str]:
+    """The columns by which the rows are grouped if none are named."""
+    done = [row for row in rows if row["status"] == "done"]
+    having = (names for names in _GROUPS if all(any(r.get(n) for r in done) for n in names))
+    return next(having, ("status",))
 
 
 def summary_of(rows: Sequence[Record], by: Sequence[str]) -> list[list[str]]:
@@ -150,13 +211,21 @@ def summary_of(rows: Sequence[Record], by: Sequence[str]) -> list[list[str]]:
 def results(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The Parquet file of --out.")],
     by: Annotated[
-        str, typer.Option(metavar="COLUMNS", help="A row for each value of these columns.")
-    ] = "model,contender",
+        str | None,
+        typer.Option(
+            metavar="COLUMNS",
+            help="A row for each value of these columns; by default those of model and method, "
+            "or of subset and engine.",
+        ),
+    ] = None,
     plot: Annotated[
         Path | None,
         typer.Option(metavar="IMAGE", help="Draw a column's distribution; .svg, .png or .pdf."),
     ] = None,
-    column: Annotated[str, typer.Option(help="With --plot: the column.")] = "perplexity",
+    column: Annotated[
+        str | None,
+        typer.Option(help="With --plot: the column; perplexity, or milliseconds to a first mask."),
+    ] = None,
     json: JsonOption = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print all results as CSV.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
@@ -177,9 +246,10 @@ def results(
 
             typer.echo(pd.DataFrame(rows).to_csv(index=False), nl=False)
             return
-        names = [name for name in by.split(",") if name]
+        names = by.split(",") if by else _default_groups(rows)
         if plot is not None:
-            _plot(rows, names, column, plot)
+            having = (name for name in _DRAWN if any(name in row for row in rows))
+            _plot(rows, names, column or next(having, _DRAWN[0]), plot)
             return
         table = summary_of(rows, names)
         if table:

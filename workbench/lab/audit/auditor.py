@@ -27,17 +27,12 @@ from workbench.constraint.protocol import Constraint
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.label_encoding import labels_of
 from workbench.grammar.notations import Notation
-from workbench.lab.audit.engine_process import (
-    EngineLostError,
-    EngineProcess,
-    MaskEngine,
-    Walk,
-    first_tokens,
-)
+from workbench.lab.audit.engine_process import EngineProcess, MaskEngine, Walk, first_tokens
 from workbench.lab.audit.engines import AuditedEngine, case_of, engines_named
 from workbench.lab.audit.findings import Audit, Finding, Kind, Level, Policy, Status
 from workbench.lab.audit.reproduce import reproduction
 from workbench.lab.audit.texts import Opinion, Subject, Texts, texts_of
+from workbench.lab.bench.answering import EngineLostError
 from workbench.lab.bench.peers.peer import greedy_tokens
 from workbench.schema.schema_reader import Document, Node
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary

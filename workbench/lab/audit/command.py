@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing
-from dataclasses import dataclass
-from json import loads
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workbench.app.cli.options import (
-    JsonOption,
-    errors_reported,
-    line,
-    progress_bar,
-    read_text,
-    write_file,
-)
+from workbench.app.cli.options import JsonOption, errors_reported, line, write_file
+from workbench.app.cli.tasks import JobsOption, RayOption, failures_of, run_tasks, runner_named
 from workbench.base.errors import WorkbenchError
 from workbench.grammar.notations import Notation
-from workbench.lab.audit.auditor import SITES, TOKENS, Auditor, Settings, engine_folders
-from workbench.lab.audit.engine_process import EngineProcess, MaskEngine, first_tokens
-from workbench.lab.audit.engines import AUDITED, AuditedEngine, engines_named
+from workbench.lab.audit.audit_tasks import WORK, Plan, audits_of, command_of, read_audits
+from workbench.lab.audit.auditor import SITES, TOKENS, Settings, engine_folders
+from workbench.lab.audit.engines import AUDITED, engines_named
 from workbench.lab.audit.findings import Audit, Status
-from workbench.lab.audit.report import page, report
-from workbench.lab.audit.subjects import Unread, instances_of, sampled, unread
-from workbench.vocabulary.vocabulary import Vocabulary
+from workbench.lab.audit.report import page as written
+from workbench.lab.audit.report import report
+from workbench.lab.audit.subjects import instances_of, sampled, unread
+
+if TYPE_CHECKING:
+    from workbench.tasks.runners import Runner
+    from workbench.tasks.task import Outcome, Record
 
 
 def audit_command(
@@ -83,14 +78,21 @@ def audit_command(
         typer.Option(help=f"Another folder of packages that has engines; also in {SITES}."),
     ] = None,
     out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A Parquet file that keeps each result; the same command goes on from it.",
+        ),
+    ] = None,
+    page: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write a page in Markdown.")
     ] = None,
     earlier: Annotated[
         list[Path] | None,
-        typer.Option(
-            metavar="FILE", help="The output of an earlier --json: print its report again."
-        ),
+        typer.Option(metavar="FILE", help="Results of another --out, for table and page."),
     ] = None,
+    jobs: JobsOption = 1,
+    ray: RayOption = None,
     json: JsonOption = False,
 ) -> None:
     """Audit other engines' masks: where they forbid what a valid text needs, or allow too much.
@@ -104,97 +106,69 @@ def audit_command(
         files = [_stdin(Path(folder)) if str(path) == "-" else path for path in paths or ()]
         if not files and not found:
             raise WorkbenchError("expected a schema or a grammar", "name a file, a folder or -")
-        folders = engine_folders(site or ())
-        chosen = tuple(engines_named(engines, folders)) if files else ()
-        values = instances_of(instances) if instances is not None else ()
-        named = [one for path in files for one in unread(path, notation, start, values, only)]
-        if files and not named:
-            raise WorkbenchError(f"no row holds {only!r}", "its id, suite or subset is compared")
-        plan = _Plan(
-            tuple(sampled(named, sample, seed)),
-            chosen, vocab, tokens, folders, patience, settings,
-        )  # fmt: skip
+        stopped = failed = False
         if files:
-            commands.append(_command())
-            if json:
-                line({"command": commands[-1]})
-        stopped = _run(plan, found, json) if files else False
+            folders = engine_folders(site or ())
+            chosen = engines_named(engines, folders)
+            values = instances_of(instances) if instances is not None else ()
+            named = [one for path in files for one in unread(path, notation, start, values, only)]
+            if not named:
+                raise WorkbenchError(
+                    f"no row holds {only!r}", "its id, suite or subset is compared"
+                )
+            plan = Plan(
+                sampled(named, sample, seed), chosen, vocab, tokens, folders, patience, settings
+            )
+            record = {
+                "work": "audit",
+                "files": [path.name for path in files],
+                "notation": notation and str(notation),
+                "start": None if start == "start" else start,
+                "instances": instances and instances.name,
+                "only": only, "sample": sample, "seed": seed,
+                "texts": texts, "seconds": seconds, "shorten": shorten, "patience": patience,
+                "vocab": vocab, "tokens": tokens,
+            }  # fmt: skip
+            audits, stopped, failed = _run(plan, runner_named(jobs, ray), out, record, json)
+            found += audits
+            commands.append(command_of(record, audits) + ("  # stopped" if stopped else ""))
         if not json:
             typer.echo(report(found), nl=False)
-        if out is not None:
+        if page is not None:
             hint = "name a file in a folder that exists"
-            write_file(out, page(found, commands).encode(), hint)
+            write_file(page, written(found, commands).encode(), hint)
     if stopped:
-        typer.echo("stopped: the audits done are above", err=True)
-    raise typer.Exit(int(stopped or any(one.claims for one in found)))
+        where = f"in {out}: run the same command again to go on" if out else "above"
+        typer.echo(f"stopped: the audits done are {where}", err=True)
+    raise typer.Exit(int(stopped or failed or any(one.claims for one in found)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """What is audited, and how."""
-
-    named: tuple[Unread, ...]
-    engines: tuple[AuditedEngine, ...]
-    vocabulary: str
-    tokens: int
-    folders: tuple[str, ...]
-    patience: float
-    settings: Settings
-
-
-def _run(plan: _Plan, found: list[Audit], json: bool) -> bool:
-    """Add the audits of a plan to those found; whether Ctrl-C stopped it.
+def _run(
+    plan: Plan, runner: Runner, out: Path | None, settings: Record, json: bool
+) -> tuple[list[Audit], bool, bool]:
+    """The audits of a plan, whether Ctrl-C stopped it, and whether some have no result.
 
     Raises: WorkbenchError where one constraint alone cannot be audited.
     """
-    steps = len(plan.named) * len(plan.engines)
-    with ExitStack() as stack, progress_bar(steps, "auditing") as advance:
-        answering = []
-        for one in plan.engines:
-            process = EngineProcess(
-                one, (plan.vocabulary, plan.tokens), plan.folders, plan.patience
-            )
-            stack.enter_context(closing(process))
-            answering.append((one, one.version(plan.folders), process))
-        vocabulary = first_tokens(plan.vocabulary, plan.tokens)
-        try:
-            for audit in _audits(plan.named, answering, vocabulary, plan.settings):
-                found.append(audit)
-                advance(f"{audit.engine:12}", 1)
-                if json:
-                    line(audit.as_record())
-        except KeyboardInterrupt:
-            if json:
-                line({"stopped": len({audit.name for audit in found}), "of": len(plan.named)})
-            return True
-    return False
+
+    def show(outcome: Outcome) -> None:
+        for audit in audits_of([outcome]):
+            line(audit.as_record())
+
+    outcomes, stopped = run_tasks(runner, WORK, plan.tasks(), out, settings, show if json else None)
+    audits = audits_of(outcomes)
+    if len(plan.named) == 1 and any(one.status is Status.NOT_JUDGED for one in audits):
+        plan.auditor(plan.named[0])  # raises the error, with its place
+    failures = failures_of(outcomes)
+    if failures:
+        typer.echo(failures, err=True)
+    return audits, stopped, bool(failures)
 
 
 def _earlier(files: Sequence[Path]) -> tuple[list[str], list[Audit]]:
-    """The commands and the audits in what ``--json`` printed.
-
-    Raises: WorkbenchError where a file cannot be read.
-    """
-    commands, audits = [], []
-    for path in files:
-        for text in read_text(path, "name a file of --json").splitlines():
-            try:
-                record = loads(text)
-                if "command" in record:
-                    commands.append(record["command"])
-                elif "stopped" in record:
-                    stopped, of = record["stopped"], record["of"]
-                    commands[-1] += f"  # stopped after {stopped} of {of} constraints"
-                else:
-                    audits.append(Audit.of_record(record))
-            except (ValueError, KeyError, TypeError, IndexError) as error:
-                raise WorkbenchError(f"{path} has no audits: {error!r}", "use --json") from error
-    return commands, audits
-
-
-def _command() -> str:
-    """The command line, files by their names."""
-    return " ".join(["workbench", *(Path(one).name for one in sys.argv[1:])])
+    """The commands and the audits of results files. Raises: WorkbenchError."""
+    read = [read_audits(path) for path in files]
+    return [command for command, _ in read], [audit for _, audits in read for audit in audits]
 
 
 def _stdin(folder: Path) -> Path:
@@ -202,28 +176,3 @@ def _stdin(folder: Path) -> Path:
     path = folder / "stdin"
     path.write_text(sys.stdin.read(), "utf-8")
     return path
-
-
-def _audits(
-    named: Sequence[Unread],
-    engines: Sequence[tuple[AuditedEngine, str, MaskEngine]],
-    vocabulary: Vocabulary,
-    settings: Settings,
-) -> Iterator[Audit]:
-    for one in named:
-        try:
-            auditor = Auditor(one.subject(), vocabulary, settings)
-        except WorkbenchError as error:
-            if len(named) == 1:
-                raise
-            for engine, version, _ in engines:
-                yield Audit(
-                    name=one.name,
-                    engine=engine.name,
-                    version=version,
-                    status=Status.NOT_JUDGED,
-                    reason=error.message[:300],
-                )
-            continue
-        for engine, version, answers in engines:
-            yield auditor.audit(engine, version, answers)

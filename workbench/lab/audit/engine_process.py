@@ -1,8 +1,6 @@
 """An engine that answers questions about its masks, in this process or in a separate one.
 
-A separate process can crash, hang or fill the memory without ending the audit; the interpreter is
-this one, and further folders of packages come after its own packages. Questions and answers are
-JSON, one a line.
+In a separate process, further folders of packages come after this interpreter's own packages.
 """
 
 from __future__ import annotations
@@ -11,16 +9,10 @@ import base64
 import contextlib
 import io
 import json
-import os
-import queue
-import resource
-import signal
-import subprocess
 import sys
-import tempfile
-import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from random import Random
 from typing import Any, Protocol
 
@@ -29,6 +21,7 @@ import numpy.typing as npt
 
 from workbench.base.errors import WorkbenchError
 from workbench.lab.audit.engines import AuditedEngine, adapter
+from workbench.lab.bench.answering import AnsweringProcess, limit_memory, serve
 from workbench.lab.bench.cases import Case
 from workbench.lab.bench.peers.peer import Compiled, Peer
 from workbench.vocabulary.vocabulary import Vocabulary
@@ -36,22 +29,11 @@ from workbench.vocabulary.vocabulary import Vocabulary
 #: Gigabytes of data that an engine may hold.
 _MAX_GIGABYTES = 6
 
-#: Seconds in which a process has to import the engine.
-_START_SECONDS = 120.0
-
 #: Tokens that the engine may add to finish a text, and how often it tries.
 _MAX_ADDED, _MAX_TRIES = 80, 3
 
 #: Tokens that finish JSON, in this order; then any other.
 _CLOSING = (b'"', b"}", b"]", b"e", b"0", b":", b" ")
-
-
-class EngineLostError(Exception):
-    """The process of an engine ended or did not answer; ``status`` says which."""
-
-    def __init__(self, status: str, reason: str) -> None:
-        super().__init__(reason)
-        self.status, self.reason = status, reason
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -220,23 +202,12 @@ class EngineProcess:
         self,
         engine: AuditedEngine,
         vocabulary: tuple[str, int],
-        folders: tuple[str, ...] = (),
+        folders: Sequence[str] = (),
         patience: float = 30.0,
     ) -> None:
         """``vocabulary``: a name, and how many tokens of it; ``folders`` of further packages."""
-        self._arguments = json.dumps(
-            {
-                "adapter": engine.adapter,
-                "vocabulary": vocabulary,
-                "folders": folders,
-                # it ends itself where nothing else does
-                "alarm": int(patience) + 10,
-            }
-        )
-        self._patience = patience
-        self._process: subprocess.Popen[bytes] | None = None
-        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # closed by close()
+        arguments = {"adapter": engine.adapter, "vocabulary": vocabulary, "folders": folders}
+        self._process = AnsweringProcess(__name__, arguments, patience)
 
     def compile(self, case: Case) -> str | None:
         found: str | None = self._ask("compile", case=asdict(case))
@@ -265,96 +236,34 @@ class EngineProcess:
 
     def close(self) -> None:
         """End the process."""
-        self._end()
-        self._errors.close()
-
-    def _end(self) -> None:
-        if self._process is not None:
-            assert self._process.stdin is not None
-            self._process.kill()
-            self._process.wait()
-            with contextlib.suppress(BrokenPipeError):
-                self._process.stdin.close()
-            self._process = None
+        self._process.close()
 
     def _ask(self, question: str, **fields: Any) -> Any:  # noqa: ANN401  # JSON values
-        try:
-            process = self._process or self._started()
-            assert process.stdin is not None
-            process.stdin.write(json.dumps({"question": question, **fields}).encode() + b"\n")
-            process.stdin.flush()
-            return self._answer(self._patience)
-        except (BrokenPipeError, EngineLostError) as error:
-            crashed = self._process is not None and self._process.poll() is not None
-            self._end()
-            if isinstance(error, EngineLostError) and not crashed:
-                raise
-            raise EngineLostError("crashed", self._last_error()) from None
-
-    def _answer(self, patience: float) -> Any:  # noqa: ANN401  # a JSON value
-        try:
-            while (line := self._lines.get(timeout=patience)) is not None:
-                if line.startswith(b'{"answer"'):  # other lines are printed by libraries
-                    return json.loads(line)["answer"]
-        except queue.Empty:
-            raise EngineLostError("timed out", f"no answer for {patience:g} s") from None
-        raise EngineLostError("crashed", self._last_error())
-
-    def _started(self) -> subprocess.Popen[bytes]:
-        """A new process that has imported the engine."""
-        self._lines = queue.SimpleQueue()
-        self._errors.seek(0)
-        self._errors.truncate()
-        self._process = subprocess.Popen(
-            (sys.executable, "-P", "-m", "workbench.lab.audit.engine_process", self._arguments),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            env={**os.environ, "RAYON_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
-            start_new_session=True,  # Ctrl-C ends the audit, which then ends this process
-        )
-        threading.Thread(target=_read, args=(self._process, self._lines), daemon=True).start()
-        self._answer(_START_SECONDS)
-        return self._process
-
-    def _last_error(self) -> str:
-        """The last line that the process wrote to stderr."""
-        self._errors.seek(0)
-        lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
-        return f"its process ended: {lines[-1][:200]}" if lines else "its process ended"
+        return self._process.ask({"question": question, **fields})
 
 
-def _read(process: subprocess.Popen[bytes], lines: queue.SimpleQueue[bytes | None]) -> None:
-    assert process.stdout is not None
-    with process.stdout as output:
-        for line in output:
-            lines.put(line)
-    lines.put(None)
+def _answer(local: LocalEngine, fields: dict[str, Any]) -> Any:  # noqa: ANN401  # a JSON value
+    """The answer to a question of ``EngineProcess``."""
+    question = fields.pop("question")
+    if question == "compile":
+        fields["case"] = Case(**fields["case"])
+    try:
+        answer = getattr(local, question)(**fields)
+    except WorkbenchError as error:
+        return str(error)
+    if isinstance(answer, Walk):
+        packed = np.packbits(answer.masks, axis=1, bitorder="little")
+        masks = base64.b64encode(packed.tobytes()).decode()
+        return {"masks": masks, "taken": answer.taken, "size": answer.masks.shape[1]}
+    return answer
 
 
 def _serve(arguments: dict[str, Any]) -> None:
     """Answer the questions on stdin until it ends."""
     sys.path.extend(arguments["folders"])
-    size = _MAX_GIGABYTES << 30
-    resource.setrlimit(resource.RLIMIT_DATA, (size, size))
+    limit_memory(_MAX_GIGABYTES)
     local = LocalEngine(adapter(arguments["adapter"])(first_tokens(*arguments["vocabulary"])))
-    print(json.dumps({"answer": "ready"}), flush=True)
-    for line in sys.stdin:
-        signal.alarm(arguments["alarm"])  # ends the process, also inside the engine's own code
-        fields = json.loads(line)
-        question = fields.pop("question")
-        if question == "compile":
-            fields["case"] = Case(**fields["case"])
-        try:
-            answer = getattr(local, question)(**fields)
-        except WorkbenchError as error:
-            answer = str(error)
-        if isinstance(answer, Walk):
-            packed = np.packbits(answer.masks, axis=1, bitorder="little")
-            masks = base64.b64encode(packed.tobytes()).decode()
-            answer = {"masks": masks, "taken": answer.taken, "size": answer.masks.shape[1]}
-        print(json.dumps({"answer": answer}), flush=True)
-        signal.alarm(0)
+    serve(partial(_answer, local), arguments["alarm"])
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
+from workbench.base.visible_text import shorten
+
 
 class Kind(StrEnum):
     """What a finding claims."""
@@ -118,6 +120,10 @@ class Audit:
     #: Whether time was over before all texts were tried.
     cut: bool = False
     seconds: float = 0.0
+
+    def __repr__(self) -> str:
+        name = shorten(repr(self.name), 60)
+        return f"Audit({name}, {self.engine} {self.version}, {len(self.claims)} claims)"
 
     def found(self, kind: Kind) -> Finding | None:
         """The finding of a kind."""

@@ -132,7 +132,7 @@ def page(audits: Sequence[Audit], commands: Sequence[str]) -> str:
     ran = "\n".join(f"    {command}" for command in commands)
     parts = [
         "# Audits of other engines' masks",
-        "This page is the output of `workbench audit --out`.",
+        "This page is the output of `workbench audit --page`.",
         f"## How to read an audit\n\n{_READING}",
         f"## Counts\n\n{ran}\n\n{_counts(audits, 'markdown')}",
         _policies(audits),

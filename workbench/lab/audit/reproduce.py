@@ -10,7 +10,7 @@ from workbench.base.errors import WorkbenchError
 from workbench.base.limits import Limits
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
-from workbench.lab.audit.engine_process import EngineLostError, MaskEngine
+from workbench.lab.audit.engine_process import MaskEngine
 from workbench.lab.audit.engines import AuditedEngine, case_of, program
 from workbench.lab.audit.findings import Finding, Kind, Level, Reproduction
 from workbench.lab.audit.judge import usual_text
@@ -21,6 +21,7 @@ from workbench.lab.audit.shrink import (
     smaller_values,
 )
 from workbench.lab.audit.texts import Subject, judge_of
+from workbench.lab.bench.answering import EngineLostError
 
 #: Of each shorter constraint: it is tried and left.
 _LIMITS = Limits(seconds=1.0, states=20_000)

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.errors import WorkbenchError
+from workbench.lab.bench.answering import ONE_THREAD
 from workbench.lab.bench.cases import Case, case_named
 from workbench.lab.bench.cold_start import ProcessError
 from workbench.lab.bench.measurements import (
@@ -179,18 +180,6 @@ def _emit(event: str, fields: dict[str, object]) -> None:
     print(json.dumps({"event": event, **fields}), flush=True)
 
 
-#: One thread for each engine and its libraries.
-_ONE_THREAD = dict.fromkeys(
-    (
-        "RAYON_NUM_THREADS",
-        "GLRMASK_COMPILE_THREADS",
-        "OMP_NUM_THREADS",
-        "NUMBA_NUM_THREADS",
-        "OPENBLAS_NUM_THREADS",
-    ),
-    "1",
-)
-
 #: The command of a worker; tests use another program.
 WORKER = (sys.executable, "-P", "-m", "workbench.lab.bench.benchmark")
 
@@ -277,7 +266,7 @@ class Process:
             command,
             stdout=subprocess.PIPE,
             stderr=self._errors,
-            env={**os.environ, **_ONE_THREAD, "PYTHONIOENCODING": "utf-8"},
+            env={**os.environ, **ONE_THREAD, "PYTHONIOENCODING": "utf-8"},
         )
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         threading.Thread(target=self._read, daemon=True).start()

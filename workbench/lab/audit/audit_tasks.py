@@ -1,0 +1,165 @@
+"""Audits as a list of tasks, one for each constraint and engine, and as rows of a results file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from workbench.base.errors import WorkbenchError
+from workbench.lab.audit.auditor import Auditor, Settings
+from workbench.lab.audit.engine_process import EngineProcess, first_tokens
+from workbench.lab.audit.engines import AuditedEngine
+from workbench.lab.audit.findings import Audit, Kind, Status
+from workbench.lab.audit.subjects import Unread
+from workbench.tasks.results import read_results
+from workbench.tasks.task import Outcome, Record, Result, Task, Work
+
+#: The functions of the tasks of audits.
+WORK = Work(f"{__name__}:prepare", f"{__name__}:run")
+
+#: Characters of a reason that are kept.
+_MAX_REASON = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is audited, and how."""
+
+    named: Sequence[Unread]
+    engines: Sequence[AuditedEngine]
+    vocabulary: str
+    tokens: int
+    folders: Sequence[str]
+    patience: float
+    settings: Settings
+
+    def tasks(self) -> list[Task]:
+        """Each constraint once in every engine; those of one constraint follow each other."""
+        shard = json.dumps(
+            {
+                "engines": [asdict(engine) for engine in self.engines],
+                "vocabulary": (self.vocabulary, self.tokens),
+                "folders": [*self.folders],
+                "patience": self.patience,
+                "settings": asdict(self.settings),
+            }
+        )
+        versions = [(engine.name, engine.version(tuple(self.folders))) for engine in self.engines]
+        found: dict[str, Task] = {}
+        for one in self.named:
+            constraint = asdict(one) | {"notation": str(one.notation)}
+            digest = hashlib.sha256(json.dumps(constraint).encode()).hexdigest()[:8]
+            name = one.name.encode("utf-8", "backslashreplace").decode()
+            for engine, version in versions:
+                key = f"{name} ({digest}) · {engine} {version}"
+                about = {"engine": engine, "version": version}
+                found[key] = Task(key, shard, {**about, "constraint": constraint, "digest": digest})
+        return [*found.values()]
+
+    def auditor(self, one: Unread) -> Auditor:
+        """The exact side of a constraint. Raises: WorkbenchError."""
+        vocabulary = first_tokens(self.vocabulary, self.tokens)
+        return Auditor(one.subject(), vocabulary, self.settings)
+
+
+class Loaded:
+    """A worker's vocabulary, its engines, each in its own process, and the last constraint."""
+
+    def __init__(self, shard: str) -> None:
+        about = json.loads(shard)
+        self._settings = Settings(**about["settings"])
+        name, count = about["vocabulary"]
+        self._vocabulary = first_tokens(name, count)
+        self._engines = {}
+        for fields_of in about["engines"]:
+            engine = AuditedEngine(**fields_of)
+            process = EngineProcess(engine, (name, count), about["folders"], about["patience"])
+            self._engines[engine.name] = engine, process
+        self._digest = ""
+        self._auditor: Auditor | WorkbenchError
+
+    def audit(self, arguments: Mapping[str, Any]) -> Audit:
+        """The audit of a task."""
+        if arguments["digest"] != self._digest:
+            try:
+                constraint = Unread(**arguments["constraint"])
+                self._auditor = Auditor(constraint.subject(), self._vocabulary, self._settings)
+            except WorkbenchError as error:
+                self._auditor = error
+            self._digest = arguments["digest"]
+        engine, process = self._engines[arguments["engine"]]
+        if isinstance(self._auditor, Auditor):
+            return self._auditor.audit(engine, arguments["version"], process)
+        return Audit(
+            name=arguments["constraint"]["name"],
+            engine=engine.name,
+            version=arguments["version"],
+            status=Status.NOT_JUDGED,
+            reason=self._auditor.message[:_MAX_REASON],
+        )
+
+
+def prepare(shard: str) -> Loaded:
+    """The engines of a shard. Raises: VocabularyError."""
+    return Loaded(shard)
+
+
+def run(loaded: Loaded, arguments: Mapping[str, Any]) -> Result:
+    """The audit of one constraint in one engine."""
+    return row_of(loaded.audit(arguments))
+
+
+def row_of(audit: Audit) -> Result:
+    """An audit as a row; findings and policies are texts of JSON."""
+    record = audit.as_record()
+    seconds = record.pop("seconds")
+    ended = str(record.pop("status"))
+    texts = {name: json.dumps(record.pop(name)) for name in ("findings", "policies")}
+    kinds = {
+        "over": audit.found(Kind.OVER) is not None,
+        "under": audit.found(Kind.UNDER) is not None,
+        "by_policy": bool(audit.policies),
+    }
+    head = {name: record.pop(name) for name in ("name", "engine", "version")}
+    return Result({**head, "ended": ended, **kinds, **record, **texts}, {"engine_seconds": seconds})
+
+
+def audit_of(row: Record) -> Audit:
+    """The audit of a row."""
+    texts = {name: json.loads(row[name]) for name in ("findings", "policies")}
+    known = {one.name: row[one.name] for one in fields(Audit) if one.name in row}
+    return Audit.of_record(
+        {**known, **texts, "status": row["ended"], "seconds": row.get("engine_seconds", 0.0)}
+    )
+
+
+def audits_of(outcomes: Sequence[Outcome]) -> list[Audit]:
+    """The audits among outcomes."""
+    return [audit_of(one.record | one.measured) for one in outcomes if one.status == "done"]
+
+
+def read_audits(path: Path) -> tuple[str, list[Audit]]:
+    """The command that made a results file, and its audits. Raises: WorkbenchError."""
+    settings, rows = read_results(path)
+    if settings.get("work") != "audit":
+        raise WorkbenchError(f"{path} has no audits", "name a file of audit --out")
+    audits = [audit_of(row) for row in rows if row["status"] == "done"]
+    return command_of(settings, audits), audits
+
+
+def command_of(settings: Record, audits: Sequence[Audit]) -> str:
+    """The command of audits with these settings; those that are None or empty are left out."""
+    options = {"engines": ",".join(dict.fromkeys(one.engine for one in audits))} | {
+        name: value for name, value in settings.items() if name not in ("work", "files")
+    }
+    words = ["workbench", "audit", *settings["files"]]
+    for name, value in options.items():
+        if value not in (None, ""):
+            shown = f"{value:g}" if isinstance(value, float) else str(value)
+            words += [f"--{name}", shown]
+    return shlex.join(words)
