@@ -20,7 +20,7 @@ from tests.tasks.works import WORK, tasks
 from workbench.base.errors import WorkbenchError
 from workbench.tasks.results import ResultsFile, measured_path, read_results
 from workbench.tasks.runners import InProcess, LocalProcesses, Runner, run_missing
-from workbench.tasks.task import Outcome, Task
+from workbench.tasks.task import Outcome, Task, Work
 
 SETTINGS = {"temperature": 1.0}
 
@@ -81,6 +81,15 @@ def test_a_task_that_kills_its_process_is_reported_and_the_others_end(tmp_path: 
     found = run_all(LocalProcesses(2), some, tmp_path / "runs.parquet")
     assert [one.key for one in found if one.status == "failed"] == ["task 4"]
     assert found[4].error == "its worker process ended 3 times"
+
+
+@pytest.mark.slow
+def test_workers_that_never_answer_end_the_list(tmp_path: Path) -> None:
+    some = tasks(40)
+    broken = Work("tests.tasks.works:fails", WORK.run)
+    results = ResultsFile(tmp_path / "runs.parquet", some, SETTINGS)
+    with pytest.raises(WorkbenchError, match="end before they answer"):
+        list(run_missing(LocalProcesses(2), broken, some, results))
 
 
 def test_what_failed_is_tried_again_and_what_is_done_is_not(tmp_path: Path) -> None:

@@ -50,3 +50,8 @@ def tasks(count: int, **arguments: Any) -> list[Task]:  # of ``run``
         Task(f"task {number}", f"shard {number % 3}", {"number": number, **arguments})
         for number in range(count)
     ]
+
+
+def fails(shard: str) -> str:
+    """End the process that prepares."""
+    os._exit(3)

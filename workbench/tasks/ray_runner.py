@@ -72,8 +72,7 @@ class RayCluster:
         by_shard: dict[str, deque[Task]] = {}
         for task in tasks:
             by_shard.setdefault(task.shard, deque()).append(task)
-        shared = ray.put(work)
-        actors = [remote.remote(shared) for _ in range(min(self._actors(), len(tasks)))]
+        actors = [remote.remote(work) for _ in range(min(self._actors(), len(tasks)))]
         last: dict[Any, str] = {}
         running: dict[Any, tuple[Any, Task]] = {}
 

@@ -15,6 +15,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from typing import Protocol
 
+from workbench.base.errors import WorkbenchError
 from workbench.tasks.results import ResultsFile
 from workbench.tasks.task import ATTEMPTS, Outcome, Task, Work, Worker, lost
 
@@ -22,6 +23,10 @@ from workbench.tasks.task import ATTEMPTS, Outcome, Task, Work, Worker, lost
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
 )
+
+
+#: Pools that end one after the other without an outcome before the list is given up.
+_MAX_FAILURES = 2 * ATTEMPTS
 
 
 class Runner(Protocol):
@@ -90,12 +95,21 @@ class LocalProcesses:
         os.environ.update(ONE_THREAD)  # inherited by the processes
         tried = Counter[str]()
         waiting = deque(tasks)
+        failures = 0
         while waiting:
+            if failures > _MAX_FAILURES:
+                raise WorkbenchError(
+                    "the worker processes end before they answer",
+                    "run it with --jobs 1, which shows why",
+                )
+            failures += 1
             if tried[waiting[0].key] >= ATTEMPTS:
                 yield lost(waiting.popleft())
                 continue
             alone = tried[waiting[0].key] == ATTEMPTS - 1
-            yield from self._pool(work, waiting, tried, 1 if alone else self._jobs, alone)
+            for outcome in self._pool(work, waiting, tried, 1 if alone else self._jobs, alone):
+                failures = 0
+                yield outcome
 
     def _pool(
         self, work: Work, waiting: deque[Task], tried: Counter[str], jobs: int, alone: bool
