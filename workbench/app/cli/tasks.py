@@ -148,9 +148,14 @@ def summary_of(rows: Sequence[Record], by: Sequence[str]) -> list[list[str]]:
 
 
 def results(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The Parquet file of --out.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The Parquet file that --out named.")
+    ],
     by: Annotated[
-        str, typer.Option(metavar="COLUMNS", help="A row for each value of these columns.")
+        str,
+        typer.Option(
+            metavar="COLUMNS", help="Columns, separated by commas; a row for each of their values."
+        ),
     ] = "model,contender",
     plot: Annotated[
         Path | None,
