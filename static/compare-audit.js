@@ -54,7 +54,9 @@ function findingOf(finding) {
           el(
             "summary",
             {},
-            made.confirmed ? "Program that shows it, run and confirmed" : "Program that did not show the difference here",
+            made.confirmed
+              ? "Program that shows it, run and confirmed"
+              : "Program that did not show the difference here",
           ),
           el("pre", { tabindex: "0", role: "region", "aria-label": "Program" }, made.program),
           el(
