@@ -56,7 +56,7 @@ function findingOf(finding) {
             {},
             made.confirmed
               ? "Program that shows it, run and confirmed"
-              : "Program; it did not show the difference here",
+              : "Program that did not show the difference here",
           ),
           el("pre", { tabindex: "0", role: "region", "aria-label": "Program" }, made.program),
           el(

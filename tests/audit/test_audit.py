@@ -13,6 +13,7 @@ from workbench.grammar.grammar import Grammar
 from workbench.lab.audit.auditor import Auditor, Settings
 from workbench.lab.audit.engine_process import LocalEngine
 from workbench.lab.audit.findings import Audit, Kind, Level, Status
+from workbench.lab.audit.judge import narrower_by
 from workbench.lab.audit.texts import Subject
 from workbench.lab.bench.peers.ours import Ours
 from workbench.lab.bench.peers.peer import Peer
@@ -107,6 +108,24 @@ def test_differences_of_interpretation_are_no_findings(
     found = audited(schema(**{"$comment": comment}, type="object", properties=properties), instance)
     assert found.claims == ()
     assert policy in [one.name for one in found.policies]
+
+
+@pytest.mark.parametrize(
+    ("keywords", "value", "only"),
+    [
+        ({"const": {"foo": 1, "baz": 2}}, {"baz": 2, "foo": 1}, '{"foo":1,"baz":2}'),
+        ({"required": ["b"]}, {"a": 1, "b": 2}, '{"b": 2, "a": 1}'),
+        ({"properties": {"a": {}}, "required": ["c"]}, {"b": 1, "c": 2, "a": 3}, '{"a": 3, "c": 2, "b": 1}'),
+        ({}, {"a": 1, "b": {"c": 2, "d": "\x7f"}}, '{"b": {"d": "\\u007f", "c": 2}, "a": 1}'),
+    ],
+)  # fmt: skip
+def test_an_engine_that_reads_one_order_is_narrower_by_the_order(
+    keywords: Any, value: Any, only: str
+) -> None:
+    assert (
+        narrower_by(keywords, value, lambda texts: [t == only for t in texts]) == "property order"
+    )
+    assert narrower_by(keywords, value, lambda texts: [False] * len(texts)) == ""
 
 
 def test_implied_types_are_no_finding() -> None:

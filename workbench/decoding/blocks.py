@@ -10,7 +10,7 @@ the trellis of positions and states, which Viterbi's algorithm finds from left t
                          of best[i][here] + log p_i(t)
 
 ``generate_blocks`` fills block after block, a few positions in each pass of the model: those of
-whose tokens it is most certain. Every pass has an allowed block, so no position is ever stuck.
+whose tokens it is most certain. Every pass has an allowed block, so every position can be filled.
 
 Source: Suresh et al. 2025, "DINGO: Constrained inference for diffusion LLMs"; Viterbi 1967; Nie et
         al. 2025, "Large language diffusion models" (positions by certainty).
@@ -249,8 +249,8 @@ class MixtureModel:
     """A block model that knows some texts, each with a weight; for tests and lessons.
 
     Its distribution of a position is exact: the share of each token in the texts that agree with
-    the context and with the tokens of the block that are known. But it predicts positions one by
-    one, as diffusion models do, so a block of likeliest tokens may be none of its texts.
+    the context and with the tokens of the block that are known. But it predicts each position
+    alone, as diffusion models do, so a block of likeliest tokens may be none of its texts.
 
     Shape:  each text (N,), its tokens from the first position after an empty context; after the
             end of a text the end token follows.

@@ -1,6 +1,6 @@
 """Parameters of a tool call as Qwen's XML: ``<parameter=city>Paris</parameter>``.
 
-A property whose value may be any string is written as it is, without quotes and escapes; it ends at
+A property whose value may be any string is written without quotes and escapes; it ends at
 the first ``</parameter>``. A property whose values are some strings is one of them. Every other
 value is JSON. Properties follow one another in declared order with any white space around them, as
 in xgrammar 0.2; properties that the schema does not mention are not allowed.

@@ -1,9 +1,9 @@
 """Free text that switches to a rule where a trigger occurs: ``TagDispatch``, and structural tags.
 
-Free text is read byte by byte. As soon as the free text so far ends in an excluded text, it is not
-a text of the language. Otherwise, as soon as it ends in a trigger, the rule of the trigger follows;
-of several triggers that end at the same byte, that of the longest. So free text contains no trigger
-and no excluded text, and after a rule a new free text begins.
+Free text is read byte by byte. A text is refused as soon as its free text ends in an excluded text.
+Otherwise, where the free text ends in a trigger, the rule of the trigger follows; of several
+triggers that end at the same byte the longest one counts. So free text contains no trigger and no
+excluded text. After a rule a new free text begins.
 
 xgrammar 0.2 gives the same texts where no trigger or excluded text is inside another one. Where
 one is, its matcher misses occurrences: with the triggers ``aba`` and ``b`` it reads ``ab`` as free

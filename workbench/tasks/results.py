@@ -100,7 +100,7 @@ class ResultsFile:
         return sorted(self.outcomes.values(), key=lambda outcome: self._order[outcome.key])
 
     def write(self) -> None:
-        """Replace the Parquet files by the outcomes so far, and drop the journal.
+        """Replace the Parquet files by the outcomes so far, and delete the journal.
 
         Raises: WorkbenchError; the journal is kept then.
         """
@@ -123,7 +123,7 @@ class ResultsFile:
 
 
 def measured_path(path: Path) -> Path:
-    """The file of what was measured beside the results in ``path``."""
+    """The file of the measures that belong to the results in ``path``."""
     return path.with_suffix(".measured" + path.suffix)
 
 
@@ -132,7 +132,7 @@ def read_results(path: Path) -> tuple[Record, list[Record]]:
 
     A row has ``key``, ``status``, ``error``, ``hint``, and the fields of records and measures.
 
-    Raises: WorkbenchError if there is none, or it cannot be read.
+    Raises: WorkbenchError if the file is missing or cannot be read.
     """
     journal = path.with_name(path.name + ".journal")
     settings: Record = {}

@@ -209,7 +209,9 @@ def summary_of(rows: Sequence[Record], by: Sequence[str]) -> list[list[str]]:
 
 
 def results(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The Parquet file of --out.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The Parquet file that --out named.")
+    ],
     by: Annotated[
         str | None,
         typer.Option(

@@ -100,7 +100,7 @@ def blocked(world: World, *, after: str = "") -> Table:
 
 
 def hand_masks(world: World, *, after: str) -> Table:
-    """The two hand-written masks of the KBNF post for ``XXXXX*[YYYY]*``, beside the exact one.
+    """The two hand-written masks of the KBNF post for ``XXXXX*[YYYY]*``, with the exact one.
 
     ``after`` is written with the tokens of the world, the longest first. The second mask calls
     ``token.index("*]")`` for each token with ``*[``, which raises ValueError where ``*]`` is

@@ -1,7 +1,7 @@
 """Audits of the installed engines with the current grammar, for the view *Compare*.
 
 An audit runs as the command ``workbench audit`` in a separate process: an engine that crashes,
-hangs or needs much memory does not touch the server.
+hangs or needs much memory does not stop the server.
 """
 
 from __future__ import annotations

@@ -15,10 +15,10 @@ from workbench.grammar.monitors.well_typed import TypeMonitor
 
 @runtime_checkable
 class Monitor(Protocol):
-    """What a text may continue with by its meaning: a recogniser that a grammar is joined to.
+    """A recogniser of texts by their meaning, to which a grammar is joined.
 
-    It decides names, members after a dot and the like by their meaning. Elsewhere it may allow more
-    than the grammar does. ``constraint.monitored`` reads tokens with it byte by byte, so a token
+    It decides names and members after a dot by their meaning. Elsewhere it may allow more than the
+    grammar does. ``constraint.monitored`` reads tokens with it byte by byte, so a token
     may end one name and begin another.
 
     A state is an immutable, hashable value; equal states allow the same continuations. To rewind,

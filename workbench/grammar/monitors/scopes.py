@@ -273,9 +273,9 @@ class ScopeMonitor(AttributeRules):
             return f"{word} is {what}"
         scopes = [rule.given[0] for rule in begun if rule.make in _USES]
         if not word or word[0].isdigit() or not scopes:
-            return "names are read as C reads them: this is no statement"
+            return "this is not a statement; names are read as in C"
         if word in _KEYWORDS:
-            return f"{word} is a keyword, and no name"
+            return f"{word} is a keyword, not a name"
         scope = scopes[0]
         assert isinstance(scope, Scope), "the first attribute of these rules"
         own = sorted(scope.visible - self._library)[:_MAX_LISTED]

@@ -458,7 +458,7 @@ def _of_word(begun: list[Rule], word: str, may_go_on: bool) -> str:
     wanted = next((rule.given[1] for rule in begun if rule.make is _value), None)
     if wanted is not None:
         return f"{shown(wanted)} is expected"  # type: ignore[arg-type]
-    return "the type that is expected here is written otherwise"
+    return "a different type is expected here"
 
 
 def _of_operator(begun: list[Rule], at: bytes) -> str:
@@ -485,7 +485,7 @@ def _of_use(names: Names, goal: Types, word: str, may_go_on: bool) -> str:
     if word in _KEYWORDS:
         return f"{word} is not {_one_of(goal)}"
     fitting = [name for name, kind in names.known if _distance(kind, goal) is not None]
-    listed_names = f"; {', '.join(fitting[-_MAX_LISTED:])} would do" if fitting else ""
+    listed_names = f"; possible: {', '.join(fitting[-_MAX_LISTED:])}" if fitting else ""
     begins = any(name.startswith(word) for name in known)
     if may_go_on and not begins:
         return f"no declared name begins with {word}{listed_names}"
