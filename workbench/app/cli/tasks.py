@@ -256,7 +256,10 @@ def results(
             typer.echo(format_table(table, "markdown" if markdown else "text"))
         _print_failures(rows)
         if settings:
-            typer.echo("\n" + ", ".join(f"{name} {value}" for name, value in settings.items()))
+            said = (
+                f"{name} {value}" for name, value in settings.items() if value not in ("", None)
+            )
+            typer.echo("\n" + ", ".join(said))
 
 
 def _print_failures(rows: Sequence[Record]) -> None:
