@@ -17,7 +17,8 @@ from workbench.lab.bench.schema_worker import (
     judged,
     spellings,
 )
-from workbench.lab.bench.schemas import Plan, measured, report
+from workbench.lab.bench.schemas import WORK, Plan, prepare, records_of, report
+from workbench.tasks.runners import InProcess
 
 A_B: dict[str, Any] = {"properties": {"a": {}, "b": {}}}
 B_A: dict[str, Any] = {"properties": {"b": {}, "a": {}}}
@@ -86,14 +87,25 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 def test_a_file_is_measured_in_a_process(file: Path) -> None:
-    records = list(measured(Plan(file, ("workbench",), "all-bytes")))
-    one, two, three = (record for record in records if isinstance(record, SchemaRecord))
+    tasks = Plan(file, ("workbench",), "all-bytes").tasks()
+    one, two, three = records_of([*InProcess().outcomes(WORK, tasks)])
     assert (one.status, two.status, three.status) == ("compiled", "refused", "refused")
     assert one.tallies["file/compact/raw"] == Tally(1, 1, 0, 1)
     assert one.ms is not None
     assert one.ms <= (one.first_ms or 0)
     assert two.keyword == "uniqueItems"
-    assert any(isinstance(record, dict) for record in records), "memory used"
+    assert one.mask_us
+    assert one.kilobytes >= 0
+
+
+@pytest.mark.slow
+def test_a_process_that_ends_costs_one_schema(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    measuring = prepare('{"engine": "workbench", "vocabulary": "all-bytes", "patience": 30}')
+    rows = [dict(task.arguments) for task in Plan(file, ("workbench",), "all-bytes").tasks()]
+    found = measuring.record({**rows[0], "tests": 5})
+    assert (found.status, found.id) == ("crashed", "one")
+    assert "TypeError" in found.reason
+    assert measuring.record(rows[0]).status == "compiled"
 
 
 def run(*arguments: str) -> Result:
@@ -108,6 +120,30 @@ def test_command_reports_shares_and_refusals(file: Path) -> None:
     assert lines[1].split()[2:4] == ["1", "50.0"], "one of two: 'three' has no o"
     assert "workbench, declared order, every spelling" in result.stdout
     assert any(line.startswith("refused    1 uniqueItems") for line in lines)
+
+
+@pytest.mark.slow
+def test_results_are_kept_and_equal_from_two_processes(file: Path, tmp_path: Path) -> None:
+    one, two = tmp_path / "1.parquet", tmp_path / "2.parquet"
+    first = run("--schemas", str(file), "--out", str(one))
+    assert first.exit_code == 0, first.stderr
+    assert run("--schemas", str(file), "--out", str(two), "--jobs", "2").exit_code == 0
+    assert one.read_bytes() == two.read_bytes()
+    assert run("--schemas", str(file), "--out", str(one)).stdout == first.stdout, "nothing is new"
+    shown = CliRunner().invoke(app, ["results", str(one), "--by", "engine"]).stdout.splitlines()
+    assert shown[0].split()[:5] == ["engine", "results", "refused", "compiled", "passing"]
+    assert shown[1].split()[1:5] == ["3", "2", "0.333", "0.333"]
+    other = run("--schemas", str(file), "--out", str(one), "--timeout", "9")
+    assert other.exit_code == 2
+    assert "has results with other settings: timeout" in other.stderr
+
+
+def test_error_where_a_line_is_no_schema(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"id": "a"')
+    result = run("--schemas", str(path))
+    assert result.exit_code == 2
+    assert "cannot read" in result.stderr
 
 
 def test_error_where_there_is_no_file() -> None:
@@ -127,9 +163,9 @@ def test_report_names_wrong_judgements() -> None:
     wrong = SchemaRecord(
         **about, id="x", status="compiled", ms=1.0, cpu_ms=1.0, first_ms=2.0, parts={"read": 1.0},
         tallies={"declared/a": Tally(0, 1, 0, 0), "declared/b": Tally(1, 1, 0, 0)},
-        wrong={"3": ["declared/a"], "4": ["file/a"]},
+        wrong={"3": ["declared/a"], "4": ["file/a"]}, kilobytes=2048,
     )  # fmt: skip
-    text = report([wrong], [{"engine": "workbench", "kilobytes": 2048}])
+    text = report([wrong])
     assert "wrong x test 3: declared/a" in text
     assert "test 4" not in text
     assert "workbench, declared/a" in text, "spellings with different results have separate rows"

@@ -167,6 +167,33 @@ def test_a_run_that_is_killed_at_random_moments_is_resumed(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
+def test_processes_end_with_the_one_that_started_them(tmp_path: Path) -> None:
+    program = (
+        "from tests.tasks.test_runners import LocalProcesses, WORK, tasks\n"
+        "some = tasks(9_999, act='sleep', seconds=0.05)\n"
+        "for outcome in LocalProcesses(2).outcomes(WORK, some):\n"
+        "    print(outcome.measured['process'], flush=True)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    workers = {int(process.stdout.readline()) for _ in range(20)}
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    until = time.monotonic() + 20
+    while any(map(is_running, workers)) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not [*filter(is_running, workers)]
+
+
+def is_running(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.slow
 @needs_ray
 def test_a_cluster_writes_the_file_of_one_process_though_a_worker_is_killed(tmp_path: Path) -> None:
     from workbench.tasks.ray_runner import RayCluster

@@ -27,7 +27,14 @@ from workbench.app.cli.options import (
     progress_bar,
     write_file,
 )
-from workbench.app.cli.tasks import GpusOption, JobsOption, RayOption, runner_named
+from workbench.app.cli.tasks import (
+    GpusOption,
+    JobsOption,
+    RayOption,
+    failures_of,
+    run_tasks,
+    runner_named,
+)
 from workbench.base.errors import WorkbenchError
 from workbench.base.kernels import wait_until_compiled
 from workbench.grammar.notations import Notation
@@ -41,14 +48,16 @@ from workbench.lab.bench.peers.peer import OURS, chosen_engines
 from workbench.lab.bench.proper_costs import costs
 from workbench.lab.bench.proper_costs import table as costs_table
 from workbench.lab.bench.report import summary, table
-from workbench.lab.bench.schema_worker import SCHEMA_ENGINES, SchemaRecord
+from workbench.lab.bench.schema_worker import SCHEMA_ENGINES
+from workbench.lab.bench.schemas import WORK as SCHEMA_WORK
 from workbench.lab.bench.schemas import Plan as SchemaPlan
-from workbench.lab.bench.schemas import measured as measured_schemas
-from workbench.lab.bench.schemas import report
+from workbench.lab.bench.schemas import records_of, report
 from workbench.vocabulary.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from workbench.lab.experiments.experiment import Progress
+    from workbench.tasks.runners import Runner
+    from workbench.tasks.task import Outcome
 
 #: The vocabulary of the benchmark, if none is named.
 _VOCABULARY = "mistral-v1"
@@ -107,6 +116,23 @@ def bench(
     only: Annotated[
         str, typer.Option(help="With --schemas: the rows whose id, suite or subset holds this.")
     ] = "",
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="With --schemas: a Parquet file that keeps each result; the same command goes on.",
+        ),
+    ] = None,
+    jobs: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="With --schemas: processes. Times measured side by side are longer and noisier: "
+            "use 1 for times, more for what compiles and passes.",
+        ),
+    ] = 1,
+    ray: RayOption = None,
     json: JsonOption = False,
 ) -> None:
     """Measure compile, first mask, later masks, advance, closed form and memory.
@@ -122,7 +148,7 @@ def bench(
         _wait_for_kernels()
         if schemas is not None:
             of_schemas = SchemaPlan(schemas, _readers(peers), vocab or "tekken", only, timeout)
-            _schemas(of_schemas, json)
+            _schemas(of_schemas, runner_named(jobs, ray), out, json)
             return
         vocab = vocab or ("tekken" if real else _VOCABULARY)
         if proper:
@@ -148,7 +174,7 @@ _EFFECTIVE = {
     "real": _OF_CASES,
     "proper": set[str](),
     "cold_start": {"repeat", "timeout"},
-    "schemas": {"peers", "only", "timeout"},
+    "schemas": {"peers", "only", "timeout", "out", "jobs", "ray"},
 }
 
 
@@ -241,7 +267,7 @@ def _readers(peers: str) -> tuple[str, ...]:
     return tuple(name for name in chosen_engines(peers) if name in SCHEMA_ENGINES)
 
 
-def _schemas(plan: SchemaPlan, json: bool) -> None:
+def _schemas(plan: SchemaPlan, runner: Runner, out: Path | None, json: bool) -> None:
     """Measure schemas and print the report.
 
     Raises: WorkbenchError for a missing file or vocabulary; typer.Exit where a case failed.
@@ -249,17 +275,30 @@ def _schemas(plan: SchemaPlan, json: bool) -> None:
     if not plan.file.is_file():
         raise WorkbenchError(f"there is no file {str(plan.file)!r}", "name a file of JSON lines")
     Vocabulary.load(plan.vocabulary)
-    records, memory = [], []
-    for record in measured_schemas(plan):
-        if isinstance(record, SchemaRecord):
-            records.append(record)
-            if json:
-                line(asdict(record))
-        else:
-            memory.append(record)
+
+    def show(outcome: Outcome) -> None:
+        for record in records_of([outcome]):
+            line(asdict(record))
+
+    try:
+        tasks = plan.tasks()
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise WorkbenchError(
+            f"cannot read {plan.file}: {error!r}", "each line is an object with id and schema"
+        ) from error
+    outcomes, stopped = run_tasks(
+        runner, SCHEMA_WORK, tasks, out, plan.as_record(), show if json else None
+    )
+    records = records_of(outcomes)
     if not json:
-        typer.echo(report(records, memory), nl=False)
-    if any(record.status == "failed" for record in records):
+        typer.echo(report(records), nl=False)
+    failures = failures_of(outcomes)
+    if failures:
+        typer.echo(failures, err=True)
+    if stopped:
+        where = f"in {out}: run the same command again to go on" if out else "above"
+        typer.echo(f"stopped: the results so far are {where}", err=True)
+    if stopped or failures or any(record.status == "failed" for record in records):
         raise typer.Exit(1)
 
 

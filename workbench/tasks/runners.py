@@ -9,10 +9,12 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import connection
 from typing import Protocol
 
 from workbench.base.errors import WorkbenchError
@@ -72,7 +74,16 @@ def _begin(work: Work) -> None:
     """Start the worker of a process; Ctrl-C is handled by the process that started it."""
     global _worker
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     _worker = Worker(work)
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that started it is killed; a pool would wait for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
 
 
 def _run(task: Task) -> Outcome:

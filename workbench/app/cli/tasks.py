@@ -125,8 +125,12 @@ def _sum(column: str) -> _Value:
     return lambda rows: float(rows[column].dropna().astype(float).sum())
 
 
-def _quantile(column: str, share: float = 0.5) -> _Value:
-    return lambda rows: float(rows[column].astype(float).quantile(share))
+def _median(column: str) -> _Value:
+    return lambda rows: float(rows[column].astype(float).median())
+
+
+def _quantile(column: str, share: float) -> _Value:
+    return lambda rows: float(rows[column].astype(float).quantile(share, "higher"))
 
 
 def _ended(how: str) -> _Value:
@@ -149,7 +153,7 @@ _SUMMARY: dict[str, tuple[tuple[str, ...], _Value]] = {
     "perplexity": (("free_nats", "forced_nats", "tokens", "ended"), _perplexity),
     "interventions": (("interventions",), _mean("interventions")),
     "passes": (("forward_passes",), _mean("forward_passes")),
-    "tokens/s": (("tokens_per_second",), _quantile("tokens_per_second")),
+    "tokens/s": (("tokens_per_second",), _median("tokens_per_second")),
     # of audit
     "audited": (("ended", "over"), _ended("audited")),
     "over": (("over",), _sum("over")),
@@ -160,7 +164,7 @@ _SUMMARY: dict[str, tuple[tuple[str, ...], _Value]] = {
     # of bench --schemas
     "compiled": (("compiled",), _mean("compiled")),
     "passing": (("passing",), _mean("passing")),
-    "first mask, ms": (("ms",), _quantile("ms")),
+    "first mask, ms": (("ms",), _median("ms")),
     "p99": (("ms",), _quantile("ms", 0.99)),
     # of all
     "seconds": (("task_seconds",), _sum("task_seconds")),
@@ -258,7 +262,10 @@ def results(
             typer.echo(format_table(table, "markdown" if markdown else "text"))
         _print_failures(rows)
         if settings:
-            typer.echo("\n" + ", ".join(f"{name} {value}" for name, value in settings.items()))
+            said = (
+                f"{name} {value}" for name, value in settings.items() if value not in ("", None)
+            )
+            typer.echo("\n" + ", ".join(said))
 
 
 def _print_failures(rows: Sequence[Record]) -> None:

@@ -1,4 +1,4 @@
-"""The worker of the schema benchmark: one engine over a file of schemas with instances.
+"""The worker of the schema benchmark: one engine that is asked about schemas with instances.
 
 The traversal that puts properties into declared order shares no code with ``workbench.schema``, so
 that it can check it: it validates nothing, and leaves values that fit no schema unchanged.
@@ -20,10 +20,12 @@ from typing import Any, Literal, Protocol
 from urllib.parse import unquote
 
 from workbench.base.errors import WorkbenchError
+from workbench.base.kernels import wait_until_compiled
 from workbench.base.limits import LIMITS, Phase, timed
 from workbench.constraint.engine.automaton import automaton
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
+from workbench.lab.bench.answering import serve
 from workbench.lab.bench.peers.others import LLGuidance, XGrammar
 from workbench.lab.bench.peers.ours import Ours
 from workbench.lab.bench.peers.peer import ENGINES, OURS, Compiled, Walker, greedy_tokens
@@ -87,6 +89,14 @@ class SchemaRecord:
     wrong: dict[str, list[str]] = field(default_factory=dict)
     #: Microseconds of the mask before each token of valid instances, the first mask left out.
     mask_us: list[float] = field(default_factory=list)
+    #: By which the process has grown up to here.
+    kilobytes: int = 0
+
+    @property
+    def passes(self) -> bool:
+        """Whether it compiles and every instance in declared order is judged rightly."""
+        declared = (one.startswith("declared") for how in self.wrong.values() for one in how)
+        return self.status == "compiled" and not any(declared)
 
 
 #: A JSON value.
@@ -313,19 +323,6 @@ _MAX_TIMES, _MAX_SECONDS = 5, 0.25
 _POINTER = re.compile(r"(?:^|\s)/?(?:[^\s:]*/)?([$\w]+):")
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """The task of one worker."""
-
-    engine: str
-    vocabulary: str
-    file: str
-    #: Rows whose id, suite or subset holds this.
-    only: str
-    #: Rows already measured.
-    done: int
-
-
 def rows_of(file: Path, only: str) -> Iterator[dict[str, Any]]:
     """The rows of a file whose id, suite or subset holds a text."""
     with file.open(encoding="utf-8") as lines:
@@ -335,17 +332,23 @@ def rows_of(file: Path, only: str) -> Iterator[dict[str, Any]]:
                 yield row
 
 
-def run(job: Job) -> None:
-    """Print the record of every row, and at the end the memory used."""
-    vocabulary = Vocabulary.load(job.vocabulary)
-    peer = SCHEMA_ENGINES[job.engine](vocabulary)
+def _serve(engine: str, vocabulary: str, alarm: int) -> None:
+    """Answer each row with its record, and the kilobytes used since the first one."""
+    if engine == OURS and not wait_until_compiled():
+        raise RuntimeError("the kernels are not compiled, so nothing is measured")
+    peer = SCHEMA_ENGINES[engine](Vocabulary.load(vocabulary))
     _compile(peer, '{"type": "object", "properties": {"a": {"type": "integer"}}}')
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    for number, row in enumerate(rows_of(Path(job.file), job.only)):
-        if number >= job.done:
-            _emit("schema", asdict(_record(peer, job.engine, row)))
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    _emit("over", {"kilobytes": after - before})
+    before = _peak()
+
+    def answer(row: dict[str, Any]) -> dict[str, Any]:
+        found = asdict(_record(peer, engine, row))
+        return found | {"kilobytes": _peak() - before}
+
+    serve(answer, alarm)
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def _record(peer: SchemaPeer, engine: str, row: dict[str, Any]) -> SchemaRecord:
@@ -465,9 +468,5 @@ def _accepted(accepts: Callable[[str], bool], text: str) -> bool:
         return False
 
 
-def _emit(event: str, fields: dict[str, object]) -> None:
-    print(json.dumps({"event": event, **fields}), flush=True)
-
-
 if __name__ == "__main__":
-    run(Job(**json.loads(sys.argv[1])))
+    _serve(**json.loads(sys.argv[1]))

@@ -2,41 +2,42 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, astuple, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from workbench.base.tables import figure, format_table
-from workbench.lab.bench.benchmark import Process
+from workbench.lab.bench.answering import AnsweringProcess, EngineLostError
 from workbench.lab.bench.measurements import median, percentile_99
 from workbench.lab.bench.peers.peer import ENGINES, OURS
-from workbench.lab.bench.schema_worker import Job, SchemaRecord, Tally, rows_of
+from workbench.lab.bench.schema_worker import SchemaRecord, Tally, rows_of
+from workbench.tasks.task import Outcome, Record, Result, Task, Work
 
 #: Wrong judgements of our engine that are listed.
 _MAX_MISTAKES = 48
 
 
-def report(records: Sequence[SchemaRecord], memory: Sequence[dict[str, Any]]) -> str:
+def report(records: Sequence[SchemaRecord]) -> str:
     """Tables of shares, times and spellings; for our engine also refusals and wrong judgements."""
     engines = list(dict.fromkeys(r.engine for r in records))
     of = {engine: [r for r in records if r.engine == engine] for engine in engines}
-    parts = [_shares(of, memory), _times(of), _by_subset(records), _by_spelling(of)]
+    parts = [_shares(of), _times(of), _by_subset(records), _by_spelling(of)]
     if OURS in of:
         parts += [_phases(of[OURS]), _refusals(of[OURS]), _mistakes(of[OURS])]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _shares(of: dict[str, list[SchemaRecord]], memory: Sequence[dict[str, Any]]) -> str:
+def _shares(of: dict[str, list[SchemaRecord]]) -> str:
     rows: list[tuple[str, ...]] = [
         ("schemas", "compiled", "", "refused", "failed", "crashed", "timed out", "peak MB")
     ]
-    for engine, records in of.items():
+    for records in of.values():
         by = Counter(r.status for r in records)
-        grew = sum(m["kilobytes"] for m in memory if m["engine"] == engine) / 1024
+        grew = max(r.kilobytes for r in records) / 1024
         ends = (str(by[s]) for s in ("refused", "failed", "crashed", "timed out"))
         done = by["compiled"]
         rows.append((_name(records), str(done), _share(done, len(records)), *ends, figure(grew)))
@@ -76,7 +77,7 @@ def _by_subset(records: Sequence[SchemaRecord]) -> str:
                 r for r in records if r.engine == engine and subset in ("all", r.subset or r.suite)
             ]
             done = [r for r in its if r.status == "compiled"]
-            passing = [r for r in done if not any(map(_in_declared_order, r.wrong.values()))]
+            passing = [r for r in its if r.passes]
             first = sorted(r.ms for r in done if r.ms is not None)
             masks = sorted(one for r in done for one in r.mask_us)
             times = (median(first), percentile_99(first)) if first else (None, None)
@@ -89,10 +90,6 @@ def _by_subset(records: Sequence[SchemaRecord]) -> str:
             numbers = map(figure, (*times, *between))
             rows.append((f"{subset}, {engine}", *shares, *numbers, str(len(masks))))
     return format_table(rows)
-
-
-def _in_declared_order(spellings: Sequence[str]) -> bool:
-    return any(spelling.startswith("declared") for spelling in spellings)
 
 
 def _by_spelling(of: dict[str, list[SchemaRecord]]) -> str:
@@ -166,8 +163,14 @@ def _share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "–"
 
 
-#: The command of a worker.
-_WORKER = (sys.executable, "-P", "-m", "workbench.lab.bench.schema_worker")
+#: The functions of the tasks of a file of schemas.
+WORK = Work(f"{__name__}:prepare", f"{__name__}:run")
+
+#: The fields of a record that differ between runs.
+_MEASURED = ("ms", "cpu_ms", "first_ms", "parts", "mask_us", "kilobytes")
+
+#: Fields whose names depend on the schema, which a row has as texts of JSON.
+_TEXTS = ("parts", "tallies", "wrong")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,32 +181,81 @@ class Plan:
     engines: tuple[str, ...]
     vocabulary: str
     only: str = ""
-    #: Seconds without output after which the current schema is recorded as lost.
+    #: Seconds without an answer after which the current schema is recorded as lost.
     patience: float = 120.0
 
+    def as_record(self) -> Record:
+        """What results depend on besides the keys of the tasks."""
+        about = {"file": self.file.name, "only": self.only, "vocab": self.vocabulary}
+        return {"work": "bench", **about, "timeout": self.patience}
 
-def measured(plan: Plan) -> Iterator[SchemaRecord | dict[str, Any]]:
-    """The record of every schema in every engine; and one mapping with each engine's memory."""
-    rows = list(rows_of(plan.file, plan.only))
-    for engine in plan.engines:
-        done, over = 0, False
-        while not over and done < len(rows):
-            job = Job(engine, plan.vocabulary, str(plan.file.resolve()), plan.only, done)
-            process = Process((*_WORKER, json.dumps(asdict(job))))
-            for fields in process.events(plan.patience):
-                if fields.pop("event") == "over":
-                    over = True
-                    yield {"engine": engine, **fields}
-                    continue
-                done += 1
-                tallies = {name: Tally(**tally) for name, tally in fields.pop("tallies").items()}
-                yield SchemaRecord(**fields, tallies=tallies)
-            if process.status != "ok" and done < len(rows):
-                yield _lost(engine, rows[done], process)
-                done += 1
+    def tasks(self) -> list[Task]:
+        """Each row once in every engine; a shard is an engine."""
+        found: dict[str, Task] = {}
+        rows = list(rows_of(self.file, self.only))
+        for engine in self.engines:
+            shard = json.dumps(
+                {"engine": engine, "vocabulary": self.vocabulary, "patience": self.patience}
+            )
+            version = ENGINES[engine].version
+            for row in rows:
+                digest = hashlib.sha256(json.dumps(row).encode()).hexdigest()[:8]
+                key = f"{row['id']} ({digest}) · {engine} {version}"
+                found[key] = Task(key, shard, row)
+        return [*found.values()]
 
 
-def _lost(engine: str, row: dict[str, Any], process: Process) -> SchemaRecord:
+class Measuring:
+    """An engine in a process of its own that measures one schema after the other."""
+
+    def __init__(self, engine: str, vocabulary: str, patience: float) -> None:
+        self._engine = engine
+        self._process = AnsweringProcess(
+            "workbench.lab.bench.schema_worker",
+            {"engine": engine, "vocabulary": vocabulary},
+            patience,
+        )
+
+    def record(self, row: Record) -> SchemaRecord:
+        """The record of a row; where the process fails it says how."""
+        try:
+            found = self._process.ask(row)
+        except EngineLostError as lost:
+            return _lost(self._engine, row, lost)
+        tallies = {name: Tally(**tally) for name, tally in found.pop("tallies").items()}
+        return SchemaRecord(**found, tallies=tallies)
+
+
+def prepare(shard: str) -> Measuring:
+    """The engine of a shard."""
+    return Measuring(**json.loads(shard))
+
+
+def run(measuring: Measuring, row: Mapping[str, Any]) -> Result:
+    """The measures of one schema in one engine."""
+    record = measuring.record(dict(row))
+    found = asdict(record)
+    found |= {name: json.dumps(found[name]) for name in _TEXTS}
+    measured = {name: found.pop(name) for name in _MEASURED}
+    ended = found.pop("status")
+    flags = {"compiled": ended == "compiled", "passing": record.passes}
+    return Result({**found, "ended": ended, **flags}, measured)
+
+
+def records_of(outcomes: Sequence[Outcome]) -> list[SchemaRecord]:
+    """The records of outcomes that are done."""
+    found = []
+    for outcome in outcomes:
+        if outcome.status == "done":
+            row = outcome.record | outcome.measured
+            row |= {name: json.loads(row[name]) for name in _TEXTS} | {"status": row["ended"]}
+            row["tallies"] = {name: Tally(**tally) for name, tally in row["tallies"].items()}
+            known = (one.name for one in fields(SchemaRecord))
+            found.append(SchemaRecord(**{name: row[name] for name in known}))
+    return found
+
+
+def _lost(engine: str, row: Record, lost: EngineLostError) -> SchemaRecord:
     return SchemaRecord(
         engine=engine,
         version=ENGINES[engine].version,
@@ -211,7 +263,7 @@ def _lost(engine: str, row: dict[str, Any], process: Process) -> SchemaRecord:
         suite=row.get("suite", ""),
         subset=row.get("subset", ""),
         chars=len(json.dumps(row["schema"])),
-        status=process.status,
-        reason=process.reason,
-        keyword=process.reason[:60],
+        status="timed out" if lost.status == "timed out" else "crashed",
+        reason=lost.reason,
+        keyword=lost.reason[:60],
     )
