@@ -84,7 +84,7 @@ function engineOf(audit) {
   const claims = audit.findings.filter((one) => !one.kind.startsWith("workbench"));
   const ended =
     audit.status !== "audited"
-      ? el("p", {}, `${audit.status}${audit.reason ? ": " : ""}`, audit.reason)
+      ? el("p", {}, `${audit.status}: `, audit.reason || "it has no notation for this kind of grammar")
       : claims.length
         ? ""
         : el("p", {}, "No wrong mask was found along these texts.");

@@ -18,6 +18,7 @@ const LARGEST = 1.35,
   BROAD = 440,
   TALL = 430, // pixels a picture may be high, by how many there are; on phones
   SHALLOW = 130; // where the room is limited
+const MOST = 0.55; // of the height of the window: a higher deck is not kept in view
 
 /** @param {(sent: object) => Promise<FilmAnswer | Refusal>} ask @param {string} caption
     @param {{ framed?: (frame: FilmFrame, spans?: Span[]) => void, why?: ((sent: object) => Promise<any>) | null,
@@ -29,16 +30,9 @@ export function createFilm(ask, caption, { framed = () => {}, why = null, room: 
   const say = el("p", { class: "say", role: "status" }, "Drawing…"),
     player = el("div", { class: "player", role: "group", "aria-label": "Steps of the figure" }),
     hand = el("div", { class: "hand" }),
+    deck = el("div", { class: "deck" }, rows, say, player, hand),
     reason = el("div", { class: "because", hidden: true });
-  const figure = el(
-    "figure",
-    { class: "film" },
-    screens,
-    bars,
-    el("div", { class: "deck" }, rows, say, player, hand),
-    reason,
-    el("figcaption", {}, caption),
-  );
+  const figure = el("figure", { class: "film" }, screens, bars, deck, reason, el("figcaption", {}, caption));
   let film = /** @type {any} */ (null),
     at = 0,
     timer = 0,
@@ -47,6 +41,9 @@ export function createFilm(ask, caption, { framed = () => {}, why = null, room: 
     pictures = [],
     moved = [];
   const narrow = () => innerWidth < 560;
+
+  // the deck is kept in view below the picture; one that fills most of a small window would only cover the picture
+  new ResizeObserver(() => deck.classList.toggle("tall", deck.offsetHeight > MOST * innerHeight)).observe(deck);
 
   // the page scrolls over a figure; with Ctrl the wheel zooms it
   screens.addEventListener(
