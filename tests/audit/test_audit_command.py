@@ -147,6 +147,18 @@ def test_an_audit_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert command == "workbench audit 'x y.json' --engines wrong --texts 6"
 
 
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_one_constraint_that_cannot_be_judged_is_an_error(
+    options: tuple[str, ...], tmp_path: Path
+) -> None:
+    bad = schema_file(tmp_path, "bad", {"type": 5})
+    result = run("audit", str(bad), "--engines", "wrong", *options)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "type" in result.stderr
+    both = run("audit", str(bad), str(bad), "--engines", "wrong", "--json", "--shorten", "0")
+    assert [one["status"] for one in records(both)] == ["not judged"]
+
+
 def test_a_file_of_other_settings_is_left_as_it_is(tmp_path: Path) -> None:
     kept = tmp_path / "kept.parquet"
     results = ResultsFile(kept, [], {"work": "audit", "texts": 5})
