@@ -86,7 +86,7 @@ def test_a_process_that_crashes_or_hangs_ends_one_audit(tmp_path: Path) -> None:
 
 
 def rows_file(folder: Path, count: int) -> Path:
-    rows = [{"id": f"row {i}", "schema": {**UNDER, "minimum": i}} for i in range(count)]
+    rows = [{"id": f"row \ud800{i}", "schema": {**UNDER, "minimum": i}} for i in range(count)]
     path = folder / "rows.jsonl"
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     return path
@@ -131,7 +131,7 @@ def audit(name: str) -> Audit:
 
 
 def test_an_audit_is_read_as_it_was_written(tmp_path: Path) -> None:
-    path, found = tmp_path / "audits.parquet", audit("a \ud800 b".encode(errors="replace").decode())
+    path, found = tmp_path / "audits.parquet", audit("a")
     plain = Audit(name="b", engine="wrong", version="1", status=Status.REFUSED, reason="no")
     tasks = [Task("a", "", {}), Task("b", "", {})]
     results = ResultsFile(path, tasks, {"work": "audit", "files": ["x y.json"], "texts": 6})
@@ -145,6 +145,18 @@ def test_an_audit_is_read_as_it_was_written(tmp_path: Path) -> None:
     command, read = read_audits(path)
     assert read == [found, plain]
     assert command == "workbench audit 'x y.json' --engines wrong --texts 6"
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_one_constraint_that_cannot_be_judged_is_an_error(
+    options: tuple[str, ...], tmp_path: Path
+) -> None:
+    bad = schema_file(tmp_path, "bad", {"type": 5})
+    result = run("audit", str(bad), "--engines", "wrong", *options)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "type" in result.stderr
+    both = run("audit", str(bad), str(bad), "--engines", "wrong", "--json", "--shorten", "0")
+    assert [one["status"] for one in records(both)] == ["not judged"]
 
 
 def test_a_file_of_other_settings_is_left_as_it_is(tmp_path: Path) -> None:

@@ -66,6 +66,14 @@ def test_errors_are_outcomes_and_do_not_end_the_others(tmp_path: Path) -> None:
     assert found[3].error == "there is no model 'broken'"
 
 
+def test_texts_that_are_not_unicode_are_kept_as_escapes(tmp_path: Path) -> None:
+    path = tmp_path / "runs.parquet"
+    run_all(InProcess(), tasks(2, act="surrogate"), path)
+    done, failed = pq.read_table(path).to_pylist()
+    assert (done["text"], done["texts"]) == ("a\\ud800", [{"\\ud800": 1}])
+    assert failed["error"] == "found '\\ud800'"
+
+
 @pytest.mark.slow
 def test_a_killed_process_costs_no_result(tmp_path: Path) -> None:
     some = tasks(30, folder=str(tmp_path))

@@ -33,6 +33,10 @@ def run(prepared: str, arguments: Mapping[str, Any]) -> Result:
             raise WorkbenchError(f"{number} is refused", "take another")
         case "fault":
             raise ZeroDivisionError("by zero")
+        case "surrogate" if number % 2:
+            raise WorkbenchError("found '\ud800'")
+        case "surrogate":
+            return Result({"number": number, "text": "a\ud800", "texts": [{"\ud800": 1}]})
         case "die":
             os.kill(os.getpid(), signal.SIGKILL)
         case "die once" if not (Path(arguments["folder"]) / "died").exists():

@@ -88,18 +88,31 @@ class Worker:
                 self._shard = task.shard
             result: Result = self._run(self._prepared, task.arguments)
         except WorkbenchError as error:
-            return Outcome(key=task.key, status="failed", error=error.message, hint=error.hint)
+            reason, hint = _storable([error.message, error.hint])
+            return Outcome(key=task.key, status="failed", error=reason, hint=hint)
         except Exception as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
             reason = f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})"
-            return Outcome(key=task.key, status="failed", error=reason)
+            return Outcome(key=task.key, status="failed", error=_storable(reason))
         seconds = round(time.perf_counter() - started, 6)
         return Outcome(
             key=task.key,
             status="done",
-            record=finite(result.record),
-            measured={"task_seconds": seconds} | finite(result.measured),
+            record=_storable(finite(result.record)),
+            measured={"task_seconds": seconds} | _storable(finite(result.measured)),
         )
+
+
+def _storable(value: Any) -> Any:  # noqa: ANN401  # a JSON value
+    """A JSON value whose texts are Unicode: a lone surrogate is written as an escape."""
+    match value:
+        case dict():
+            return {_storable(key): _storable(each) for key, each in value.items()}
+        case list():
+            return [_storable(each) for each in value]
+        case str():
+            return value.encode("utf-8", "backslashreplace").decode()
+    return value
 
 
 def lost(task: Task) -> Outcome:

@@ -38,6 +38,20 @@ class Plan:
     patience: float
     settings: Settings
 
+    def as_record(self) -> Record:
+        """What results depend on besides the keys of the tasks; named as the options are."""
+        how = self.settings
+        return {
+            "work": "audit",
+            "vocab": self.vocabulary,
+            "tokens": self.tokens,
+            "patience": self.patience,
+            "texts": how.texts,
+            "seconds": how.seconds,
+            "shorten": how.shorten_seconds,
+            "seed": how.seed,
+        }
+
     def tasks(self) -> list[Task]:
         """Each constraint once in every engine; those of one constraint follow each other."""
         shard = json.dumps(

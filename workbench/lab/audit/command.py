@@ -119,16 +119,14 @@ def audit_command(
             plan = Plan(
                 sampled(named, sample, seed), chosen, vocab, tokens, folders, patience, settings
             )
-            record = {
-                "work": "audit",
+            record = plan.as_record() | {
                 "files": [path.name for path in files],
                 "notation": notation and str(notation),
                 "start": None if start == "start" else start,
                 "instances": instances and instances.name,
-                "only": only, "sample": sample, "seed": seed,
-                "texts": texts, "seconds": seconds, "shorten": shorten, "patience": patience,
-                "vocab": vocab, "tokens": tokens,
-            }  # fmt: skip
+                "only": only,
+                "sample": sample,
+            }
             audits, stopped, failed = _run(plan, runner_named(jobs, ray), out, record, json)
             found += audits
             commands.append(command_of(record, audits) + ("  # stopped" if stopped else ""))
@@ -150,14 +148,16 @@ def _run(
 
     Raises: WorkbenchError where one constraint alone cannot be audited.
     """
+    alone = len(plan.named) == 1
 
     def show(outcome: Outcome) -> None:
         for audit in audits_of([outcome]):
-            line(audit.as_record())
+            if not alone or audit.status is not Status.NOT_JUDGED:
+                line(audit.as_record())
 
     outcomes, stopped = run_tasks(runner, WORK, plan.tasks(), out, settings, show if json else None)
     audits = audits_of(outcomes)
-    if len(plan.named) == 1 and any(one.status is Status.NOT_JUDGED for one in audits):
+    if alone and any(one.status is Status.NOT_JUDGED for one in audits):
         plan.auditor(plan.named[0])  # raises the error, with its place
     failures = failures_of(outcomes)
     if failures:
