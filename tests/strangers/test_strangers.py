@@ -21,6 +21,8 @@ from typing import Any
 import httpx
 import pytest
 
+from workbench.lab.bench.visitors import generate_settings
+
 pytestmark = [pytest.mark.slow, pytest.mark.strangers]
 
 #: Questions of a flood: as many as took the whole page down before there was admission.
@@ -95,11 +97,6 @@ def page() -> Iterator[Page]:
 def costly(number: int) -> dict[str, Any]:
     """A text that no other question has, with half a second of work."""
     return {"text": f"(a|b)*a(a|b){{{40 + number % 40}}}|x{number}", "notation": "regex"}
-
-
-def generate_settings(text: str, tokens: int) -> tuple[Any, ...]:
-    """The inputs of /generate, for a run under a regex."""
-    return (text, "regex", "Hello", tokens, 0.7, 1, "start", "", "automaton", "", None, False, None, "", None, False)  # fmt: skip
 
 
 def test_a_flood_of_questions_does_not_stop_others(page: Page) -> None:

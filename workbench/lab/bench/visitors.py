@@ -20,10 +20,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from inspect import signature
 from pathlib import Path
 from random import Random
 from statistics import median
 from typing import TYPE_CHECKING, Any
+
+from workbench.app.ui.api import Endpoints
 
 if TYPE_CHECKING:
     from httpx import AsyncClient
@@ -57,10 +60,11 @@ class Results:
         return "\n".join(lines)
 
 
-def generate_settings(regex: str, tokens: int, seed: int) -> list[Any]:
-    """The arguments of the endpoint ``generate``."""
-    first = [regex, "regex", "Hello", tokens, 0.7, seed, "start", "", "automaton", "", None, False]
-    return [*first, None, "", None]
+def generate_settings(regex: str, tokens: int, seed: int = 1) -> list[Any]:
+    """The arguments of the endpoint ``generate``, in its order."""
+    given = {"text": regex, "prompt": "Hello", "max_tokens": tokens, "seed": seed}
+    parameters = list(signature(Endpoints.generate).parameters.values())[1:]  # without self
+    return [given.get(one.name, one.default) for one in parameters]
 
 
 class Visitor:
