@@ -21,7 +21,7 @@ import torch
 import transformers
 
 from workbench.base.resources import BUILTIN_MODEL
-from workbench.decoding.transformers_session import cache_argument
+from workbench.decoding.checkpoint import cache_argument
 from workbench.vocabulary.vocabulary import Vocabulary
 
 ACCEPTED, REFUSED = "accepted", "refused"

@@ -8,6 +8,7 @@ can use.
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import shutil
@@ -537,3 +538,19 @@ def _store(model: Any, header: GgufHeader, directory: Path) -> None:  # noqa: AN
         model.generation_config.eos_token_id = list(header.ends)
     model.generation_config.save_pretrained(directory)
     save_model(model, str(directory / _WEIGHTS), metadata={"format": "pt"})
+
+
+def rope_length_of(config: Any) -> int | None:  # noqa: ANN401  # a configuration of transformers
+    """The context length past which the rotary embedding changes; None if it does not."""
+    rope = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
+    if rope.get("rope_type", rope.get("type")) not in ("longrope", "dynamic"):
+        return None
+    length = rope.get("original_max_position_embeddings")
+    found = length or getattr(config, "original_max_position_embeddings", None)
+    return int(found or config.max_position_embeddings)
+
+
+def cache_argument(module: torch.nn.Module) -> str:
+    """The name of the forward pass's argument for the cache; transformers renamed it in 5.24."""
+    names = inspect.signature(module.forward).parameters
+    return "cache" if "cache" in names else "past_key_values"

@@ -29,7 +29,7 @@ from transformers.cache_utils import Cache, CacheLayerMixin
 
 from workbench.base.errors import ModelError
 from workbench.decoding.batch import MAX_ROWS, Call, PassQueue
-from workbench.decoding.checkpoint import free_memory
+from workbench.decoding.checkpoint import cache_argument, free_memory, rope_length_of
 from workbench.decoding.model import ForwardPass, Logits, common_prefix
 from workbench.vocabulary.vocabulary import TokenId
 
@@ -465,22 +465,6 @@ def _failed(error: Exception | None) -> ModelError:
     return found
 
 
-def _rope_length(config: Any) -> int | None:  # noqa: ANN401  # a configuration of transformers
-    """The context length past which the rotary embedding changes; None if it does not."""
-    rope = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
-    if rope.get("rope_type", rope.get("type")) not in ("longrope", "dynamic"):
-        return None
-    length = rope.get("original_max_position_embeddings")
-    found = length or getattr(config, "original_max_position_embeddings", None)
-    return int(found or config.max_position_embeddings)
-
-
-def cache_argument(module: torch.nn.Module) -> str:
-    """The name of the forward pass's argument for the cache; transformers renamed it in 5.24."""
-    names = inspect.signature(module.forward).parameters
-    return "cache" if "cache" in names else "past_key_values"
-
-
 class TransformersPasses:
     """Runs the forward passes of all sessions of one model.
 
@@ -505,7 +489,7 @@ class TransformersPasses:
         #: time.
         self._croppable = not getattr(module, "_is_stateful", False)
         config = untyped.config.get_text_config()
-        rope_length = _rope_length(config)
+        rope_length = rope_length_of(config)
         self._cache = KeyValueCache(rope_length, str(untyped.device))
         #: Up to this many tokens a row can share a pass; 0 for none.
         self._longest_shared = 0

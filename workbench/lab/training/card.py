@@ -23,7 +23,7 @@ from transformers import (
 from transformers.utils import logging
 
 from workbench.base.tables import format_table
-from workbench.decoding.transformers_session import cache_argument
+from workbench.decoding.checkpoint import cache_argument
 from workbench.lab.training.corpus.document import Document, Format
 from workbench.lab.training.corpus.mixture import FORMATS
 from workbench.lab.training.loop import TrainSettings, encode
