@@ -120,7 +120,7 @@ def bench(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="With --schemas: a Parquet file that keeps each result; the same command goes on.",
+            help="With --schemas: a Parquet file of the results; the same command resumes from it.",
         ),
     ] = None,
     jobs: Annotated[
@@ -296,8 +296,8 @@ def _schemas(plan: SchemaPlan, runner: Runner, out: Path | None, json: bool) -> 
     if failures:
         typer.echo(failures, err=True)
     if stopped:
-        where = f"in {out}: run the same command again to go on" if out else "above"
-        typer.echo(f"stopped: the results so far are {where}", err=True)
+        where = f"in {out}; the same command resumes from it" if out else "above"
+        typer.echo(f"stopped: the completed results are {where}", err=True)
     if stopped or failures or any(record.status == "failed" for record in records):
         raise typer.Exit(1)
 

@@ -81,7 +81,7 @@ def audit_command(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A Parquet file that keeps each result; the same command goes on from it.",
+            help="A Parquet file that keeps each result; the same command resumes from it.",
         ),
     ] = None,
     page: Annotated[
@@ -136,7 +136,7 @@ def audit_command(
             hint = "name a file in a folder that exists"
             write_file(page, written(found, commands).encode(), hint)
     if stopped:
-        where = f"in {out}: run the same command again to go on" if out else "above"
+        where = f"in {out}; the same command resumes from it" if out else "above"
         typer.echo(f"stopped: the audits done are {where}", err=True)
     raise typer.Exit(int(stopped or failed or any(one.claims for one in found)))
 

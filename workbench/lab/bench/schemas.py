@@ -206,7 +206,7 @@ class Plan:
 
 
 class Measuring:
-    """An engine in a process of its own that measures one schema after the other."""
+    """An engine in a separate process that measures one schema after the other."""
 
     def __init__(self, engine: str, vocabulary: str, patience: float) -> None:
         self._engine = engine
