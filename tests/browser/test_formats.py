@@ -6,9 +6,20 @@ from typing import Any
 
 import pytest
 
+from tests.browser.test_accessible import clean
+
 pytestmark = pytest.mark.browser
 
-NOTATIONS = ["regex", "kbnf", "json_schema", "dataclass", "gbnf", "lark", "machine"]
+NOTATIONS = [
+    "regex",
+    "kbnf",
+    "json_schema",
+    "dataclass",
+    "gbnf",
+    "lark",
+    "machine",
+    "structural_tag",
+]
 
 
 def turn(v: Any, notation: str) -> None:
@@ -66,6 +77,30 @@ def test_a_schema_runs_and_says_where_it_is_wrong(visit: Any) -> None:
         v.page.click("#wb-run .go")
         v.page.wait_for_selector("#wb-run .meaning code:text-matches('yes|no')")
         assert "valid and complete" in v.page.inner_text("#wb-run .outcome")
+
+
+def test_a_structural_tag_runs_and_says_where_it_is_wrong(visit: Any) -> None:
+    with visit("?example=time") as v:
+        v.wait_run()
+        turn(v, "structural_tag")
+        tab = v.page.locator("#wb-grammar [data-notation=structural_tag]")
+        assert tab.inner_text() == "Tags"
+        tag = '{"type": "structural_tag", "format": {"type": "%s", "begin": "<", "content": %s}}'
+        v.type_grammar(tag % ("tga", "{}"))
+        row = v.page.locator("#wb-grammar .problems li").first
+        row.wait_for()
+        assert "/format/type" in row.inner_text()
+        assert 'write "tag"' in row.inner_text()
+        v.shot("format_tags_wrong")
+        content = '{"type": "regex", "pattern": "yes|no"}, "end": ">"'
+        v.type_grammar(tag % ("tag", content))
+        v.page.wait_for_selector("#wb-grammar .verdict.good")
+        v.page.click("#wb-run .go")
+        v.page.wait_for_selector("#wb-run .outcome.good")
+        assert v.page.evaluate("wb.state.steps.map((s) => s.token.text ?? '').join('')") in (
+            "<yes>", "<no>",
+        )  # fmt: skip
+        clean(v.page, "a structural tag", "#wb-grammar")
 
 
 def test_a_grammar_is_converted_into_the_tab_of_another_notation(visit: Any) -> None:
