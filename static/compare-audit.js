@@ -8,7 +8,8 @@ import { glyphs } from "./tokens.js";
 
 const SAYS =
   "Compares the masks of xgrammar, llguidance and Outlines, where they are installed, with the exact ones along " +
-  "valid texts and texts that differ in one place. Differences of interpretation, such as white space, are listed separately.";
+  "valid texts and texts that differ in one place. Differences of interpretation, such as white space, are listed " +
+  "separately.";
 
 const quoted = (text) => el("code", {}, glyphs({ text }) || "(empty)");
 /** A long text with its end alone. */
