@@ -242,7 +242,7 @@ function filling(find) {
 function monitors(find) {
   const box = find(".monitors"),
     menu = find("select.monitor"),
-    does = find(".note.meaning");
+    does = find(".note.monitored");
   let wanted = "",
     known = [];
   function show() {

@@ -37,7 +37,7 @@ def test_a_monitor_forbids_a_name_that_is_not_declared(visit: Any) -> None:
         menu.wait_for()
         assert menu.locator("option").all_inner_texts() == ["none", "scope"]
         menu.select_option("scope")
-        assert "only declared names" in v.page.inner_text("#wb-run .note.meaning")
+        assert "only declared names" in v.page.inner_text("#wb-run .note.monitored")
         v.page.click("#wb-run .byhand")
         v.page.wait_for_selector("#wb-run .insp:not([hidden]):not(.waiting)")
         for token in ("in", "t", " a", "(", ")", "{"):
