@@ -139,3 +139,9 @@ def test_tokens_as_a_browser_sends_them() -> None:
     for wrong in ("61", [["61"]], [["61", "62"]], [["zz", []]]):
         with pytest.raises(WorkbenchError, match="expected"):
             taken_in(wrong)
+
+
+def test_half_a_character_in_a_token_is_no_fault() -> None:
+    (token, _), *others = taken([{"token": {"id": 1, "text": "\ud800"}, "wanted": []}])
+    assert token == b"?"
+    assert not others

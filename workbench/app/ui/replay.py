@@ -278,7 +278,9 @@ def taken(steps: Iterable[Mapping[str, Any]]) -> list[Taken]:
 def _bytes(token: Mapping[str, Any]) -> bytes | None:
     if token.get("end"):
         return None
-    return bytes_in(token["hex"]) if "hex" in token else str(token.get("text", "")).encode()
+    if "hex" in token:
+        return bytes_in(token["hex"])
+    return str(token.get("text", "")).encode("utf-8", "replace")
 
 
 def taken_in(sent: object) -> list[Taken]:
