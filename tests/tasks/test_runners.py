@@ -141,6 +141,9 @@ def test_a_torn_journal_loses_only_its_last_line(tmp_path: Path) -> None:
     journal = tmp_path / "runs.parquet.journal"
     journal.write_bytes(journal.read_bytes()[:-9])
     assert [row["number"] for row in read_results(path)[1]] == [0, 1]
+    torn = journal.read_bytes()
+    read_results(path)
+    assert journal.read_bytes() == torn, "who reads while tasks run changes nothing"
     assert list(ResultsFile(path, some, SETTINGS).outcomes) == ["task 0", "task 1"]
     journal.write_bytes(b'{"settings')
     assert not ResultsFile(path, some, SETTINGS).outcomes

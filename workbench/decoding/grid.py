@@ -81,7 +81,7 @@ def grid_tasks(
 
     Raises: WorkbenchError for an unknown contender.
     """
-    contenders = contenders_named(",".join(settings.contenders))
+    contenders = contenders_named(settings.contenders)
     tasks: list[Task] = []
     bad: list[Outcome] = []
     for row in rows:

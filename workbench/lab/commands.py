@@ -383,6 +383,7 @@ def evaluate(
     Exit status 0: all done; 1: stopped, or a part failed; 2: wrong use.
     """
     with errors_reported():
+        from workbench.decoding.checkpoint import Checkpoint, device_named
         from workbench.lab.experiments.evaluation import ModelChoice, units_run_by
         from workbench.lab.experiments.experiment import Begun, Results, Size, machine, worked
         from workbench.lab.experiments.results_page import EXPERIMENTS, chosen_experiments
@@ -410,11 +411,14 @@ def evaluate(
             draft=draft or None,
         )
         results = Results.at(out)
-        chosen = loaded_model(model, device, dtype, revision)  # fails before anything is measured
+        if jobs == 1 and ray is None:
+            loaded_model(model, device, dtype, revision)  # the only worker takes it
+        else:
+            Checkpoint.find(model, revision)  # each worker loads it
         _wait_for_kernels()
-        used = str(chosen.module.device)
+        used = str(device_named(device))
         names_of = tuple(experiment.name for experiment in experiments)
-        call = Begun(chosen.name, size, names_of, machine(used, jobs))
+        call = Begun(model, size, names_of, machine(used, jobs))
         choice = ModelChoice(name=model, device=device, dtype=dtype, revision=revision)
         run = units_run_by(runner_named(jobs, ray, gpus), choice, size)
         completed = _completed(worked(experiments, call, results, run))

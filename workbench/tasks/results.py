@@ -52,8 +52,11 @@ class ResultsFile:
             if path.exists():
                 self._add_all(*_stored(path))
             if self._journal.exists():
-                self._add_all(*_journaled(self._journal, self._settings))
-            if not self._journal.exists():
+                whole = _whole_lines(self._journal)
+                self._journal.write_bytes(whole)  # the process may have ended within a line
+                if whole:
+                    self._add_all(*_journaled(self._journal))
+            if not self._journal.exists() or not self._journal.stat().st_size:
                 self._append({"settings": self._settings})
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise _not_kept(path, error) from error
@@ -182,20 +185,17 @@ def _stored(path: Path) -> tuple[Record, list[Outcome]]:
     return settings, outcomes
 
 
-def _journaled(path: Path, default: Record | None = None) -> tuple[Record, list[Outcome]]:
-    """The journal's settings and outcomes; a last line without its end is cut off the file.
-
-    A journal without a whole line is removed; its settings are the default.
-    """
+def _whole_lines(path: Path) -> bytes:
+    """The journal without a last line that has no end: another process may be writing it."""
     data = path.read_bytes()
-    whole = data[: data.rfind(b"\n") + 1]
-    if whole != data:
-        path.write_bytes(whole)
-    lines = [json.loads(line) for line in whole.decode().splitlines()]
-    if not lines:
-        path.unlink()
-        return default or {}, []
-    return lines[0]["settings"], [Outcome(**line) for line in lines[1:]]
+    return data[: data.rfind(b"\n") + 1]
+
+
+def _journaled(path: Path) -> tuple[Record, list[Outcome]]:
+    """The journal's settings and outcomes; the file is not changed."""
+    lines = [json.loads(line) for line in _whole_lines(path).decode().splitlines()]
+    settings: Record = lines[0]["settings"] if lines else {}
+    return settings, [Outcome(**line) for line in lines[1:]]
 
 
 def _write(path: Path, rows: Sequence[Record], metadata: dict[bytes, bytes]) -> None:

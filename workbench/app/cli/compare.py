@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -178,9 +178,17 @@ def compare(
     """
     if json and as_csv:
         raise WorkbenchError("expected one of --json and --csv, not both")
+    from workbench.decoding.contenders import all_contenders, contenders_named
+
+    contenders = contenders_named(all_contenders() if methods == "all" else methods)
+    _check_mode(
+        dataset,
+        for_rows={"column": column, "out": out, "jobs": jobs > 1, "ray": ray, "gpus": gpus},
+        for_prompts={"prompt": prompt, "json": json, "csv": as_csv},
+    )
     if dataset is not None:
         settings = GridSettings(
-            contenders=tuple(methods.split(",")),
+            contenders=tuple(one.name for one in contenders),
             seeds=tuple(range(seed, seed + seeds)),
             temperature=temperature,
             max_tokens=max_tokens or 128,
@@ -203,10 +211,8 @@ def compare(
             "expected one grammar, not 0", "name one as in --example NAME, or rows with --dataset"
         )
     from workbench.decoding.compare import compare as compared
-    from workbench.decoding.contenders import all_contenders, contenders_named
     from workbench.decoding.sampling import Sampling
 
-    contenders = contenders_named(all_contenders() if methods == "all" else methods)
     example = named.example
     prompts = prompt or [example.prompt if example else ""]
     numbers = range(seed, seed + seeds)
@@ -232,6 +238,17 @@ def compare(
     if stopped:
         typer.echo("stopped: the completed runs are above", err=True)
     raise typer.Exit(int(bool(failed) or stopped))
+
+
+def _check_mode(
+    dataset: str | None, for_rows: Mapping[str, object], for_prompts: Mapping[str, object]
+) -> None:
+    """Raise WorkbenchError for an option without an effect."""
+    unused = for_rows if dataset is None else for_prompts
+    idle = [f"--{name}" for name, value in unused.items() if value]
+    if idle:
+        way = "without" if dataset is None else "with"
+        raise WorkbenchError(f"{', '.join(idle)} has no effect {way} --dataset", "leave it out")
 
 
 def _grammar_record(grammar: Grammar, start: str, style: str) -> dict[str, str]:
