@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from workbench.base.limits import LOCAL_LIMITS
 from workbench.constraint.engine.automaton import automaton
 from workbench.grammar.grammar import Grammar
 from workbench.lab.audit.engines import AuditedEngine
 from workbench.lab.bench.cases import Case
-from workbench.lab.bench.peers.ours import LIMITS, Ours
+from workbench.lab.bench.peers.ours import Ours
 from workbench.lab.bench.peers.peer import Compiled
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -55,7 +56,7 @@ class Wrong(Ours):
             return lambda: self._of_schema(json.loads(case.schema or ""))
         if case.regex is not None:
             pattern = case.regex.replace("|x", "").replace("y", "y?")
-            return lambda: automaton(Grammar.from_regex(pattern), self.vocabulary, LIMITS)
+            return lambda: automaton(Grammar.from_regex(pattern), self.vocabulary, LOCAL_LIMITS)
         return None
 
     def _of_schema(self, schema: Any) -> Compiled:
@@ -69,7 +70,7 @@ class Wrong(Ours):
         self.lacks = comment == "no token"
         text = json.dumps(wrong_schema(schema))
         grammar = Grammar.from_json_schema(text, **OPTIONS.get(comment, {}))
-        return automaton(grammar, self.vocabulary, LIMITS)
+        return automaton(grammar, self.vocabulary, LOCAL_LIMITS)
 
     def bits(self) -> npt.NDArray[np.uint32]:
         found = super().bits()

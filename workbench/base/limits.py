@@ -201,6 +201,9 @@ class Clock:
 #: The default limits.
 LIMITS = Limits()
 
+#: More than a public page allows: commands and workers run on the machine of their user.
+LOCAL_LIMITS = Limits(seconds=30.0, megabytes=2_048, states=500_000)
+
 
 @dataclass(frozen=True, slots=True)
 class Phase:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from workbench.base.errors import WorkbenchError
-from workbench.base.limits import Limits
+from workbench.base.limits import LOCAL_LIMITS
 from workbench.decoding.compare import Run, RunEnded, RunFailed, run_events
 from workbench.decoding.contenders import (
     STRATEGIES,
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 
 #: The functions of the tasks of a grid.
 WORK = Work("workbench.decoding.grid:prepare", "workbench.decoding.grid:run")
-
-#: Rows may have large grammars; their workers run on their user's machine.
-_LIMITS = Limits(seconds=30.0, megabytes=2_048, states=500_000)
 
 #: Compiled contenders that a worker keeps.
 _KEPT = 64
@@ -220,8 +217,8 @@ def _prepared(loaded: Loaded, arguments: Mapping[str, Any]) -> tuple[Grammar, Pr
         model = chatting(loaded.model, None if before is None else tuple(before))
         grammar = next(
             (kept for (text, _), (kept, _) in loaded.prepared.items() if text == of_grammar), None
-        ) or Grammar.from_text(**arguments["grammar"], limits=_LIMITS)
-        found = grammar, contender.prepare(model, grammar, _LIMITS)
+        ) or Grammar.from_text(**arguments["grammar"], limits=LOCAL_LIMITS)
+        found = grammar, contender.prepare(model, grammar, LOCAL_LIMITS)
     loaded.prepared[key] = found
     while len(loaded.prepared) > _KEPT:
         del loaded.prepared[next(iter(loaded.prepared))]

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from workbench.app.cli.options import (
-    LOCAL_LIMITS,
     ChatOption,
     DeviceOption,
     DtypeOption,
@@ -36,6 +35,7 @@ from workbench.app.cli.tasks import (
     summary_of,
 )
 from workbench.base.errors import WorkbenchError
+from workbench.base.limits import LOCAL_LIMITS
 from workbench.base.tables import format_table
 from workbench.base.visible_text import visible
 from workbench.decoding.compare import (

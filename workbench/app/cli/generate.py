@@ -12,7 +12,6 @@ import typer
 
 from workbench import __version__
 from workbench.app.cli.options import (
-    LOCAL_LIMITS,
     STRATEGIES,
     ChatOption,
     DeviceOption,
@@ -38,6 +37,7 @@ from workbench.app.cli.options import (
     write_file,
 )
 from workbench.base.errors import WorkbenchError
+from workbench.base.limits import LOCAL_LIMITS
 from workbench.constraint.compile import METHODS
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.constraint.protocol import Constraint

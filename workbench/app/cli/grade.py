@@ -15,9 +15,10 @@ from typing import Annotated
 import typer
 
 from workbench.analysis.exercise import Exercise, Graded, Outcome
-from workbench.app.cli.options import LOCAL_LIMITS, errors_reported, progress_bar, write_file
+from workbench.app.cli.options import errors_reported, progress_bar, write_file
 from workbench.app.exercises.exercise_reader import load_exercise
 from workbench.base.errors import WorkbenchError
+from workbench.base.limits import LOCAL_LIMITS
 from workbench.base.problems import Problem
 from workbench.grammar.notations import Notation
 

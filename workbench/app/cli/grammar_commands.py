@@ -12,7 +12,6 @@ import typer
 from workbench.analysis.advice import lint as examined
 from workbench.analysis.parse_trees import parse_trees
 from workbench.app.cli.options import (
-    LOCAL_LIMITS,
     JsonOption,
     MonitorOption,
     Named,
@@ -27,6 +26,7 @@ from workbench.app.cli.options import (
 from workbench.app.ui.takeaway import att, automaton
 from workbench.automata.describe import describe
 from workbench.base.errors import WorkbenchError
+from workbench.base.limits import LOCAL_LIMITS
 from workbench.base.problems import Advice
 from workbench.base.source import Source, Span
 from workbench.constraint.compile import compile as compile_constraint

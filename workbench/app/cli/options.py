@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast, get_type_hints
 import typer
 
 from workbench.base.errors import WorkbenchError
-from workbench.base.limits import Limits
+from workbench.base.limits import LOCAL_LIMITS
 from workbench.base.problems import finite
 from workbench.base.resources import GRAMMARS
 from workbench.constraint.compile import MethodOptions
@@ -101,10 +101,6 @@ def before_prompt(chat: bool, system: str | None) -> tuple[Message, ...] | None:
     if system is not None:
         return (Message(role="system", content=system),)
     return () if chat else None
-
-
-#: More than the public page allows: a command runs on its user's machine.
-LOCAL_LIMITS = Limits(seconds=30.0, megabytes=2_048, states=500_000)
 
 
 @contextmanager

@@ -18,10 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.base.dfa import DEAD
+from workbench.base.limits import LOCAL_LIMITS
 from workbench.grammar.export.writers import write_gbnf, write_lark
 from workbench.grammar.grammar import Grammar
 from workbench.lab.bench.cases import Case
-from workbench.lab.bench.peers.ours import LIMITS, grammar_of
+from workbench.lab.bench.peers.ours import grammar_of
 from workbench.lab.bench.peers.peer import (
     Compiled,
     Extras,
@@ -294,7 +295,7 @@ class Pynini(Peer):
         return lambda: self._composed(self._acceptor(pattern))
 
     def _acceptor(self, pattern: str) -> Any:  # noqa: ANN401
-        dfa = Grammar.from_regex(pattern, limits=LIMITS).dfa
+        dfa = Grammar.from_regex(pattern, limits=LOCAL_LIMITS).dfa
         assert dfa is not None
         fst = self.module.Fst()
         fst.add_states(len(dfa))

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from workbench.base.dfa import Dfa
 from workbench.base.errors import LimitError
-from workbench.base.limits import Limits
+from workbench.base.limits import LOCAL_LIMITS
 from workbench.base.source import Source
 from workbench.constraint.engine.automaton import automaton
 from workbench.constraint.engine.compose import TokenFsa, compose
@@ -30,11 +30,8 @@ from workbench.pushdown.network import Network
 from workbench.syntax.kbnf.kbnf_parser import parse_kbnf
 from workbench.vocabulary.vocabulary import Vocabulary
 
-#: More than the page allows: a benchmark runs on its user's machine.
-LIMITS = Limits(seconds=30.0, megabytes=2_048, states=500_000)
-
 #: The closed form has a lower limit: a very large one is of no use.
-_CLOSED = replace(LIMITS, seconds=10.0, token_edges=20_000_000)
+_CLOSED = replace(LOCAL_LIMITS, seconds=10.0, token_edges=20_000_000)
 
 
 class Ours(Peer):
@@ -46,7 +43,7 @@ class Ours(Peer):
     def compiler(self, case: Case) -> Callable[[], Compiled] | None:
         if not any((case.regex, case.kbnf, case.schema, case.written)):
             return None
-        return lambda: automaton(grammar_of(case), self.vocabulary, LIMITS)
+        return lambda: automaton(grammar_of(case), self.vocabulary, LOCAL_LIMITS)
 
     def start(self, compiled: Compiled) -> Walker:
         state, mask_of, advance_of = compiled.initial, compiled.mask, compiled.advance
@@ -83,9 +80,9 @@ class Ours(Peer):
         tree, samples = parse_kbnf(source), []
         for _ in range(5):
             begun = time.perf_counter()
-            machine = build(tree, "start", LIMITS.begun())
-            grammar = Grammar(source, Notation.KBNF, machine, tree=tree, limits=LIMITS)
-            constraint = automaton(grammar, self.vocabulary, LIMITS)
+            machine = build(tree, "start", LOCAL_LIMITS.begun())
+            grammar = Grammar(source, Notation.KBNF, machine, tree=tree, limits=LOCAL_LIMITS)
+            constraint = automaton(grammar, self.vocabulary, LOCAL_LIMITS)
             constraint.mask(constraint.initial)
             samples.append((time.perf_counter() - begun) * 1e3)
         return min(samples)
@@ -123,7 +120,7 @@ class Ours(Peer):
         tracemalloc.start()
         try:
             before = tracemalloc.get_traced_memory()[0]
-            constraint = automaton(grammar_of(case), self.vocabulary, LIMITS)
+            constraint = automaton(grammar_of(case), self.vocabulary, LOCAL_LIMITS)
             state = constraint.initial
             for token in walk:
                 constraint.mask(state)
@@ -145,12 +142,12 @@ def _composed(machine: Dfa | Network, vocabulary: Vocabulary) -> TokenFsa | Toke
 def grammar_of(case: Case) -> Grammar:
     """The case as a ``Grammar``."""
     if case.regex is not None:
-        return Grammar.from_regex(case.regex, limits=LIMITS)
+        return Grammar.from_regex(case.regex, limits=LOCAL_LIMITS)
     if case.schema is not None:
-        return Grammar.from_json_schema(case.schema, limits=LIMITS)
+        return Grammar.from_json_schema(case.schema, limits=LOCAL_LIMITS)
     if case.written is not None:
         notation, text = case.written
         start = "root" if notation is Notation.GBNF else "start"
-        return Grammar.from_text(text, notation, start, limits=LIMITS)
+        return Grammar.from_text(text, notation, start, limits=LOCAL_LIMITS)
     assert case.kbnf is not None
-    return Grammar.from_kbnf(case.kbnf, limits=LIMITS)
+    return Grammar.from_kbnf(case.kbnf, limits=LOCAL_LIMITS)
