@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.constraint.mask import TokenMask
+from workbench.constraint.mask import _MAX_RECENT_BYTES, TokenMask
 
 SIZES = st.integers(1, 200)
 
@@ -49,9 +49,9 @@ def test_arrays_are_read_only() -> None:
 
 
 def test_memory_of_masks_whose_ids_were_requested() -> None:
-    """A vocabulary of 131k, masks of all kinds: what was derived from them is not kept."""
+    """Masks of all kinds over 131k tokens: of what is derived, only the ids requested last are kept."""
     size = 131_072
-    masks = [TokenMask.of(range(i * 900), size) for i in range(100)]
+    masks = [TokenMask.of(range(i * 450), size) for i in range(200)]
     tracemalloc.start()
     try:
         for mask in masks:
@@ -60,9 +60,12 @@ def test_memory_of_masks_whose_ids_were_requested() -> None:
         kept = tracemalloc.take_snapshot().filter_traces(
             [tracemalloc.Filter(True, inspect.getfile(TokenMask))]
         )
-        assert sum(one.size for one in kept.traces) < len(masks) * size // 8 + 4 * size
+        derived = sum(one.size for one in kept.traces)
     finally:
         tracemalloc.stop()
+    own = sum(mask.ids.nbytes for mask in masks if mask.ids.nbytes <= mask.bits.nbytes)
+    assert derived < own + _MAX_RECENT_BYTES + 4 * size
+    assert sum(mask.ids.nbytes for mask in masks) > 2 * _MAX_RECENT_BYTES
 
 
 def test_ids_of_wide_masks_are_those_of_the_mask() -> None:
