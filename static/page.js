@@ -12,6 +12,7 @@ import { mountPicture } from "./picture.js";
 import { mountRun } from "./run.js";
 import { cards, emit, grammarKey, on, reportCompiling, state } from "./state.js";
 import { saved } from "./storage.js";
+import { watchEventStream } from "./stream.js";
 import { mountTakeaway } from "./takeaway.js";
 import { glyphs, hexOf } from "./tokens.js";
 import { whyNodes } from "./why.js";
@@ -82,3 +83,4 @@ const wb = {
   },
 };
 window.wb = wb;
+watchEventStream();

@@ -17,7 +17,8 @@ export function mountRun(
   { element, trigger, props, watch, server },
   { makeInspector = createInspector, bindKeys = bindRunKeys } = {},
 ) {
-  const WAITING = "waiting…";
+  const WAITING = "waiting…",
+    MOST_LOSSES = 2; // how often a run is continued by itself
   const find = (selector) => element.querySelector(selector);
   const wait = find(".wait"),
     blank = find(".blank"),
@@ -32,7 +33,8 @@ export function mountRun(
   let phase = IDLE;
   let takes = 0, // requests for a token, and for the chances of the next one
     looks = 0,
-    due = 0; // when a run lights the pictures again
+    due = 0, // when a run lights the pictures again
+    losses = 0; // servers that ended while they computed the run
   let firstRun = /** @type {string | null} */ (null), // the text that runs when it is compiled
     runNext = false; // whether the next text that is compiled runs
 
@@ -82,7 +84,7 @@ export function mountRun(
     arrived: drawn,
     missed: (asked) => askServer(server.missed_lines, asked),
     over: "run over",
-    dropped: fail,
+    dropped,
   });
 
   // -- runs, steps, forks ------------------------------------------------------------------------
@@ -94,8 +96,9 @@ export function mountRun(
     return { ...grammarOf(state), prompt, system, model, ...way };
   };
 
-  /** Let the model continue a branch. */
-  function play(branch) {
+  /** Let the model continue a branch, of whose run servers were ``lost`` so far. */
+  function play(branch, lost = 0) {
+    losses = lost;
     branch.outcome = branch.next = null;
     branch.settings = panel.settings();
     move({ type: "play", before: branch.steps.length, time: performance.now() });
@@ -243,6 +246,15 @@ export function mountRun(
     if (!state.running) return;
     askServer(server.stop_run, { run: incoming.end() });
     finish({ k: "stop", reason: "stopped", words: words || "stopped by you", good: false });
+  }
+  /** The server ended during a run: another one, or the same one started again, continues the run. */
+  function dropped(words, advice) {
+    if (!state.running || losses === MOST_LOSSES || !now().steps.length) {
+      fail(words, advice);
+      return;
+    }
+    play(now(), losses + 1);
+    tell("the server ended; another one continues the run");
   }
   function fail(message, hint, before) {
     panel.fault(message, hint, before);

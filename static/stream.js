@@ -1,5 +1,5 @@
 /* A run as it streams in: Gradio passes texts of a few lines each and may skip some. Each record of the run is taken
-   once and in order. */
+   once and in order. The end of the server is noticed behind proxies as well. */
 
 import { on } from "./state.js";
 
@@ -104,5 +104,60 @@ export function createStream(props, watch, doors) {
       name = null;
       return ended;
     },
+  };
+}
+
+/** Gradio's message without the name of an event ends all events; they fail, without a notice on the page. */
+const FAILED = { msg: "process_completed", success: false, output: { error: null, visible: false } };
+
+/** The messages of Gradio's event stream, with an end: if it ends early, all its events fail, and it is closed.
+    @param {ReadableStream<Uint8Array>} body @returns {ReadableStream<Uint8Array>} */
+function withEnd(body) {
+  const reader = body.getReader(),
+    decoder = new TextDecoder(),
+    encoder = new TextEncoder();
+  let text = "",
+    closed = false;
+  /** The next part of the stream, undefined at its end. */
+  async function next() {
+    try {
+      return (await reader.read()).value;
+    } catch (fault) {
+      if (fault instanceof DOMException) throw fault; // aborted: Gradio's client has read the last message
+    }
+  }
+  return new ReadableStream({
+    async pull(out) {
+      let part, end;
+      do {
+        part = await next();
+        text += decoder.decode(part, { stream: true });
+        end = text.lastIndexOf("\n\n") + 2;
+      } while (part && end < 2);
+      if (part) {
+        const whole = text.slice(0, end);
+        text = text.slice(end);
+        closed = whole.includes('"close_stream"');
+        out.enqueue(encoder.encode(whole));
+        return;
+      }
+      const messages = closed ? [] : [FAILED, { msg: "close_stream" }];
+      out.enqueue(encoder.encode(messages.map((each) => `data: ${JSON.stringify(each)}\n\n`).join("")));
+      out.close();
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+}
+
+/** Makes the early end of Gradio's event stream the end of its events.
+
+    A worker that ends takes the stream with it. Where the proxy before it ends the stream without an error, Gradio's
+    client reports nothing, and reads no event ever again; after an error, it loads the page again. */
+export function watchEventStream() {
+  const plain = window.fetch;
+  window.fetch = async (...asked) => {
+    const answer = await plain(...asked);
+    if (!answer.ok || !answer.body || !answer.url.includes("/queue/data")) return answer;
+    return new Response(withEnd(answer.body), answer);
   };
 }

@@ -259,6 +259,47 @@ def test_a_long_run_neither_hangs_nor_jumps(visit: Any) -> None:
         assert steps == list(range(len(steps)))
 
 
+#: Ends the first event stream in order after three texts of its run, as a proxy does whose worker has ended.
+CUT = """
+const whole = window.fetch;
+window.cuts = 0;
+window.fetch = async (...asked) => {
+  const answer = await whole(...asked);
+  if (!answer.url.includes("/queue/data") || window.cuts) return answer;
+  const reader = answer.body.getReader();
+  let texts = 0;
+  const body = new ReadableStream({
+    async pull(out) {
+      const { value } = await reader.read();
+      texts += new TextDecoder().decode(value).split("process_generating").length - 1;
+      out.enqueue(value);
+      if (texts < 4) return;
+      window.cuts = 1;
+      reader.cancel();
+      out.close();
+    },
+  });
+  return Object.defineProperty(new Response(body, answer), "url", { value: answer.url });
+};
+"""
+
+
+def test_a_run_goes_on_after_its_worker_ended(visit: Any) -> None:
+    texts = []
+    for before in ("", CUT):
+        with visit("?example=time", before=before) as v:
+            opened(v, "[a-z ]{60,70}", most=100)
+            v.page.click("#wb-run .go")
+            v.page.wait_for_function("!wb.state.running && wb.state.steps.length > 5")
+            assert v.page.evaluate("window.cuts ?? 0") == (before == CUT)
+            texts.append(v.page.evaluate("wb.state.steps.map(s => s.id)"))
+            v.page.click("#wb-run .go")  # the next run has a stream, too
+            v.page.wait_for_function("wb.state.running")
+            v.page.wait_for_function("!wb.state.running && wb.state.steps.length > 5")
+    assert texts[0]
+    assert texts[0] == texts[1]
+
+
 def test_a_method_that_does_not_apply_says_so_and_another_may_be_tried(visit: Any) -> None:
     with visit("?example=person") as v:
         v.wait_run()
