@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -177,3 +178,21 @@ def test_error_a_file_that_is_not_ours(tmp_path: Path, text: str) -> None:
     (tmp_path / "results.jsonl").write_text(text + "\n")
     with pytest.raises(WorkbenchError, match="cannot keep results in"):
         Results.at(tmp_path)
+
+
+def test_the_page_names_the_machine_of_each_part(tmp_path: Path) -> None:
+    first, second = counting([]), replace(counting([]), name="other", title="Other")
+    results = Results.at(tmp_path)
+    results.begin(Begun("toy", SIZE, ("counting", "other"), "one machine"))
+    results.keep("toy", "one", {"value": 1}, 1.0)
+    told = page([first, second], results)
+    assert "\n* toy: one machine.\n" in told
+    results.begin(Begun("toy", SIZE, ("other",), "another machine"))
+    results.keep("toy", "two", {"value": 2}, 1.0)
+    results.begin(Begun("some/other", SIZE, ("counting",), "a third machine"))
+    for read in (results, Results.at(tmp_path)):
+        told = page([first, second], read)
+        assert "\n* toy: one machine.\n" in told
+        named = "*Counting* (1 of 2 parts), *Other* (1 of 2 parts)"
+        assert f"\n* toy for {named}: another machine.\n" in told
+        assert "third" not in told, "it has no results"
