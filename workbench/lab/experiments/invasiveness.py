@@ -47,13 +47,15 @@ _SEEDS = range(5)
 def _measured_invasion(task: Task, setting: Setting) -> Record:
     """Every method on the same outputs of the unconstrained model."""
     samplings = [Sampling(), *(Sampling(temperature=1.0, seed=seed) for seed in _SEEDS)]
-    written = model_outputs(
-        setting.model, task.grammar, task.prompts[:5], samplings, max_tokens=_MAX_TOKENS
+    outputs = model_outputs(
+        setting.model,
+        task.grammar,
+        task.prompts[:5],
+        samplings,
+        max_tokens=_MAX_TOKENS,
+        stop=setting.stop,
     )
-    outputs = []
-    for output in written:
-        check_running(setting)
-        outputs.append(output)
+    check_running(setting)
     return {name: _of(task, name, outputs, setting) for name in METHODS}
 
 
