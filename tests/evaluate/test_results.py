@@ -196,3 +196,10 @@ def test_the_page_names_the_machine_of_each_part(tmp_path: Path) -> None:
         named = "*Counting* (1 of 2 parts), *Other* (1 of 2 parts)"
         assert f"\n* toy for {named}: another machine.\n" in told
         assert "third" not in told, "it has no results"
+
+
+def test_the_page_names_no_model_where_none_was_measured(tmp_path: Path) -> None:
+    results, experiment = Results.at(tmp_path), replace(counting([]), subject="two numbers")
+    results.begin(call([experiment]))
+    results.keep("toy", "one", {"value": 1}, 1.0)
+    assert "## Counting\n\n*unknown.* two numbers: " in page([experiment], results)

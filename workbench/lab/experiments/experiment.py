@@ -114,6 +114,8 @@ class Experiment:
     section: Callable[[Sequence[Column]], str]
     #: The installed package whose data it reads; empty if it needs none.
     package: str = ""
+    #: What it measures if that is not the given model, so that the page names no model.
+    subject: str = ""
 
 
 def finished(

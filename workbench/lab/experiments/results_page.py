@@ -81,7 +81,8 @@ def page(experiments: Sequence[Experiment], results: Results) -> str:
                 continue
             records = {key: stored.record for key, stored in found.items()}
             columns.append(Column(title_of(call.model), call.size, records))
-            sizes.append(_measured(title_of(call.model), list(found.values()), len(units)))
+            named = experiment.subject or title_of(call.model)
+            sizes.append(_measured(named, list(found.values()), len(units)))
         if columns:
             parts.append(f"## {experiment.title}\n\n*{experiment.source}.* {' '.join(sizes)}")
             parts.append(experiment.section(columns).strip())
