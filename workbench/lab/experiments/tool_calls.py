@@ -266,23 +266,37 @@ def _section(columns: Sequence[Column]) -> str:
     for column in columns:
         records = list(column.records.values())
         left_out = sum(len(record.get("too long", ())) for record in records)
-        chat = "as a message of a chat" if column.size.chat else "without a chat template"
-        notes.append(f"* {column.title}: {chat}, at most {column.size.tokens} tokens.")
+        rights = {}
+        failed: list[str] = []
         for method, title in _METHODS.items():
             found = [row for record in records for row in record.get(method, ())]
-            shares = (
-                str(Proportion.among(row[key] for row in found))
-                for key in ("valid", "named", "right")
+            valid, named, rights[method] = (
+                Proportion.among(row[key] for row in found) for key in ("valid", "named", "right")
             )
+            shares = (str(valid), str(named), str(rights[method]))
             cut = str(sum(row["cut"] for row in found))
             rows.append([column.title, title, str(len(found)), *shares, cut, str(left_out)])
-            failed = Counter(row["failed"] for row in found if "failed" in row)
-            notes += [
+            reasons = Counter(row["failed"] for row in found if "failed" in row)
+            failed += [
                 f"* {column.title}, {title}: {count} of {len(found)} failed and count as cut:"
                 f" {reason}."
-                for reason, count in failed.items()
+                for reason, count in reasons.items()
             ]
+        notes += [_verdict(column, rights), *failed]
     return "\n\n".join([_INTRODUCTION, format_table(rows, "markdown"), "\n".join(notes)])
+
+
+def _verdict(column: Column, rights: Mapping[str, Proportion]) -> str:
+    """Whether the constraint changes how many calls are right."""
+    alone, constrained = rights[UNCONSTRAINED], rights["automaton"]
+    chat = "as a message of a chat" if column.size.chat else "without a chat template"
+    told = f"* {column.title} ({chat}, at most {column.size.tokens} tokens)"
+    if not alone.of:
+        return f"{told}: no question fits into its context."
+    return (
+        f"{told}: right constrained ({constrained.value:.3f}) {constrained.compared(alone)} alone"
+        f" ({alone.value:.3f})."
+    )
 
 
 TOOL_CALLS = Experiment(
