@@ -147,6 +147,11 @@ def test_every_model_of_the_folder_has_a_column(tmp_path: Path) -> None:
         work_on([counting([])], model, Results.at(tmp_path))
     told = page([counting([])], Results.at(tmp_path))
     assert "toy: one=1, two=2; other: one=1, two=2" in told
+    late = replace(counting([]), name="late", title="Late")
+    for model in (OTHER, MODEL):
+        work_on([late], model, Results.at(tmp_path))
+    told = page([late], Results.at(tmp_path))
+    assert "toy: one=1, two=2; other: one=1, two=2" in told, "the same order in all tables"
 
 
 def test_kept_numbers_are_valid_json(tmp_path: Path) -> None:

@@ -241,12 +241,12 @@ class Results:
             raise _not_kept(self.path, error) from error
 
     def calls(self, experiment: Experiment) -> list[Begun]:
-        """The last call of each model for this experiment, in the order of the first calls."""
-        last: dict[str, Begun] = {}
+        """The last call of each model for this experiment; the model of the first call is first."""
+        last: dict[str, Begun | None] = {call.model: None for call in self.begun}
         for call in self.begun:
             if experiment.name in call.experiments:
                 last[call.model] = call
-        return list(last.values())
+        return [call for call in last.values() if call is not None]
 
     def of(self, experiment: Experiment, call: Begun) -> dict[str, Stored]:
         """The results of a call's units, by key."""
