@@ -2,7 +2,7 @@
 
 Questions with answers are held-out documents of the model's corpus: GSM8K's test questions, and
 generated problems of a seed that training did not use. GSM8K's questions may come from a file
-instead. Experiments on the gallery take its examples in a random order, and list what they measured.
+instead. Experiments on the gallery take its examples in a random order, and list what they did.
 """
 
 from __future__ import annotations
