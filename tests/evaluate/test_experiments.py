@@ -437,10 +437,12 @@ def test_holes_are_filled_where_the_text_must_finish() -> None:
     told = HOLES.section([column(records)])
     assert "| no mask | 0.000 [0.00, 0.49] |" in told
     assert "\n\ntoy: 2 examples, 2 texts of each in a cell." in told
-    short = {"holes/short/2 runs": {"failed": "its texts are too short"}}
+    short = {
+        f"holes/{name}/2 runs": {"failed": "its texts are too short"} for name in ("one", "two")
+    }
     told = HOLES.section([column(records), column(short, "other")])
     assert "| no mask | 0.000 [0.00, 0.49] | – |" in told
-    assert "\n* short, other: its texts are too short." in told
+    assert "\n* other: its texts are too short (one, two)." in told
 
 
 def test_an_experiment_that_is_stopped_has_a_sample_of_the_gallery() -> None:

@@ -146,13 +146,13 @@ def sizes_and_failures(columns: Sequence[Column]) -> list[str]:
         for column in columns
         if (found := measured_examples(column))
     )
-    failed = [
-        f"* {key.split('/')[1]}, {column.title}: {record['failed']}."
-        for column in columns
-        for key, record in column.records.items()
-        if "failed" in record
-    ]
-    return [part for part in (sizes and f"{sizes}.", "\n".join(failed)) if part]
+    failed: dict[tuple[str, str], list[str]] = {}
+    for column in columns:
+        for key, record in column.records.items():
+            if "failed" in record:
+                failed.setdefault((column.title, record["failed"]), []).append(key.split("/")[1])
+    reasons = [f"* {title}: {why} ({', '.join(names)})." for (title, why), names in failed.items()]
+    return [part for part in (sizes and f"{sizes}.", "\n".join(reasons)) if part]
 
 
 _LISTINGS = "DOMINO, appendix C, listing"
