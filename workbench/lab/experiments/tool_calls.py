@@ -290,11 +290,11 @@ def _verdict(column: Column, rights: Mapping[str, Proportion]) -> str:
     """Whether the constraint changes how many calls are right."""
     alone, constrained = rights[UNCONSTRAINED], rights["automaton"]
     chat = "as a message of a chat" if column.size.chat else "without a chat template"
-    told = f"* {column.title} ({chat}, at most {column.size.tokens} tokens)"
+    under = f"* {column.title} ({chat}, at most {column.size.tokens} tokens)"
     if not alone.of:
-        return f"{told}: no question fits into its context."
+        return f"{under}: no question fits into its context."
     return (
-        f"{told}: right constrained ({constrained.value:.3f}) {constrained.compared(alone)} alone"
+        f"{under}: right constrained ({constrained.value:.3f}) {constrained.compared(alone)} alone"
         f" ({alone.value:.3f})."
     )
 
