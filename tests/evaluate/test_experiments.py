@@ -16,6 +16,7 @@ from workbench.decoding.contenders import all_contenders
 from workbench.decoding.exact_distribution import Distribution, ScoredModel
 from workbench.decoding.measures import Measures, Surprisal
 from workbench.decoding.model import Logits, StatelessSession, ToyModel
+from workbench.grammar.gallery import load_gallery
 from workbench.grammar.grammar import Grammar
 from workbench.lab.experiments import (
     accuracy,
@@ -42,7 +43,13 @@ from workbench.lab.experiments.multiple_choice import chosen, inner_object, mult
 from workbench.lab.experiments.own_distribution import OWN
 from workbench.lab.experiments.proper_tokens import improper_spelling, regex_of, schemas_of
 from workbench.lab.experiments.results_page import EXPERIMENTS
-from workbench.lab.experiments.tasks import TASKS, answer_of, demonstrations, questions
+from workbench.lab.experiments.tasks import (
+    TASKS,
+    answer_of,
+    demonstrations,
+    questions,
+    sampled_examples,
+)
 from workbench.lab.experiments.throughput import AGAIN, TABLE_3, faster, gains
 from workbench.vocabulary.toy import all_bytes, toy
 
@@ -117,7 +124,9 @@ def test_programs_keep_their_meaning_where_a_monitor_joins_the_mask() -> None:
     for example, monitor in (("typed", "types"), ("domino_c", "scope")):
         assert all(found[example, monitor]["kept"])
         assert len(found[example, "automaton"]["kept"]) == 2
-    assert "grammar and types" in MEANING.section([column(records)])
+    told = MEANING.section([column(records, size=size)])
+    row = "| toy | 2 of 12 tokens at most | 0.000 [0.00, 0.66] | 1.000 [0.34, 1.00] | 0.000 "
+    assert f"| grammar and types {row}" in told
 
 
 def test_the_ranking_is_inverted_where_tokens_may_not_cross_terminals() -> None:
@@ -404,6 +413,20 @@ def test_every_contender_that_experiments_name_is_known() -> None:
     assert named <= all_contenders().keys()
 
 
+def test_without_a_valid_text_of_the_model_no_method_is_called_minimally_invasive() -> None:
+    row = {"outputs": 30, "valid": 0, "kept": 0, "example": None, "forbids": False}
+    key = invasiveness._invasion_key(TASKS["json"])
+    rows = dict.fromkeys(invasiveness.METHODS, row | {"complete": False})
+    told = invasiveness.INVADING.section([column({key: rows})])
+    assert "| automaton | 0 of 0 |" in told
+    assert "toy: the model alone wrote no valid text, so nothing was tried." in told
+    assert "in no run" not in told
+    told = invasiveness.INVADING.section(
+        [column({key: rows | {"domino": rows["domino"] | {"valid": 1}}})]
+    )
+    assert "toy: broken by none; by automaton, domino" in told
+
+
 def test_holes_are_filled_where_the_text_must_finish() -> None:
     model = ToyModel(all_bytes())
     units = [unit for unit in HOLES.units(SMALL) if "/date/" in unit.key or "/json/" in unit.key]
@@ -412,5 +435,19 @@ def test_holes_are_filled_where_the_text_must_finish() -> None:
         assert all(record["the same, must finish"])
         assert not any(record["no mask"]), "random bytes"
     told = HOLES.section([column(records)])
-    assert "| no mask" in told
-    assert "1.000" in told
+    assert "| no mask | 0.000 [0.00, 0.49] |" in told
+    assert "\n\ntoy: 2 examples, 2 texts of each in a cell." in told
+    short = {
+        f"holes/{name}/2 runs": {"failed": "its texts are too short"} for name in ("one", "two")
+    }
+    told = HOLES.section([column(records), column(short, "other")])
+    assert "| no mask | 0.000 [0.00, 0.49] | – |" in told
+    assert "\n* other: its texts are too short (one, two)." in told
+
+
+def test_an_experiment_that_is_stopped_has_a_sample_of_the_gallery() -> None:
+    names = sampled_examples()
+    assert names == sampled_examples()
+    assert sorted(names) == sorted(load_gallery()) != names
+    for experiment in (FINISHING, HOLES):
+        assert [unit.key.split("/")[1] for unit in experiment.units(SMALL)] == names

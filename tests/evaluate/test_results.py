@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -146,6 +147,11 @@ def test_every_model_of_the_folder_has_a_column(tmp_path: Path) -> None:
         work_on([counting([])], model, Results.at(tmp_path))
     told = page([counting([])], Results.at(tmp_path))
     assert "toy: one=1, two=2; other: one=1, two=2" in told
+    late = replace(counting([]), name="late", title="Late")
+    for model in (OTHER, MODEL):
+        work_on([late], model, Results.at(tmp_path))
+    told = page([late], Results.at(tmp_path))
+    assert "toy: one=1, two=2; other: one=1, two=2" in told, "the same order in all tables"
 
 
 def test_kept_numbers_are_valid_json(tmp_path: Path) -> None:
@@ -177,3 +183,28 @@ def test_error_a_file_that_is_not_ours(tmp_path: Path, text: str) -> None:
     (tmp_path / "results.jsonl").write_text(text + "\n")
     with pytest.raises(WorkbenchError, match="cannot keep results in"):
         Results.at(tmp_path)
+
+
+def test_the_page_names_the_machine_of_each_part(tmp_path: Path) -> None:
+    first, second = counting([]), replace(counting([]), name="other", title="Other")
+    results = Results.at(tmp_path)
+    results.begin(Begun("toy", SIZE, ("counting", "other"), "one machine"))
+    results.keep("toy", "one", {"value": 1}, 1.0)
+    told = page([first, second], results)
+    assert "\n* toy: one machine.\n" in told
+    results.begin(Begun("toy", SIZE, ("other",), "another machine"))
+    results.keep("toy", "two", {"value": 2}, 1.0)
+    results.begin(Begun("some/other", SIZE, ("counting",), "a third machine"))
+    for read in (results, Results.at(tmp_path)):
+        told = page([first, second], read)
+        assert "\n* toy: one machine.\n" in told
+        named = "*Counting* (1 of 2 parts), *Other* (1 of 2 parts)"
+        assert f"\n* toy for {named}: another machine.\n" in told
+        assert "third" not in told, "it has no results"
+
+
+def test_the_page_names_no_model_where_none_was_measured(tmp_path: Path) -> None:
+    results, experiment = Results.at(tmp_path), replace(counting([]), subject="two numbers")
+    results.begin(call([experiment]))
+    results.keep("toy", "one", {"value": 1}, 1.0)
+    assert "## Counting\n\n*unknown.* two numbers: " in page([experiment], results)

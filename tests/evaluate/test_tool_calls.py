@@ -24,7 +24,7 @@ from workbench.lab.experiments.tool_calls import (
 )
 from workbench.vocabulary.toy import all_bytes
 
-SMALL = Size(questions=1, tokens=60)
+SMALL = Size(questions=1, tokens=120)
 ROW = {
     "id": "simple_python_0",
     "question": [[{"role": "user", "content": "Book a table for two."}]],
@@ -124,8 +124,34 @@ def test_under_the_grammar_a_complete_text_is_a_call(package: Path) -> None:
     assert row["text"].startswith('<tool_call>\n{"name": "table.book", "arguments": {')
     assert not record["unconstrained"][0]["valid"]
     told = TOOL_CALLS.section([Column("toy", SMALL, {unit.key: record})])
-    assert "| toy" in told
-    assert "constrained" in told
+    assert "| toy | constrained, must finish | 1 | 1.000 " in told
+    verdict = "right constrained (0.000) not distinguishable from alone (0.000)."
+    assert f"* toy (without a chat template, at most 120 tokens): {verdict}" in told
+    assert "failed" not in told
+
+
+def test_a_run_that_fails_is_a_row_and_the_page_says_why(package: Path) -> None:
+    size = Size(questions=1, tokens=20)
+    (unit,) = TOOL_CALLS.units(size)
+    record = unit.work(Setting(ToyModel(all_bytes()), size, lambda: False))
+    assert [len(rows) for rows in record.values()] == [1, 1, 1]
+    assert "failed" not in record["automaton"][0]
+    reason = record["finishing"][0]["failed"]
+    told = TOOL_CALLS.section([Column("toy", size, {unit.key: record})])
+    assert f"* toy, constrained, must finish: 1 of 1 failed and count as cut: {reason}." in told
+
+
+def test_the_page_says_whether_more_calls_are_right() -> None:
+    wrong = {"text": "", "valid": False, "cut": False, "named": False, "right": False}
+    right = wrong | {"valid": True, "named": True, "right": True}
+    record = {"unconstrained": [wrong] * 9, "automaton": [right] * 9, "finishing": [right] * 9}
+    columns = [
+        Column("toy", SMALL, {"k": record}),
+        Column("small", SMALL, {"k": {"too long": ["f"]}}),
+    ]
+    told = TOOL_CALLS.section(columns)
+    assert "right constrained (1.000) higher than alone (0.000)." in told
+    assert "* small (without a chat template, at most 120 tokens): no question fits" in told
 
 
 def test_error_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,11 +38,11 @@ from workbench.decoding.contenders import (
     Contender,
     PreparedContender,
 )
-from workbench.decoding.generate import Generation, generate
+from workbench.decoding.generate import Generation, generate, generate_batch
 from workbench.decoding.measures import CanonicalSpelling, canonical_spelling
 from workbench.decoding.model import LanguageModel, Logits, StatelessSession, padded
 from workbench.decoding.sampling import Sampling, log_softmax, log_sum
-from workbench.decoding.trace import Trace
+from workbench.decoding.trace import Step, Trace
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -477,16 +477,64 @@ def model_outputs(
     samplings: Iterable[Sampling],
     *,
     max_tokens: int = 128,
-) -> Iterator[ModelOutput]:
+    stop: Callable[[], bool] = lambda: False,
+) -> list[ModelOutput]:
     """Outputs of the unconstrained model; a sampling of temperature 0 is greedy.
+
+    All are written in shared forward passes; one ends where no accepted text continues it. After
+    ``stop`` they are incomplete.
 
     Raises: ModelError, LimitError.
     """
     free = Unconstrained(model.vocabulary)
+    written: dict[Generation, _Written] = {}
     for sampling in samplings:
         for prompt in prompts:
-            run = generate(model, free, prompt, sampling, max_tokens=max_tokens, top=0)
-            yield ModelOutput(prompt, sampling, _valid(grammar, _trace(run)))
+            text = _Written(grammar, prompt, sampling, stop)
+            run = generate(
+                model, free, prompt, sampling, max_tokens=max_tokens, top=0, stop=text.ends
+            )
+            written[run] = text
+    for run, step in generate_batch(list(written)):
+        if isinstance(step, WorkbenchError):
+            raise step
+        written[run].read(step)
+    return [text.output() for text in written.values()]
+
+
+@dataclass(slots=True, eq=False)
+class _Written:
+    """What an unconstrained run has written, and how much of it the grammar accepts."""
+
+    grammar: Grammar
+    prompt: str
+    sampling: Sampling
+    stop: Callable[[], bool]
+    _text: bytes = b""
+    _ids: list[TokenId] = field(default_factory=list)
+    #: The number of tokens of the longest accepted beginning.
+    _valid: int = 0
+    #: Whether no accepted text continues it.
+    _lost: bool = False
+
+    def read(self, step: Step) -> None:
+        """Read the run's next step."""
+        if step.is_end or self._lost:
+            return
+        self._text += step.token
+        self._ids.append(step.token_id)
+        if self.grammar.accepts(self._text):
+            self._valid = len(self._ids)
+        else:
+            self._lost = not self.grammar.is_prefix(self._text)
+
+    def ends(self) -> bool:
+        """Whether the run can end."""
+        return self._lost or self.stop()
+
+    def output(self) -> ModelOutput:
+        """The output, up to the last token after which it is accepted."""
+        return ModelOutput(self.prompt, self.sampling, tuple(self._ids[: self._valid]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -543,19 +591,6 @@ def _trace(run: Generation) -> Trace:
     """Run to the end."""
     deque(run, maxlen=0)
     return run.trace
-
-
-def _valid(grammar: Grammar, trace: Trace) -> tuple[TokenId, ...]:
-    """The tokens up to the last one after which the grammar accepts the text; none if never."""
-    text, longest = b"", 0
-    steps = [step for step in trace.steps if not step.is_end]
-    for number, step in enumerate(steps, 1):
-        text += step.token
-        if grammar.accepts(text):
-            longest = number
-        elif not grammar.is_prefix(text):
-            break
-    return tuple(step.token_id for step in steps[:longest])
 
 
 def forbidden_at(constraint: Constraint, token_ids: Sequence[TokenId]) -> int | None:

@@ -325,7 +325,8 @@ def _failed(record: Record) -> bool:
 
 def evaluate(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[EXPERIMENT]…", help="All by default.")
+        list[str] | None,
+        typer.Argument(metavar="EXPERIMENT…", help="Names of --list; all by default."),
     ] = None,
     questions: Annotated[
         int, typer.Option(min=1, help="Questions of each set whose answers are checked.")

@@ -182,10 +182,6 @@ def _section(
     return "\n\n".join([*parts, *_verdicts(columns, pairs)])
 
 
-#: The sentence for each sign of ``Proportion.differs``.
-_WORDS = {1: "higher than", -1: "lower than", 0: "not distinguishable from"}
-
-
 def _verdicts(columns: Sequence[Column], pairs: Sequence[tuple[str, str]]) -> list[str]:
     """For each set and model: which accuracies differ, by disjoint intervals."""
     found = []
@@ -199,7 +195,7 @@ def _verdicts(columns: Sequence[Column], pairs: Sequence[tuple[str, str]]) -> li
                 here, there = _share(rows, "right"), _share(other, "right")
                 sentences.append(
                     f"{_TITLES.get(method, method)} ({here.value:.3f})"
-                    f" {_WORDS[here.differs(there)]} {_TITLES.get(base, base)} ({there.value:.3f})"
+                    f" {here.compared(there)} {_TITLES.get(base, base)} ({there.value:.3f})"
                 )
             if sentences:
                 found.append(f"* {column.title}, {title}, accuracy: {'; '.join(sentences)}.")

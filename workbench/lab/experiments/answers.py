@@ -174,11 +174,28 @@ def answers(setting: Setting, several: Sequence[Asked]) -> list[Answer]:
 
     Raises: Stopped; WorkbenchError where a run fails.
     """
-    by_run, found = {one.run: one for one in several}, dict[Generation, Answer]()
-    for run, step in batch_steps(setting, list(by_run)):
+    found = []
+    for one in tried_answers(setting, several):
+        if isinstance(one, WorkbenchError):
+            raise one
+        found.append(one)
+    return found
+
+
+def tried_answers(setting: Setting, several: Sequence[Asked]) -> list[Answer | WorkbenchError]:
+    """The answers as of ``answers``, with the error of each run that fails in its place.
+
+    Raises: Stopped.
+    """
+    by_run, found = {one.run: one for one in several}, dict[Generation, Answer | WorkbenchError]()
+    for run, step in generate_batch(list(by_run)):
+        if isinstance(step, WorkbenchError):
+            found[run] = step
+            continue
         by_run[run].read(step)
         if run.stop is not None:  # its session still has the text, if skipped tokens are scored
             found[run] = by_run[run].answer()
+    check_running(setting)
     return [found[one.run] if one.run in found else one.answer() for one in several]
 
 

@@ -114,6 +114,8 @@ class Experiment:
     section: Callable[[Sequence[Column]], str]
     #: The installed package whose data it reads; empty if it needs none.
     package: str = ""
+    #: What it measures if that is not the given model, so that the page names no model.
+    subject: str = ""
 
 
 def finished(
@@ -152,6 +154,8 @@ class Stored:
     seconds: float
     #: The day it was measured, as YYYY-MM-DD.
     date: str
+    #: The machine of the call that measured it: the last one of its model before it.
+    machine: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +180,8 @@ class Results:
     begun: list[Begun] = field(default_factory=list)
     #: By model and the unit's key.
     stored: dict[tuple[str, str], Stored] = field(default_factory=dict)
+    #: The machine of each model's last call.
+    _machines: dict[str, str] = field(default_factory=dict)
 
     @staticmethod
     def at(folder: Path) -> Results:
@@ -201,22 +207,29 @@ class Results:
             fields = dict(line["begun"])
             size = dict(fields["size"]) | {"vocabularies": tuple(fields["size"]["vocabularies"])}
             names = tuple(fields["experiments"])
-            self.begun.append(Begun(fields["model"], Size(**size), names, fields["machine"]))
+            self._note(Begun(fields["model"], Size(**size), names, fields["machine"]))
         else:
-            found = Stored(dict(line["record"]), float(line["seconds"]), str(line["date"]))
-            self.stored[line["model"], line["key"]] = found
+            model, seconds, date = line["model"], float(line["seconds"]), str(line["date"])
+            found = Stored(dict(line["record"]), seconds, date, self._machines.get(model, ""))
+            self.stored[model, line["key"]] = found
+
+    def _note(self, call: Begun) -> None:
+        self.begun.append(call)
+        self._machines[call.model] = call.machine
 
     def begin(self, call: Begun) -> None:
         """Store what is about to be measured. Raises: WorkbenchError."""
         if call not in self.begun[-1:]:
-            self.begun.append(call)
+            self._note(call)
             self._append({"begun": asdict(call)})
 
     def keep(self, model: str, key: str, record: Record, seconds: float) -> None:
         """Append the result of a unit; NaN and infinities become None. Raises: WorkbenchError."""
-        found = Stored(finite(record), round(seconds, 3), time.strftime("%Y-%m-%d"))
+        date, machine = time.strftime("%Y-%m-%d"), self._machines.get(model, "")
+        found = Stored(finite(record), round(seconds, 3), date, machine)
         self.stored[model, key] = found
-        self._append({"model": model, "key": key} | asdict(found))
+        line = {"record": found.record, "seconds": found.seconds, "date": date}
+        self._append({"model": model, "key": key} | line)
 
     def _append(self, line: Record) -> None:
         try:
@@ -228,12 +241,12 @@ class Results:
             raise _not_kept(self.path, error) from error
 
     def calls(self, experiment: Experiment) -> list[Begun]:
-        """The last call of each model for this experiment, in the order of the first calls."""
-        last: dict[str, Begun] = {}
+        """The last call of each model for this experiment; the model of the first call is first."""
+        last: dict[str, Begun | None] = {call.model: None for call in self.begun}
         for call in self.begun:
             if experiment.name in call.experiments:
                 last[call.model] = call
-        return list(last.values())
+        return [call for call in last.values() if call is not None]
 
     def of(self, experiment: Experiment, call: Begun) -> dict[str, Stored]:
         """The results of a call's units, by key."""

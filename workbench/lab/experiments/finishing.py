@@ -26,6 +26,12 @@ from workbench.lab.experiments.experiment import (
     Unit,
 )
 from workbench.lab.experiments.proportions import Proportion
+from workbench.lab.experiments.tasks import (
+    SAMPLED,
+    measured_examples,
+    sampled_examples,
+    sizes_and_failures,
+)
 
 #: Tokens of the budget above the fewest of any text.
 _MORE = (0, 1, 4, 16)
@@ -69,7 +75,7 @@ def _measured(example: str, setting: Setting) -> Record:
 def _units(size: Size) -> list[Unit]:
     return [
         Unit(f"finishing/{example}/{size.repetitions} runs", partial(_measured, example))
-        for example in load_gallery()
+        for example in sampled_examples()
     ]
 
 
@@ -80,23 +86,18 @@ def _section(columns: Sequence[Column]) -> str:
     for more in _MORE:
         row = [str(more)]
         for column in columns:
-            found = [record for record in column.records.values() if "failed" not in record]
+            found = measured_examples(column)
             for method in _METHODS:
                 texts = (text for record in found for text in record[f"{more} {method}"])
                 row.append(str(Proportion.among(texts)))
         rows.append(row)
-    failed = [
-        f"* {key.split('/')[1]}, {column.title}: {record['failed']}."
-        for column in columns
-        for key, record in column.records.items()
-        if "failed" in record
-    ]
-    return "\n\n".join([_NOTE, format_table(rows, "markdown"), *failed])
+    return "\n\n".join([_NOTE, format_table(rows, "markdown"), *sizes_and_failures(columns)])
 
 
-_NOTE = """The share of well-formed texts of all examples of the gallery, each with a budget of the
+_NOTE = f"""The share of well-formed texts of the gallery's examples, each with a budget of the
 fewest tokens that any of its texts needs (the end token included) and a few more, at temperature 1;
-intervals are Wilson's of 95 %. A text that reaches its budget before its end is not well-formed."""
+intervals are Wilson's of 95 %. A text that reaches its budget before its end is not well-formed.
+{SAMPLED}"""
 
 FINISHING = Experiment(
     name="finishing",

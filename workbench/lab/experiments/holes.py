@@ -6,6 +6,7 @@ before the hole.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from functools import partial
 
@@ -19,6 +20,7 @@ from workbench.decoding.sampling import Sampling
 from workbench.grammar.fill import fill
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.grammar import Grammar
+from workbench.lab.experiments.answers import batch_steps
 from workbench.lab.experiments.experiment import (
     LIMITS,
     Column,
@@ -26,10 +28,15 @@ from workbench.lab.experiments.experiment import (
     Record,
     Setting,
     Size,
-    Stopped,
     Unit,
 )
 from workbench.lab.experiments.proportions import Proportion
+from workbench.lab.experiments.tasks import (
+    SAMPLED,
+    measured_examples,
+    sampled_examples,
+    sizes_and_failures,
+)
 
 _METHODS = ("no mask", "mask of the text before", "mask of the hole", "the same, must finish")
 
@@ -43,7 +50,7 @@ _MIN_CHARACTERS = 6
 
 
 def _measured(example: str, setting: Setting) -> Record:
-    """For each method whether each whole text is accepted."""
+    """For each method whether each whole text is accepted; all runs are one batch."""
     entry, vocabulary = load_gallery()[example], setting.model.vocabulary
     text = max(entry.accepts, key=len, default="")
     if len(text) < _MIN_CHARACTERS:
@@ -57,65 +64,55 @@ def _measured(example: str, setting: Setting) -> Record:
     except WorkbenchError as error:
         return {"failed": error.message}
     constraints: tuple[Constraint, ...] = (Unconstrained(vocabulary), begun, hole, ending)
-    return {
-        method: [
-            grammar.accepts(
-                prefix.encode() + _filled(setting, each, prefix, seed) + suffix.encode()
-            )
-            for seed in range(setting.size.repetitions)
-        ]
-        for method, each in zip(_METHODS, constraints, strict=True)
-    }
-
-
-def _filled(setting: Setting, constraint: Constraint, prefix: str, seed: int) -> bytes:
-    """The text that the model writes into the hole.
-
-    Raises: Stopped.
-    """
-    generation = generate(
-        setting.model,
-        constraint,
-        prefix,
-        Sampling(temperature=_TEMPERATURE, seed=seed),
-        max_tokens=_MAX_TOKENS,
-        top=0,
-        stop=setting.stop,
-    )
-    list(generation)
-    if setting.stop():
-        raise Stopped
-    return generation.trace.text
+    runs = [
+        (
+            method,
+            generate(
+                setting.model,
+                constraint,
+                prefix,
+                Sampling(temperature=_TEMPERATURE, seed=seed),
+                max_tokens=_MAX_TOKENS,
+                top=0,
+                stop=setting.stop,
+            ),
+        )
+        for method, constraint in zip(_METHODS, constraints, strict=True)
+        for seed in range(setting.size.repetitions)
+    ]
+    deque(batch_steps(setting, [run for _, run in runs]), maxlen=0)
+    record: Record = {}
+    for method, run in runs:
+        whole = prefix.encode() + run.trace.text + suffix.encode()
+        record.setdefault(method, []).append(grammar.accepts(whole))
+    return record
 
 
 def _units(size: Size) -> list[Unit]:
     return [
         Unit(f"holes/{example}/{size.repetitions} runs", partial(_measured, example))
-        for example in load_gallery()
+        for example in sampled_examples()
     ]
 
 
 def _section(columns: Sequence[Column]) -> str:
     rows = [["", *(column.title for column in columns)]]
     for method in _METHODS:
-        row = [method]
-        for column in columns:
-            found = [record for record in column.records.values() if "failed" not in record]
-            row.append(str(Proportion.among(text for record in found for text in record[method])))
-        rows.append(row)
-    failed = [
-        f"* {key.split('/')[1]}, {column.title}: {record['failed']}."
-        for column in columns
-        for key, record in column.records.items()
-        if "failed" in record
-    ]
-    return "\n\n".join([_NOTE, format_table(rows, "markdown"), "\n".join(failed)])
+        shares = (
+            Proportion.among(
+                text for record in measured_examples(column) for text in record[method]
+            )
+            for column in columns
+        )
+        rows.append([method, *map(str, shares)])
+    return "\n\n".join([_NOTE, format_table(rows, "markdown"), *sizes_and_failures(columns)])
 
 
 _NOTE = f"""The share of accepted whole texts. The longest text of each example of the gallery has a
 hole in its middle third; the model reads the part before it and writes at most {_MAX_TOKENS} tokens
 at temperature {_TEMPERATURE:g}. A mask of the text before the hole knows no suffix; the mask of the
-hole does (`wb.fill`). Intervals are Wilson's of 95 %."""
+hole does (`wb.fill`). Intervals are Wilson's of 95 %.
+{SAMPLED}"""
 
 HOLES = Experiment(
     name="holes",

@@ -47,13 +47,15 @@ _SEEDS = range(5)
 def _measured_invasion(task: Task, setting: Setting) -> Record:
     """Every method on the same outputs of the unconstrained model."""
     samplings = [Sampling(), *(Sampling(temperature=1.0, seed=seed) for seed in _SEEDS)]
-    written = model_outputs(
-        setting.model, task.grammar, task.prompts[:5], samplings, max_tokens=_MAX_TOKENS
+    outputs = model_outputs(
+        setting.model,
+        task.grammar,
+        task.prompts[:5],
+        samplings,
+        max_tokens=_MAX_TOKENS,
+        stop=setting.stop,
     )
-    outputs = []
-    for output in written:
-        check_running(setting)
-        outputs.append(output)
+    check_running(setting)
     return {name: _of(task, name, outputs, setting) for name in METHODS}
 
 
@@ -116,6 +118,8 @@ def _invasion_section(columns: Sequence[Column]) -> str:
 def _verdict(column: Column) -> list[str]:
     """The methods that broke the definition, compared with DOMINO's table 1."""
     tasks = [r for task in TASKS.values() if (r := column.records.get(_invasion_key(task)))]
+    if not any(r.get(name, {}).get("valid") for r in tasks for name in METHODS):
+        return [f"{column.title}: the model alone wrote no valid text, so nothing was tried."]
     kept = {name: sum(r.get(name, {}).get("kept", 0) for r in tasks) for name in METHODS}
     broken = ", ".join(name for name, count in kept.items() if count)
     held = ", ".join(name for name, count in kept.items() if not count)

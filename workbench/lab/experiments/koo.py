@@ -351,4 +351,5 @@ RANKING = Experiment(
     source="Koo, Liu & He 2024, appendix A",
     units=lambda _: (Unit(_KEY, _measured_ranking),),
     section=_ranking_section,
+    subject="the appendix's scores",
 )

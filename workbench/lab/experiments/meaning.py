@@ -5,16 +5,17 @@ A grammar alone allows programs that no compiler accepts; a monitor keeps their 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from functools import partial
 
 from workbench.base.tables import format_table
-from workbench.decoding.compare import Run
 from workbench.decoding.contenders import all_contenders
 from workbench.decoding.sampling import Sampling
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.monitors.monitor import monitor_named, monitors_of
+from workbench.lab.experiments.answers import batch_steps
 from workbench.lab.experiments.experiment import (
     LIMITS,
     Column,
@@ -23,7 +24,6 @@ from workbench.lab.experiments.experiment import (
     Setting,
     Size,
     Unit,
-    finished,
 )
 from workbench.lab.experiments.proportions import Proportion
 
@@ -39,27 +39,33 @@ _TEMPERATURE = 1.0
 
 
 def _measured(example: str, method: str, setting: Setting) -> Record:
-    """For each text whether it ended, and whether it has a meaning: as a beginning, as a whole."""
+    """For each text whether it ended, and whether it has a meaning: as a beginning, as a whole.
+
+    All runs are one batch.
+    """
     entry, monitor_name = load_gallery()[example], _EXAMPLES[example]
     grammar = Grammar.from_text(entry.text, entry.notation, entry.start, limits=LIMITS)
     assert monitor_name in monitors_of(grammar), "the gallery's example has the monitor's form"
     prepared = all_contenders()[method].prepare(setting.model, grammar, LIMITS)
-    record: Record = {"ended": [], "kept": [], "whole": []}
-    for seed in range(setting.size.repetitions):
-        measures = finished(
-            setting,
-            Run(prepared.contender, _PROMPTS[example], seed),
-            prepared,
-            grammar,
+    runs = [
+        prepared.start(
+            _PROMPTS[example],
             Sampling(temperature=_TEMPERATURE, seed=seed),
-            setting.size.tokens,
+            max_tokens=setting.size.tokens,
+            top=0,
+            stop=setting.stop,
         )
+        for seed in range(setting.size.repetitions)
+    ]
+    deque(batch_steps(setting, runs), maxlen=0)
+    record: Record = {"ended": [], "kept": [], "whole": []}
+    for run in runs:
         monitor = monitor_named(monitor_name, grammar, LIMITS)
-        text = measures.text.encode()
-        kept = not monitor.why(b"", text)
-        record["ended"].append(measures.valid)
+        text = run.trace.text
+        valid, kept = grammar.accepts(text), not monitor.why(b"", text)
+        record["ended"].append(valid)
         record["kept"].append(kept)
-        record["whole"].append(measures.valid and kept and not monitor.why(text, None))
+        record["whole"].append(valid and kept and not monitor.why(text, None))
     return record
 
 
@@ -75,14 +81,15 @@ def _units(size: Size) -> list[Unit]:
 
 
 def _section(columns: Sequence[Column]) -> str:
-    head = ["program", "mask", "model", "ended", "meaning kept", "ended with a meaning"]
+    head = ["program", "mask", "model", "texts", "ended", "meaning kept", "ended with a meaning"]
     rows = [head]
     for column in columns:
         for key, record in column.records.items():
             _, example, method, *_ = key.split("/")
             mask = "grammar" if method == _WITHOUT else f"grammar and {method}"
+            texts = f"{len(record['ended'])} of {column.size.tokens} tokens at most"
             shares = (str(Proportion.among(record[name])) for name in ("ended", "kept", "whole"))
-            rows.append([load_gallery()[example].title, mask, column.title, *shares])
+            rows.append([load_gallery()[example].title, mask, column.title, texts, *shares])
     return f"{_NOTE}\n\n{format_table(rows, 'markdown')}"
 
 

@@ -190,6 +190,7 @@ TRAN_2 = Experiment(
     source="Tran-Thien 2024, table 2",
     units=_merge_units,
     section=_merge_section,
+    subject="the tokenizers named in the table",
 )
 
 

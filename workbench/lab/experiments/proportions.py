@@ -49,6 +49,12 @@ class Proportion:
         (low, high), (other_low, other_high) = self.interval, other.interval
         return (low > other_high) - (high < other_low)
 
+    def compared(self, other: Proportion) -> str:
+        """``differs`` in words, to be followed by the other one."""
+        return {1: "higher than", -1: "lower than", 0: "not distinguishable from"}[
+            self.differs(other)
+        ]
+
     def __str__(self) -> str:
         if not self.of:
             return "–"

@@ -81,7 +81,8 @@ def page(experiments: Sequence[Experiment], results: Results) -> str:
                 continue
             records = {key: stored.record for key, stored in found.items()}
             columns.append(Column(title_of(call.model), call.size, records))
-            sizes.append(_measured(title_of(call.model), list(found.values()), len(units)))
+            named = experiment.subject or title_of(call.model)
+            sizes.append(_measured(named, list(found.values()), len(units)))
         if columns:
             parts.append(f"## {experiment.title}\n\n*{experiment.source}.* {' '.join(sizes)}")
             parts.append(experiment.section(columns).strip())
@@ -102,16 +103,37 @@ def _duration(hours: float) -> str:
 
 
 def _head(experiments: Sequence[Experiment], results: Results) -> str:
-    machines: dict[str, str] = {}
-    for experiment in experiments:
-        for call in results.calls(experiment):
-            machines.setdefault(title_of(call.model), call.machine)
     conditions = (
         "Written by `workbench evaluate`. Sentences that name a model are computed from the tables;"
         " *Comment* marks the others, and figures of the papers are theirs. A figure says what a"
         " method does to the model it was measured on, and no more. Intervals are of 95 %."
     )
-    used = [f"* {title}: {text}." for title, text in machines.items()]
+    used = _machines(experiments, results)
     return "\n\n".join(
         ["# The papers' experiments", fill(conditions, 100), *(["\n".join(used)] if used else [])]
     )
+
+
+def _machines(experiments: Sequence[Experiment], results: Results) -> list[str]:
+    """For each model its machine, and the parts that were measured on another one."""
+    lines = []
+    for model in dict.fromkeys(call.model for call in results.begun):
+        parts: dict[str, dict[str, list[int]]] = {}  # by machine and experiment
+        for experiment in experiments:
+            for call in results.calls(experiment):
+                if call.model != model:
+                    continue
+                found = list(results.of(experiment, call).values())
+                for stored in found:
+                    of = parts.setdefault(stored.machine, {})
+                    of.setdefault(experiment.title, [0, len(found)])[0] += 1
+        title = title_of(model)
+        usual = max(parts, key=lambda machine: len(parts[machine]), default="")
+        for machine in sorted(parts, key=lambda machine: machine != usual):
+            named = ", ".join(
+                f"*{name}*" + ("" if count == of else f" ({count} of {of} parts)")
+                for name, (count, of) in parts[machine].items()
+            )
+            where = "" if machine == usual else f" for {named}"
+            lines.append(f"* {title}{where}: {machine}.")
+    return lines

@@ -2,22 +2,23 @@
 
 Questions with answers are held-out documents of the model's corpus: GSM8K's test questions, and
 generated problems of a seed that training did not use. GSM8K's questions may come from a file
-instead.
+instead. Experiments on the gallery take its examples in a random order, and list what they did.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
+from random import Random
 
 from workbench.base.errors import WorkbenchError
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.grammar import Grammar
-from workbench.lab.experiments.experiment import LIMITS
+from workbench.lab.experiments.experiment import LIMITS, Column, Record
 from workbench.lab.training.corpus import programs, structured, sums
 from workbench.lab.training.corpus.document import stream
 
@@ -118,6 +119,40 @@ def answer_of(text: str) -> float | None:
 
 def _first_prompts(name: str) -> tuple[str, ...]:
     return tuple(question.prompt for question in questions(name, 5))
+
+
+def sampled_examples() -> list[str]:
+    """The names of the gallery's examples, in a fixed random order.
+
+    The results of a run that was stopped are then those of a random sample.
+    """
+    return Random("examples").sample(names := sorted(load_gallery()), len(names))
+
+
+#: What a page says about the columns of a gallery's table.
+SAMPLED = """A column with fewer examples has a random sample of them: compare its figures with each
+other, not with those of another column."""
+
+
+def measured_examples(column: Column) -> list[Record]:
+    """The records of the gallery's examples that could be measured."""
+    return [record for record in column.records.values() if "failed" not in record]
+
+
+def sizes_and_failures(columns: Sequence[Column]) -> list[str]:
+    """For each model how many texts were written, and which examples could not be measured."""
+    sizes = "; ".join(
+        f"{column.title}: {len(found)} examples, {column.size.repetitions} texts of each in a cell"
+        for column in columns
+        if (found := measured_examples(column))
+    )
+    failed: dict[tuple[str, str], list[str]] = {}
+    for column in columns:
+        for key, record in column.records.items():
+            if "failed" in record:
+                failed.setdefault((column.title, record["failed"]), []).append(key.split("/")[1])
+    reasons = [f"* {title}: {why} ({', '.join(names)})." for (title, why), names in failed.items()]
+    return [part for part in (sizes and f"{sizes}.", "\n".join(reasons)) if part]
 
 
 _LISTINGS = "DOMINO, appendix C, listing"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -22,7 +23,7 @@ from workbench.base.errors import WorkbenchError
 from workbench.base.tables import format_table
 from workbench.decoding.contenders import UNCONSTRAINED, all_contenders
 from workbench.grammar.tool_calls import STYLES, Tool, ToolCall, tool_calls
-from workbench.lab.experiments.answers import RememberingSession, answer, asked
+from workbench.lab.experiments.answers import Answer, Asked, asked, tried_answers
 from workbench.lab.experiments.experiment import (
     LIMITS,
     Column,
@@ -33,6 +34,7 @@ from workbench.lab.experiments.experiment import (
     Unit,
 )
 from workbench.lab.experiments.proportions import Proportion
+from workbench.vocabulary.vocabulary import TokenId
 
 PACKAGE = "bfcl_eval"
 _QUESTIONS = "BFCL_v*_simple_python.json"
@@ -185,41 +187,62 @@ def prompt_of(question: Question) -> str:
 
 
 def _measured(first: int, setting: Setting) -> Record:
-    """Some questions alone and under the grammar of the function, answered greedily."""
+    """Some questions alone and under the grammar of the function, answered greedily in one batch.
+
+    A run that fails, for instance because no call ends in these tokens, is a row with the reason.
+    """
     record: Record = {}
-    session = RememberingSession(setting.model.session())
+    asked_of: list[tuple[str, Question, Asked | WorkbenchError]] = []
     for question in simple_questions(data_folder())[first : first + _PER_UNIT]:
-        session.forget()
-        grammar = tool_calls(
-            [{"name": question.tool.name, "parameters": question.tool.parameters}],
-            style=_STYLE,
-            at_least_one=True,
-            parallel=False,
-            limits=LIMITS,
-        )
         prompt = asked(setting.model, prompt_of(question), chat=setting.size.chat)
         length = getattr(setting.model, "context_length", None)
         if length is not None and len(prompt) >= length:
             record.setdefault("too long", []).append(question.tool.name)
             continue
-        for method in _METHODS:
-            prepared = all_contenders()[method].prepare(setting.model, grammar, LIMITS)
-            try:
-                given = answer(setting, prepared, grammar, prompt, session, setting.size.tokens)
-            except WorkbenchError as error:  # no call ends in these tokens
-                row = {"text": "", "valid": False, "cut": True, "named": False, "right": False}
-                record.setdefault(method, []).append(row | {"failed": error.message})
-                continue
-            call = STYLES[_STYLE].calls(given.text)[0] if given.valid else call_in(given.text)
-            row = {
-                "text": given.text,
-                "valid": given.valid,
-                "cut": given.cut,
-                "named": call is not None and call.name == question.tool.name,
-                "right": is_right(call, question),
-            }
-            record.setdefault(method, []).append(row)
+        runs = _asked(question, prompt, setting)
+        asked_of += [(method, question, run) for method, run in runs.items()]
+    running = [run for _, _, run in asked_of if isinstance(run, Asked)]
+    given = iter(tried_answers(setting, running))
+    for method, question, run in asked_of:
+        found = run if isinstance(run, WorkbenchError) else next(given)
+        record.setdefault(method, []).append(_row(question, found))
     return record
+
+
+def _asked(
+    question: Question, prompt: Sequence[TokenId], setting: Setting
+) -> dict[str, Asked | WorkbenchError]:
+    """The run of each method, or why it cannot begin."""
+    grammar = tool_calls(
+        [{"name": question.tool.name, "parameters": question.tool.parameters}],
+        style=_STYLE,
+        at_least_one=True,
+        parallel=False,
+        limits=LIMITS,
+    )
+    found: dict[str, Asked | WorkbenchError] = {}
+    for method in _METHODS:
+        try:
+            prepared = all_contenders()[method].prepare(setting.model, grammar, LIMITS)
+            found[method] = Asked(setting, prepared, grammar, prompt, setting.size.tokens)
+        except WorkbenchError as error:
+            found[method] = error
+    return found
+
+
+def _row(question: Question, found: Answer | WorkbenchError) -> Record:
+    """An answer and its score; one that failed counts as cut."""
+    if isinstance(found, WorkbenchError):
+        row = {"text": "", "valid": False, "cut": True, "named": False, "right": False}
+        return row | {"failed": found.message}
+    call = STYLES[_STYLE].calls(found.text)[0] if found.valid else call_in(found.text)
+    return {
+        "text": found.text,
+        "valid": found.valid,
+        "cut": found.cut,
+        "named": call is not None and call.name == question.tool.name,
+        "right": is_right(call, question),
+    }
 
 
 def _units(size: Size) -> list[Unit]:
@@ -239,18 +262,41 @@ prompt is longer than the model's context are left out."""
 
 def _section(columns: Sequence[Column]) -> str:
     rows = [["model", "", "questions", "well-formed", "named", "right", "cut", "left out"]]
+    notes: list[str] = []
     for column in columns:
         records = list(column.records.values())
         left_out = sum(len(record.get("too long", ())) for record in records)
+        rights = {}
+        failed: list[str] = []
         for method, title in _METHODS.items():
             found = [row for record in records for row in record.get(method, ())]
-            shares = (
-                str(Proportion.among(row[key] for row in found))
-                for key in ("valid", "named", "right")
+            valid, named, rights[method] = (
+                Proportion.among(row[key] for row in found) for key in ("valid", "named", "right")
             )
+            shares = (str(valid), str(named), str(rights[method]))
             cut = str(sum(row["cut"] for row in found))
             rows.append([column.title, title, str(len(found)), *shares, cut, str(left_out)])
-    return "\n\n".join([_INTRODUCTION, format_table(rows, "markdown")])
+            reasons = Counter(row["failed"] for row in found if "failed" in row)
+            failed += [
+                f"* {column.title}, {title}: {count} of {len(found)} failed and count as cut:"
+                f" {reason}."
+                for reason, count in reasons.items()
+            ]
+        notes += [_verdict(column, rights), *failed]
+    return "\n\n".join([_INTRODUCTION, format_table(rows, "markdown"), "\n".join(notes)])
+
+
+def _verdict(column: Column, rights: Mapping[str, Proportion]) -> str:
+    """Whether the constraint changes how many calls are right."""
+    alone, constrained = rights[UNCONSTRAINED], rights["automaton"]
+    chat = "as a message of a chat" if column.size.chat else "without a chat template"
+    under = f"* {column.title} ({chat}, at most {column.size.tokens} tokens)"
+    if not alone.of:
+        return f"{under}: no question fits into its context."
+    return (
+        f"{under}: right constrained ({constrained.value:.3f}) {constrained.compared(alone)} alone"
+        f" ({alone.value:.3f})."
+    )
 
 
 TOOL_CALLS = Experiment(
