@@ -74,6 +74,8 @@ class Grammar(Language):
     value: Callable[[str], object] | None = None
     #: Advice found while the text was parsed.
     notes: tuple[Advice, ...] = ()
+    #: Whether its rules are others than its text has (``fill``, ``heal``): exports write the rules.
+    is_rewritten: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     def __repr__(self) -> str:
@@ -326,7 +328,8 @@ class Grammar(Language):
             )
         if not (verdict := self.check(text)).accepted:
             raise WorkbenchError(f"the grammar does not accept this text: it {verdict}")
-        text = text if isinstance(text, str) else text.decode()
+        # a hole may begin or end within a character
+        text = text if isinstance(text, str) else text.decode("utf-8", "surrogateescape")
         try:
             return self.value(text)
         except RecursionError:
