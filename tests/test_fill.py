@@ -9,6 +9,7 @@ from functools import cache
 import pytest
 
 import workbench as wb
+from workbench.grammar.export.writers import standalone
 from workbench.grammar.gallery import load_gallery
 from workbench.vocabulary.toy import toy
 
@@ -189,6 +190,61 @@ def test_a_filled_grammar_is_a_grammar() -> None:
     assert "<svg" in wb.draw(hole, "rules").svg()
     assert hole.source is grammar.source
     assert wb.fill("x", "", hole).accepts(",[1]")
+
+
+#: Grammars of every kind of notation, with a hole and a text of it.
+HOLES = {
+    "json_schema": ({"type": "string"}, '"a', '"', "b"),
+    "structural_tag": (
+        {"type": "structural_tag", "format": {"type": "const_string", "value": "abc"}},
+        "a",
+        "",
+        "bc",
+    ),
+    "kbnf": ("start ::= 'abc';", "a", "", "bc"),
+    "gbnf": ('root ::= "abc"', "a", "", "bc"),
+    "lark": ('start: "abc"', "a", "", "bc"),
+    "regex": ("abc", "a", "", "bc"),
+    "machine": ("initial p\nfinal r\np -> q : a\nq -> r : b\n", "a", "", "b"),
+}
+
+
+@pytest.mark.parametrize("notation", HOLES)
+def test_exports_write_the_hole_and_not_the_whole_grammar(notation: str) -> None:
+    source, prefix, suffix, text = HOLES[notation]
+    whole = getattr(wb.Grammar, f"from_{notation}")(source)
+    hole = wb.fill(prefix, suffix, whole)
+    for to in ("kbnf", "gbnf", "lark", "regex", "structural_tag"):
+        again = wb.Grammar.from_text(
+            wb.export(hole, to), to, "root" if to == "gbnf" else "start" if to != "regex" else ""
+        )
+        assert again.accepts(text), to
+        assert not again.accepts(prefix + text + suffix), to
+    program = wb.export(hole, "transformers")
+    made = program[program.index("GRAMMAR = ") : program.index("tokenizer = ")]
+    call = program[program.index("grammar = ") : program.index("constraint = ")]
+    names: dict[str, wb.Grammar] = {}
+    exec(made + call, {"wb": wb}, names)
+    assert wb.equivalent(names["grammar"], hole).same
+    for to in ("vllm", "llguidance", "xgrammar", "guidance", "outlines"):
+        assert "SCHEMA" not in wb.export(hole, to), to
+        assert "TAG" not in wb.export(hole, to), to
+    assert wb.equivalent(standalone(hole), hole).same
+    assert standalone(whole) is whole
+
+
+def test_a_hole_that_is_the_whole_grammar_keeps_its_text() -> None:
+    whole = wb.Grammar.from_kbnf("start ::= '(' start ')' | 'x';")
+    hole = wb.fill("(", ")", whole)
+    assert wb.export(hole, "kbnf") == whole.source.text
+    assert wb.fill("(", "", hole).is_rewritten
+
+
+def test_a_value_of_a_hole_within_a_character() -> None:
+    whole = wb.Grammar.from_json_schema({"type": "string"})
+    euro = "€".encode()
+    hole = wb.fill(b'"' + euro[:2], b'"', whole)
+    assert hole.parse(euro[2:]) == "€"
 
 
 def test_fill_keeps_a_regular_language_regular() -> None:

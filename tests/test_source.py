@@ -41,6 +41,10 @@ UNDERLINES = [
     ("a\nbc",  Span(0, 4),   "1 | a\n    ^",                 "only the line the span begins on"),
     ("\tx",    Span(1, 2),   "1 | \tx\n    \t^",             "tabs keep their width"),
     ("",       Span(0, 0),   "1 | \n    ^",                  "an empty text"),
+    ("a\ud800", Span(1, 2),  "1 | a\ufffd\n     ^",         "half a surrogate pair cannot be printed"),
+    ("x" * 999, Span(0, 9),  f"1 | {'x' * 160}…\n    {'^' * 9}", "the beginning of a long line"),
+    ("x" * 999, Span(500, 999), f"1 | …{'x' * 160}…\n     {' ' * 80}{'^' * 80}", "its middle"),
+    ("x" * 999, Span(999, 999), f"1 | …{'x' * 160}\n     {' ' * 160}^", "its end"),
 ]  # fmt: skip
 
 

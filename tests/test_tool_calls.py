@@ -163,8 +163,38 @@ def _odd(x: complex) -> complex:
         ([{"name": 'a"b'}], {}, "expected the name of a tool"),
         ([{"name": "a", "parameters": []}], {}, "expected a JSON Schema as 'parameters'"),
         ([3], {}, "expected a function or a description of one, not int"),
+        ([{"name": "a", "parameters": {"type": "array"}}], {}, "of an object, not of 'array'"),
+        ([int], {}, "int: its annotations cannot be read"),
+        ([weather], {"style": None}, "no style None"),
+        (weather, {}, "expected a list of tools, not function"),
+        (ADD, {}, "expected a list of tools, not dict"),
+        ("weather", {}, "expected a list of tools, not str"),
     ],
 )
-def test_error_for(tools: list[Any], options: dict[str, Any], message: str) -> None:
+def test_error_for(tools: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(wb.WorkbenchError, match=message):
         wb.tool_calls(tools, **options)
+
+
+def test_a_schema_of_several_parts_is_not_closed() -> None:
+    parts = [{"properties": {"a": {"type": "integer"}}, "required": ["a"]}, {"required": ["b"]}]
+    calls = wb.tool_calls([{"name": "f", "parameters": {"allOf": parts}}], style="llama")
+    assert calls.accepts('{"name": "f", "parameters": {"a": 1, "b": 2}}')
+
+
+@pytest.mark.parametrize(
+    ("value", "message"), [("1" * 5000, "too many digits"), ("[" * 3000 + "]" * 3000, "too deeply")]
+)
+def test_error_of_a_value_that_python_cannot_hold(value: str, message: str) -> None:
+    tree = {"$defs": {"t": {"type": ["integer", "array"], "items": {"$ref": "#/$defs/t"}}}}
+    schema = {"type": "object", "properties": {"a": {"$ref": "#/$defs/t"}}, **tree}
+    calls = wb.tool_calls([{"name": "f", "parameters": schema}])
+    text = f'<tool_call>\n{{"name": "f", "arguments": {{"a": {value}}}}}\n</tool_call>'
+    assert calls.accepts(text)
+    with pytest.raises(wb.WorkbenchError, match=message):
+        calls.parse(text)
+
+
+def test_calls_in_bytes() -> None:
+    calls = wb.tool_calls([now], style="llama")
+    assert calls.parse('é {"name": "now", "parameters": {}}'.encode()) == (ToolCall("now", {}),)

@@ -28,6 +28,8 @@ GRAMMARS = [
     (wb.Grammar.from_kbnf("start ::= '\"' except!('c') '\"';"), "what is excepted"),
     (wb.Grammar.from_kbnf("start ::= #e'[abc]*c' 'a'?;"), "the shortest match"),
     (wb.Grammar.from_kbnf("start ::= '(' start ')' | #'[^()]';"), "complements"),
+    (wb.Grammar.from_kbnf("start ::= #'a(?=b).' | 'ac' | start 'c';"), "an option needs a byte only for a lookahead"),
+    (wb.Grammar.from_kbnf("start ::= 'a' except!('aa', 1) | #substrs'bcb' 'a' | #'(?<=b)a' | 'é';"), "machines"),
     (wb.Grammar.from_json_schema({"enum": ["a", "b", "é", "è", "c"]}), "a schema"),
 ]  # fmt: skip
 READ_BY_OUTLINES = [
@@ -89,7 +91,10 @@ def test_a_grammar_that_is_not_concerned_stays_itself() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("text", ["start ::= 'b';", "start ::= 'a' x; x ::= 'b' | x 'a';"])
+@pytest.mark.parametrize(
+    "text",
+    ["start ::= 'b';", "start ::= 'a' x; x ::= 'b' | x 'a';", "start ::= 'a' #'(?=[ab]b)a?.*';"],
+)
 def test_error_no_text_can_be_spelled(text: str, method: str) -> None:
     with pytest.raises(VocabularyError, match="no accepted text can be spelled"):
         wb.compile(wb.Grammar.from_kbnf(text), VOCABULARY, method)

@@ -7,6 +7,7 @@ import re
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -349,3 +350,9 @@ def _typescript_errors(folder: Path, texts: list[str]) -> set[int]:
     command = ["node", str(_TSC), *options, "programs.ts"]
     said = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False).stdout
     return {owner[int(line) - 1] for line in re.findall(r"programs\.ts\((\d+),", said)}
+
+
+@pytest.mark.parametrize("monitor", [3, object, object()])
+def test_error_for_what_is_no_monitor(monitor: Any) -> None:
+    with pytest.raises(wb.WorkbenchError, match="expected a monitor or its name"):
+        wb.compile(wb.Grammar.from_regex("a"), all_bytes(), monitor=monitor)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
@@ -404,3 +405,9 @@ def test_a_prefix_counts_against_the_budget(budget: int, taken: int) -> None:
         state = within.advance(state, 0)
     assert within.fewest(state) == 1
     assert state.left == budget - min(taken, budget - 1)
+
+
+@pytest.mark.parametrize("budget", [None, 1.5, "3"])
+def test_error_for_a_budget_that_is_no_count(budget: Any) -> None:
+    with pytest.raises(WorkbenchError, match="expected a number of tokens"):
+        WithinBudget(wb.compile(wb.Grammar.from_regex("a"), WORDS), budget)

@@ -205,3 +205,8 @@ def test_error_where_the_model_writes_no_valid_text() -> None:
     with pytest.raises(WorkbenchError, match="no valid text in 1 attempt"):
         for _ in run:
             pass
+
+
+def test_error_for_no_attempt() -> None:
+    with pytest.raises(WorkbenchError, match="at least one attempt, not 0"):
+        Cars(0)

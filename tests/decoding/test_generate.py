@@ -275,3 +275,20 @@ def test_toy_model_is_deterministic() -> None:
     assert not np.array_equal(first, ToyModel(LETTERS, seed=2).logits([1, 2, 3]))
     with pytest.raises(ModelError):
         model.session().logits([])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_tokens": -1}, "counts of 0 or more, not -1"),
+        ({"max_tokens": 1.5}, "counts of 0 or more, not 1.5"),
+        ({"max_tokens": None, "finish": True}, "counts of 0 or more, not None"),
+        ({"top": "3"}, "counts of 0 or more, not '3'"),
+        ({"strategy": "asap"}, "expected a strategy, not 'asap'"),
+        ({"strategy": type(Sampling())}, "expected a strategy"),
+        ({"strategy": None}, "expected a strategy, not None"),
+    ],
+)
+def test_error_for_options_of_a_wrong_type(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(WorkbenchError, match=message):
+        generate(ToyModel(LETTERS, "abcabd"), FiniteConstraint(LETTERS, [b"ab"]), "", **options)

@@ -131,6 +131,17 @@ def test_a_text_that_is_cut_has_no_weight() -> None:
             assert set(found.texts) <= rules.texts
 
 
+@pytest.mark.parametrize("count", [1, 4])
+def test_a_run_is_completed_where_all_estimated_weights_are_zero(count: int) -> None:
+    model, rules = HashedModel(3), constraint()
+    for seed in range(60):
+        particles = Particles(count, awrs=Awrs(1))
+        run = generate(model, rules, "", Sampling(1.0, seed=seed), strategy=particles)
+        list(run)
+        assert run.stop is not None
+        assert run.trace.text in rules.texts
+
+
 def test_the_repr_is_one_line() -> None:
     found = Particles(4).population(HashedModel(1), constraint(), "", Sampling(1.0))
     assert "\n" not in repr(found)

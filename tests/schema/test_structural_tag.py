@@ -65,6 +65,23 @@ def test_random_formats_have_the_texts_of_the_oracle(seed: int) -> None:
     assert checked >= 6
 
 
+def parameter(schema: object) -> Format:
+    """One required parameter as XML."""
+    tree = {"type": "array", "items": {"$ref": "#/$defs/tree"}}
+    return {
+        "type": "qwen_xml_parameter",
+        "json_schema": {
+            "$defs": {"word": {"type": "string"}, "tree": tree},
+            "properties": {"a": schema},
+            "required": ["a"],
+        },
+    }
+
+
+def given(value: str) -> str:
+    return f"<parameter=a>{value}</parameter>"
+
+
 #: A format, texts that it accepts and texts that it does not, with the reason.
 CASES = [
     (any_text("ab"), ["", "ba", "a\nb"], ["ab", "cabc"], "no excluded text inside"),
@@ -130,6 +147,39 @@ CASES = [
          '<parameter=s></parameter><parameter=e>"x y"</parameter>'],
         "strings as they are",
     ),
+    (
+        parameter({"enum": [1.5, "b", "c", {"a": 1}, 2], "type": ["number", "string", "object"]}),
+        [given("1.5"), given("b"), given('{"a":1}'), given('{ "a": 1 }'), given(" 2 ")],
+        [given('"1.5"'), given('"b"'), given("")], "listed values: strings, or JSON",
+    ),
+    (
+        parameter({"enum": ["x", 1, True, None], "type": ["integer", "null"]}),
+        [given("1"), given("null")], [given("x"), given("true")], "listed values have their type",
+    ),
+    (
+        parameter({"enum": ["x", 1, "y"], "const": "y"}),
+        [given("y")], [given("x"), given("1")], "a value listed twice",
+    ),
+    (
+        parameter({"description": "any value"}),
+        [given("a <b"), given("1"), given('"x"')], [given("</parameter>")], "annotations alone",
+    ),
+    (
+        parameter({"$ref": "#/$defs/word"}), [given("a b"), given("")], [], "a string by reference",
+    ),
+    (
+        parameter({"anyOf": [{"type": "string"}, {"type": "null"}]}),
+        [given("a b"), given("null")], [], "a string or null",
+    ),
+    (
+        parameter({"anyOf": [{"enum": ["a", "b"]}, {"$ref": "#/$defs/tree"}]}),
+        [given("a"), given("[[], []]")], [given('"a"'), given("c"), given("null")],
+        "strings as they are, or JSON",
+    ),
+    (
+        {"type": "qwen_xml_parameter", "json_schema": {"properties": {"a": False, "b": True}}},
+        ["", "<parameter=b>1</parameter>"], [given("x")], "a property without a value",
+    ),
 ]  # fmt: skip
 
 
@@ -161,6 +211,12 @@ def test_the_older_form_is_triggered_tags() -> None:
     grammar = Grammar.from_structural_tag(older)
     for text in ("", "hi <f=a>3</f>.", "<f=", "<f=a>x</f>"):
         assert grammar.accepts(text) == grammar_of(form).accepts(text)
+
+
+def in_xml(schema: str) -> str:
+    """A structural tag of parameters as XML."""
+    format_ = f'{{"type": "qwen_xml_parameter", "json_schema": {{{schema}}}}}'
+    return f'{{"type": "structural_tag", "format": {format_}}}'
 
 
 #: A structural tag with one mistake, the text that is underlined, and a part of the message.
@@ -206,6 +262,18 @@ ERRORS = [
      "/format/json_schema/properties/a/maxLength: a string as XML is not restricted"),
     ('{"type": "structural_tag", "format": {"type": "qwen_xml_parameter", "json_schema":'
      ' {"type": "integer"}}}', '"integer"', "/format/json_schema/type: expected 'object'"),
+    (in_xml('"properties": {"a": true}, "required": ["b"]'), '"b"', "required/0: expected a name"),
+    (in_xml('"properties": {"a": true}, "required": 3'), "3", "required: expected a list of names"),
+    (in_xml('"properties": {"a": false}, "required": ["a"]'), '"a"', "properties/a: a required"),
+    (in_xml('"properties": {"a": 3}'), "3", "properties/a: expected a schema"),
+    (in_xml('"properties": {"a": {"enum": []}}'), '"enum"', "a/enum: no value is listed"),
+    (in_xml('"properties": {"a": {"enum": 3}}'), "3", "a/enum: expected a list of values"),
+    (in_xml('"properties": {"a": {"const": 1, "type": "null"}}'), '"const"', "no value is listed"),
+    (in_xml('"properties": {"a": {"enum": ["b"], "maxLength": 0}}'), '"maxLength"', "restricted"),
+    (in_xml('"properties": {"a": {"enum": ["b</parameter>"]}}'), '"b</parameter>"', "contain"),
+    (in_xml('"properties": {"a": {"type": "array", "items": {"$ref": "#"}}}'), '"$ref"', "shared"),
+    (in_xml('"$defs": {"b": {"$ref": "#/$defs/b"}}, "properties": {"a": {"$ref": "#/$defs/b"}}'),
+     '"b"', "itself"),
 ]  # fmt: skip
 
 

@@ -219,3 +219,11 @@ def test_a_cluster_writes_the_file_of_one_process_though_a_worker_is_killed(tmp_
             os.kill(outcome.measured["process"], signal.SIGKILL)
     assert killed
     assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "ray.parquet").read_bytes()
+
+
+def test_error_for_a_folder_of_results(tmp_path: Path) -> None:
+    for path in (tmp_path, Path()):
+        with pytest.raises(WorkbenchError, match="is a folder"):
+            read_results(path)
+        with pytest.raises(WorkbenchError, match="is a folder"):
+            ResultsFile(path, (), {})

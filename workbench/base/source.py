@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,6 +27,11 @@ class Span:
     def shifted(self, offset: int) -> Span:
         """The same range in a text that contains this text at ``offset``."""
         return Span(self.start + offset, self.end + offset)
+
+
+#: The most characters of a line that a message shows.
+_LONGEST_LINE = 160
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -59,11 +65,22 @@ class Source:
         return self.text[start:] if end < 0 else self.text[start:end]
 
     def underline(self, span: Span) -> str:
-        """The line on which a span starts, with carets below the part of the span on that line."""
+        """The line on which a span starts, with carets below the part of the span on that line.
+
+        Of a long line it shows what is around the start of the span.
+        """
         number, column = self.position(span.start)
         text = self.line(number)
         width = max(1, min(span.end - span.start, len(text) - column + 1))
         prefix = f"{number} | "
+        # half a surrogate pair cannot be printed
+        text = _SURROGATE.sub("\ufffd", text)
+        if len(text) > _LONGEST_LINE:
+            start = max(0, min(column - 1 - _LONGEST_LINE // 2, len(text) - _LONGEST_LINE))
+            end = start + _LONGEST_LINE
+            width = max(1, min(width, end - column + 1))
+            prefix += "…" * (start > 0)
+            text, column = text[start:end] + "…" * (end < len(text)), column - start
         pad = "".join("\t" if c == "\t" else " " for c in text[: column - 1])
         return f"{prefix}{text}\n{' ' * len(prefix)}{pad}{'^' * width}"
 

@@ -364,6 +364,11 @@ def _monitored(
 
     if isinstance(monitor, str):
         monitor = monitor_named(monitor, grammar, limits)
+    if isinstance(monitor, type) or not isinstance(monitor, Monitor):
+        raise WorkbenchError(
+            f"expected a monitor or its name, not {monitor!r}",
+            "a monitor has initial, step, is_final, finish and why",
+        )
     return Monitored(constraint, monitor, limits)
 
 

@@ -313,6 +313,8 @@ class WithinBudget:
     __repr__ = constraint_repr
 
     def __init__(self, constraint: Constraint, budget: int, limits: Limits | None = None) -> None:
+        if not isinstance(budget, int | np.integer):
+            raise WorkbenchError(f"expected a number of tokens, not {budget!r}")
         if isinstance(constraint, WithinBudget):
             budget = min(budget, constraint.budget)
         self.constraint: Constraint = without_budget(constraint)

@@ -288,12 +288,15 @@ class Cars(_Learning):
     ``attempts``  the most texts that are rejected for one that is accepted.
 
     Cost:   ``Trace.discarded_passes`` for the rejected texts; steps come when a text is accepted.
-    Raises: SamplingError for temperature 0, top-k or top-p; WorkbenchError after ``attempts``.
+    Raises: SamplingError for temperature 0, top-k or top-p; WorkbenchError after ``attempts``, or
+            for fewer than one.
     Source: Parys et al. 2025.
     """
 
     def __init__(self, attempts: int = MAX_ATTEMPTS) -> None:
         super().__init__()
+        if attempts < 1:
+            raise WorkbenchError(f"expected at least one attempt, not {attempts!r}")
         self.attempts = attempts
 
     def steps(self, loop: DecodingLoop) -> Steps:

@@ -80,7 +80,7 @@ def program_of(grammar: Grammar, limits: Limits) -> Grammar:
 
     Raises: WorkbenchError if there is no template for this grammar.
     """
-    for name, program in _PROGRAMS.items():
+    for name, program in () if grammar.is_rewritten else _PROGRAMS.items():
         if load_gallery()[name].text.rstrip() == grammar.source.text.rstrip():
             if isinstance(program, Template):
                 return program.grammar

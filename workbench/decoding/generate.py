@@ -9,6 +9,8 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
+import numpy as np
+
 from workbench.base.errors import ModelError, TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.constraint.protocol import Constraint, State
 from workbench.constraint.within_budget import WithinBudget
@@ -58,11 +60,17 @@ def generate(
     ``finish``       whether only tokens are allowed after which the text can still end within
                      ``max_tokens`` (``WithinBudget``), so that no text is cut.
 
-    Raises: WorkbenchError with ``finish`` if every text is longer; TokenNotAllowed if the
-            constraint forbids ``prefix``; VocabularyError if the constraint was compiled for
-            another vocabulary than the model's; while iterating ModelError and LimitError.
+    Raises: WorkbenchError for a negative count, for what is not a strategy, and with ``finish`` if
+            every text is longer; TokenNotAllowed if the constraint forbids ``prefix``;
+            VocabularyError if the constraint was compiled for another vocabulary than the model's;
+            while iterating ModelError and LimitError.
     Source: Koo et al. 2024, Algorithm 2; Beurer-Kellner et al. 2024 (DOMINO), Algorithm 1.
     """
+    _check_count(max_tokens)
+    if isinstance(strategy, type) or not hasattr(strategy, "steps"):
+        raise WorkbenchError(
+            f"expected a strategy, not {strategy!r}", "make one: wb.JumpForward(), wb.Asap()"
+        )
     if finish:
         constraint = WithinBudget(constraint, len(prefix) + max_tokens)
     loop = decoding_loop(
@@ -93,8 +101,8 @@ def decoding_loop(
 ) -> DecodingLoop:
     """The state of a generation before its first token. Arguments and errors: as ``generate``."""
     same_tokens(model.vocabulary, constraint.vocabulary)
-    if max_tokens < 0 or top < 0:
-        raise WorkbenchError(f"expected counts of 0 or more, not {min(max_tokens, top)}")
+    _check_count(max_tokens)
+    _check_count(top)
     return DecodingLoop(
         constraint=constraint,
         sampling=sampling,
@@ -106,6 +114,11 @@ def decoding_loop(
         top=top,
         stop_asked=stop,
     )
+
+
+def _check_count(count: object) -> None:
+    if not isinstance(count, int | np.integer) or count < 0:
+        raise WorkbenchError(f"expected counts of 0 or more, not {count!r}")
 
 
 def same_tokens(model: Vocabulary, constraint: Vocabulary) -> None:

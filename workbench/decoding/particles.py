@@ -240,7 +240,8 @@ class Particles:
     that the mask kept. When few particles have most of the weight, all are replaced by particles
     drawn in proportion to the weights. As a strategy it draws one of the texts; its steps come when
     all particles have ended, and the forward passes of the others are discarded. ``population``
-    returns all texts. Texts that ``max_tokens`` cuts have weight 0 unless all are cut.
+    returns all texts. Texts that ``max_tokens`` cuts have weight 0 unless all are cut. Where
+    ``awrs`` estimates weight 0 for all of them, it completes one of the texts alone.
 
     ``count``           the number of particles. One particle is the plain loop; with more of them
                         the distribution of the text comes closer to the model's own.
@@ -286,12 +287,16 @@ class Particles:
         """Implements ``Strategy``."""
         found = self._evolved(loop)
         weights = found.weights
-        if not weights.any():
-            weights = np.full(len(weights), 1 / len(weights))  # all ended at a dead end
+        if not weights.any():  # estimates of 0, or dead ends
+            dead = [one.loop.stop is StopReason.DEAD_END for one in found.particles]
+            weights = np.array([1.0 if all(dead) else 1.0 - one for one in dead])
+            weights /= weights.sum()
         rng = loop.sampling.rng(loop.index, _CHOICE)
         chosen = found.particles[int(rng.choice(len(weights), p=weights))]
         loop.discarded_passes += found.passes - sum(step.forward for step in chosen.steps)
         yield from loop.become(chosen.loop, chosen.steps)
+        if loop.stop is None and self.awrs is not None:
+            yield from self.awrs.steps(loop)
 
     def _evolved(self, loop: DecodingLoop) -> Population:
         """Advance particles by one token at a time until all have ended."""

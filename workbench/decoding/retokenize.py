@@ -145,7 +145,8 @@ def with_prefix(grammar: Grammar, prefix: bytes) -> Grammar:
     tree = GrammarTree((Rule(_START, body, span, span), *rules), source)
     # a regex becomes a rule; a grammar of rules keeps its notation, but its values have no prefix
     notation = Notation.KBNF if grammar.tree is None else grammar.notation
-    return replace(grammar.with_tree(tree, _START), notation=notation, value=None, notes=())
+    made = grammar.with_tree(tree, _START)
+    return replace(made, notation=notation, value=None, notes=(), is_rewritten=True)
 
 
 def _is_text(data: bytes) -> bool:

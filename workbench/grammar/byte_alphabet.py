@@ -72,6 +72,8 @@ def without_bytes(machine: Dfa, bytes_: frozenset[int]) -> Dfa:
     classes, width = machine.classes.copy(), machine.table.shape[1]
     classes[missing] = width
     table = np.column_stack([machine.table, np.full(len(machine), DEAD, np.int32)])
+    # edges whose bytes are all missing: without this a state behind them counts as accessible
+    table[:, np.setdiff1d(np.arange(width), classes)] = DEAD
     return minimize(trimmed(classes, table, machine.finals, machine.initial))
 
 

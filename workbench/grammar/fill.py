@@ -65,6 +65,7 @@ def fill(
         notation=Notation.KBNF if grammar.tree is None else grammar.notation,
         value=_value(grammar, before, after),
         notes=(),
+        is_rewritten=grammar.is_rewritten or filled.start != grammar.start,
     )
 
 
@@ -84,7 +85,11 @@ def _value(grammar: Grammar, before: bytes, after: bytes) -> Callable[[str], obj
     value = grammar.value
     if value is None:
         return None
-    return lambda text: value((before + utf8(text) + after).decode())
+    return lambda text: value(
+        (before + text.encode("utf-8", "surrogateescape") + after).decode(
+            "utf-8", "surrogateescape"
+        )
+    )
 
 
 def _no_text(

@@ -6,6 +6,8 @@ a prefix of an accepted text, and where and why it fails.
 
 from __future__ import annotations
 
+import re
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -72,6 +74,8 @@ class Grammar(Language):
     value: Callable[[str], object] | None = None
     #: Advice found while the text was parsed.
     notes: tuple[Advice, ...] = ()
+    #: Whether its rules are others than its text has (``fill``, ``heal``): exports write the rules.
+    is_rewritten: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     def __repr__(self) -> str:
@@ -311,10 +315,11 @@ class Grammar(Language):
         """The rules that stand in for ``Automaton`` leaves, with the label of each."""
         return {} if self.tree is None else leaf_labels(self._listed_rules)
 
-    def parse(self, text: str) -> Any:  # noqa: ANN401  # an instance of whatever class it is
+    def parse(self, text: str | bytes) -> Any:  # noqa: ANN401  # an instance of whatever class it is
         """The value of an accepted text: a JSON value or an instance of a dataclass.
 
-        Raises: WorkbenchError if the text is not accepted or the notation defines no values.
+        Raises: WorkbenchError if the text is not accepted, the notation defines no values, or
+                Python cannot hold the value: a number of thousands of digits, deep nesting.
         """
         if self.value is None:
             raise WorkbenchError(
@@ -323,7 +328,17 @@ class Grammar(Language):
             )
         if not (verdict := self.check(text)).accepted:
             raise WorkbenchError(f"the grammar does not accept this text: it {verdict}")
-        return self.value(text)
+        # a hole may begin or end within a character
+        text = text if isinstance(text, str) else text.decode("utf-8", "surrogateescape")
+        try:
+            return self.value(text)
+        except RecursionError:
+            reason = "it nests too deeply"
+        except ValueError:
+            if not re.search(rf"[0-9]{{{sys.get_int_max_str_digits()}}}", text):
+                raise  # a dataclass refuses its fields
+            reason = "a number has too many digits"
+        raise WorkbenchError(f"the text is accepted, but has no value: {reason}")
 
     @cached_property
     def _rule_runner(self) -> Runner:

@@ -42,6 +42,11 @@ _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _NAME_HINT = "a name has up to 64 letters, digits and the signs _ . -"
 #: The members that hold the schema of the parameters.
 _SCHEMA_MEMBERS = ("parameters", "input_schema", "inputSchema")
+#: Keywords that may declare further properties; then ``additionalProperties`` would forbid those.
+_COMPOSED = frozenset(
+    {"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"}
+    | {"dependencies", "unevaluatedProperties"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +70,7 @@ class Tool:
         """The tool of a function, or of a description with a JSON Schema.
 
         The object of a schema without ``additionalProperties`` is closed, as strict tool calls
-        require.
+        require; not where keywords such as ``allOf`` or ``$ref`` may declare further properties.
 
         Raises: WorkbenchError for a parameter without a type, or a description without a name.
         """
@@ -95,7 +100,10 @@ def _of_description(described: Mapping[str, Any]) -> Tool:
     if not isinstance(schema, Mapping):
         raise WorkbenchError(f"{name}: expected a JSON Schema as {member!r}", "write an object")
     closed: dict[str, Any] = {"type": "object", **schema}
-    if "$ref" not in schema:
+    if closed["type"] != "object":
+        message = f"{name}: expected a JSON Schema of an object, not of {closed['type']!r}"
+        raise WorkbenchError(message, "its properties are the arguments")
+    if not _COMPOSED & schema.keys():
         closed.setdefault("additionalProperties", False)
     return Tool(name, closed)
 
@@ -111,11 +119,12 @@ def _signature_schema(function: Callable[..., object]) -> dict[str, Any]:
     name = function.__name__
     try:
         hints = typing.get_type_hints(function)
-    except (NameError, TypeError) as error:
+        parameters = inspect.signature(function).parameters.values()
+    except (NameError, TypeError, ValueError) as error:
         raise WorkbenchError(f"{name}: its annotations cannot be read: {error}") from None
     fields: list[tuple[str, Any]] = []
     required: list[str] = []
-    for parameter in inspect.signature(function).parameters.values():
+    for parameter in parameters:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             message = f"{name}: {parameter} takes any number of arguments"
             raise WorkbenchError(message, "give each parameter a name, or pass a JSON Schema")
@@ -267,9 +276,12 @@ def tool_calls(
     Raises: WorkbenchError for an unknown style, no tool, two tools of one name, or a tool without
             types; ParseError, BuildError of a schema; LimitError.
     """
-    if style not in STYLES:
-        hint, _ = suggestion(style, STYLES, f"the styles are {', '.join(STYLES)}")
+    if not isinstance(style, str) or style not in STYLES:
+        hint, _ = suggestion(str(style), STYLES, f"the styles are {', '.join(STYLES)}")
         raise WorkbenchError(f"there is no style {style!r} of tool calls", hint)
+    if not isinstance(tools, Iterable) or isinstance(tools, str | Mapping):
+        what = type(tools).__name__
+        raise WorkbenchError(f"expected a list of tools, not {what}", "write [f] for one tool f")
     found = [Tool.of(one) for one in tools]
     if not found:
         raise WorkbenchError("expected at least one tool", "give functions or JSON Schemas")

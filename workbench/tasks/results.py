@@ -47,6 +47,7 @@ class ResultsFile:
             raise ValueError("two tasks have the same key")
         self.outcomes: dict[str, Outcome] = {}
         self._synced = 0.0
+        _check_file(path)
         self._journal = path.with_name(path.name + ".journal")
         try:
             if path.exists():
@@ -130,6 +131,11 @@ def measured_path(path: Path) -> Path:
     return path.with_suffix(".measured" + path.suffix)
 
 
+def _check_file(path: Path) -> None:
+    if path.is_dir():
+        raise WorkbenchError(f"{str(path)!r} is a folder", "name a file of results (Parquet)")
+
+
 def read_results(path: Path) -> tuple[Record, list[Record]]:
     """The settings and the rows of a results file, those in its journal included.
 
@@ -137,6 +143,7 @@ def read_results(path: Path) -> tuple[Record, list[Record]]:
 
     Raises: WorkbenchError if the file is missing or cannot be read.
     """
+    _check_file(path)
     journal = path.with_name(path.name + ".journal")
     settings: Record = {}
     found: dict[str, Outcome] = {}

@@ -220,6 +220,8 @@ def _named(
 
 def answered(handlers: Handlers, question: _Question, sent: _Sent) -> _Answer:
     """The answer to a request of the page, or the error as a record."""
+    if not isinstance(sent, dict):
+        return {"fault": f"expected a record, not {type(sent).__name__}"}
     try:
         return question(handlers.with_model(sent), sent)
     except WorkbenchError as error:

@@ -15,7 +15,13 @@ from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import BuildError, WorkbenchError
 from workbench.grammar.export.as_machine import write_machine, write_subsets
 from workbench.grammar.export.as_regex import write_regex
-from workbench.grammar.export.writers import rewritten_lark, write_gbnf, write_kbnf, write_lark
+from workbench.grammar.export.writers import (
+    rewritten_lark,
+    standalone,
+    write_gbnf,
+    write_kbnf,
+    write_lark,
+)
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 from workbench.pushdown.network import Network
@@ -72,6 +78,7 @@ def constructor_call(notation: Notation, text: str, more: str = "") -> str:
 
 def transformers(grammar: Grammar, model: str = MODEL, prompt: str = PROMPT) -> str:
     """Transformers' ``generate`` with this library as its logits processor; exact."""
+    grammar = standalone(grammar)
     start = "" if grammar.start == "start" else f", {quoted(grammar.start)}"
     if grammar.notation in (
         Notation.REGEX, Notation.JSON_SCHEMA, Notation.DATACLASS, Notation.MACHINE,
@@ -210,21 +217,21 @@ print(model(PROMPT, {type_}({kind}), max_new_tokens={_TOKENS}))
 
 
 def _schema(grammar: Grammar) -> tuple[str, str] | None:
-    if grammar.notation is not Notation.JSON_SCHEMA:
+    if grammar.notation is not Notation.JSON_SCHEMA or grammar.is_rewritten:
         return None
     return "SCHEMA", grammar.source.text
 
 
 def _schema_or_tag(grammar: Grammar) -> tuple[str, str] | None:
     """A schema or a structural tag, which the engine reads itself."""
-    if grammar.notation is Notation.STRUCTURAL_TAG:
+    if grammar.notation is Notation.STRUCTURAL_TAG and not grammar.is_rewritten:
         return "TAG", grammar.source.text
     return _schema(grammar)
 
 
 def write_structural_tag(grammar: Grammar) -> str:
     """A structural tag: its own text, or one that contains the grammar as GBNF."""
-    if grammar.notation is Notation.STRUCTURAL_TAG:
+    if grammar.notation is Notation.STRUCTURAL_TAG and not grammar.is_rewritten:
         return grammar.source.text
     form = {"type": "grammar", "grammar": write_gbnf(grammar)}
     return _json({"type": "structural_tag", "format": form})

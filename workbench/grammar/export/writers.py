@@ -57,7 +57,7 @@ def write_kbnf(grammar: Grammar, start: str = "start") -> str:
 
     Raises: BuildError, LimitError.
     """
-    if grammar.notation is Notation.KBNF and grammar.start == start:
+    if grammar.notation is Notation.KBNF and grammar.start == start and not grammar.is_rewritten:
         return grammar.source.text
     if isinstance(grammar.reader, Dfa) and grammar.reader.is_empty:
         whole = Span(0, len(grammar.source.text))
@@ -90,6 +90,16 @@ def _reads_alike(leaf: Leaf) -> bool:
 _GBNF_LETTERS = {"\n": r"\n", "\r": r"\r", "\t": r"\t", "\\": r"\\"}
 
 
+def standalone(grammar: Grammar) -> Grammar:
+    """The grammar with a text of its own: itself, or its rules as KBNF if its text has others.
+
+    Raises: BuildError, LimitError.
+    """
+    if not grammar.is_rewritten:
+        return grammar
+    return Grammar.from_kbnf(write_kbnf(grammar), limits=grammar.limits, name=grammar.source.name)
+
+
 def write_gbnf(grammar: Grammar, root: str = "root") -> str:
     """The grammar as GBNF; a GBNF text is returned unchanged.
 
@@ -98,7 +108,7 @@ def write_gbnf(grammar: Grammar, root: str = "root") -> str:
 
     Raises: BuildError, LimitError.
     """
-    if grammar.notation is Notation.GBNF and grammar.start == root:
+    if grammar.notation is Notation.GBNF and grammar.start == root and not grammar.is_rewritten:
         return grammar.source.text
     features = NotationFeatures(
         title="GBNF", alphabet=GBNF, start=root, own=lambda *_: None,
@@ -172,7 +182,7 @@ def write_lark(grammar: Grammar, start: str = "start") -> str:
 
     Raises: BuildError, LimitError.
     """
-    if grammar.notation is Notation.LARK and grammar.start == start:
+    if grammar.notation is Notation.LARK and grammar.start == start and not grammar.is_rewritten:
         return grammar.source.text
     return rewritten_lark(grammar, start)
 

@@ -24,6 +24,7 @@ from workbench.base.limits import Limits
 from workbench.base.source import Source, Span
 from workbench.constraint.engine.automaton import automaton
 from workbench.constraint.protocol import Constraint
+from workbench.grammar.export.writers import standalone
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.label_encoding import labels_of
 from workbench.grammar.notations import Notation
@@ -190,6 +191,7 @@ def audit(
     """
     folders = engine_folders()
     chosen = engines_named(engines, folders)
+    grammar = standalone(grammar)
     auditor = Auditor(
         Subject(grammar.source.name, grammar, tuple(instances)),
         first_tokens(vocabulary, tokens),
