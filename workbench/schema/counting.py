@@ -216,13 +216,13 @@ class PatternCounter:
         sources, columns = np.nonzero(self._machine.table != DEAD)
         step = np.zeros((len(self._machine), len(self._machine)), np.bool_)
         step[sources, self._machine.table[sources, columns]] = True
-        #: Whether one state leads to another in so many characters.
+        #: For each number of characters and pair of states: whether such a string leads to the second.
         self._ways = {1: step}
         #: The rules that are written, by what they read; None if there is no such string.
         self._written: dict[tuple[int | None, ...], Nonterminal | None] = {}
 
     def expression(self) -> Expression | None:
-        """The strings with their quotes; None if there is none."""
+        """The strings with their quotes; None for no strings."""
         inside = self._strings(self._low, self._below, self._machine.initial)
         quote = Literal(b'"', self._span)
         return inside and Sequence((quote, inside, quote), self._span)
@@ -280,7 +280,7 @@ class PatternCounter:
         return made
 
     def _leads(self, size: int) -> npt.NDArray[np.bool_]:
-        """Whether one state leads to another in so many characters, for each pair."""
+        """For each pair of states: whether a string of ``size`` characters leads to the second."""
         if size not in self._ways:
             first = size - 1 if size <= _CHARACTERS else _block_within(size - 1)
             self._ways[size] = self._leads(first) @ self._leads(size - first)
@@ -312,7 +312,7 @@ class PatternCounter:
 
 
 def _block_within(count: int) -> int:
-    """The largest block of at most so many characters, which are ``_CHARACTERS`` or more."""
+    """The size of the largest block that ``count`` characters contain; at least one block."""
     size = _CHARACTERS
     while size * _BLOCKS <= count:
         size *= _BLOCKS

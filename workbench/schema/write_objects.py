@@ -132,7 +132,7 @@ def _in_blocks(shape: Objects, name: str, owner: LazySet, writer: RuleWriter) ->
     """The members of an object with many declared ones.
 
     In a row, any later member may follow each one: a number of edges that grows with the square of
-    the number of members. Here each block of members is a rule of its own, and so is each half,
+    the number of members. Here each block of members is a separate rule, and so is each half,
     quarter and so on of the blocks.
     """
     pairs = [*shape.properties.items()]
