@@ -216,7 +216,7 @@ class PatternCounter:
         sources, columns = np.nonzero(self._machine.table != DEAD)
         step = np.zeros((len(self._machine), len(self._machine)), np.bool_)
         step[sources, self._machine.table[sources, columns]] = True
-        #: For each number of characters and pair of states: whether such a string leads to the second.
+        #: For each number of characters and pair of states: whether a string leads to the second.
         self._ways = {1: step}
         #: The rules that are written, by what they read; None if there is no such string.
         self._written: dict[tuple[int | None, ...], Nonterminal | None] = {}
