@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from itertools import combinations, product
+from itertools import product
 from typing import Any
 
 import pytest
@@ -16,7 +16,13 @@ from workbench.grammar.grammar import Grammar
 from workbench.schema.algebra.subschemas import Algebra
 from workbench.schema.normal_form import all_distinct
 from workbench.schema.schema_reader import Document, schema_source
-from workbench.schema.write_arrays import _CLASSES, _FEATURES, Feature, class_of_values
+from workbench.schema.write_arrays import (
+    _CLASSES,
+    _FEATURES,
+    _OF_PROPERTIES,
+    Feature,
+    class_of_values,
+)
 
 
 def unique(items: Any, **keywords: Any) -> dict[str, Any]:
@@ -135,13 +141,26 @@ def test_others_are_refused_by_name(schema: Any, words: str) -> None:
     assert "uniqueItems" in caught.value.message
 
 
-def test_arrays_of_equal_items_share_their_rules() -> None:
-    once = Grammar.from_json_schema(unique(STRING)).tree
-    twice = {"properties": {name: unique(STRING) for name in "ab"}}
+@pytest.mark.parametrize(
+    ("items", "features"), [(STRING, len(_FEATURES)), ({"$ref": "#/$defs/x"}, len(_OF_PROPERTIES))]
+)
+def test_arrays_of_equal_items_share_their_rules(items: Any, features: int) -> None:
+    once = Grammar.from_json_schema({**unique(items), "$defs": {"x": NAMED}}).tree
+    twice = {"properties": {name: unique(items) for name in "ab"}, "$defs": {"x": NAMED}}
     tree = Grammar.from_json_schema(twice).tree
     assert once is not None
     assert tree is not None
     by_features = [rule.name for rule in tree.rules if "_by_" in rule.name]
-    assert len(by_features) == len(_FEATURES)
+    assert len(by_features) == features
     assert len(tree.rules) < 1.1 * len(once.rules)
-    assert len({*combinations(by_features, 2)}) == 6
+
+
+@pytest.mark.parametrize(("high", "most"), [(1, 1_099), (2, 46), (3, 18), (None, 10)])
+def test_sets_of_values_are_counted_before_the_values_are_listed(
+    high: int | None, most: int
+) -> None:
+    bound = {} if high is None else {"maxItems": high}
+    for count, by_classes in ((most, False), (most + 1, True)):
+        items = {"type": "integer", "minimum": 1, "maximum": count}
+        notes = Grammar.from_json_schema(unique(items, **bound)).notes
+        assert bool(notes) == (by_classes and high != 1)  # a single item differs anyway

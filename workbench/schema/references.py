@@ -233,7 +233,9 @@ class References:
         found = self._anchors.get(document)
         if found is None:
             found = self._anchors[document] = {}
-            for node in self._schemas(document):
+            text = document.source.text
+            may_have = "Anchor" in text or "\\u" in text  # a keyword may be written with escapes
+            for node in self._schemas(document) if may_have else ():
                 for word in ("$dynamicAnchor", "$recursiveAnchor"):
                     anchor = (node.members or {}).get(word)
                     name = anchor and ("" if anchor.value is True else anchor.value)

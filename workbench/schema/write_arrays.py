@@ -209,9 +209,7 @@ class _UniqueGraph:
         values = [self._values_of(items) for items in positions]
         bits = [[self._bit(value) for value in listed] for listed in values]
         self._bits_at = bits
-        most = len(self._bits) if shape.high is None else min(shape.high, len(self._bits))
-        sets = sum(comb(len(self._bits), size) for size in range(most + 1))
-        if shape.contains or sets > _MAX_VALUE_SETS:
+        if shape.contains or len(self._bits) > _most_values(shape.high):
             raise self._too_many()
         #: The expression of each value, by its bit.
         self._held = {
@@ -222,7 +220,7 @@ class _UniqueGraph:
 
     def _values_of(self, items: LazySet) -> list[Any]:
         """The values of a set with few of them."""
-        listed = _finite_values(items.values, _MAX_VALUE_SETS)
+        listed = _finite_values(items.values, _most_values(self._shape.high))
         if listed is None:
             raise self._too_many()
         return listed
@@ -256,6 +254,16 @@ class _UniqueGraph:
             "objects that declare strings or numbers",
             "say what the items are, or leave the keyword out and check afterwards",
         )
+
+
+@lru_cache(maxsize=64)
+def _most_values(high: int | None) -> int:
+    """The most values that have at most ``_MAX_VALUE_SETS`` sets of up to ``high`` of them."""
+    for count in range(1, _MAX_VALUE_SETS + 1):
+        most = count if high is None else min(high, count)
+        if sum(comb(count, size) for size in range(most + 1)) > _MAX_VALUE_SETS:
+            return count - 1
+    return _MAX_VALUE_SETS
 
 
 def _finite_values(values: Values, most: int) -> list[Any] | None:
@@ -321,11 +329,11 @@ def _unique(
         f"arrays are accepted if they have up to {MAX_ITEMS} items that an automaton can "
         "distinguish, by a character, their length or a remainder",
     )
-    key = _leaves(shape)
-    inside = writer.unique_items.get(key) if key else None
+    key = _same_items(shape)
+    inside = writer.unique_items.get(key)
     if inside is None:
         inside = _by_classes(shape, features, name, owner, writer)
-        if key and inside is not None:
+        if inside is not None:
             writer.unique_items[key] = inside
     return inside, shape.low == 0
 
@@ -345,11 +353,15 @@ def _by_classes(
     return choice(options, owner.span) if options else None
 
 
-def _leaves(shape: Arrays) -> Hashable:
-    """A key of arrays of leaves: equal ones have the same rules; None for items of other types."""
+def _same_items(shape: Arrays) -> Hashable:
+    """A key of unique items: those with equal keys have the same rules.
+
+    Leaves are compared by value; others by the identity of their set, which a reference and its
+    target share.
+    """
     items = shape.rest.values
     if items.arrays or items.objects:
-        return None
+        return id(shape.rest.raw), shape.low, shape.high
     return items.null, items.booleans, items.numbers, items.texts, shape.low, shape.high
 
 

@@ -12,15 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import product
+from itertools import product, zip_longest
 
+from workbench.base.source import Span
 from workbench.schema.member_rows import write_graph
 from workbench.schema.normal_form import LazySet, Objects
 from workbench.schema.schema_options import Order
 from workbench.schema.schema_reader import first_keyword, unsupported
 from workbench.schema.string_sets import StringSet
 from workbench.schema.write_values import RuleWriter, choice, has_no_value, optional, sequence
-from workbench.syntax.grammar_tree import Expression, Repetition
+from workbench.syntax.grammar_tree import Expression, Nonterminal, Repetition
 
 #: The most conditions of ``Objects.some`` for which undeclared required names are added to them.
 _MAX_CONDITIONS = 5
@@ -28,6 +29,14 @@ _MAX_CONDITIONS = 5
 #: The most declared names of an object whose members are in any order. Measured with strings as
 #: values: 8 names compile in 28 ms, 10 in 200 ms.
 _MAX_ANY_ORDER = 10
+
+#: More declared names are written in blocks of ``_BLOCK``.
+_MAX_IN_A_ROW = 128
+_BLOCK = 16
+
+#: The texts with at least one member of a part of an object, None if none, and whether there may be
+#: no member.
+_Part = tuple[Expression | None, bool]
 
 #: State of an object graph: the index of the next declared member (in any order: the bit set of the
 #: declared members read), the number of members read, and the bit set of the conditions of ``some``
@@ -56,7 +65,11 @@ def object_expression(
         any_order = _AnyOrderGraph(shape, name, owner, writer)
         inside, may_be_empty = write_graph(any_order, (0, 0, 0), writer, owner.node)
         return writer.bracketed(b"{}", inside, may_be_empty, span)
-    if shape.required and not (shape.some or shape.low or shape.high is not None):
+    counts = shape.some or shape.low > 1 or shape.high is not None
+    if len(shape.properties) > _MAX_IN_A_ROW and not counts:
+        inside, may_be_empty = _in_blocks(shape, name, owner, writer)
+        return writer.bracketed(b"{}", inside, may_be_empty, span)
+    if shape.required and not (counts or shape.low):
         return writer.bracketed(b"{}", _row(shape, owner, writer), False, span)
     graph = _ObjectGraph(shape, name, owner, writer)
     inside, may_be_empty = write_graph(graph, (0, 0, 0), writer, owner.node)
@@ -113,6 +126,56 @@ def _row(shape: Objects, owner: LazySet, writer: RuleWriter) -> Expression:
     if extras:
         row.append(Repetition(choice(extras, span), 0, None, span))
     return sequence(row, span)
+
+
+def _in_blocks(shape: Objects, name: str, owner: LazySet, writer: RuleWriter) -> _Part:
+    """The members of an object with many declared ones.
+
+    In a row, any later member may follow each one: a number of edges that grows with the square of
+    the number of members. Here each block of members is a separate rule, and so is each half,
+    quarter and so on of the blocks.
+    """
+    pairs = [*shape.properties.items()]
+    blocks = [
+        replace(shape, properties=held, required=shape.required & held.keys(), extras=(), low=0)
+        for start in range(0, len(pairs), _BLOCK)
+        if (held := dict(pairs[start : start + _BLOCK]))
+    ]
+    if shape.extras:
+        blocks.append(replace(shape, properties={}, required=frozenset(), low=0))
+    graphs = [_ObjectGraph(block, name, owner, writer) for block in blocks]
+    parts = [write_graph(graph, (0, 0, 0), writer, owner.node) for graph in graphs]
+    while len(parts) > 1:
+        parts = [
+            left if right is None else _followed(left, right, name, owner, writer)
+            for left, right in zip_longest(parts[::2], parts[1::2])
+        ]
+    inside, may_be_empty = parts[0]
+    return inside, may_be_empty and not shape.low
+
+
+def _followed(left: _Part, right: _Part, name: str, owner: LazySet, writer: RuleWriter) -> _Part:
+    """The members of one part, then those of another."""
+    (first, first_optional), (second, second_optional) = left, right
+    may_be_empty = first_optional and second_optional
+    if (None, False) in (left, right):
+        return None, False
+    if first is None or second is None:
+        return second if first is None else first, may_be_empty
+    span = owner.span
+    calls = [_called(part, f"{name}_part", span, writer) for part in (first, second)]
+    more = sequence([writer.spacing.comma, calls[1]], span)
+    row = sequence([calls[0], optional(more, span) if second_optional else more], span)
+    return choice([row, calls[1]] if first_optional else [row], span), may_be_empty
+
+
+def _called(part: Expression, wanted: str, span: Span, writer: RuleWriter) -> Expression:
+    """The call of a rule of an expression."""
+    if isinstance(part, Nonterminal):
+        return part
+    name = writer.new_name(wanted)
+    writer.rule(name, part, span)
+    return Nonterminal(name, span)
 
 
 class _ObjectGraph:

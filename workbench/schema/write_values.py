@@ -19,6 +19,7 @@ from fractions import Fraction
 
 from workbench.automata import graphs
 from workbench.base.dfa import Dfa
+from workbench.base.errors import LimitError
 from workbench.base.limits import Limits
 from workbench.base.source import Span
 from workbench.pushdown.cfg import derives, least
@@ -27,14 +28,16 @@ from workbench.schema.counting import (
     BLOCK,
     MAX_COUNTED_SINGLY,
     BlockCounter,
+    PatternCounter,
     character_counter,
     long_string,
+    needs_blocks,
 )
 from workbench.schema.intervals import Interval
 from workbench.schema.normal_form import LazySet, Values
 from workbench.schema.numbers import NumberSet
 from workbench.schema.schema_options import Spacing
-from workbench.schema.schema_reader import Node, first_keyword, unsupported
+from workbench.schema.schema_reader import Node, first_keyword, location, unsupported
 from workbench.schema.string_machines import Content
 from workbench.schema.string_sets import StringSet
 from workbench.syntax.grammar_tree import (
@@ -207,6 +210,8 @@ class RuleWriter:
         #: share them.
         self._machines: dict[StringSet, Dfa] = {}
         self._leaf_limits = replace(limits, began=None)
+        #: The expressions of long strings of a pattern.
+        self._long: dict[StringSet, Expression | None] = {}
 
     def of(self, lazy: LazySet, span: Span | None = None) -> Expression:
         """The expression of a set: its leaves or a call of its rule, with its span or ``span``."""
@@ -251,7 +256,10 @@ class RuleWriter:
     def strings(
         self, texts: StringSet, span: Span, lazy: LazySet | None = None
     ) -> list[Expression]:
-        """The JSON literals, with quotes, of a set of strings; ``lazy`` is the set around it."""
+        """The JSON literals, with quotes, of a set of strings; ``lazy`` is the set around it.
+
+        Raises: LimitError with the JSON pointer of the bound, if their automaton is too large.
+        """
         words = texts.words
         if words is not None and len(words) <= _MAX_LITERALS and all(map(_PLAIN.fullmatch, words)):
             return [Literal(b'"%b"' % word.encode(), span) for word in sorted(words)]
@@ -261,10 +269,25 @@ class RuleWriter:
                 texts, span, lambda level: self.block("characters", counting, level, kind)
             )
             return [long_string(texts.low, texts.high, counting)]
-        machine = self._machines.get(texts)
-        if machine is None:
-            machine = self._machines[texts] = texts.machine(self._leaf_limits)
+        try:
+            if needs_blocks(texts):
+                return self._long_strings(texts, span)
+            machine = self._machines.get(texts)
+            if machine is None:
+                machine = self._machines[texts] = texts.machine(self._leaf_limits)
+        except LimitError as error:
+            node = lazy and first_keyword(lazy.node, ("maxLength", "minLength", "pattern"))
+            message = f"{location(node)}: {error.message}" if node else error.message
+            raise LimitError(message, error.budget, error.hint) from None
         return [Automaton(machine, texts_label(texts, lazy), span)]
+
+    def _long_strings(self, texts: StringSet, span: Span) -> list[Expression]:
+        """The long strings of a pattern, written once for each set."""
+        if texts not in self._long:
+            counter = PatternCounter(texts, span, self, self._leaf_limits)
+            self._long[texts] = counter.expression()
+        found = self._long[texts]
+        return [] if found is None else [found]
 
     def block(
         self, name: str, counting: BlockCounter, level: int, kind: Content | None = None

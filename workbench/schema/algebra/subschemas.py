@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 
 from workbench.base.errors import ParseError
 from workbench.base.limits import LIMITS, Limits
@@ -82,6 +82,13 @@ _SUPPORTED = (
 )
 
 
+@lru_cache(maxsize=64)
+def _words_of(dialect: Dialect) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """The supported keywords of a dialect, these and the annotations, and those that combine."""
+    keywords = dialect.keywords & _SUPPORTED
+    return keywords, keywords | ANNOTATIONS, keywords & COMBINING.keys()
+
+
 class Subschemas:
     """The subschemas of a document as sets, in one dialect and one dynamic scope.
 
@@ -103,10 +110,8 @@ class Subschemas:
         self.scope = scope
         #: The subschemas of all dialects and scopes.
         self._family = family
-        #: The supported keywords of this dialect.
-        self.keywords = dialect.keywords & _SUPPORTED
-        self._recognized = self.keywords | ANNOTATIONS
-        self._combining_words = self.keywords & COMBINING.keys()
+        #: The supported keywords of this dialect; with the annotations; those that combine.
+        self.keywords, self._recognized, self._combining_words = _words_of(dialect)
         self._plain: dict[Node, LazySet] = {}
         self._tracked: dict[Node, LazySet] = {}
         self._reported_unknown: set[str] = set()
@@ -198,9 +203,7 @@ class Subschemas:
                 self._reported_unknown.add(word)
                 if not word.startswith(("x-", "_")):
                     message = f"unknown keyword {word!r}, ignored"
-                    known = sorted(self.keywords | ANNOTATIONS)
-                    meant = suggestion(word, known, similar=VERY_SIMILAR)
-                    self.algebra.add_note(node, message, meant)
+                    self.algebra.add_note(node, message, _keyword_meant(word, self._recognized))
 
     def _read(self, node: Node, members: dict[str, Node], tracked: bool) -> Values:
         """The set of all keywords of a subschema."""
@@ -278,6 +281,12 @@ class Subschemas:
                 raise invalid(nullable, "true or false")
             types |= {"null"} if nullable.value else types
         return types
+
+
+@lru_cache(maxsize=256)
+def _keyword_meant(word: str, known: frozenset[str]) -> Meant:
+    """The keyword meant by an unknown one; the same ones occur in many schemas."""
+    return suggestion(word, sorted(known), similar=VERY_SIMILAR)
 
 
 #: Names of types elsewhere.
