@@ -152,8 +152,3 @@ class Monitored(Intersection):
     def state_key(self, state: PairState) -> Hashable:
         """Implements ``HasStateKeys``: that of the grammar; names make the monitor's states new."""
         return state_key(self.a)(state[0])
-
-
-def grammar_constraint(constraint: Constraint) -> Constraint:
-    """The constraint without its monitor; any other unchanged."""
-    return constraint.a if isinstance(constraint, Monitored) else constraint

@@ -6,20 +6,22 @@ from collections import defaultdict
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 import workbench as wb
 from tests.constraint.proper.oracles import cases, figures, toy
 from tests.constraint.proper.test_constraint import sequences
-from workbench.base.dfa import DEAD, Dfa
+from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import WorkbenchError
-from workbench.constraint.methods.proper.live_edges import live_edges
+from workbench.constraint.methods.proper.guide_guesses import SAME_PIECE
+from workbench.constraint.methods.proper.live_edges import Live, live_edges
 from workbench.constraint.methods.proper.proper import ProperConstraint
 from workbench.constraint.methods.proper.vegas import (
+    Cut,
     RegionCache,
     adjacent_bytes,
     cuts,
-    exact_cuts,
     only_guess,
     regions,
 )
@@ -29,6 +31,42 @@ from workbench.vocabulary.vocabulary import Vocabulary
 
 FIGURE_6 = figures()["figure_6"]
 pytest.importorskip("mistral_common")
+
+
+def tokens_of(bits: npt.NDArray[np.uint32]) -> list[int]:
+    found = np.flatnonzero(np.unpackbits(bits.view(np.uint8), bitorder="little"))
+    return [int(token) for token in found]
+
+
+def exact_cuts(dfa: Dfa, live: Live) -> frozenset[Cut]:
+    """The edges before which a token always ends, found by all live edges.
+
+    Live tokens read such an edge only with their first byte, and any live token that ends before
+    it may be followed by any that begins with it.
+
+    Cost: a row for each live edge.
+    """
+    crossed: set[Cut] = set()
+    ending_tokens: dict[State, set[int]] = defaultdict(set)
+    leaving_tokens: dict[Cut, npt.NDArray[np.uint32]] = {}
+    for (state, _), number in live.positions.items():
+        for token in tokens_of(live.bits(number, SAME_PIECE)):
+            here, text = state, live.bpe.vocabulary.tokens[token] or b""
+            for index, byte in enumerate(text):
+                edge = here, int(dfa.classes[byte])
+                if index:
+                    crossed.add(edge)
+                else:
+                    row = leaving_tokens.setdefault(edge, np.zeros(live.words, np.uint32))
+                    row[token >> 5] |= np.uint32(1 << (token & 31))
+                here = dfa.step(here, byte)
+            ending_tokens[here].add(token)
+    return frozenset(
+        edge
+        for edge, row in leaving_tokens.items()
+        if edge not in crossed
+        and not any((live.bpe.row_mask(t) & row).any() for t in ending_tokens[edge[0]])
+    )
 
 
 def machine(regex: str) -> Dfa:

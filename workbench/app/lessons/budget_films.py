@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from workbench.app.lessons import stack_films, token_films
 from workbench.app.lessons.automaton_films import name_of
@@ -21,7 +22,6 @@ from workbench.app.lessons.lesson import (
     Row,
     Table,
     View,
-    options_question,
 )
 from workbench.app.lessons.world import World, token_bytes
 from workbench.base.visible_text import visible
@@ -121,13 +121,7 @@ def _choices(
     world: World, within: WithinBudget, state: BudgetState, choices: Sequence[Choice]
 ) -> tuple[Choice, ...]:
     """Every token: those that the grammar allows only if a text ends with the tokens left."""
-    mask = within.mask(state)
-    return tuple(
-        choice
-        if choice.token_id in mask or not choice.allowed
-        else replace(choice, allowed=False, why=_too_late(world, state, choice.token_id))
-        for choice in choices
-    )
+    return token_films.narrowed(choices, within.mask(state), partial(_too_late, world, state))
 
 
 def _too_late(world: World, state: BudgetState, token_id: int) -> str:
@@ -161,5 +155,4 @@ def allowed_within(world: World, *, after: Sequence[str], left: int) -> Question
         state = within.advance(state, token_id)
     text = b"".join(map(token_bytes, after))
     every = _choices(world, within, state, token_films.choices(world, text))
-    right = {i for i, choice in enumerate(every) if choice.allowed}
-    return options_question(tuple(c.text for c in every), right, lambda i: every[i].why)
+    return token_films.allowed_question(every)

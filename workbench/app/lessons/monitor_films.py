@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from workbench.app.lessons import stack_films, token_films
 from workbench.app.lessons.lesson import (
@@ -53,13 +54,7 @@ def _choices(
     joined: Monitored, state: PairState, so_far: bytes, choices: Sequence[Choice]
 ) -> tuple[Choice, ...]:
     """Every token: those that the grammar allows only if the monitor allows them too."""
-    mask = joined.mask(state)
-    return tuple(
-        choice
-        if choice.token_id in mask or not choice.allowed
-        else replace(choice, allowed=False, why=_why(joined, so_far, choice.token_id))
-        for choice in choices
-    )
+    return token_films.narrowed(choices, joined.mask(state), partial(_why, joined, so_far))
 
 
 def monitored(world: World, given: Given, *, monitor: str, tokens: tuple[str, ...] = ()) -> Film:
@@ -120,8 +115,7 @@ def allowed_under(world: World, *, monitor: str, after: Sequence[str]) -> Questi
     joined = _joined(world, monitor)
     text = b"".join(map(token_bytes, after))
     every = _choices(joined, _after(joined, after), text, token_films.choices(world, text))
-    right = {i for i, choice in enumerate(every) if choice.allowed}
-    return options_question(tuple(c.text for c in every), right, lambda i: every[i].why)
+    return token_films.allowed_question(every)
 
 
 def programs(world: World, *, monitor: str, options: Sequence[str]) -> Question:

@@ -42,7 +42,7 @@ from workbench.app.lessons.method_films import MethodSpec, smallest_k
 from workbench.app.lessons.online_films import asked_flat, smallest_top
 from workbench.app.lessons.stack_films import configurations
 from workbench.app.lessons.strategy_films import acceptance, pass_count, whole_masks
-from workbench.app.lessons.token_films import choices
+from workbench.app.lessons.token_films import allowed_question, choices
 from workbench.app.lessons.world import World, token_bytes
 from workbench.base.dfa import DEAD
 from workbench.base.visible_text import visible
@@ -195,8 +195,7 @@ def quantity(kind: Kind, world: World) -> float:
 def tokens(world: World, *, after: str = "") -> Question:
     """Which tokens the mask allows after a text."""
     every = choices(world, token_bytes(after))
-    right = {i for i, choice in enumerate(every) if choice.allowed}
-    return options_question(tuple(c.text for c in every), right, lambda i: every[i].why)
+    return allowed_question(every)
 
 
 def texts(world: World, *, options: Sequence[str]) -> Question:

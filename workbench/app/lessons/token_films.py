@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from workbench.app.lessons.automaton_films import name_of, opens_at
 from workbench.app.lessons.construction_films import arcs_between
@@ -31,6 +32,7 @@ from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.engine.compose import compose
 from workbench.constraint.label_reasons import label_reason
 from workbench.constraint.labels import Labelled, label_vocabulary, read_by
+from workbench.constraint.mask import TokenMask
 from workbench.decoding.generate import after as state_after
 from workbench.drawing.drawable import Machine, draw, draw_tokens
 from workbench.drawing.graph import Edge, Graph, Node
@@ -62,6 +64,24 @@ def choices(world: World, so_far: bytes) -> tuple[Choice, ...]:
         Choice(i, world.shown(i), i in allowed, "" if i in allowed else why(world, so_far, i))
         for i in ids
     )
+
+
+def narrowed(
+    choices: Iterable[Choice], mask: TokenMask, reason: Callable[[TokenId], str]
+) -> tuple[Choice, ...]:
+    """The choices under a second mask, with the reason for each token that only it forbids."""
+    return tuple(
+        choice
+        if choice.token_id in mask or not choice.allowed
+        else replace(choice, allowed=False, why=reason(choice.token_id))
+        for choice in choices
+    )
+
+
+def allowed_question(every: Sequence[Choice]) -> Question:
+    """Which of the tokens are allowed."""
+    right = {i for i, choice in enumerate(every) if choice.allowed}
+    return options_question(tuple(c.text for c in every), right, lambda i: every[i].why)
 
 
 def why(world: World, so_far: bytes, token_id: TokenId) -> str:

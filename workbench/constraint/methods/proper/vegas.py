@@ -98,37 +98,6 @@ def cuts(dfa: Dfa, pairs: BytePairs, joined: bool = False) -> frozenset[Cut]:
     return frozenset(result)
 
 
-def exact_cuts(dfa: Dfa, live: Live) -> frozenset[Cut]:
-    """The edges before which a token always ends, found by all live edges.
-
-    Live tokens read such an edge only with their first byte, and any live token that ends before
-    it may be followed by any that begins with it.
-
-    Cost: a row for each live edge.
-    """
-    crossed: set[Cut] = set()
-    ending_tokens: dict[State, set[int]] = defaultdict(set)
-    leaving_tokens: dict[Cut, npt.NDArray[np.uint32]] = {}
-    for (state, _), number in live.positions.items():
-        for token in _ids(live.bits(number, SAME_PIECE)):
-            here, text = state, live.bpe.vocabulary.tokens[token] or b""
-            for index, byte in enumerate(text):
-                edge = here, int(dfa.classes[byte])
-                if index:
-                    crossed.add(edge)
-                else:
-                    row = leaving_tokens.setdefault(edge, np.zeros(live.words, np.uint32))
-                    row[token >> 5] |= np.uint32(1 << (token & 31))
-                here = dfa.step(here, byte)
-            ending_tokens[here].add(token)
-    return frozenset(
-        edge
-        for edge, row in leaving_tokens.items()
-        if edge not in crossed
-        and not any((live.bpe.row_mask(t) & row).any() for t in ending_tokens[edge[0]])
-    )
-
-
 def regions(dfa: Dfa, cut_set: frozenset[Cut]) -> list[Region]:
     """The regions between cuts, one for each state with an outgoing cut."""
     entries = sorted({state for state, _ in cut_set})
@@ -187,12 +156,6 @@ def machine_of(region: Region) -> Dfa:
 
 def _bytes_of(dfa: Dfa) -> list[list[int]]:
     return [np.flatnonzero(dfa.classes == c).tolist() for c in range(dfa.table.shape[1])]
-
-
-def _ids(bits: npt.NDArray[np.uint32]) -> list[int]:
-    unpacked = np.unpackbits(bits.view(np.uint8), bitorder="little")
-    found: list[int] = np.flatnonzero(unpacked).tolist()
-    return found
 
 
 #: The most regions cached for a tokenizer; the oldest are dropped.
