@@ -73,3 +73,11 @@ def test_infilling_prompt_has_the_tokens_of_the_model(names: tuple[str, str, str
     for vocabulary in (special, toy(["a", *names])):
         prompt = wb.infilling_prompt(ToyModel(vocabulary), "f(", ")")
         assert prompt == f"{names[0]}f({names[1]}){names[2]}"
+
+
+def test_a_text_without_tokens_has_no_perplexity() -> None:
+    from workbench.app.cli.generate import summary
+
+    assert summary(wb.Trace((), wb.StopReason.ACCEPTED), accepted=True) == (
+        "[accepted · accepted · 0 tokens · 0 interventions · 0.0 bits removed by the mask]"
+    )

@@ -2,7 +2,7 @@
 
 A property whose value may be any string is written without quotes and escapes; it ends at
 the first ``</parameter>``. Listed strings (``enum``, ``const``) are written as they are too. Every
-other value is JSON. ``$ref`` and ``anyOf`` stand for the schemas they name. Properties follow one
+other value is JSON. ``$ref`` and ``anyOf`` mean the schemas they name. Properties follow one
 another in declared order with any white space around them, as in xgrammar 0.2; properties that the
 schema does not mention are not allowed.
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -288,9 +289,11 @@ def summary(trace: Trace, *, accepted: bool) -> str:
     drafts = f" · {trace.drafts_taken} of {trace.drafted} drafted tokens taken" * bool(
         trace.drafted
     )
+    # a text without tokens has none
+    perplexity = "" if math.isnan(trace.perplexity) else f"perplexity {trace.perplexity:.2f} · "
     return (
         f"[{'accepted' if accepted else 'not accepted'} · {stop} · {len(trace.steps)} tokens · "
-        f"perplexity {trace.perplexity:.2f} · {trace.interventions} interventions · "
+        f"{perplexity}{trace.interventions} interventions · "
         f"{trace.mask_bits:.1f} bits removed by the mask{drafts}]"
     )
 

@@ -91,7 +91,7 @@ _GBNF_LETTERS = {"\n": r"\n", "\r": r"\r", "\t": r"\t", "\\": r"\\"}
 
 
 def standalone(grammar: Grammar) -> Grammar:
-    """The grammar with a text of its own: itself, or its rules as KBNF if its text has others.
+    """A grammar whose text has its rules: itself, or the same rules as KBNF if its text has others.
 
     Raises: BuildError, LimitError.
     """
