@@ -48,7 +48,7 @@ _SHRINK = 4
 #: The fewest tokens for which a row has space.
 _MIN_LENGTH = 64
 #: The fewest tokens that are taken from another row, unless they are all that a pass need not read:
-#: then a new text needs no pass of its own (``_least_taken``). Reading fewer costs about one pass.
+#: then a new text needs no separate pass (``_least_taken``). Reading fewer costs about one pass.
 _MIN_COPIED = 32
 
 
