@@ -30,7 +30,6 @@ from workbench.decoding.sampling import Sampling
 from workbench.decoding.transformers_model import load_model
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.grammar import Grammar
-from workbench.lab.bench.visitors import cpu_seconds, generate_settings, served
 
 if TYPE_CHECKING:
     from httpx import AsyncClient
@@ -77,6 +76,8 @@ def tokens_per_second(some: Iterator[Generation], at_once: int, threads: bool) -
 
 async def _streamed(client: AsyncClient, number: int, count: int, tokens: int) -> int:
     """The tokens of some runs of one client, one after another."""
+    from workbench.lab.bench.visitors import generate_settings  # needs gradio
+
     headers = {"x-forwarded-for": f"10.0.1.{number}"}
     gallery, taken = load_gallery(), 0
     for seed in range(count):
@@ -99,6 +100,8 @@ async def page_speed(url: str, process: int, at_once: int, tokens: int) -> tuple
     """
     import httpx
 
+    from workbench.lab.bench.visitors import cpu_seconds
+
     limits = httpx.Limits(max_connections=None)
     async with httpx.AsyncClient(base_url=url, timeout=600, limits=limits) as client:
         each = 8 if at_once == 1 else 4
@@ -111,6 +114,8 @@ async def page_speed(url: str, process: int, at_once: int, tokens: int) -> tuple
 
 def _page_table(counts: Sequence[int], tokens: int, repeat: int) -> list[list[str]]:
     """The speed of clients of a page, and the processor time of its process, for each count."""
+    from workbench.lab.bench.visitors import served
+
     found: dict[int, list[tuple[float, float]]] = {count: [] for count in counts}
     with served() as (url, process):
         for number in range(repeat + 1):
