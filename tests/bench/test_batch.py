@@ -11,15 +11,12 @@ from workbench.lab.bench import batch_bench
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", [(), ("--threads",), ("--page",)])
-def test_every_number_of_runs_has_a_row(
-    how: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+@pytest.mark.parametrize("threads", [(), ("--threads",)])
+def test_every_number_of_runs_has_a_row(threads: tuple[str, ...]) -> None:
     app, before = typer.Typer(), torch.get_num_threads()
     app.command()(batch_bench.main)
     try:
-        asked = ["--rows", "1,3", "--tokens", "2", "--repeat", "1", *how]
+        asked = ["--rows", "1,3", "--tokens", "2", "--repeat", "1", *threads]
         result = CliRunner().invoke(app, asked, catch_exceptions=False)
     finally:
         torch.set_num_threads(before)

@@ -181,11 +181,13 @@ def served() -> Iterator[tuple[str, int]]:
         [*command, "--behind-proxy"], stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
-        while not (found := re.search(r"http://[0-9.:]+", line := process.stdout.readline())):
-            if not line:
-                raise SystemExit("the page did not start")
-        yield found[0], process.pid
-        process.terminate()
+        try:
+            while not (found := re.search(r"http://[0-9.:]+", line := process.stdout.readline())):
+                if not line:
+                    raise SystemExit("the page did not start")
+            yield found[0], process.pid
+        finally:
+            process.terminate()
 
 
 def megabytes(process: int) -> int:
