@@ -340,6 +340,28 @@ def test_contexts_that_begin_alike_wait_for_the_first(
         np.testing.assert_allclose(result[0][0], logits, atol=1e-4)
 
 
+def test_a_new_run_takes_its_whole_prompt_from_another_one_and_shares_its_pass(
+    tiny_model: TransformersModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prompt, other = [289, 3, 4, 5, 6], [288, 3, 4, 5, 6]
+    contexts = [[*prompt, 7, 8], prompt, other]
+    expected = [plain_logits(tiny_model, ids) for ids in contexts]
+    running = tiny_model.session()
+    running.logits([*prompt, 7])
+    shapes = pass_shapes(tiny_model, monkeypatch)
+    sessions = [running, tiny_model.session(), tiny_model.session()]
+    for passes, shape in ((contexts[:2], (2, 1)), (contexts[2:], (1, 5))):
+        these, sessions = sessions[: len(passes)], sessions[len(passes) :]
+        found = run_together(
+            [ForwardPass(one, ids, 1) for one, ids in zip(these, passes, strict=True)]
+        )
+        assert shapes.pop() == shape
+        assert not shapes
+        for result in found:
+            assert isinstance(result, tuple)
+            np.testing.assert_allclose(result[0][0], expected.pop(0), atol=1e-4)
+
+
 class LongModel:
     """A model whose context is 1,024 tokens, with nine contexts of 890 that share nothing."""
 

@@ -337,6 +337,8 @@ class SourceRecognizer:
         self._earley = EarleyRecognizer(rules, start, positions)
         self._lock = threading.Lock()
         self._last: tuple[bytes, ItemSet] | None = None
+        #: The spans of the pieces that read next at a position.
+        self._spans: dict[Position, tuple[Span, ...]] = {}
 
     @staticmethod
     def shared(grammar: Grammar) -> SourceRecognizer:
@@ -392,6 +394,28 @@ class SourceRecognizer:
                 return None
             return Expected(tuple(self._pieces(here, clock)), here.ends)
 
+    def spans_after(self, text: bytes, limits: Limits = LIMITS) -> tuple[Span, ...] | None:
+        """The spans of the pieces of ``after``, in its order, without what the pieces read.
+
+        Raises: LimitError past ``limits.seconds``.
+        """
+        with self._lock:
+            here = self._run(text, limits.clock())
+            if here is None:
+                return None
+            found = {span: 0 for position, _ in here.items for span in self._spans_at(position)}
+        return tuple(sorted(found, key=lambda span: (span.start, span.end)))
+
+    def _spans_at(self, position: Position) -> tuple[Span, ...]:
+        known = self._spans.get(position)
+        if known is None:
+            known = self._spans[position] = tuple(
+                piece.span
+                for leaf, state, _ in self._positions.first(position).reads
+                for piece, _ in self._reading(leaf, state)
+            )
+        return known
+
     def _run(self, text: bytes, clock: Clock) -> ItemSet | None:
         if not self._rules:
             return None
@@ -428,15 +452,20 @@ class SourceRecognizer:
 
     def _leaf_pieces(self, leaf: Leaf, state: MatcherState) -> Iterator[tuple[Leaf, Ranges]]:
         """The pieces of a leaf that read next, and the characters each reads alone."""
+        for inner, its in self._reading(leaf, state):
+            simple = _characters(inner, its)
+            if simple is None:
+                simple = _readable_characters(inner.matcher.step, its, _byte_classes([inner]))
+            yield inner, simple
+
+    def _reading(self, leaf: Leaf, state: MatcherState) -> Iterator[tuple[Leaf, MatcherState]]:
+        """The pieces of a leaf that read next, with the states of their matchers."""
         matcher = leaf.matcher
         if isinstance(matcher, FirstMatchMatcher):
             for inner, its in matcher.reading(state):
-                yield from self._leaf_pieces(inner, its)
+                yield from self._reading(inner, its)
         else:
-            simple = _characters(leaf, state)
-            if simple is None:
-                simple = _readable_characters(matcher.step, state, _byte_classes([leaf]))
-            yield leaf, simple
+            yield leaf, state
 
     def _read(self, reads: _PieceReads, bytes_read: int, clock: Clock) -> Ranges:
         """All characters a piece can begin to read."""

@@ -207,21 +207,28 @@ class _NetworkTracer:
         self._numbers = numbers
         self._runner = runner
         self._situation = runner.initial
+        #: Those of the situation.
+        self._here = self._configurations()
+        #: The boxes of the states, and the steps of configurations by a byte, once computed.
+        self._known_boxes: dict[State, dict[str, str]] = {}
+        self._known_steps: _Steps = {}
 
     def take(self, token: bytes) -> _NetworkStep | None:
         """How a token is read; None after the text has left the language."""
         if self._situation == DEAD:
             return None
-        before = self._configurations()
+        before = self._here
         try:
             self._situation = self._runner.run(token, self._situation)
         except LimitError:
             # too ambiguous to trace; the run itself continues
             self._situation = DEAD
-        paths = token_paths(self._network, before, token) if token else []
+        paths = token_paths(self._network, before, token, self._known_steps) if token else []
+        if self._situation != DEAD and token:
+            self._here = self._configurations()
         if not paths or self._situation == DEAD:
             return self._step(_empty_path(before[0]), before, before)
-        return self._step(min(paths, key=_by_depth), before, self._configurations())
+        return self._step(min(paths, key=_by_depth), before, self._here)
 
     def _configurations(self) -> list[Configuration]:
         """The configurations of all derivations of the text read."""
@@ -232,8 +239,7 @@ class _NetworkTracer:
         self, path: TokenPath, before: list[Configuration], after: list[Configuration]
     ) -> _NetworkStep:
         state, returns = path.before
-        owner, names = self._network.owner, self._network.names
-        rules = tuple(names[int(owner[at])] for at in (*returns, state))
+        rules = tuple(self._box(at)["rule"] for at in (*returns, state))
         stacks = [self._stack(path.before, before)]
         if len(path.passed) > 1:
             stacks.append({**self._stack(path.after, after), "kept": path.kept})
@@ -256,15 +262,17 @@ class _NetworkTracer:
 
     def _boxes(self, configuration: Configuration) -> list[dict[str, str]]:
         state, returns = configuration
-        owner, names = self._network.owner, self._network.names
-        return [
-            {
-                "rule": names[int(owner[at])],
+        return [self._box(at) for at in (*returns, state)[-_MAX_BOXES:]]
+
+    def _box(self, at: State) -> dict[str, str]:
+        known = self._known_boxes.get(at)
+        if known is None:
+            known = self._known_boxes[at] = {
+                "rule": self._network.names[int(self._network.owner[at])],
                 "state": str(at),
                 "number": _number(self._numbers, str(at)),
             }
-            for at in (*returns, state)[-_MAX_BOXES:]
-        ]
+        return known
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,14 +293,23 @@ _Trail = tuple[Configuration, int, tuple[str, ...]]
 #: The configuration after a byte, the lowest height of the stack meanwhile, and what was passed.
 _Step = tuple[Configuration, int, tuple[str, ...]]
 
+#: The steps of a configuration by a byte; the boolean is ``inside`` of ``_read_byte``.
+_Steps = dict[tuple[Configuration, int, bool], tuple[_Step, ...]]
+
 
 def token_paths(
-    network: Network, configurations: Iterable[Configuration], token: bytes
+    network: Network,
+    configurations: Iterable[Configuration],
+    token: bytes,
+    known: _Steps | None = None,
 ) -> list[TokenPath]:
     """A path for each configuration a token leads to; empty if there are too many.
 
+    ``known``  the steps that earlier calls for the network computed; extended by new ones.
+
     Cost: the configurations visited, at most ``_MAX_CONFIGURATIONS`` a byte.
     """
+    steps = {} if known is None else known
     here: dict[Configuration, _Trail] = {
         each: (each, len(each[1]), (str(each[0]),)) for each in configurations
     }
@@ -300,7 +317,10 @@ def token_paths(
         inside = is_inside_edge(token, position)
         there: dict[Configuration, _Trail] = {}
         for at, (begun, kept, passed) in here.items():
-            for end, low, more in _read_byte(network, at, byte, inside=inside):
+            key = at, byte, inside
+            if key not in steps:
+                steps[key] = tuple(_read_byte(network, at, byte, inside=inside))
+            for end, low, more in steps[key]:
                 there.setdefault(end, (begun, min(kept, low), (*passed, *more)))
         if len(there) > _MAX_CONFIGURATIONS:
             return []
@@ -399,14 +419,14 @@ class TextTracer:
         if self._lost:
             return ()
         try:
-            expected = self._recognizer.after(self._taken, self._grammar.limits)
+            spans = self._recognizer.spans_after(self._taken, self._grammar.limits)
         except LimitError:
-            expected = None
+            spans = None
         self._taken += token
-        if expected is None:
+        if spans is None:
             self._lost = True
             return ()
-        return innermost([piece.span for piece in expected.pieces[:_MAX_PIECES]])
+        return innermost(spans[:_MAX_PIECES])
 
 
 def innermost(spans: Sequence[Span]) -> tuple[Span, ...]:

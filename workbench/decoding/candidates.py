@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import overload
@@ -56,6 +56,19 @@ class Candidates(Sequence[Candidate]):
         if isinstance(index, slice):
             return tuple(map(self._candidate, range(*index.indices(len(self)))))
         return self._candidate(index)
+
+    def __iter__(self) -> Iterator[Candidate]:
+        tokens, alone = self.vocabulary.tokens, self.within == -math.inf
+        uniform = 1 / len(self.mask) if alone else 0.0
+        bits = self.mask.bits[self.token_ids >> 5] >> (self.token_ids & 31) & 1
+        for token_id, logit, bit in zip(
+            self.token_ids.tolist(), self.logits.tolist(), bits.tolist(), strict=True
+        ):
+            masked = 0.0
+            if bit:
+                masked = uniform if alone else math.exp(min(logit - self.within, 0.0))
+            probability = math.exp(min(logit - self.total, 0.0))
+            yield Candidate(token_id, tokens[token_id], probability, masked, bool(bit))
 
     def place(self, token_id: TokenId) -> int:
         """The place of a token, from 1; 0 if it is not one of them."""

@@ -47,7 +47,8 @@ _MAX_NEW = 2048
 _SHRINK = 4
 #: The fewest tokens for which a row has space.
 _MIN_LENGTH = 64
-#: The fewest tokens that are taken from another row. Reading fewer costs about one pass.
+#: The fewest tokens that are taken from another row, unless they are all that a pass need not read:
+#: then a new text needs no separate pass (``_least_taken``). Reading fewer costs about one pass.
 _MIN_COPIED = 32
 
 
@@ -262,7 +263,7 @@ class KeyValueCache:
         free = [row for row in self._rows if row.session is None]
         shared = {row.index: self.shared(row, wanted) for row in free}
         best = max(free, key=lambda row: shared[row.index], default=None)
-        if best is not None and shared[best.index] >= _MIN_COPIED:
+        if best is not None and shared[best.index] >= _least_taken(len(wanted) - 1):
             return best
         if free and len(self._rows) >= self._size:
             return min(free, key=lambda row: row.used)
@@ -279,14 +280,15 @@ class KeyValueCache:
     def source(self, request: _Request) -> tuple[_Row | None, int]:
         """The row that has the beginning of a request's text, and how many tokens of it.
 
-        Another row than the session's if it has ``_MIN_COPIED`` tokens more.
+        Another row than the session's if it has ``_MIN_COPIED`` tokens more, or all of a new text.
         """
         own, most = request.session.row, len(request.wanted) - request.last
         found = 0 if own is None else min(self.shared(own, request.wanted), most)
-        if most - found >= _MIN_COPIED:
+        least = _MIN_COPIED if found else _least_taken(most)
+        if most - found >= least:
             for row in self._rows:
                 shared = min(self.shared(row, request.wanted), most)
-                if shared - found >= _MIN_COPIED:
+                if shared - found >= least:
                     own, found = row, shared
         return own, found
 
@@ -429,6 +431,11 @@ def _length(session: TransformersSession) -> int:
 def _row(session: TransformersSession) -> _Row:
     assert session.row is not None
     return session.row
+
+
+def _least_taken(most: int) -> int:
+    """The fewest tokens that a new text takes from another row, where it can take ``most``."""
+    return max(1, min(_MIN_COPIED, most))
 
 
 def _rounded(length: int) -> int:
@@ -583,18 +590,13 @@ class TransformersPasses:
             length, one = len(request.wanted), request.session
             if chosen and length > self._longest_shared:
                 continue
-            source, known = self._cache.source(request)
+            _, known = self._cache.source(request)
             new = length - known
             width = max(widest, new)
             padded = width * (len(chosen) + 1)
             if chosen and not (padded - total - new <= _MAX_PADDING and padded <= _MAX_NEW):
                 continue
-            if any(
-                one is other.session
-                or source is other.session.row  # which the pass changes
-                or _shares(request, known, other)
-                for other in chosen
-            ):
+            if any(one is other.session or _shares(request, known, other) for other in chosen):
                 continue
             if not self._croppable or self._cache.admit(request, sessions):
                 chosen.append(request)

@@ -60,6 +60,8 @@ def step_record(
     Unit: ``s``, ``sm`` (surprisal) and ``m`` (removed by the mask) in bits, null for infinite;
           ``ms`` milliseconds.
     """
+    wanted = [_candidate(candidate, vocabulary) for candidate in step.wanted]
+    same = step.allowed is step.wanted
     return {
         "k": "step",
         "i": step.index,
@@ -76,8 +78,8 @@ def step_record(
         **_position(place),
         "loop": cycle,
         "ms": {**_times(step.model_ms, step.mask_ms), "advance": round(step.advance_ms, 3)},
-        "wanted": [_candidate(candidate, vocabulary) for candidate in step.wanted],
-        "may": [_candidate(candidate, vocabulary) for candidate in step.allowed],
+        "wanted": wanted,
+        "may": wanted if same else [_candidate(one, vocabulary) for one in step.allowed],
     }
 
 

@@ -2,18 +2,22 @@
 
 Each number of runs at a time is measured in turn, with masks and without, so that all rows see the
 same noise. The runs differ in their grammar and seed, and another begins when one ends. ``threads``
-runs each generation in a thread, as the page does.
+runs each generation in a thread. ``page`` runs them through the endpoint ``generate`` of a page
+in a separate process, as requests of different clients, and also prints the processor time of that
+process, which other programs on the machine change less than the speed.
 """
 
 from __future__ import annotations
 
+import asyncio
+import os
 import statistics
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -26,6 +30,9 @@ from workbench.decoding.sampling import Sampling
 from workbench.decoding.transformers_model import load_model
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.grammar import Grammar
+
+if TYPE_CHECKING:
+    from httpx import AsyncClient
 
 #: Grammars of the gallery with long texts.
 GRAMMARS = ("json", "domino_c", "domino_xml", "friends")
@@ -67,6 +74,66 @@ def tokens_per_second(some: Iterator[Generation], at_once: int, threads: bool) -
     return taken / (time.perf_counter() - started)
 
 
+async def _streamed(client: AsyncClient, number: int, count: int, tokens: int) -> int:
+    """The tokens of some runs of one client, one after another."""
+    from workbench.lab.bench.visitors import generate_settings  # needs gradio
+
+    headers = {"x-forwarded-for": f"10.0.1.{number}"}
+    gallery, taken = load_gallery(), 0
+    for seed in range(count):
+        one = gallery[GRAMMARS[(number + seed) % len(GRAMMARS)]]
+        others = {"notation": one.notation.value, "start": one.start, "temperature": 1.0}
+        data = generate_settings(one.text, tokens, seed, prompt="An example: ", **others)
+        sent = await client.post("/gradio_api/call/generate", json={"data": data}, headers=headers)
+        event = sent.raise_for_status().json()["event_id"]
+        read = await client.get(f"/gradio_api/call/generate/{event}", headers=headers)
+        if '\\"k\\": \\"stop\\"' not in read.text:
+            raise SystemExit(f"a run failed: {read.text[-300:]}")
+        taken += read.text.count('\\"k\\": \\"step\\"')
+    return taken
+
+
+async def page_speed(url: str, process: int, at_once: int, tokens: int) -> tuple[float, float]:
+    """The tokens a second of ``at_once`` clients, and the milliseconds of processor time of each.
+
+    Every client has four runs, one client eight.
+    """
+    import httpx
+
+    from workbench.lab.bench.visitors import cpu_seconds
+
+    limits = httpx.Limits(max_connections=None)
+    async with httpx.AsyncClient(base_url=url, timeout=600, limits=limits) as client:
+        each = 8 if at_once == 1 else 4
+        before, started = cpu_seconds(process), time.perf_counter()
+        clients = (_streamed(client, number, each, tokens) for number in range(at_once))
+        taken = sum(await asyncio.gather(*clients))
+        seconds = time.perf_counter() - started
+        return taken / seconds, 1000 * (cpu_seconds(process) - before) / taken
+
+
+def _page_table(counts: Sequence[int], tokens: int, repeat: int) -> list[list[str]]:
+    """The speed of clients of a page, and the processor time of its process, for each count."""
+    from workbench.lab.bench.visitors import served
+
+    found: dict[int, list[tuple[float, float]]] = {count: [] for count in counts}
+    with served() as (url, process):
+        for number in range(repeat + 1):
+            for count in counts:
+                measured = asyncio.run(page_speed(url, process, count, tokens))
+                if number:  # the first repetition loads the model and computes masks
+                    found[count].append(measured)
+    table = [["runs at a time", "tokens/s", "of one", "ms of processor time", "of one"]]
+    medians = {n: [statistics.median(each) for each in zip(*found[n], strict=True)] for n in counts}
+    speed_alone, ms_alone = medians[counts[0]]
+    for count, (speed, ms) in medians.items():
+        times = f"{ms_alone / ms:.2f}×" if ms else ""
+        table.append(
+            [f"{count}", f"{speed:.0f}", f"{speed / speed_alone:.2f}×", f"{ms:.2f}", times]
+        )
+    return table
+
+
 def main(
     model: Annotated[str, typer.Option(help="A model's name, directory or hub id.")] = "builtin",
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
@@ -75,8 +142,14 @@ def main(
     repeat: Annotated[int, typer.Option(min=1, help="Repetitions; their median is printed.")] = 3,
     threads: Annotated[bool, typer.Option(help="Each run in a thread.")] = False,
     cores: Annotated[int, typer.Option(min=1, help="Threads of torch.")] = 1,
+    page: Annotated[bool, typer.Option(help="Runs of the embedded model through a page.")] = False,
 ) -> None:
     """Print tokens a second with masks and without, for each number of runs at a time."""
+    counts = [int(count) for count in rows.split(",")]
+    if page:
+        os.environ["OMP_NUM_THREADS"] = str(cores)  # of the process that serves the page
+        print(format_table(_page_table(counts, tokens, repeat), "markdown"))
+        return
     import torch
 
     torch.set_num_threads(cores)
@@ -90,7 +163,6 @@ def main(
         "masks": masked,
         "no masks": [Unconstrained(loaded.vocabulary)],
     }
-    counts = [int(count) for count in rows.split(",")]
     found: dict[tuple[int, str], list[float]] = {}
     for number in range(repeat + 1):
         for count in counts:

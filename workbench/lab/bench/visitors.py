@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import subprocess
 import sys
@@ -60,9 +61,9 @@ class Results:
         return "\n".join(lines)
 
 
-def generate_settings(regex: str, tokens: int, seed: int = 1) -> list[Any]:
-    """The arguments of the endpoint ``generate``, in its order."""
-    given = {"text": regex, "prompt": "Hello", "max_tokens": tokens, "seed": seed}
+def generate_settings(text: str, tokens: int, seed: int = 1, **others: object) -> list[Any]:
+    """The arguments of the endpoint ``generate``, in its order; the text is a regex by default."""
+    given = {"text": text, "prompt": "Hello", "max_tokens": tokens, "seed": seed, **others}
     parameters = list(signature(Endpoints.generate).parameters.values())[1:]  # without self
     return [given.get(one.name, one.default) for one in parameters]
 
@@ -180,11 +181,13 @@ def served() -> Iterator[tuple[str, int]]:
         [*command, "--behind-proxy"], stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
-        while not (found := re.search(r"http://[0-9.:]+", line := process.stdout.readline())):
-            if not line:
-                raise SystemExit("the page did not start")
-        yield found[0], process.pid
-        process.terminate()
+        try:
+            while not (found := re.search(r"http://[0-9.:]+", line := process.stdout.readline())):
+                if not line:
+                    raise SystemExit("the page did not start")
+            yield found[0], process.pid
+        finally:
+            process.terminate()
 
 
 def megabytes(process: int) -> int:
@@ -192,6 +195,15 @@ def megabytes(process: int) -> int:
     status = Path(f"/proc/{process}/status")
     found = re.search(r"VmRSS:\s+(\d+)", status.read_text()) if status.exists() else None
     return int(found[1]) // 1024 if found else 0
+
+
+def cpu_seconds(process: int) -> float:
+    """The processor time that a process has used; 0 where the system does not say it."""
+    status = Path(f"/proc/{process}/stat")
+    if not status.exists():
+        return 0.0
+    user, system = status.read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def main(visitors: int = 50, seconds: float = 60.0, flooding: int = 0) -> None:
