@@ -57,7 +57,7 @@ class ResultsFile:
             raise ValueError("two tasks have the same key")
         self.outcomes: dict[str, Outcome] = {}
         self._synced = 0.0
-        self._journal = path.with_name(path.name + ".journal")
+        self._journal = _journal_path(path)
         try:
             if path.exists():
                 self._add_all(*_stored(path))
@@ -145,6 +145,16 @@ def measured_path(path: Path) -> Path:
     return path.with_suffix(".measured" + path.suffix)
 
 
+def _journal_path(path: Path) -> Path:
+    return path.with_name(path.name + ".journal")
+
+
+def files_of(path: Path) -> list[Path]:
+    """The files that belong to the results in ``path`` and are there: it, measures, journal."""
+    every = path, measured_path(path), _journal_path(path)
+    return [one for one in every if one.exists()]
+
+
 def read_results(path: Path) -> tuple[Record, list[Record]]:
     """The settings and the rows of a results file, those in its journal included.
 
@@ -152,7 +162,7 @@ def read_results(path: Path) -> tuple[Record, list[Record]]:
 
     Raises: WorkbenchError if the file is missing or cannot be read.
     """
-    journal = path.with_name(path.name + ".journal")
+    journal = _journal_path(path)
     settings: Record = {}
     found: dict[str, Outcome] = {}
     try:

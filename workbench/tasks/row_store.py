@@ -336,13 +336,13 @@ class _Reader:
             for reason, hint, count, key, _ in found
         ]
 
-    def long(self, n: int) -> dict[int, str]:
-        """The long texts of a row, by the number of their column."""
-        return dict(
-            self._database.execute(
-                "SELECT number, text FROM long JOIN texts USING (digest) WHERE n = ?", (n,)
-            )
+    def long(self, numbers: Sequence[int]) -> dict[tuple[int, int], str]:
+        """The long texts of rows, by the number of the row and that of the column."""
+        found = self._database.execute(
+            "SELECT n, number, text FROM long JOIN texts USING (digest)"
+            f" WHERE n IN ({', '.join(map(str, map(int, numbers)))})"
         )
+        return {(n, number): text for n, number, text in found}
 
     def where(self, wanted: str) -> Where:
         """The condition that a visitor wrote: texts and comparisons, with ``and`` between them.
@@ -442,16 +442,20 @@ class StoredRows:
 
     def row(self, n: int) -> Record:
         """A row with all of its texts. Raises: WorkbenchError if there is none of this number."""
-        found = self.rows([n])
+        found = self.whole_rows([n])
         if not found:
             raise WorkbenchError(f"there is no row {n}")
+        return dict(zip(self.about["columns"], found[0], strict=True))
+
+    def whole_rows(self, numbers: Sequence[int]) -> list[list[Any]]:
+        """The values of rows with all of their texts."""
         with self._reading() as reader:
-            long = reader.long(n)
-        columns = self.about["columns"]
-        return {
-            name: long.get(number, value)
-            for (name, (number, _)), value in zip(columns.items(), found[0][1:], strict=True)
-        }
+            long = reader.long(numbers)
+        places = [number for number, _ in self.about["columns"].values()]
+        return [
+            [long.get((n, place), value) for place, value in zip(places, cells, strict=True)]
+            for n, *cells in self.rows(numbers)
+        ]
 
     def distribution(self, column: str, wanted: str) -> list[tuple[str, list[float]]]:
         """The values of a column in the rows of a condition that are done, by group.

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import asdict
 from functools import wraps
+from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from workbench.app.pipeline import Compiled, Pipeline
@@ -62,6 +63,8 @@ class Handlers:
         self.streams = Streams()
         #: Set when the server closes: all runs end.
         self.closing = threading.Event()
+        #: The results file that the page is served with.
+        self.served_results: Path | None = None
         self._figures: dict[str, Vocabulary] = {}
         self._stopped: dict[str, None] = {}
 
