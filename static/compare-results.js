@@ -2,7 +2,7 @@
    sends in pages. A file stays in the browser, and is sent again where the server no longer has it. */
 
 import { debounce, download, el, radios, showNotice } from "./dom.js";
-import { askServer } from "./state.js";
+import { askServer, state } from "./state.js";
 import { formatNumber, glyphs } from "./tokens.js";
 
 /** @import { OpenedResults, OpenedRow, ResultsBox, ResultsRow } from "./wire" */
@@ -29,11 +29,11 @@ function figure(value) {
   if (Number.isInteger(value)) return formatNumber(value);
   return Math.abs(value) >= 1e6 || Math.abs(value) < 1e-3 ? value.toExponential(2) : String(+value.toPrecision(4));
 }
-/** A cell as it is shown. */
-function shown(value) {
+/** A cell as it is shown: white space is made visible in what a model read or wrote. */
+function shown(value, name) {
   if (value === null) return "–";
   if (typeof value === "number") return figure(value);
-  return typeof value === "string" ? glyphs({ text: value }) : String(value);
+  return name === "text" || name === "prompt" ? glyphs({ text: value }) : String(value);
 }
 
 /** Base64 of a part of a file. @param {Blob} part @returns {Promise<string>} */
@@ -195,8 +195,7 @@ export function createResultsCard(card, doors) {
 
   // -- what is shown ----------------------------------------------------------------------------------
   function draw() {
-    const name = files?.map((file) => file.name).join(", ") ?? "";
-    card.querySelector(".filename").textContent = name;
+    card.querySelector(".filename").textContent = files?.map((file) => file.name).join(", ") ?? state.results;
     parts = {
       total: el("span", { class: "quiet total", "aria-live": "polite" }),
       body: el("tbody"),
@@ -270,7 +269,7 @@ export function createResultsCard(card, doors) {
         { class: "plots" },
         el(
           "div",
-          { class: "tools" },
+          { class: "knobs" },
           el("label", { class: "knob" }, el("span", {}, "plot of"), el("span", { class: "pickwrap" }, pick)),
           el("span", { class: "quiet" }, "quartiles; whiskers to the last value within 1.5 times their distance"),
         ),
@@ -339,10 +338,10 @@ export function createResultsCard(card, doors) {
     return el(
       "div",
       { class: "rowspart" },
-      el("div", { class: "tools" }, parts.filter, which, el("span", { class: "grow" }), parts.csv),
+      el("div", { class: "knobs" }, parts.filter, which, el("span", { class: "grow" }), parts.csv),
       parts.wrong,
       el("div", box, el("table", {}, parts.head, parts.body)),
-      el("div", { class: "tools pager" }, first, previous, parts.total, next, end),
+      el("div", { class: "knobs pager" }, first, previous, parts.total, next, end),
     );
   }
   function go(offset) {
@@ -353,8 +352,9 @@ export function createResultsCard(card, doors) {
   function columns() {
     const all = about.columns.map((column, at) => ({ ...column, at }));
     if (view.every) return all;
-    const usual = USUAL.map((name) => all.find((one) => one.name === name)).filter(Boolean);
-    const some = usual.length > 2 ? usual : all.slice(0, 12);
+    const known = all.filter((one) => one.kind); // the others have no values
+    const usual = USUAL.map((name) => known.find((one) => one.name === name)).filter(Boolean);
+    const some = usual.length > 2 ? usual : known.slice(0, 12);
     return [...(about.failed ? all.filter((one) => one.name === "status") : []), ...some];
   }
   async function load() {
@@ -389,7 +389,7 @@ export function createResultsCard(card, doors) {
       el(
         "tr",
         {},
-        el("th", { class: "way", scope: "col" }, "row"),
+        el("th", { class: "way", scope: "col" }, "#"),
         ...columns().map(({ name, kind }) =>
           el(
             "th",
@@ -405,15 +405,22 @@ export function createResultsCard(card, doors) {
     );
     if (focused) parts.head.querySelector(`th[data-of="${CSS.escape(focused)}"] button`)?.focus();
   }
+  /** The cells of a row; one that failed says why, since it has no values. @param {ResultsRow} row */
+  function cells(row) {
+    const of = (name) => row.cells[about.columns.findIndex((one) => one.name === name)];
+    const chosen = columns();
+    if (of("status") === "failed" && !view.every) {
+      const said = [el("b", {}, of("key")), ` ${of("error") ?? ""}`];
+      return [el("td", { class: "failed", colspan: String(chosen.length) }, ...said)];
+    }
+    return chosen.map(({ at, kind, name }) =>
+      el("td", { class: kind === "number" ? "n" : null }, shown(row.cells[at], name)),
+    );
+  }
   /** @param {ResultsRow} row */
   function line(row) {
     const button = el("button", { type: "button", class: "link", "aria-expanded": "false" }, formatNumber(row.n));
-    const made = el(
-      "tr",
-      { "data-n": String(row.n) },
-      el("td", { class: "way" }, button),
-      ...columns().map(({ at, kind }) => el("td", { class: kind === "number" ? "n" : null }, shown(row.cells[at]))),
-    );
+    const made = el("tr", { "data-n": String(row.n) }, el("td", { class: "way" }, button), ...cells(row));
     button.setAttribute("aria-label", `Row ${row.n}`);
     button.addEventListener("click", () => unfold(row.n, made, button));
     return made;
@@ -446,14 +453,16 @@ export function createResultsCard(card, doors) {
         el(
           "dd",
           {},
-          long({ value }) ? el("pre", { tabindex: "0", role: "region", "aria-label": name }, value) : shown(value),
+          long({ value })
+            ? el("pre", { tabindex: "0", role: "region", "aria-label": name }, value)
+            : shown(value, name),
         ),
       );
     const order = [...row.values.filter((one) => !long(one)), ...row.values.filter(long)];
     return el(
       "div",
       { class: "detail" },
-      el("div", { class: "tools" }, ...ways(row, of)),
+      el("div", { class: "knobs" }, ...ways(row, of)),
       el("dl", {}, ...order.map(item)),
     );
   }

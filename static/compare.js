@@ -382,11 +382,24 @@ export function mountCompare({ element, trigger, props, watch, server }) {
     adopt(about, answer, { stop, valid, words: valid ? "accepted" : `ended: ${stop}` });
     return "";
   }
-  find(".choosefile").addEventListener("click", () => chooser.click());
+  for (const button of element.querySelectorAll(".choosefile")) button.addEventListener("click", () => chooser.click());
   chooser.addEventListener("change", () => {
     openResults([...chooser.files].slice(0, 3));
     chooser.value = ""; // the same file can be chosen again
+    stored.scrollIntoView({ block: "start" });
   });
+  if (state.results) {
+    element.prepend(stored);
+    let waiting = true;
+    on("example", () => {
+      if (!waiting) return;
+      waiting = false;
+      setTimeout(() => {
+        emit("look", "compare");
+        openResults(null);
+      });
+    });
+  }
   const dropped = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
   element.addEventListener("dragover", (event) => {
     if (!dropped(event)) return;

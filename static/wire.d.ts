@@ -1048,7 +1048,7 @@ export interface ResultsPart {
   received: number;
 }
 
-/** A column of results; its kind is ``bool``, ``number``, ``text`` or ``json``. */
+/** A column of results; ``kind``: bool, number, text, json, or empty for no values. */
 export interface ResultsColumn {
   name: string;
   kind: string;
@@ -1286,6 +1286,7 @@ export interface PageRecord {
   first: Example | null;
   methods: Method[];
   space: string;
+  results: string;
 }
 
 /** Whether a model is loading, ready or failed. */

@@ -18,9 +18,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from workbench.base.errors import WorkbenchError
 from workbench.tasks.task import Outcome, Record, Task, Work, function_named, storable
 
@@ -117,6 +114,8 @@ class ResultsFile:
 
         Raises: WorkbenchError; the journal is kept then.
         """
+        import pyarrow as pa
+
         rows = self.ordered()
         text = json.dumps(self._settings, sort_keys=True)
         given = {
@@ -180,6 +179,8 @@ def read_results(path: Path) -> tuple[Record, list[Record]]:
 
 
 def _stored(path: Path) -> tuple[Record, list[Outcome]]:
+    import pyarrow.parquet as pq
+
     table = pq.read_table(path)
     settings = json.loads((table.schema.metadata or {}).get(SETTINGS, b"{}"))
     beside = measured_path(path)
@@ -219,6 +220,9 @@ def _journaled(path: Path) -> tuple[Record, list[Outcome]]:
 
 def _write(path: Path, rows: Sequence[Record], metadata: dict[bytes, bytes]) -> None:
     """Write rows as a Parquet file; a reader sees the old file or the new one."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     names = dict.fromkeys(name for row in rows for name in row)
     columns = {name: pa.array([row.get(name) for row in rows]) for name in names}
     table = pa.table(columns).replace_schema_metadata(metadata)

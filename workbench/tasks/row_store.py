@@ -78,7 +78,7 @@ class _Store:
 
     database: sqlite3.Connection
     settings: Record = field(default_factory=dict)
-    #: The number and kind of each column: ``bool``, ``number``, ``text`` or ``json``.
+    #: The number and kind of each column: ``bool``, ``number``, ``text``, ``json``, or empty.
     columns: dict[str, tuple[int, str]] = field(default_factory=dict)
     #: Measures by the key of their row.
     measured: dict[str, Record] = field(default_factory=dict)
@@ -127,9 +127,9 @@ class _Store:
 
 
 def _kind(value: object) -> str:
-    """The kind of a value's column; empty for a missing value."""
+    """The kind of a value's column; empty for a missing value or text."""
     match value:
-        case None:
+        case None | "":
             return ""
         case bool():
             return "bool"

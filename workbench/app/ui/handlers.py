@@ -106,7 +106,14 @@ class Handlers:
         ]
         first = example_record(examples[0]) if examples else None
         space = os.environ.get("SPACE_ID", "")
-        return {"gallery": names, "first": first, "methods": method_records(), "space": space}
+        results = self.served_results
+        return {
+            "gallery": names,
+            "first": first,
+            "methods": method_records(),
+            "space": space,
+            "results": results.name if results else "",
+        }
 
     def example(self, sent: Record) -> Record:
         """An example in full, by its name."""

@@ -245,7 +245,7 @@ def _about(name: str, stored: StoredRows) -> Record:
             for key, value in settings.items()
             if key != "work" and value not in ("", None)
         ][:40],
-        "columns": [{"name": key, "kind": kind or "text"} for key, (_, kind) in columns.items()],
+        "columns": [{"name": key, "kind": kind} for key, (_, kind) in columns.items()],
         "rows": about["rows"],
         "failed": about["failed"],
         "reasons": [

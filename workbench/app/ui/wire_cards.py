@@ -112,6 +112,8 @@ class PageRecord(TypedDict):
     first: Example | None
     methods: list[Method]
     space: str
+    #: The name of the results file that the page is served with, or empty.
+    results: str
 
 
 class ModelState(TypedDict):

@@ -144,7 +144,7 @@ class ResultsPart(TypedDict):
 
 
 class ResultsColumn(TypedDict):
-    """A column of results; its kind is ``bool``, ``number``, ``text`` or ``json``."""
+    """A column of results; ``kind``: bool, number, text, json, or empty for no values."""
 
     name: str
     kind: str
