@@ -13,10 +13,12 @@ import hashlib
 import io
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Sequence
 from functools import cache
@@ -67,7 +69,8 @@ class ResultsStore:
     """Files that arrive, and those that are open, in a folder that ends with the process."""
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="workbench-results-")
+        self._folder = Path(tempfile.mkdtemp(prefix="workbench-results-"))
+        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         self._mutex = threading.Lock()
         self._uploads: OrderedDict[str, list[Path]] = OrderedDict()
         self._open: OrderedDict[str, StoredRows] = OrderedDict()
@@ -75,7 +78,7 @@ class ResultsStore:
 
     def _new(self, suffix: str) -> Path:
         self._count += 1
-        return Path(self._folder.name) / f"{self._count}{suffix}"
+        return self._folder / f"{self._count}{suffix}"
 
     def add(self, upload: str, number: int, offset: int, data: bytes, limits: Limits) -> int:
         """Write a part of a file of an upload; returns how many of its bytes are there.
@@ -382,7 +385,8 @@ def results_csv(_: Handlers, sent: Record) -> Record:
         lines = csv.writer(text, lineterminator="\n")
         if not offset:
             lines.writerow(stored.about["columns"])
-        while offset < len(numbers) and text.tell() < _CSV:
+        head = text.tell()
+        while offset < len(numbers) and text.tell() < head + _CSV:
             chosen = numbers[offset : offset + _CSV_ROWS]
             for row in stored.whole_rows(chosen):
                 lines.writerow(row)
