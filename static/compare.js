@@ -375,9 +375,9 @@ export function mountCompare({ element, trigger, props, watch, server }) {
   }
   /** A run of a results file in the workbench; returns why it cannot be opened, or nothing. */
   async function storedRun({ grammar, tokens, stop, valid, model, ...run }) {
-    if (model !== state.model) return `its tokens are those of the model ${model}; choose that model first`;
     const about = { ...grammar, ...run, chat: null, max_tokens: Math.max(64, tokens.length), model: state.model };
     const answer = await askServer(server.compared_run, { ...about, prefix: tokens });
+    if (answer.ok && answer.model !== model) return `the model that wrote it, ${model}, is not the chosen one`;
     if (!answer.ok) return answer.why || answer.fault;
     adopt(about, answer, { stop, valid, words: valid ? "accepted" : `ended: ${stop}` });
     return "";
@@ -389,7 +389,7 @@ export function mountCompare({ element, trigger, props, watch, server }) {
     stored.scrollIntoView({ block: "start" });
   });
   if (state.results) {
-    element.prepend(stored);
+    stored.parentElement?.prepend(stored);
     let waiting = true;
     on("example", () => {
       if (!waiting) return;

@@ -6,6 +6,7 @@ import json
 import random
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +90,7 @@ def test_what_failed_has_its_reasons(stored: StoredRows) -> None:
     assert stored.about["reasons"] == [["refused 0", 4, "row 3 · a"], ["refused 1", 4, "row 6 · b"]]
 
 
-CONDITIONS = {
+CONDITIONS: dict[str, Callable[[dict[str, Any]], bool]] = {
     "": lambda row: True,
     "tokens > 5": lambda row: (row["tokens"] or 0) > 5,
     "tokens <= 3 and valid = true": lambda row: (
@@ -189,7 +190,7 @@ def test_a_row_of_the_journal_replaces_that_of_the_file(tmp_path: Path) -> None:
     assert rows.about["failed"] == 0
 
 
-LINES = {
+LINES: dict[str, tuple[str, dict[str, Any]]] = {
     "evaluate": (
         '{"begun": {"model": "builtin", "size": {}, "experiments": [], "machine": ""}}\n'
         '{"model": "builtin", "key": "table 2", "record": {"f1": 0.5}, "seconds": 1.0, "date": "x"}\n',
