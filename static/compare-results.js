@@ -150,7 +150,7 @@ export function createResultsCard(card, doors) {
       }
     return { upload };
   }
-  /** Send the file, have it read, and return what is known of it. @returns {Promise<any>} */
+  /** Send the file, let the server read it, and return its description. @returns {Promise<any>} */
   async function read() {
     try {
       const sent = files ? await send() : { served: true };

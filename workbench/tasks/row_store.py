@@ -441,7 +441,7 @@ class StoredRows:
         ]
 
     def row(self, n: int) -> Record:
-        """A row with all of its texts. Raises: WorkbenchError if there is none of this number."""
+        """A row with all of its texts. Raises: WorkbenchError for an unknown number."""
         found = self.whole_rows([n])
         if not found:
             raise WorkbenchError(f"there is no row {n}")

@@ -43,8 +43,8 @@ class Work:
     prepare: str
     #: (what ``prepare`` returned, a task's arguments) → a ``Result``.
     run: str
-    #: A task's arguments → what the results file has of them beside the record, such as the prompt
-    #: and the grammar's text; empty for nothing.
+    #: A task's arguments → the columns of the results file before the record's, such as the prompt
+    #: and the grammar's text; empty for none.
     given: str = ""
 
 
