@@ -204,6 +204,10 @@ LINES: dict[str, tuple[str, dict[str, Any]]] = {
         '{"name": "a", "engine": "x", "status": "audited", "findings": []}\n',
         {"ended": "audited", "status": "done", "findings": "[]"},
     ),
+    "names of ours": (
+        '{"n": 7, "c0": "x", "": 1, "rows": 2}\n',
+        {"n": 7, "c0": "x", "": 1, "rows": 2},
+    ),
     "surrogates": (
         '{"a": "\\ud800", "b": 1e999, "c": 1180591620717411303424}\n',
         {"a": "\\ud800", "b": None},

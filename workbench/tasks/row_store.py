@@ -43,9 +43,6 @@ _MAX_LISTED = 100
 #: Rows that are inserted at a time.
 _BATCH = 1_000
 
-#: The columns that every row has.
-HEAD = ("key", "status", "error", "hint")
-
 _HINT = "choose a file that --out of compare, audit or bench, or evaluate, has written"
 
 
@@ -101,7 +98,7 @@ class _Store:
         values = [_cell(value) for value in cells.values()]
         shown = [one[:MAX_CELL] if isinstance(one, str) else one for one in values]
         made = self.database.execute(
-            f"INSERT OR REPLACE INTO rows ({names}) VALUES ({marks})",  # numbers
+            f"INSERT OR REPLACE INTO rows ({names}) VALUES ({marks})",
             shown,
         )
         for number, value in zip(cells, values, strict=True):
@@ -117,8 +114,9 @@ class _Store:
         """The number of a column, which is added if it is new."""
         number, kind = self.columns.get(name, (len(self.columns), ""))
         if name not in self.columns:
-            if number == MAX_COLUMNS:
-                raise WorkbenchError(f"the file has more than {MAX_COLUMNS} columns", _HINT)
+            if number == MAX_COLUMNS or len(name) > _MAX_NAME:
+                most = f"{MAX_COLUMNS} columns, or a name of more than {_MAX_NAME} characters"
+                raise WorkbenchError(f"the file has more than {most}", _HINT)
             if name != "key":  # the table begins with it
                 self.database.execute(f"ALTER TABLE rows ADD COLUMN c{number}")
         now = _kind(value)
@@ -312,12 +310,12 @@ class _Reader:
         return f"c{int(self._columns[column][0])}"
 
     def values(
-        self, columns: Sequence[str], where: Where = EVERY, order: str = "n", most: int = -1
+        self, columns: Sequence[str | None], where: Where = EVERY, order: str = "n"
     ) -> Iterator[tuple[Any, ...]]:
-        """The values of columns in the rows of a condition; the number of the row is ``n``."""
-        names = ", ".join("n" if column == "n" else self.name(column) for column in columns)
+        """The values of columns in the rows of a condition; None is the number of the row."""
+        names = ", ".join("n" if column is None else self.name(column) for column in columns)
         return self._database.execute(
-            f"SELECT {names} FROM rows WHERE {where.text} ORDER BY {order} LIMIT {most}",
+            f"SELECT {names} FROM rows WHERE {where.text} ORDER BY {order}",
             where.values,
         )
 
@@ -418,7 +416,7 @@ class StoredRows:
                     name = reader.name(sort)
                     order = f"{name} IS NULL, {name} {'DESC' if down else 'ASC'}, n"
                 where = reader.where(wanted)
-                found = [n for (n,) in reader.values(["n"], where, order)]
+                found = [n for (n,) in reader.values([None], where, order)]
         self._sorted[asked] = found
         while len(self._sorted) > _MAX_SORTED:
             self._sorted.popitem(last=False)
@@ -429,7 +427,7 @@ class StoredRows:
         columns = self.about["columns"]
         where = Where(f"n IN ({', '.join(map(str, map(int, numbers)))})")
         with self._reading() as reader:
-            found = {row[0]: row for row in reader.values(["n", *columns], where)}
+            found = {row[0]: row for row in reader.values([None, *columns], where)}
         truths = [None, *(kind == "bool" for _, kind in columns.values())]
         return [
             [
