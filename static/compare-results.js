@@ -10,10 +10,11 @@ import { formatNumber, glyphs } from "./tokens.js";
 const PART = 1_000_000; // bytes of a file in a request
 const PAGE = 50;
 /** Columns that are shown first, in this order. */
-const USUAL =
-  "row name id subset model contender engine version experiment seed ended valid proper compiled passing tokens perplexity interventions forward_passes over under by_policy masks ms task_seconds text reason error".split(
-    " ",
-  );
+const USUAL = (
+  "row name id subset model contender engine version experiment seed ended valid proper " +
+  "compiled passing tokens perplexity interventions forward_passes over under by_policy " +
+  "masks ms task_seconds text reason error"
+).split(" ");
 const SVG = "http://www.w3.org/2000/svg";
 const svg = (tag, attributes, text = "") => {
   const made = document.createElementNS(SVG, tag);
