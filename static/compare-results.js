@@ -196,7 +196,7 @@ export function createResultsCard(card, doors) {
 
   // -- what is shown ----------------------------------------------------------------------------------
   function draw() {
-    card.querySelector(".filename").textContent = files?.map((file) => file.name).join(", ") ?? state.results;
+    card.querySelector(".filename").textContent = files?.map((file) => file.name).join(", ") ?? state.results ?? "";
     parts = {
       total: el("span", { class: "quiet total", "aria-live": "polite" }),
       body: el("tbody"),

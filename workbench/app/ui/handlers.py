@@ -112,7 +112,7 @@ class Handlers:
             "first": first,
             "methods": method_records(),
             "space": space,
-            "results": results.name if results else "",
+            **({"results": results.name} if results else {}),
         }
 
     def example(self, sent: Record) -> Record:

@@ -112,8 +112,8 @@ class PageRecord(TypedDict):
     first: Example | None
     methods: list[Method]
     space: str
-    #: The name of the results file that the page is served with, or empty.
-    results: str
+    #: The name of the results file that the page is served with.
+    results: NotRequired[str]
 
 
 class ModelState(TypedDict):
