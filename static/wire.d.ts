@@ -1286,7 +1286,7 @@ export interface PageRecord {
   first: Example | null;
   methods: Method[];
   space: string;
-  results: string;
+  results?: string;
 }
 
 /** Whether a model is loading, ready or failed. */
