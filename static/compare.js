@@ -5,6 +5,7 @@ import { createCompareChoice } from "./compare-choice.js";
 import { comparisonFiles, createExactCard } from "./compare-exact.js";
 import { createCompareTable } from "./compare-table.js";
 import { el, radios } from "./dom.js";
+import { late } from "./late.js";
 import { shades } from "./measures.js";
 import { colour } from "./notations.js";
 import { createAnnouncer } from "./panel.js";
@@ -326,18 +327,18 @@ export function mountCompare({ element, trigger, props, watch, server }) {
     opening = false;
     if (now !== of) return; // another example was opened meanwhile
     tell(before);
-    if (!answer.ok) {
-      say(answer.why || answer.fault, "", "Not opened: ");
-      return;
-    }
-    const system = systemOf(now.about.chat);
-    if (grammarKey(now.about) !== grammarKey(state))
-      emit("open", { ...now.about, system, prompt: run.prompt, tests: [] });
+    if (answer.ok) adopt(about, answer, run.end);
+    else say(answer.why || answer.fault, "", "Not opened: ");
+  }
+  /** A run whose tokens the server has explained becomes a branch of the workbench. */
+  function adopt(run, answer, end) {
+    const system = systemOf(run.chat);
+    if (grammarKey(run) !== grammarKey(state)) emit("open", { ...run, system, prompt: run.prompt, tests: [] });
     else emit("look", "workbench");
-    const { temperature, max_tokens } = now.about,
+    const { temperature, max_tokens } = run,
       { constraint, finish, monitor } = answer,
       way = { constraint, lookahead: answer.lookahead ?? undefined, finish, monitor: monitor || undefined };
-    const outcome = { k: "stop", reason: run.end.stop, words: run.end.words, good: run.end.valid };
+    const outcome = { k: "stop", reason: end.stop, words: end.words, good: end.valid };
     setTimeout(() =>
       emit("adopt", {
         how: "compared",
@@ -352,6 +353,69 @@ export function mountCompare({ element, trigger, props, watch, server }) {
       }),
     );
   }
+
+  // -- results files --------------------------------------------------------------------------------
+  const stored = find(".stored"),
+    chooser = find(".stored input");
+  let card = /** @type {any} */ (null);
+  /** Open files of results; without any, the file that the page is served with. */
+  async function openResults(files) {
+    if (files && !files.length) return;
+    try {
+      card ??= (await late("compare-results.js")).createResultsCard(stored, {
+        server,
+        open: (grammar) => emit("open", { ...grammar, tests: [] }),
+        run: storedRun,
+      });
+    } catch {
+      find(".stored [role=status]").textContent = "the server did not answer; is it still running?";
+      return;
+    }
+    card.open(files);
+  }
+  /** A run of a results file in the workbench; returns why it cannot be opened, or nothing. */
+  async function storedRun({ grammar, tokens, stop, valid, model, ...run }) {
+    const about = { ...grammar, ...run, chat: null, max_tokens: Math.max(64, tokens.length), model: state.model };
+    const answer = await askServer(server.compared_run, { ...about, prefix: tokens });
+    if (answer.ok && answer.model !== model) return `the model that wrote it, ${model}, is not the chosen one`;
+    if (!answer.ok) return answer.why || answer.fault;
+    adopt(about, answer, { stop, valid, words: valid ? "accepted" : `ended: ${stop}` });
+    return "";
+  }
+  for (const button of element.querySelectorAll(".choosefile")) button.addEventListener("click", () => chooser.click());
+  chooser.addEventListener("change", () => {
+    openResults([...chooser.files].slice(0, 3));
+    chooser.value = ""; // the same file can be chosen again
+    stored.scrollIntoView({ block: "start" });
+  });
+  if (state.results) {
+    stored.parentElement?.prepend(stored);
+    let waiting = true;
+    on("example", () => {
+      if (!waiting) return;
+      waiting = false;
+      setTimeout(() => {
+        emit("look", "compare");
+        openResults(null);
+      });
+    });
+  }
+  const dropped = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
+  element.addEventListener("dragover", (event) => {
+    if (!dropped(event)) return;
+    event.preventDefault();
+    stored.classList.add("over");
+  });
+  element.addEventListener("dragleave", (event) => {
+    if (!element.contains(/** @type {Node | null} */ (event.relatedTarget))) stored.classList.remove("over");
+  });
+  element.addEventListener("drop", (event) => {
+    stored.classList.remove("over");
+    if (!dropped(event)) return;
+    event.preventDefault();
+    openResults([...(event.dataTransfer?.files ?? [])].slice(0, 3));
+    stored.scrollIntoView({ block: "start" });
+  });
 
   /* Small languages: their exact distributions can be computed, and methods differ on them. */
   const SAMPLES = [

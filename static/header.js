@@ -218,6 +218,7 @@ export function mountHeader({ element, props, server }) {
   state.gallery = page.gallery;
   state.methods = page.methods;
   state.space = page.space;
+  state.results = page.results;
 
   const groups = new Map();
   page.gallery.forEach((example, index) => {

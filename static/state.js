@@ -14,7 +14,7 @@ const listeners = new Map();
       compiled: Compiled & GrammarText & { example: string },
       drawn: Picture & GrammarText & Record<string, any>, pending: boolean, tab: string, steps: Step[],
       selected: number, running: boolean, model: string, view: string | null, ran?: string, turn?: Turn | null,
-      space?: string }} */
+      space?: string, results?: string }} */
 export const state = {
   gallery: [],
   methods: [],

@@ -928,6 +928,320 @@ export interface SolutionSheet {
   exercises: SolvedExercise[];
 }
 
+/** A method that can be compared; ``usual`` ones are chosen first. */
+export interface Contender {
+  name: string;
+  title: string;
+  detail: string;
+  source: string;
+  group: string;
+  usual: boolean;
+}
+
+/** The largest comparison. */
+export interface CompareLimits {
+  prompts: number;
+  seeds: number;
+  in_all: number;
+}
+
+/** All methods. */
+export interface Contenders {
+  methods: Contender[];
+  limits: CompareLimits;
+}
+
+/** A method and its distances from the model's own distribution, in nats; null for infinite. */
+export interface Column {
+  name: string;
+  total_variation?: number | null;
+  kl?: number | null;
+  kl_back?: number | null;
+}
+
+/** A text and its probability by column. */
+export interface LikelyText {
+  text: string;
+  p: number[];
+}
+
+/** The total variation of drawn texts from the model's own distribution, by forward passes.
+
+    ``points`` are pairs of a number of passes and the distance; ``texts`` the number of texts at
+    the last one. */
+export interface DistanceCurve {
+  name: string;
+  texts: number;
+  points: number[][];
+}
+
+/** The probability of each text of a finite language under each method. */
+export interface Distribution {
+  ok: true;
+  prompt: string;
+  columns: Column[];
+  texts: LikelyText[];
+  others: number[] | null;
+  count: number;
+  failed: Record<string, string>;
+  spellings: number;
+  curves: DistanceCurve[];
+}
+
+/** A shorter constraint with the same difference, and a program for the engine alone. */
+export interface Reproduction {
+  constraint: string;
+  text: string;
+  so_far: string;
+  token: string | null;
+  program: string;
+  printed: string;
+  confirmed: boolean;
+}
+
+/** The first token at which an engine's mask is wrong; null is the end of the text. */
+export interface AuditFinding {
+  kind: string;
+  level: string;
+  so_far: string;
+  token: string | null;
+  text: string;
+  why: string;
+  place: string;
+  evidence: string;
+  reproduction: Reproduction | null;
+}
+
+/** A difference of interpretation. */
+export interface AuditPolicy {
+  name: string;
+  text: string;
+}
+
+/** One engine on the grammar. */
+export interface EngineAudit {
+  name: string;
+  engine: string;
+  version: string;
+  status: string;
+  reason: string;
+  texts: number;
+  mutants: number;
+  masks: number;
+  skipped: number;
+  different: number;
+  findings: AuditFinding[];
+  policies: AuditPolicy[];
+  cut: boolean;
+  seconds: number;
+}
+
+/** The audits of all installed engines. */
+export interface Audits {
+  ok: true;
+  audits: EngineAudit[];
+}
+
+/** How many bytes of a file have arrived. */
+export interface ResultsPart {
+  ok: true;
+  received: number;
+}
+
+/** A column of results; ``kind``: bool, number, text, json, or empty for no values. */
+export interface ResultsColumn {
+  name: string;
+  kind: string;
+}
+
+/** Why some rows failed, with their number and the key of the first. */
+export interface ResultsReason {
+  why: string;
+  rows: number;
+  first: string;
+}
+
+/** A row that could not be read. */
+export interface BadResultsRow {
+  row: number;
+  why: string;
+}
+
+/** A results file that was read; ``file`` names it in further questions. */
+export interface OpenedResults {
+  ok: true;
+  file: string;
+  kind: string;
+  settings: string[][];
+  columns: ResultsColumn[];
+  rows: number;
+  failed: number;
+  reasons: ResultsReason[];
+  bad: BadResultsRow[];
+  bad_rows: number;
+  groups: string[];
+  summary: string[][];
+}
+
+/** A row in the table, with its number; texts are cut. */
+export interface ResultsRow {
+  n: number;
+  cells: any[];
+}
+
+/** A page of rows; ``lost``: the server no longer has the file, which is sent again. */
+export interface ResultsRows {
+  ok: true;
+  lost: boolean;
+  total: number;
+  rows: ResultsRow[];
+}
+
+/** A value of an opened row. */
+export interface ResultsValue {
+  name: string;
+  value: any;
+}
+
+/** The grammar of a row, and its prompt. */
+export interface ResultsGrammar {
+  text: string;
+  notation: string;
+  start: string;
+  style: string;
+  prompt: string;
+}
+
+/** A row with all of its values; ``tokens`` are the ids of its run, if it has them. */
+export interface OpenedRow {
+  ok: true;
+  lost: boolean;
+  values: ResultsValue[];
+  grammar: ResultsGrammar | null;
+  tokens: number[];
+}
+
+/** The distribution of a group's values; ``outside``: how many are beyond the whiskers. */
+export interface ResultsBox {
+  name: string;
+  count: number;
+  outside: number;
+  low: number;
+  first: number;
+  median: number;
+  third: number;
+  high: number;
+}
+
+/** A box for each group; ``left`` groups have none. */
+export interface ResultsPlot {
+  ok: true;
+  lost: boolean;
+  groups: ResultsBox[];
+  left: number;
+}
+
+/** Lines of CSV, and the offset of those that follow. */
+export interface ResultsCsv {
+  ok: true;
+  lost: boolean;
+  total: number;
+  next: number;
+  text: string;
+}
+
+/** One run of a comparison with all that is known of its tokens. */
+export interface ComparedRun {
+  ok: true;
+  steps: Step[];
+  model: string;
+  constraint: string;
+  lookahead: number | null;
+  finish: boolean;
+  monitor: string;
+}
+
+/** A run of a comparison begins; ``r`` is its number. */
+export interface Began {
+  k: "began";
+  r: number;
+  compile_ms: number;
+}
+
+/** A token of a comparison's run; marks are left out where they do not hold. */
+export interface CompareStep {
+  id: number;
+  text?: string;
+  hex?: string;
+  end?: true;
+  k: "step";
+  r: number;
+  s: number | null;
+  m: number | null;
+  forced?: boolean;
+  cut?: boolean;
+  skipped?: boolean;
+}
+
+/** Surprisal of some tokens, summed. */
+export interface Surprisal {
+  nats: number | null;
+  tokens: number;
+}
+
+/** A run of a comparison and its measures; null for what was not measured.
+
+    ``late`` has the surprisal of steps whose probability was not known when they were sent. */
+export interface Ended {
+  k: "ended";
+  r: number;
+  method: string;
+  prompt: string;
+  seed: number;
+  text: string;
+  valid: boolean;
+  ended: boolean;
+  stop: string;
+  tokens: number;
+  free_tokens: number;
+  forced_tokens: number;
+  free: Surprisal;
+  forced: Surprisal;
+  interventions: number;
+  mask_bits: number | null;
+  forward_passes: number;
+  compile_ms: number | null;
+  seconds: number | null;
+  cpu_seconds: number | null;
+  proper: boolean | null;
+  perplexity: number | null;
+  perplexity_free: number | null;
+  perplexity_forced: number | null;
+  tokens_per_second: number | null;
+  words: string;
+  late: ((number | null)[])[];
+}
+
+/** A run of a comparison that could not be made. */
+export interface Failed {
+  k: "failed";
+  r: number;
+  method: string;
+  prompt: string;
+  seed: number;
+  why: string;
+}
+
+/** The end of a comparison, and the two lines of its summary. */
+export interface CompareStop {
+  k: "stop";
+  good: boolean;
+  words: string;
+  verdict?: string[];
+}
+
+export type CompareRecord = Head | From | Status | Start | Began | CompareStep | Ended | Failed | CompareStop | Error;
+
 /** An example in the gallery; ``refused`` choices of its recorded run were forbidden. */
 export interface ExampleName {
   name: string;
@@ -972,6 +1286,7 @@ export interface PageRecord {
   first: Example | null;
   methods: Method[];
   space: string;
+  results?: string;
 }
 
 /** Whether a model is loading, ready or failed. */
@@ -1233,212 +1548,6 @@ export interface Judged {
   notes: Note[];
 }
 
-/** A method that can be compared; ``usual`` ones are chosen first. */
-export interface Contender {
-  name: string;
-  title: string;
-  detail: string;
-  source: string;
-  group: string;
-  usual: boolean;
-}
-
-/** The largest comparison. */
-export interface CompareLimits {
-  prompts: number;
-  seeds: number;
-  in_all: number;
-}
-
-/** All methods. */
-export interface Contenders {
-  methods: Contender[];
-  limits: CompareLimits;
-}
-
-/** A method and its distances from the model's own distribution, in nats; null for infinite. */
-export interface Column {
-  name: string;
-  total_variation?: number | null;
-  kl?: number | null;
-  kl_back?: number | null;
-}
-
-/** A text and its probability by column. */
-export interface LikelyText {
-  text: string;
-  p: number[];
-}
-
-/** The total variation of drawn texts from the model's own distribution, by forward passes.
-
-    ``points`` are pairs of a number of passes and the distance; ``texts`` the number of texts at
-    the last one. */
-export interface DistanceCurve {
-  name: string;
-  texts: number;
-  points: number[][];
-}
-
-/** The probability of each text of a finite language under each method. */
-export interface Distribution {
-  ok: true;
-  prompt: string;
-  columns: Column[];
-  texts: LikelyText[];
-  others: number[] | null;
-  count: number;
-  failed: Record<string, string>;
-  spellings: number;
-  curves: DistanceCurve[];
-}
-
-/** A shorter constraint with the same difference, and a program for the engine alone. */
-export interface Reproduction {
-  constraint: string;
-  text: string;
-  so_far: string;
-  token: string | null;
-  program: string;
-  printed: string;
-  confirmed: boolean;
-}
-
-/** The first token at which an engine's mask is wrong; null is the end of the text. */
-export interface AuditFinding {
-  kind: string;
-  level: string;
-  so_far: string;
-  token: string | null;
-  text: string;
-  why: string;
-  place: string;
-  evidence: string;
-  reproduction: Reproduction | null;
-}
-
-/** A difference of interpretation. */
-export interface AuditPolicy {
-  name: string;
-  text: string;
-}
-
-/** One engine on the grammar. */
-export interface EngineAudit {
-  name: string;
-  engine: string;
-  version: string;
-  status: string;
-  reason: string;
-  texts: number;
-  mutants: number;
-  masks: number;
-  skipped: number;
-  different: number;
-  findings: AuditFinding[];
-  policies: AuditPolicy[];
-  cut: boolean;
-  seconds: number;
-}
-
-/** The audits of all installed engines. */
-export interface Audits {
-  ok: true;
-  audits: EngineAudit[];
-}
-
-/** One run of a comparison with all that is known of its tokens. */
-export interface ComparedRun {
-  ok: true;
-  steps: Step[];
-  model: string;
-  constraint: string;
-  lookahead: number | null;
-  finish: boolean;
-  monitor: string;
-}
-
-/** A run of a comparison begins; ``r`` is its number. */
-export interface Began {
-  k: "began";
-  r: number;
-  compile_ms: number;
-}
-
-/** A token of a comparison's run; marks are left out where they do not hold. */
-export interface CompareStep {
-  id: number;
-  text?: string;
-  hex?: string;
-  end?: true;
-  k: "step";
-  r: number;
-  s: number | null;
-  m: number | null;
-  forced?: boolean;
-  cut?: boolean;
-  skipped?: boolean;
-}
-
-/** Surprisal of some tokens, summed. */
-export interface Surprisal {
-  nats: number | null;
-  tokens: number;
-}
-
-/** A run of a comparison and its measures; null for what was not measured.
-
-    ``late`` has the surprisal of steps whose probability was not known when they were sent. */
-export interface Ended {
-  k: "ended";
-  r: number;
-  method: string;
-  prompt: string;
-  seed: number;
-  text: string;
-  valid: boolean;
-  ended: boolean;
-  stop: string;
-  tokens: number;
-  free_tokens: number;
-  forced_tokens: number;
-  free: Surprisal;
-  forced: Surprisal;
-  interventions: number;
-  mask_bits: number | null;
-  forward_passes: number;
-  compile_ms: number | null;
-  seconds: number | null;
-  cpu_seconds: number | null;
-  proper: boolean | null;
-  perplexity: number | null;
-  perplexity_free: number | null;
-  perplexity_forced: number | null;
-  tokens_per_second: number | null;
-  words: string;
-  late: ((number | null)[])[];
-}
-
-/** A run of a comparison that could not be made. */
-export interface Failed {
-  k: "failed";
-  r: number;
-  method: string;
-  prompt: string;
-  seed: number;
-  why: string;
-}
-
-/** The end of a comparison, and the two lines of its summary. */
-export interface CompareStop {
-  k: "stop";
-  good: boolean;
-  words: string;
-  verdict?: string[];
-}
-
-export type CompareRecord = Head | From | Status | Start | Began | CompareStep | Ended | Failed | CompareStop | Error;
-
 /** The requests of each part. */
 export interface Servers {
   header: {
@@ -1504,6 +1613,12 @@ export interface Servers {
     compared_run(sent: object): Promise<ComparedRun | Refusal>;
     distribution(sent: object): Promise<Distribution | Refusal>;
     audit_engines(sent: object): Promise<Audits | Refusal>;
+    send_results(sent: object): Promise<ResultsPart | Refusal>;
+    open_results(sent: object): Promise<OpenedResults | Refusal>;
+    results_rows(sent: object): Promise<ResultsRows | Refusal>;
+    results_row(sent: object): Promise<OpenedRow | Refusal>;
+    results_plot(sent: object): Promise<ResultsPlot | Refusal>;
+    results_csv(sent: object): Promise<ResultsCsv | Refusal>;
     missed_lines(sent: object): Promise<Missed>;
     stop_run(sent: object): Promise<Done>;
   };

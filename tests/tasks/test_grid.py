@@ -43,6 +43,16 @@ def test_every_run_is_a_row(compared: Path) -> None:
     assert all(row["valid"] for row in exact)
 
 
+def test_a_row_has_what_was_given_and_the_tokens(compared: Path) -> None:
+    rows = pq.read_table(compared).to_pylist()
+    assert {row["prompt"] for row in rows} == {row["q"] for row in ROWS}
+    schemas = [json.loads(row["grammar"]) for row in rows]
+    assert all(schema in [row["schema"] for row in ROWS] for schema in schemas)
+    assert {row["notation"] for row in rows} == {"json_schema"}
+    for row in rows:
+        assert len(row["token_ids"] or ()) == (row["tokens"] or 0)
+
+
 def test_a_second_call_computes_nothing_again(compared: Path) -> None:
     before = compared.read_bytes()
     rows = compared.with_name("rows.jsonl")

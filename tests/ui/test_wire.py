@@ -12,7 +12,7 @@ import pytest
 
 from tests.ui.toy import toy_room
 from workbench.app.lessons.constructions import Construction
-from workbench.app.ui import wire, wire_cards
+from workbench.app.ui import wire, wire_cards, wire_compare
 from workbench.app.ui.author import (
     convert_grammar,
     draw_railroad,
@@ -201,7 +201,7 @@ def test_runs(handlers: Handlers, grammar: Any, constraint: str) -> None:
 
 
 def test_comparisons(handlers: Handlers) -> None:
-    check(contender_list(handlers, {}), wire_cards.Contenders)
+    check(contender_list(handlers, {}), wire_compare.Contenders)
     sent = {
         "methods": ["unconstrained", "automaton"],
         "prompts": ["x"],
@@ -209,7 +209,7 @@ def test_comparisons(handlers: Handlers) -> None:
         "max_tokens": 9,
     }
     for record in compare_records(handlers, {**GRAMMARS[0], **sent}):
-        check(json.loads(json.dumps(record)), wire_cards.CompareRecord)
+        check(json.loads(json.dumps(record)), wire_compare.CompareRecord)
 
 
 @pytest.mark.parametrize("name", ["person", "time"])

@@ -20,7 +20,6 @@ from workbench.decoding.contenders import (
     PreparedContender,
     contenders_named,
 )
-from workbench.decoding.measures import Measures
 from workbench.decoding.model import Message, chatting
 from workbench.decoding.sampling import Sampling
 from workbench.grammar.grammar import Grammar
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from workbench.decoding.transformers_model import TransformersModel
 
 #: The functions of the tasks of a grid.
-WORK = Work("workbench.decoding.grid:prepare", "workbench.decoding.grid:run")
+WORK = Work(*(f"workbench.decoding.grid:{name}" for name in ("prepare", "run", "given")))
 
 #: Compiled contenders that a worker keeps.
 _KEPT = 64
@@ -202,8 +201,14 @@ def run(loaded: Loaded, arguments: Mapping[str, Any]) -> Result:
         if isinstance(event, RunFailed):
             raise event.error
         if isinstance(event, RunEnded):
-            return _result(arguments, loaded.model, event.measures)
+            return _result(arguments, loaded.model, event)
     raise AssertionError("a run ends or fails")
+
+
+def given(arguments: Mapping[str, Any]) -> Record:
+    """The prompt and the grammar of a run, for its row in the results file."""
+    about = dict(arguments["grammar"])
+    return {"prompt": arguments["prompt"], "grammar": about.pop("text"), **about}
 
 
 def _prepared(loaded: Loaded, arguments: Mapping[str, Any]) -> tuple[Grammar, PreparedContender]:
@@ -225,8 +230,8 @@ def _prepared(loaded: Loaded, arguments: Mapping[str, Any]) -> tuple[Grammar, Pr
     return found
 
 
-def _result(arguments: Mapping[str, Any], model: TransformersModel, measures: Measures) -> Result:
-    found = measures.as_record()
+def _result(arguments: Mapping[str, Any], model: TransformersModel, end: RunEnded) -> Result:
+    found = end.measures.as_record() | {"token_ids": list(end.trace.token_ids)}
     measured = {name: found.pop(name) for name in _MEASURED}
     for surprisal in ("free", "forced"):
         found[f"{surprisal}_nats"] = found.pop(surprisal)["nats"]

@@ -31,7 +31,6 @@ from workbench.app.cli.tasks import (
     GpusOption,
     JobsOption,
     RayOption,
-    failures_of,
     run_tasks,
     runner_named,
 )
@@ -52,6 +51,7 @@ from workbench.lab.bench.schema_worker import SCHEMA_ENGINES
 from workbench.lab.bench.schemas import WORK as SCHEMA_WORK
 from workbench.lab.bench.schemas import Plan as SchemaPlan
 from workbench.lab.bench.schemas import records_of, report
+from workbench.tasks.summary import failures_of
 from workbench.vocabulary.vocabulary import Vocabulary
 
 if TYPE_CHECKING:

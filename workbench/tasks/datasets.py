@@ -57,7 +57,7 @@ def rows_of(name: str, split: str = "train") -> Iterator[Row | BadRow]:
     try:
         match path.suffix:
             case ".jsonl":
-                yield from _of_lines(path)
+                yield from lines_of(path)
             case ".json":
                 yield from _of_list(path)
             case ".csv":
@@ -70,14 +70,15 @@ def rows_of(name: str, split: str = "train") -> Iterator[Row | BadRow]:
         raise WorkbenchError(f"cannot read {name}: {error}", "name a readable file") from error
 
 
-def _of_lines(path: Path) -> Iterator[Row | BadRow]:
+def lines_of(path: Path) -> Iterator[Row | BadRow]:
+    """The rows of a file of JSON lines."""
     with path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
             try:
                 yield _row(number, json.loads(line))
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 yield BadRow(number, f"not JSON: {error}")
 
 

@@ -1,7 +1,8 @@
 """Results of a list of tasks: a Parquet file, and a journal while the tasks run.
 
 ``runs.parquet`` has a row for each task that ended, in the order of the list, so it is the same
-file from every runner. ``runs.measured.parquet`` has what differs between runs: seconds.
+file from every runner: what was given (``Work.given``), and the record. What differs between runs,
+such as seconds, is in ``runs.measured.parquet``.
 While the tasks run, each outcome is appended to ``runs.parquet.journal``, a file of JSON lines,
 before the next outcome. So the next call continues, however the process ended; where the machine
 lost power, the last fifth of a second may be missing.
@@ -17,30 +18,36 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from workbench.base.errors import WorkbenchError
-from workbench.tasks.task import Outcome, Record, Task
+from workbench.tasks.task import Outcome, Record, Task, Work, function_named, storable
 
 #: Seconds between two waits for the disk: a wait takes milliseconds, thousands of tasks end in one.
 _SYNC_SECONDS = 0.2
 
 #: The key of the settings in the metadata of the Parquet file.
-_SETTINGS = b"workbench.settings"
+SETTINGS = b"workbench.settings"
 
 
 class ResultsFile:
     """The results of tasks with the same settings.
 
     ``settings``  plain values that the results depend on besides the tasks' keys.
+    ``work``      its ``given`` says what the rows have of the tasks' arguments.
 
     Raises: WorkbenchError if the file belongs to other settings, cannot be read, or has results of
             tasks that are not in the list.
     """
 
-    def __init__(self, path: Path, tasks: Sequence[Task], settings: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        tasks: Sequence[Task],
+        settings: Mapping[str, Any],
+        work: Work | None = None,
+    ) -> None:
         self.path = path
+        self._given = function_named(work.given) if work and work.given else None
+        self._tasks = {task.key: task for task in tasks}
         self._settings = dict(settings)
         self._order = {task.key: number for number, task in enumerate(tasks)}
         if len(self._order) < len(tasks):
@@ -48,7 +55,7 @@ class ResultsFile:
         self.outcomes: dict[str, Outcome] = {}
         self._synced = 0.0
         _check_file(path)
-        self._journal = path.with_name(path.name + ".journal")
+        self._journal = _journal_path(path)
         try:
             if path.exists():
                 self._add_all(*_stored(path))
@@ -108,17 +115,24 @@ class ResultsFile:
 
         Raises: WorkbenchError; the journal is kept then.
         """
+        import pyarrow as pa
+
         rows = self.ordered()
         text = json.dumps(self._settings, sort_keys=True)
+        given = {
+            row.key: storable(self._given(self._tasks[row.key].arguments)) if self._given else {}
+            for row in rows
+        }
         try:
             _write(
                 self.path,
                 [
                     {"key": row.key, "status": row.status, "error": row.error, "hint": row.hint}
+                    | given[row.key]
                     | row.record
                     for row in rows
                 ],
-                {_SETTINGS: text.encode()},
+                {SETTINGS: text.encode()},
             )
             _write(measured_path(self.path), [{"key": row.key} | row.measured for row in rows], {})
             self._journal.unlink(missing_ok=True)
@@ -136,6 +150,16 @@ def _check_file(path: Path) -> None:
         raise WorkbenchError(f"{str(path)!r} is a folder", "name a file of results (Parquet)")
 
 
+def _journal_path(path: Path) -> Path:
+    return path.with_name(path.name + ".journal")
+
+
+def files_of(path: Path) -> list[Path]:
+    """The files that belong to the results in ``path`` and are there: it, measures, journal."""
+    every = path, measured_path(path), _journal_path(path)
+    return [one for one in every if one.exists()]
+
+
 def read_results(path: Path) -> tuple[Record, list[Record]]:
     """The settings and the rows of a results file, those in its journal included.
 
@@ -144,7 +168,7 @@ def read_results(path: Path) -> tuple[Record, list[Record]]:
     Raises: WorkbenchError if the file is missing or cannot be read.
     """
     _check_file(path)
-    journal = path.with_name(path.name + ".journal")
+    journal = _journal_path(path)
     settings: Record = {}
     found: dict[str, Outcome] = {}
     try:
@@ -158,18 +182,14 @@ def read_results(path: Path) -> tuple[Record, list[Record]]:
         ) from error
     if not path.exists() and not journal.exists():
         raise WorkbenchError(f"there is no file {str(path)!r}", "name a file of results (Parquet)")
-    rows = [
-        {"key": one.key, "status": one.status, "error": one.error, "hint": one.hint}
-        | one.record
-        | one.measured
-        for one in found.values()
-    ]
-    return settings, rows
+    return settings, [one.row for one in found.values()]
 
 
 def _stored(path: Path) -> tuple[Record, list[Outcome]]:
+    import pyarrow.parquet as pq
+
     table = pq.read_table(path)
-    settings = json.loads((table.schema.metadata or {}).get(_SETTINGS, b"{}"))
+    settings = json.loads((table.schema.metadata or {}).get(SETTINGS, b"{}"))
     beside = measured_path(path)
     measured = (
         {row.pop("key"): row for row in pq.read_table(beside).to_pylist()}
@@ -207,6 +227,9 @@ def _journaled(path: Path) -> tuple[Record, list[Outcome]]:
 
 def _write(path: Path, rows: Sequence[Record], metadata: dict[bytes, bytes]) -> None:
     """Write rows as a Parquet file; a reader sees the old file or the new one."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     names = dict.fromkeys(name for row in rows for name in row)
     columns = {name: pa.array([row.get(name) for row in rows]) for name in names}
     table = pa.table(columns).replace_schema_metadata(metadata)

@@ -43,6 +43,9 @@ class Work:
     prepare: str
     #: (what ``prepare`` returned, a task's arguments) → a ``Result``.
     run: str
+    #: A task's arguments → the columns of the results file before the record's, such as the prompt
+    #: and the grammar's text; empty for none.
+    given: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,12 @@ class Outcome:
     #: Seconds of the task, and what it measured.
     measured: Record = field(default_factory=dict)
 
+    @property
+    def row(self) -> Record:
+        """All of it as one row: ``key``, ``status``, ``error``, ``hint``, record and measures."""
+        about = {"key": self.key, "status": self.status, "error": self.error, "hint": self.hint}
+        return about | self.record | self.measured
+
 
 class Worker:
     """Runs tasks one after the other, with the last shard's preparation kept."""
@@ -88,28 +97,28 @@ class Worker:
                 self._shard = task.shard
             result: Result = self._run(self._prepared, task.arguments)
         except WorkbenchError as error:
-            reason, hint = _storable([error.message, error.hint])
+            reason, hint = storable([error.message, error.hint])
             return Outcome(key=task.key, status="failed", error=reason, hint=hint)
         except Exception as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
             reason = f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})"
-            return Outcome(key=task.key, status="failed", error=_storable(reason))
+            return Outcome(key=task.key, status="failed", error=storable(reason))
         seconds = round(time.perf_counter() - started, 6)
         return Outcome(
             key=task.key,
             status="done",
-            record=_storable(finite(result.record)),
-            measured={"task_seconds": seconds} | _storable(finite(result.measured)),
+            record=storable(finite(result.record)),
+            measured={"task_seconds": seconds} | storable(finite(result.measured)),
         )
 
 
-def _storable(value: Any) -> Any:  # noqa: ANN401  # a JSON value
+def storable(value: Any) -> Any:  # noqa: ANN401  # a JSON value
     """A JSON value whose texts are Unicode: a lone surrogate is written as an escape."""
     match value:
         case dict():
-            return {_storable(key): _storable(each) for key, each in value.items()}
+            return {storable(key): storable(each) for key, each in value.items()}
         case list():
-            return [_storable(each) for each in value]
+            return [storable(each) for each in value]
         case str():
             return value.encode("utf-8", "backslashreplace").decode()
     return value

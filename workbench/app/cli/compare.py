@@ -29,10 +29,8 @@ from workbench.app.cli.tasks import (
     GpusOption,
     JobsOption,
     RayOption,
-    failures_of,
     run_tasks,
     runner_named,
-    summary_of,
 )
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LOCAL_LIMITS
@@ -50,7 +48,7 @@ from workbench.decoding.model import chatting
 from workbench.decoding.trace import Trace
 from workbench.grammar.grammar import Grammar
 from workbench.tasks.datasets import columns_named, rows_of
-from workbench.tasks.results import read_results
+from workbench.tasks.summary import failures_of, summary_of
 from workbench.vocabulary.vocabulary import TokenId
 
 if TYPE_CHECKING:
@@ -274,7 +272,7 @@ def _compare_dataset(
     if not tasks and not bad:
         raise WorkbenchError("the dataset has no rows")
     outcomes, stopped = run_tasks(runner, WORK, tasks, out, settings.as_record())
-    table = summary_of(read_results(out)[1], ("model", "contender"))
+    table = summary_of([one.row for one in outcomes], ("model", "contender"))
     if table:
         typer.echo(format_table(table))
     failures = failures_of([*bad, *outcomes])

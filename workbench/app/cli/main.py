@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -70,6 +71,10 @@ def serve(
             help="What remembered grammars may need.  [default: a quarter of memory]",
         ),
     ] = None,
+    results: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Open a file of results that --out has written."),
+    ] = None,
     behind_proxy: Annotated[
         bool,
         typer.Option(
@@ -99,6 +104,7 @@ def serve(
                 log_level=log_level,
                 memory=memory,
                 behind_proxy=behind_proxy,
+                results=results,
             )
         )
 

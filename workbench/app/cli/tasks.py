@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,11 +10,10 @@ import typer
 
 from workbench.app.cli.options import JsonOption, errors_reported, line
 from workbench.base.errors import WorkbenchError
-from workbench.base.tables import figure, format_table
+from workbench.base.tables import format_table
+from workbench.tasks.summary import column_drawn, default_groups, failures_of, summary_of
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from workbench.tasks.runners import Runner
     from workbench.tasks.task import Outcome, Record, Task, Work
 
@@ -33,9 +31,6 @@ RayOption = Annotated[
 GpusOption = Annotated[
     float, typer.Option(min=0.0, help="With --ray: graphics processors of each worker.")
 ]
-
-#: Failed tasks that are printed.
-_MAX_SHOWN = 12
 
 
 def runner_named(jobs: int, ray: str | None, gpus: float = 0.0) -> Runner:
@@ -72,7 +67,7 @@ def run_tasks(
     from workbench.tasks.results import ResultsFile
     from workbench.tasks.runners import run_missing
 
-    results = None if out is None else ResultsFile(out, tasks, settings)
+    results = None if out is None else ResultsFile(out, tasks, settings, work)
     found = {} if results is None else {one.key: one for one in results.ordered()}
     if each:
         for outcome in found.values():
@@ -96,120 +91,6 @@ def run_tasks(
         except KeyboardInterrupt:
             stopped = True
     return [found[task.key] for task in tasks if task.key in found], stopped
-
-
-def failures_of(outcomes: Sequence[Outcome]) -> str:
-    """A line for each reason of failure, with the first task and the number of tasks."""
-    reasons: dict[str, list[str]] = {}
-    for outcome in outcomes:
-        if outcome.status == "failed":
-            reason = f"{outcome.error} ({outcome.hint})" if outcome.hint else outcome.error
-            reasons.setdefault(reason, []).append(outcome.key)
-    lines = [
-        f"{keys[0]}{f' and {len(keys) - 1} more' if len(keys) > 1 else ''}: {reason}"
-        for reason, keys in reasons.items()
-    ]
-    left = len(lines) - _MAX_SHOWN
-    return "\n".join([*lines[:_MAX_SHOWN], *([f"and {left} other reasons"] if left > 0 else [])])
-
-
-#: A value of a group of rows.
-_Value = Callable[["pd.DataFrame"], float]
-
-
-def _mean(column: str) -> _Value:
-    return lambda rows: float(rows[column].dropna().astype(float).mean())
-
-
-def _sum(column: str) -> _Value:
-    return lambda rows: float(rows[column].dropna().astype(float).sum())
-
-
-def _median(column: str) -> _Value:
-    return lambda rows: float(rows[column].astype(float).median())
-
-
-def _quantile(column: str, share: float) -> _Value:
-    return lambda rows: float(rows[column].astype(float).quantile(share, "higher"))
-
-
-def _ended(how: str) -> _Value:
-    return lambda rows: float((rows["ended"] == how).sum())
-
-
-def _perplexity(rows: pd.DataFrame) -> float:
-    """Of all scored tokens together: exp of the mean surprisal; the end token is not scored."""
-    counted = rows["tokens"].sum() - rows["ended"].sum()
-    nats = rows["free_nats"].sum() + rows["forced_nats"].sum()
-    return math.exp(nats / counted) if counted else math.nan
-
-
-#: The columns of a summary: the fields that each needs, and its value for the rows of a group.
-_SUMMARY: dict[str, tuple[tuple[str, ...], _Value]] = {
-    # of compare
-    "valid": (("valid",), _mean("valid")),
-    "proper": (("proper",), _mean("proper")),
-    "tokens": (("tokens",), _mean("tokens")),
-    "perplexity": (("free_nats", "forced_nats", "tokens", "ended"), _perplexity),
-    "interventions": (("interventions",), _mean("interventions")),
-    "passes": (("forward_passes",), _mean("forward_passes")),
-    "tokens/s": (("tokens_per_second",), _median("tokens_per_second")),
-    # of audit
-    "audited": (("ended", "over"), _ended("audited")),
-    "over": (("over",), _sum("over")),
-    "under": (("under",), _sum("under")),
-    "by policy": (("by_policy",), _sum("by_policy")),
-    "refused": (("ended", "engine"), _ended("refused")),
-    "masks": (("masks",), _sum("masks")),
-    # of bench --schemas
-    "compiled": (("compiled",), _mean("compiled")),
-    "passing": (("passing",), _mean("passing")),
-    "first mask, ms": (("ms",), _median("ms")),
-    "p99": (("ms",), _quantile("ms", 0.99)),
-    # of all
-    "seconds": (("task_seconds",), _sum("task_seconds")),
-}
-
-#: What rows are grouped by: the first columns that the results have; and what is drawn.
-_GROUPS = ("model", "contender"), ("subset", "engine", "version"), ("engine", "version")
-_DRAWN = "perplexity", "ms", "engine_seconds"
-
-
-def _default_groups(rows: Sequence[Record]) -> Sequence[str]:
-    """The columns by which the rows are grouped if none are named."""
-    done = [row for row in rows if row["status"] == "done"]
-    having = (names for names in _GROUPS if all(any(r.get(n) for r in done) for n in names))
-    return next(having, ("status",))
-
-
-def summary_of(rows: Sequence[Record], by: Sequence[str]) -> list[list[str]]:
-    """A table with a row for each group of results that are done; the first row is the head.
-
-    Raises: WorkbenchError for a column that the results lack.
-    """
-    import pandas as pd
-
-    frame = pd.DataFrame([row for row in rows if row["status"] == "done"])
-    if frame.empty:
-        return []
-    for name in by:
-        if name not in frame:
-            raise WorkbenchError(
-                f"the results have no column {name!r}", f"they have {', '.join(frame.columns)}"
-            )
-    shown = {
-        name: value
-        for name, (needed, value) in _SUMMARY.items()
-        if all(column in frame and frame[column].notna().any() for column in needed)
-    }
-    table = [[*by, "results", *shown]]
-    for group, its in frame.groupby(list(by), sort=False):
-        values = [value(its) for value in shown.values()]
-        named = list(group) if isinstance(group, tuple) else [group]
-        table.append(
-            [*map(str, named), str(len(its)), *(figure(v if v == v else None) for v in values)]
-        )
-    return table
 
 
 def results(
@@ -252,10 +133,9 @@ def results(
 
             typer.echo(pd.DataFrame(rows).to_csv(index=False), nl=False)
             return
-        names = by.split(",") if by else _default_groups(rows)
+        names = by.split(",") if by else default_groups(rows)
         if plot is not None:
-            having = (name for name in _DRAWN if any(name in row for row in rows))
-            _plot(rows, names, column or next(having, _DRAWN[0]), plot)
+            _plot(rows, names, column or column_drawn(rows), plot)
             return
         table = summary_of(rows, names)
         if table:

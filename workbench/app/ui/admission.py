@@ -1,8 +1,8 @@
 """Decides which question of which visitor is worked on next, and answers "busy" beyond that.
 
 Gradio works on the questions of the page's scripts as they arrive, each in one of 40 threads that
-static files and streams need too. Here every question has a class (``LIGHT``, ``HEAVY`` or
-``MODEL``), and each class a ``FairQueue``: a few questions are worked on at a time, some wait
+static files and streams need too. Here every question has a class (``LIGHT``, ``HEAVY``, ``MODEL``
+or ``READING``), and each class a ``FairQueue``: a few questions are worked on at a time, some wait
 without a thread, and clients take turns. A question whose connection is closed leaves the queue, or
 its work ends at the next check of its clocks.
 
@@ -63,6 +63,9 @@ HEAVY = Share(at_once=2, each_at_once=1, waiting=64, each_waiting=16)
 
 #: Questions for the model, which may have to be loaded first.
 MODEL = Share(at_once=4, each_at_once=2, waiting=64, each_waiting=8, patience=60.0)
+
+#: Files of results, each of which a separate process reads.
+READING = Share(at_once=1, each_at_once=1, waiting=16, each_waiting=2, patience=120.0)
 
 #: Events of all clients that wait or are worked on, at most.
 MAX_EVENTS = 200
@@ -178,7 +181,7 @@ class Admission:
     """The queues of one server."""
 
     def __init__(self, *, behind_proxy: bool = False) -> None:
-        self._queues = {share: FairQueue(share) for share in (LIGHT, HEAVY, MODEL)}
+        self._queues = {share: FairQueue(share) for share in (LIGHT, HEAVY, MODEL, READING)}
         # never full, because the queues admit fewer
         self._threads = anyio.CapacityLimiter(sum(share.at_once for share in self._queues))
         self._behind_proxy = behind_proxy

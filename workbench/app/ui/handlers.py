@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import asdict
 from functools import wraps
+from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from workbench.app.pipeline import Compiled, Pipeline
@@ -62,6 +63,8 @@ class Handlers:
         self.streams = Streams()
         #: Set when the server closes: all runs end.
         self.closing = threading.Event()
+        #: The results file that the page is served with.
+        self.served_results: Path | None = None
         self._figures: dict[str, Vocabulary] = {}
         self._stopped: dict[str, None] = {}
 
@@ -103,7 +106,14 @@ class Handlers:
         ]
         first = example_record(examples[0]) if examples else None
         space = os.environ.get("SPACE_ID", "")
-        return {"gallery": names, "first": first, "methods": method_records(), "space": space}
+        results = self.served_results
+        return {
+            "gallery": names,
+            "first": first,
+            "methods": method_records(),
+            "space": space,
+            **({"results": results.name} if results else {}),
+        }
 
     def example(self, sent: Record) -> Record:
         """An example in full, by its name."""

@@ -18,12 +18,14 @@ from workbench.app.ui import (
     explain_view,
     lesson_view,
     machine_view,
+    results_view,
 )
 from workbench.app.ui.admission import (
     HEAVY,
     LIGHT,
     MAX_EVENTS,
     MODEL,
+    READING,
     Admission,
     BusyError,
     Events,
@@ -126,6 +128,12 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
         "compared_run": compare_view.compared_run,
         "distribution": compare_view.distribution,
         "audit_engines": audit_view.audit_engines,
+        "send_results": results_view.send_results,
+        "open_results": results_view.open_results,
+        "results_rows": results_view.results_rows,
+        "results_row": results_view.results_row,
+        "results_plot": results_view.results_plot,
+        "results_csv": results_view.results_csv,
         "missed_lines": missed_lines,
         "stop_run": Handlers.stop,
     },
@@ -168,12 +176,16 @@ _SHARES: Mapping[str, Share] = {
             "suggest_examples",
             "make_exercise",
             "audit_engines",
+            "results_rows",
+            "results_plot",
+            "results_csv",
         ),
         HEAVY,
     ),
     **dict.fromkeys(
         ("read_prompt", "turn", "take_token", "find_tokens", "compared_run", "distribution"), MODEL
     ),
+    "open_results": READING,
 }
 
 #: A component's script: passes itself to the page's script; the comment names Gradio's event.

@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.app.ui.model_registry import ModelRoom, ModelRooms, default_models
@@ -25,6 +26,7 @@ from workbench.base.kernels import wait_until_compiled
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.decoding.checkpoint import check_device, check_dtype
 from workbench.grammar.grammar import Grammar
+from workbench.tasks.results import files_of
 
 if TYPE_CHECKING:
     import gradio as gr
@@ -74,6 +76,8 @@ class ServeSettings:
     memory: int | None = None
     #: Whether requests come through a proxy, which reports the addresses of its clients.
     behind_proxy: bool = False
+    #: A file of results that the page opens in Compare.
+    results: Path | None = None
     quiet: bool = False
 
 
@@ -115,6 +119,10 @@ def _started(
     settings: ServeSettings, room: ModelRoom | None, open_requests: set[RequestFacts]
 ) -> tuple[gr.Blocks, Handlers]:
     _check_models(settings)
+    if settings.results is not None and not files_of(settings.results):
+        raise WorkbenchError(
+            f"there is no file {str(settings.results)!r}", "name a file that --out has written"
+        )
     # read by Gradio when it is imported: it sends nothing about this machine
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
@@ -190,6 +198,7 @@ def _launched(
     rooms = [room] if room else [make(name, revision=settings.revision) for name in names]
     pipeline = Pipeline(megabytes=settings.memory)
     handlers = Handlers(ModelRooms(rooms, token=settings.token, make=make), pipeline)
+    handlers.served_results = settings.results
     page = build(handlers, behind_proxy=settings.behind_proxy)
     metrics = Metrics(open_requests) if settings.metrics else None
     hosts = host_names(settings.host in _LOCAL_ADDRESSES, settings.allowed_hosts)

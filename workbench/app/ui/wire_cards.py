@@ -16,10 +16,7 @@ from workbench.app.ui.wire import (
     Converted,
     Done,
     DraftModels,
-    Error,
     ExpectedText,
-    From,
-    Head,
     LintAnswer,
     MachinePath,
     MachineText,
@@ -33,14 +30,22 @@ from workbench.app.ui.wire import (
     Refusal,
     SampleAnswer,
     SearchAnswer,
-    Start,
-    Status,
-    Step,
     TakeAnswer,
     TestResults,
-    Token,
     Why,
     WordsAnswer,
+)
+from workbench.app.ui.wire_compare import (
+    Audits,
+    ComparedRun,
+    Contenders,
+    Distribution,
+    OpenedResults,
+    OpenedRow,
+    ResultsCsv,
+    ResultsPart,
+    ResultsPlot,
+    ResultsRows,
 )
 from workbench.app.ui.wire_exercises import (
     CourseAnswer,
@@ -107,6 +112,8 @@ class PageRecord(TypedDict):
     first: Example | None
     methods: list[Method]
     space: str
+    #: The name of the results file that the page is served with.
+    results: NotRequired[str]
 
 
 class ModelState(TypedDict):
@@ -389,236 +396,6 @@ class Judged(TypedDict):
     notes: list[Note]
 
 
-# -- comparisons -----------------------------------------------------------------------------------
-
-
-class Contender(TypedDict):
-    """A method that can be compared; ``usual`` ones are chosen first."""
-
-    name: str
-    title: str
-    detail: str
-    source: str
-    group: str
-    usual: bool
-
-
-class CompareLimits(TypedDict):
-    """The largest comparison."""
-
-    prompts: int
-    seeds: int
-    in_all: int
-
-
-class Contenders(TypedDict):
-    """All methods."""
-
-    methods: list[Contender]
-    limits: CompareLimits
-
-
-class Column(TypedDict):
-    """A method and its distances from the model's own distribution, in nats; null for infinite."""
-
-    name: str
-    total_variation: NotRequired[float | None]
-    kl: NotRequired[float | None]
-    kl_back: NotRequired[float | None]
-
-
-class LikelyText(TypedDict):
-    """A text and its probability by column."""
-
-    text: str
-    p: list[float]
-
-
-class DistanceCurve(TypedDict):
-    """The total variation of drawn texts from the model's own distribution, by forward passes.
-
-    ``points`` are pairs of a number of passes and the distance; ``texts`` the number of texts at
-    the last one.
-    """
-
-    name: str
-    texts: float
-    points: list[list[float]]
-
-
-class Distribution(TypedDict):
-    """The probability of each text of a finite language under each method."""
-
-    ok: Literal[True]
-    prompt: str
-    columns: list[Column]
-    texts: list[LikelyText]
-    others: list[float] | None
-    count: int
-    #: By method why its distribution is not there.
-    failed: dict[str, str]
-    spellings: int
-    #: Empty if no compared method comes closer to the model's own distribution by drawing.
-    curves: list[DistanceCurve]
-
-
-class Reproduction(TypedDict):
-    """A shorter constraint with the same difference, and a program for the engine alone."""
-
-    constraint: str
-    text: str
-    so_far: str
-    token: str | None
-    program: str
-    printed: str
-    confirmed: bool
-
-
-class AuditFinding(TypedDict):
-    """The first token at which an engine's mask is wrong; null is the end of the text."""
-
-    kind: str
-    level: str
-    so_far: str
-    token: str | None
-    text: str
-    why: str
-    place: str
-    evidence: str
-    reproduction: Reproduction | None
-
-
-class AuditPolicy(TypedDict):
-    """A difference of interpretation."""
-
-    name: str
-    text: str
-
-
-class EngineAudit(TypedDict):
-    """One engine on the grammar."""
-
-    name: str
-    engine: str
-    version: str
-    status: str
-    reason: str
-    texts: int
-    mutants: int
-    masks: int
-    skipped: int
-    different: int
-    findings: list[AuditFinding]
-    policies: list[AuditPolicy]
-    cut: bool
-    seconds: float
-
-
-class Audits(TypedDict):
-    """The audits of all installed engines."""
-
-    ok: Literal[True]
-    audits: list[EngineAudit]
-
-
-class ComparedRun(TypedDict):
-    """One run of a comparison with all that is known of its tokens."""
-
-    ok: Literal[True]
-    steps: list[Step]
-    model: str
-    constraint: str
-    lookahead: int | None
-    finish: bool
-    monitor: str
-
-
-class Began(TypedDict):
-    """A run of a comparison begins; ``r`` is its number."""
-
-    k: Literal["began"]
-    r: int
-    compile_ms: float
-
-
-class CompareStep(Token):
-    """A token of a comparison's run; marks are left out where they do not hold."""
-
-    k: Literal["step"]
-    r: int
-    s: float | None
-    m: float | None
-    forced: NotRequired[bool]
-    cut: NotRequired[bool]
-    skipped: NotRequired[bool]
-
-
-class Surprisal(TypedDict):
-    """Surprisal of some tokens, summed."""
-
-    nats: float | None
-    tokens: int
-
-
-class Ended(TypedDict):
-    """A run of a comparison and its measures; null for what was not measured.
-
-    ``late`` has the surprisal of steps whose probability was not known when they were sent.
-    """
-
-    k: Literal["ended"]
-    r: int
-    method: str
-    prompt: str
-    seed: int
-    text: str
-    valid: bool
-    ended: bool
-    stop: str
-    tokens: int
-    free_tokens: int
-    forced_tokens: int
-    free: Surprisal
-    forced: Surprisal
-    interventions: int
-    mask_bits: float | None
-    forward_passes: int
-    compile_ms: float | None
-    seconds: float | None
-    cpu_seconds: float | None
-    proper: bool | None
-    perplexity: float | None
-    perplexity_free: float | None
-    perplexity_forced: float | None
-    tokens_per_second: float | None
-    words: str
-    late: list[list[float | None]]
-
-
-class Failed(TypedDict):
-    """A run of a comparison that could not be made."""
-
-    k: Literal["failed"]
-    r: int
-    method: str
-    prompt: str
-    seed: int
-    why: str
-
-
-class CompareStop(TypedDict):
-    """The end of a comparison, and the two lines of its summary."""
-
-    k: Literal["stop"]
-    good: bool
-    words: str
-    verdict: NotRequired[list[str]]
-
-
-CompareRecord = (
-    Head | From | Status | Start | Began | CompareStep | Ended | Failed | CompareStop | Error
-)
-
 #: The answers, by the part of the page that asks and the name of the question (``page.QUESTIONS``).
 ANSWERS: Mapping[str, Mapping[str, Any]] = {
     "header": {"model_state": Models, "open_model": OpenedModel, "open_example": Example},
@@ -676,6 +453,12 @@ ANSWERS: Mapping[str, Mapping[str, Any]] = {
         "compared_run": ComparedRun | Refusal,
         "distribution": Distribution | Refusal,
         "audit_engines": Audits | Refusal,
+        "send_results": ResultsPart | Refusal,
+        "open_results": OpenedResults | Refusal,
+        "results_rows": ResultsRows | Refusal,
+        "results_row": OpenedRow | Refusal,
+        "results_plot": ResultsPlot | Refusal,
+        "results_csv": ResultsCsv | Refusal,
         "missed_lines": Missed,
         "stop_run": Done,
     },

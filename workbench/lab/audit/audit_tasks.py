@@ -20,7 +20,7 @@ from workbench.tasks.results import read_results
 from workbench.tasks.task import Outcome, Record, Result, Task, Work
 
 #: The functions of the tasks of audits.
-WORK = Work(f"{__name__}:prepare", f"{__name__}:run")
+WORK = Work(*(f"{__name__}:{name}" for name in ("prepare", "run", "given")))
 
 #: Characters of a reason that are kept.
 _MAX_REASON = 300
@@ -126,6 +126,12 @@ def prepare(shard: str) -> Loaded:
 def run(loaded: Loaded, arguments: Mapping[str, Any]) -> Result:
     """The audit of one constraint in one engine."""
     return row_of(loaded.audit(arguments))
+
+
+def given(arguments: Mapping[str, Any]) -> Record:
+    """The constraint of an audit, for its row in the results file."""
+    about = arguments["constraint"]
+    return {"grammar": about["text"], **{name: about[name] for name in ("notation", "start")}}
 
 
 def row_of(audit: Audit) -> Result:

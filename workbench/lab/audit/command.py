@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from workbench.app.cli.options import JsonOption, errors_reported, line, write_file
-from workbench.app.cli.tasks import JobsOption, RayOption, failures_of, run_tasks, runner_named
+from workbench.app.cli.tasks import JobsOption, RayOption, run_tasks, runner_named
 from workbench.base.errors import WorkbenchError
 from workbench.grammar.notations import Notation
 from workbench.lab.audit.audit_tasks import WORK, Plan, audits_of, command_of, read_audits
@@ -21,6 +21,7 @@ from workbench.lab.audit.findings import Audit, Status
 from workbench.lab.audit.report import page as written
 from workbench.lab.audit.report import report
 from workbench.lab.audit.subjects import instances_of, sampled, unread
+from workbench.tasks.summary import failures_of
 
 if TYPE_CHECKING:
     from workbench.tasks.runners import Runner

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.base.tables import figure, format_table
+from workbench.grammar.notations import Notation
 from workbench.lab.bench.answering import AnsweringProcess, EngineLostError
 from workbench.lab.bench.measurements import median, percentile_99
 from workbench.lab.bench.peers.peer import ENGINES, OURS
@@ -164,7 +165,7 @@ def _share(part: int, whole: int) -> str:
 
 
 #: The functions of the tasks of a file of schemas.
-WORK = Work(f"{__name__}:prepare", f"{__name__}:run")
+WORK = Work(*(f"{__name__}:{name}" for name in ("prepare", "run", "given")))
 
 #: The fields of a record that differ between runs.
 _MEASURED = ("ms", "cpu_ms", "first_ms", "parts", "mask_us", "kilobytes")
@@ -240,6 +241,12 @@ def run(measuring: Measuring, row: Mapping[str, Any]) -> Result:
     ended = found.pop("status")
     flags = {"compiled": ended == "compiled", "passing": record.passes}
     return Result({**found, "ended": ended, **flags}, measured)
+
+
+def given(row: Mapping[str, Any]) -> Record:
+    """The schema that was measured, for its row in the results file."""
+    text = json.dumps(row["schema"], ensure_ascii=False)
+    return {"grammar": text, "notation": str(Notation.JSON_SCHEMA), "start": "start"}
 
 
 def records_of(outcomes: Sequence[Outcome]) -> list[SchemaRecord]:

@@ -1,0 +1,397 @@
+"""Results files in the view *Compare*: a file arrives in parts, and its rows are answered in pages.
+
+A file is read by a separate process with bounds (``tasks.row_store``) into SQLite. The server keeps
+the last few; a browser whose file is no longer there sends it again, so any worker of several can
+answer.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import io
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import weakref
+from collections import OrderedDict
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.pictures import sentence
+from workbench.app.ui.records import Record
+from workbench.app.ui.requests import MAX_TEXT_CHARACTERS, number_in, switch_in, text_in
+from workbench.base.errors import WorkbenchError
+from workbench.base.limits import LOCAL_LIMITS, Limits
+from workbench.grammar.notations import Notation
+from workbench.tasks.results import files_of
+from workbench.tasks.row_store import StoredRows
+
+#: Files of one upload: results, measures and journal.
+_MAX_FILES = 3
+
+#: Files that arrive, and files that are open, at most; the oldest is dropped first.
+_MAX_UPLOADS, _MAX_OPEN = 8, 8
+
+#: The part of the memory limit that the files of one upload may have; a database may have all.
+_SHARE = 8
+
+#: How many times the seconds of a compilation reading a file may take of processor time, and at
+#: most seconds of other time: a machine may have much to do.
+_SECONDS, _PATIENCE = 20, 180.0
+
+#: Rows of a page, characters of a cell, characters of CSV in an answer, groups of a plot.
+_PAGE, _CELL, _CSV, _MAX_GROUPS = 50, 160, 1_000_000, 24
+
+#: Rows whose CSV is made at a time.
+_CSV_ROWS = 200
+
+_MAX_TOKENS = 2_048
+
+_KINDS = {
+    "audit": "audits of other engines",
+    "bench": "measured schemas",
+    "evaluate": "results of experiments",
+}
+
+
+class ResultsStore:
+    """Files that arrive, and those that are open, in a folder that ends with the process."""
+
+    def __init__(self) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="workbench-results-"))
+        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        self._mutex = threading.Lock()
+        self._uploads: OrderedDict[str, list[Path]] = OrderedDict()
+        self._open: OrderedDict[str, StoredRows] = OrderedDict()
+        self._count = 0
+
+    def _new(self, suffix: str) -> Path:
+        self._count += 1
+        return self._folder / f"{self._count}{suffix}"
+
+    def add(self, upload: str, number: int, offset: int, data: bytes, limits: Limits) -> int:
+        """Write a part of a file of an upload; returns how many of its bytes are there.
+
+        A part that does not follow is not written. Raises: WorkbenchError for too many bytes.
+        """
+        with self._mutex:
+            files = self._uploads.setdefault(
+                upload, [self._new(".part") for _ in range(_MAX_FILES)]
+            )
+            self._uploads.move_to_end(upload)
+            while len(self._uploads) > _MAX_UPLOADS:
+                self._drop(next(iter(self._uploads)))
+            sizes = [path.stat().st_size if path.exists() else 0 for path in files]
+            most = limits.megabytes * 1_000_000 // _SHARE
+            if offset > sizes[number]:
+                return sizes[number]
+            if sum(sizes) - sizes[number] + offset + len(data) > most:
+                self._drop(upload)
+                raise WorkbenchError(
+                    f"the file has more than {most // 1_000_000} MB",
+                    "serve the page with --results FILE, or use workbench results",
+                )
+            with files[number].open("r+b" if sizes[number] else "wb") as file:
+                file.seek(offset)
+                file.write(data)
+            return max(sizes[number], offset + len(data))
+
+    def _drop(self, upload: str) -> None:
+        for path in self._uploads.pop(upload, ()):
+            path.unlink(missing_ok=True)
+
+    def uploaded(self, upload: str) -> list[Path]:
+        """The files of an upload."""
+        with self._mutex:
+            return [path for path in self._uploads.get(upload, ()) if path.exists()]
+
+    def open(self, files: Sequence[Path], limits: Limits) -> tuple[str, StoredRows]:
+        """Read files; returns their name in requests, which only who has the files can know.
+
+        Raises: WorkbenchError for files without results, and above the limits.
+        """
+        digest = hashlib.sha256()
+        for path in files:
+            with path.open("rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+        name = digest.hexdigest()
+        found = self.rows(name)
+        if found is None:
+            with self._mutex:
+                path = self._new(".db")
+            try:
+                _read(files, path, limits)
+                found = StoredRows(path)
+            except BaseException:
+                path.unlink(missing_ok=True)
+                raise
+            with self._mutex:
+                self._open[name] = found
+                while len(self._open) > _MAX_OPEN:
+                    self._open.popitem(last=False)[1].path.unlink(missing_ok=True)
+        return name, found
+
+    def close(self, upload: str) -> None:
+        """Delete the files of an upload."""
+        with self._mutex:
+            self._drop(upload)
+
+    def rows(self, name: str) -> StoredRows | None:
+        """The rows of open files; None if they are no longer there."""
+        with self._mutex:
+            found = self._open.get(name)
+            if found is not None:
+                self._open.move_to_end(name)
+            return found
+
+
+@cache
+def results_store() -> ResultsStore:
+    """The store of this process."""
+    return ResultsStore()
+
+
+def _read(files: Sequence[Path], out: Path, limits: Limits) -> None:
+    """Read files in a separate process. Raises: WorkbenchError."""
+    bounds = (str(limits.megabytes), f"{_SECONDS * limits.seconds:g}")
+    command = (sys.executable, "-P", "-m", "workbench.tasks.row_store", str(out), *bounds)
+    hint = "use workbench results, which has no such limit"
+    try:
+        ended = subprocess.run(
+            [*command, *map(str, files)],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_PATIENCE,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise WorkbenchError(f"reading the file takes more than {_PATIENCE:g} s", hint) from None
+    if not ended.returncode:
+        return
+    try:
+        said = json.loads(ended.stdout)
+    except ValueError:
+        most = f"{bounds[0]} MB or {bounds[1]} s"
+        raise WorkbenchError(
+            f"the file cannot be read: it is damaged, or needs more than {most}", hint
+        ) from None
+    raise WorkbenchError(said["message"], said["hint"])
+
+
+# -- questions -------------------------------------------------------------------------------------
+
+
+def send_results(handlers: Handlers, sent: Record) -> Record:
+    """Take a part of a file; ``received`` bytes of the file are there."""
+    try:
+        upload = _upload_in(sent)
+        number = int(number_in(sent, "file", 0, 0, _MAX_FILES - 1))
+        offset = int(number_in(sent, "offset", 0, 0, 2**40))
+        try:
+            data = base64.b64decode(text_in(sent, "base64", 2_000_000), validate=True)
+        except ValueError:
+            raise WorkbenchError("expected a part of a file as base64") from None
+        limits = handlers.pipeline.limits
+        return {"ok": True, "received": results_store().add(upload, number, offset, data, limits)}
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+
+
+def _upload_in(sent: Record) -> str:
+    name = text_in(sent, "upload", 64)
+    if not re.fullmatch(r"[0-9a-z-]{8,64}", name):
+        raise WorkbenchError("expected a name of the upload")
+    return name
+
+
+def open_results(handlers: Handlers, sent: Record) -> Record:
+    """Read the files of an upload, or the file that the page is served with."""
+    store, served = results_store(), handlers.served_results
+    try:
+        if switch_in(sent, "served"):
+            if served is None:
+                raise WorkbenchError("the page is served without results")
+            return _about(*store.open(files_of(served), LOCAL_LIMITS))
+        upload = _upload_in(sent)
+        files = store.uploaded(upload)
+        if not files:
+            raise WorkbenchError("the file did not arrive", "open it again")
+        try:
+            return _about(*store.open(files, handlers.pipeline.limits))
+        finally:
+            store.close(upload)
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+
+
+def _about(name: str, stored: StoredRows) -> Record:
+    about = stored.about
+    settings, columns = about["settings"], about["columns"]
+    usual = "runs of methods" if "contender" in columns else "rows"
+    return {
+        "ok": True,
+        "file": name,
+        "kind": _KINDS.get(str(settings.get("work")), usual),
+        "settings": [
+            [str(key)[:80], str(value)[:200]]
+            for key, value in settings.items()
+            if key != "work" and value not in ("", None)
+        ][:40],
+        "columns": [{"name": key, "kind": kind} for key, (_, kind) in columns.items()],
+        "rows": about["rows"],
+        "failed": about["failed"],
+        "reasons": [
+            {"why": why, "rows": count, "first": key} for why, count, key in about["reasons"]
+        ],
+        "bad": [{"row": number, "why": why} for number, why in about["bad"]],
+        "bad_rows": about["bad_rows"],
+        "groups": about["groups"],
+        "summary": about["summary"],
+    }
+
+
+def _asked(sent: Record) -> tuple[StoredRows | None, str]:
+    """The rows that a question is about, and its filter."""
+    return results_store().rows(text_in(sent, "file", 64)), text_in(sent, "wanted", 500)
+
+
+def _numbers(stored: StoredRows, sent: Record, wanted: str) -> list[int]:
+    return stored.numbers(wanted, text_in(sent, "sort", 200), down=switch_in(sent, "down"))
+
+
+def results_rows(_: Handlers, sent: Record) -> Record:
+    """A page of the rows, filtered and sorted; ``lost`` if the file has to be sent again."""
+    try:
+        stored, wanted = _asked(sent)
+        if stored is None:
+            return {"ok": True, "lost": True, "total": 0, "rows": []}
+        numbers = _numbers(stored, sent, wanted)
+        offset = int(number_in(sent, "offset", 0, 0, len(numbers)))
+        rows = [
+            {"n": n, "cells": [_shown(value) for value in cells]}
+            for n, *cells in stored.rows(numbers[offset : offset + _PAGE])
+        ]
+        return {"ok": True, "lost": False, "total": len(numbers), "rows": rows}
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+
+
+def _shown(value: Any) -> Any:  # noqa: ANN401  # a cell
+    if isinstance(value, str) and len(value) > _CELL:
+        return value[:_CELL] + "…"
+    return value
+
+
+def results_row(_: Handlers, sent: Record) -> Record:
+    """A row with its texts, its grammar for the editor, and the tokens of its run."""
+    try:
+        stored, _wanted = _asked(sent)
+        if stored is None:
+            return {"ok": True, "lost": True, "values": [], "grammar": None, "tokens": []}
+        row = stored.row(int(number_in(sent, "n", 0, 0, 2**40)))
+        values = [
+            {
+                "name": name,
+                "value": value[:MAX_TEXT_CHARACTERS] if isinstance(value, str) else value,
+            }
+            for name, value in row.items()
+            if value not in (None, "")
+        ]
+        tokens = _tokens_of(row.get("token_ids"))
+        grammar = _grammar_of(row)
+        return {"ok": True, "lost": False, "values": values, "grammar": grammar, "tokens": tokens}
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+
+
+def _grammar_of(row: Record) -> Record | None:
+    """The grammar of a row as the editor opens it; None for none, or one too long for it."""
+    text = row.get("grammar")
+    if not isinstance(text, str) or len(text) > MAX_TEXT_CHARACTERS:
+        return None
+    notation = row.get("notation")
+    if notation not in list(Notation):
+        return None
+    prompt = str(row.get("prompt") or "")
+    return {
+        "text": text,
+        "notation": notation,
+        "start": str(row.get("start") or "start"),
+        "style": str(row.get("style") or ""),
+        "prompt": prompt if len(prompt) <= MAX_TEXT_CHARACTERS else "",
+    }
+
+
+def _tokens_of(text: object) -> list[int]:
+    """The token ids of a run; none if there are none, or too many."""
+    try:
+        found = json.loads(text) if isinstance(text, str) else []
+    except (ValueError, RecursionError):
+        return []
+    known = isinstance(found, list) and all(type(one) is int for one in found)
+    return found if known and len(found) <= _MAX_TOKENS else []
+
+
+def results_plot(_: Handlers, sent: Record) -> Record:
+    """The distribution of a column in each group: quartiles and whiskers, as of a box plot."""
+    try:
+        stored, wanted = _asked(sent)
+        if stored is None:
+            return {"ok": True, "lost": True, "groups": [], "left": 0}
+        found = stored.distribution(text_in(sent, "column", 200), wanted)
+        groups = [{"name": name[:120], **_box(np.array(each))} for name, each in found]
+        left = len(groups) - _MAX_GROUPS
+        return {"ok": True, "lost": False, "groups": groups[:_MAX_GROUPS], "left": max(0, left)}
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+
+
+def _box(values: np.ndarray[Any, np.dtype[np.float64]]) -> Record:
+    """The numbers of a box: whiskers end at the last value within 1.5 quartile distances."""
+    first, median, third = np.percentile(values, (25, 50, 75))
+    reach = 1.5 * (third - first)
+    inside = values[(values >= first - reach) & (values <= third + reach)]
+    return {
+        "count": len(values),
+        "outside": len(values) - len(inside),
+        "low": float(inside.min()),
+        "first": float(first),
+        "median": float(median),
+        "third": float(third),
+        "high": float(inside.max()),
+    }
+
+
+def results_csv(_: Handlers, sent: Record) -> Record:
+    """Some of the rows as CSV, those from ``offset`` on; ``next`` is the offset of the others."""
+    try:
+        stored, wanted = _asked(sent)
+        if stored is None:
+            return {"ok": True, "lost": True, "total": 0, "next": 0, "text": ""}
+        numbers = _numbers(stored, sent, wanted)
+        offset = int(number_in(sent, "offset", 0, 0, len(numbers)))
+        text = io.StringIO()
+        lines = csv.writer(text, lineterminator="\n")
+        if not offset:
+            lines.writerow(stored.about["columns"])
+        head = text.tell()
+        while offset < len(numbers) and text.tell() < head + _CSV:
+            chosen = numbers[offset : offset + _CSV_ROWS]
+            for row in stored.whole_rows(chosen):
+                lines.writerow(row)
+            offset += len(chosen)
+        answer = {"total": len(numbers), "next": offset, "text": text.getvalue()}
+        return {"ok": True, "lost": False, **answer}
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
