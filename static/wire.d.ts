@@ -939,6 +939,7 @@ export interface ExampleName {
 /** Settings of an example's runs. */
 export interface Settings {
   small_tokens: boolean;
+  monitor: string;
 }
 
 /** An example as the page opens it. */
