@@ -603,7 +603,7 @@ def engines(world: World, *, length: int = 4) -> Table:
 
 
 def audited(world: World, *, method: str, text: Sequence[str]) -> Table:
-    """The masks of a method beside the exact ones, before each token of a text and at its end.
+    """The masks of a method and the exact ones, before each token of a text and at its end.
 
     The walk ends where the method forbids what the text needs.
     """
@@ -620,7 +620,7 @@ def audited(world: World, *, method: str, text: Sequence[str]) -> Table:
             break
         right, state = exact.advance(right, token_id), other.advance(state, token_id)
     heads = ("read", "needed next", "exact mask", "forbidden wrongly", "allowed wrongly")
-    return Table(f"The masks of {method} beside the exact ones", heads, tuple(rows))
+    return Table(f"The masks of {method} and the exact ones", heads, tuple(rows))
 
 
 #: For a question: the tokens that an engine decides in one of its ways, and why an allowed token
