@@ -1253,6 +1253,7 @@ export interface ExampleName {
 /** Settings of an example's runs. */
 export interface Settings {
   small_tokens: boolean;
+  monitor: string;
 }
 
 /** An example as the page opens it. */

@@ -200,6 +200,7 @@ ANSWERS: dict[tuple[str, int], tuple[set[str] | str, set[str] | str]] = {
     ("labels", 1): ({"·"}, {"·", "·free"}),
     ("labels", 2): ({"ne"}, {"ne", "un"}),
     ("labels", 3): ({"ba", "aba", "bab", "(the empty text)"}, {"ba", "bab", "bb"}),
+    ("labels", 4): ({'"', "\\", '\\"', '"a', '"a"'}, {'"', 'a"'}),
     ("bridge", 0): ({'·"', '":·"', '"⏎'}, {'·"', '"'}),
     ("bridge", 1): ({'·"'}, {'·"', '"'}),
     ("bridge", 2): (
@@ -214,6 +215,10 @@ ANSWERS: dict[tuple[str, int], tuple[set[str] | str, set[str] | str]] = {
     ("engines", 3): ({'"],'}, {'"]', '"],'}),
     ("engines", 4): ({"],", "]]", "]]]"}, {"]]", "]"}),
     ("engines", 5): ("7", "4"),
+    ("auditing", 0): ({"],", "]]", "]]]"}, {"]]", "]"}),
+    ("auditing", 1): ({'"', "a", "ab", 'b"', '",', '"]', '","'}, {'"', "a", '"],'}),
+    ("auditing", 2): ({"going", "inging"}, {"going", "ing"}),
+    ("auditing", 3): ("27.17", "38"),
     ("improper", 1): ("12", "6"),
     ("improper", 2): ("50", "15"),
     ("improper", 3): ({"·William", "·Theod"}, {"·William", "·The"}),

@@ -12,6 +12,7 @@ from workbench.app.lessons.lesson_tables import hand_masks, table
 from workbench.app.lessons.merge_films import tokenizations
 from workbench.app.lessons.theorem_tables import transduced
 from workbench.app.lessons.world import World
+from workbench.base.dfa import DEAD
 from workbench.drawing.transducers import detokenizer, merged_detokenizer
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -100,6 +101,21 @@ def test_the_engines_compared() -> None:
     assert all(row[3:] == ("0", "0") for name, row in rows.items() if name != "SynCode")
     assert rows["SynCode"][3] == "296"
     assert rows["SynCode"][4] == "0"
+
+
+def test_audits_along_a_text() -> None:
+    # by hand: the rest of a token is not read; the longest word is going, and ing is missing
+    assert [row[3:] for row in _rows("auditing", 0)] == [
+        ("∅", "∅"),
+        ("∅", "],  ]]  ]]]"),
+        ("∅", '"],'),
+        ("∅", "∅"),
+    ]
+    assert [row[1:] for row in _rows("auditing", 2)] == [
+        ("go", "5", "∅", "∅"),
+        ("ing", "5", "∅", "∅"),
+        ("end", "6", "end", "∅"),
+    ]
 
 
 def test_how_many_tags_a_text_has() -> None:
@@ -631,6 +647,15 @@ def test_what_schemas_accept() -> None:
     }
     # the texts are 4, 6, 12 and "x", which multipleOf has nothing against
     assert rows(3) == {"anyOf": "✓✓✓✗", "oneOf": "✓✓✗✗", "allOf": "✗✗✓✗", "not": "✗✓✗✗"}
+
+
+def test_edges_of_a_wildcard_are_those_of_its_composition() -> None:
+    world = lessons()["labels"].steps[4].world
+    rows, tokens = _rows("labels", 4), Vocabulary.load("builtin").tokens
+    for state, count, _, targets in rows:
+        ends = [world.dfa.run(token, int(state)) for token in tokens if token]
+        reached = [end for end in ends if end != DEAD]
+        assert (f"{len(reached):,}", str(len(set(reached)))) == (count, targets)
 
 
 def test_labels_and_text_side_by_side() -> None:

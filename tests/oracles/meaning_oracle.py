@@ -132,28 +132,25 @@ class _Typed:
 
     def sum(self, scopes: list[dict[str, Type]]) -> Type:
         left = self.product(scopes)
-        while operator := self.pattern(r" [+-] "):
-            right = self.product(scopes)
-            if left == right == "number":
-                continue
-            if operator == " + " and {left, right} <= {"number", "string"}:
-                left = "string"
-                continue
-            raise _WrongError("sum")
-        return left
+        operator = self.pattern(r" [+-] ")
+        right = self.product(scopes) if operator else left
+        if not operator or left == right == "number":
+            return left
+        if operator == " + " and {left, right} <= {"number", "string"}:
+            return "string"
+        raise _WrongError("sum")
 
     def product(self, scopes: list[dict[str, Type]]) -> Type:
         left = self.unit(scopes)
-        while self.pattern(r" [*/] "):
-            if (left, self.unit(scopes)) != ("number", "number"):
-                raise _WrongError("product")
+        if self.pattern(r" [*/] ") and (left, self.unit(scopes)) != ("number", "number"):
+            raise _WrongError("product")
         return left
 
     def unit(self, scopes: list[dict[str, Type]]) -> Type:
         if self.pattern("0|[1-9][0-9]*"):
             return "number"
         kind = self.primary(scopes)
-        while True:
+        for _ in range(4):
             if self.takes("."):
                 member = self.pattern("[a-zA-Z0-9]*")
                 kind = _MEMBERS.get(kind, {}).get(member or "")
@@ -171,7 +168,8 @@ class _Typed:
                     raise _WrongError("arguments")
                 kind = kind[1]
             else:
-                return kind
+                break
+        return kind
 
     def primary(self, scopes: list[dict[str, Type]]) -> Type:
         if self.pattern(r'"[ !#-\[\]-~]*"'):

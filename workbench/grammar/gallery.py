@@ -55,6 +55,8 @@ class Example:
     breaks: tuple[str, ...] = ()
     #: Whether its runs use tokens of a single character only.
     small_tokens: bool = False
+    #: The name of the monitor that its runs have, or empty.
+    monitor: str = ""
 
 
 class Gallery(Mapping[str, Example]):
@@ -148,7 +150,7 @@ def _example(source: Source, folder: Path, name: str, table: object) -> Example:
 #: The keys of a table; the other fields of an Example follow from its name.
 _FROM_THE_NAME = {"name", "notation", "text", "file"}
 _KINDS = {field.name: field.type for field in fields(Example) if field.name not in _FROM_THE_NAME}
-_OPTIONAL = {"source", "start", "vocabulary", "breaks", "small_tokens"}
+_OPTIONAL = {"source", "start", "vocabulary", "breaks", "small_tokens", "monitor"}
 _REQUIRED = [key for key in _KINDS if key not in _OPTIONAL]
 
 

@@ -602,6 +602,27 @@ def engines(world: World, *, length: int = 4) -> Table:
     return Table(f"{texts}, after all texts of up to {length} tokens", heads, tuple(rows))
 
 
+def audited(world: World, *, method: str, text: Sequence[str]) -> Table:
+    """The masks of a method and the exact ones, before each token of a text and at its end.
+
+    The walk ends where the method forbids what the text needs.
+    """
+    exact, other = world.constraint, constrained(world, {"method": method})
+    right, state, rows = exact.initial, other.initial, list[tuple[str, ...]]()
+    ids = (*ids_of(world, text), world.vocabulary.end)
+    for place, token_id in enumerate(ids):
+        assert token_id is not None, "a lesson's vocabulary has an end token"
+        wanted, mask = set(exact.mask(right)), set(other.mask(state))
+        differing = ("  ".join(_chips(world, ids)) for ids in (wanted - mask, mask - wanted))
+        rows.append((visible("".join(text[:place])) or "(nothing)", world.shown(token_id),
+                     str(len(wanted)), *differing))  # fmt: skip
+        if token_id not in wanted & mask or token_id == world.vocabulary.end:
+            break
+        right, state = exact.advance(right, token_id), other.advance(state, token_id)
+    heads = ("read", "needed next", "exact mask", "forbidden wrongly", "allowed wrongly")
+    return Table(f"The masks of {method} and the exact ones", heads, tuple(rows))
+
+
 #: For a question: the tokens that an engine decides in one of its ways, and why an allowed token
 #: is not among them.
 _WAYS: Mapping[str, tuple[type[Any], str, str]] = {

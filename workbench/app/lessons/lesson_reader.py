@@ -242,7 +242,7 @@ SHELVES: dict[str, tuple[str, ...]] = {
     ),
     "Reading a run": ("masked", "perplexity", "conditional"),
     "Older ways to a mask": ("index", "terminals", "online"),
-    "Newer ways to a mask": ("engines",),
+    "Newer ways to a mask": ("engines", "auditing"),
     "DOMINO": ("bridge", "templates", "subterminals", "lookahead", "speculation"),
     "Proper tokens": ("improper", "merges", "direct", "product"),
     "Other notations": ("json_schema", "dataclasses"),

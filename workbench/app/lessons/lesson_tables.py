@@ -244,6 +244,7 @@ TABLES: dict[str, Callable[..., Table]] = {
     "mask store": engine_films.wrong_after,
     "prefix edges": engine_films.edges,
     "engines": engine_films.engines,
+    "audit": engine_films.audited,
     "read by labels": token_films.read,
     "label sizes": token_films.sizes,
     "theorem 1": theorem_tables.transduced,

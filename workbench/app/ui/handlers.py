@@ -320,7 +320,7 @@ def example_record(example: Example) -> Record:
         "group": example.group,
         "start": example.start,
         "breaks": list(example.breaks) or None,
-        "settings": {"small_tokens": example.small_tokens},
+        "settings": {"small_tokens": example.small_tokens, "monitor": example.monitor},
     }
 
 

@@ -76,6 +76,8 @@ class Settings(TypedDict):
     """Settings of an example's runs."""
 
     small_tokens: bool
+    #: The monitor that its runs have; empty for none.
+    monitor: str
 
 
 class Example(TypedDict):

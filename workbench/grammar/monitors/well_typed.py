@@ -9,7 +9,8 @@ A text is allowed if and only if it can be completed to a program in which
 * every value has the written type, and every argument that of the parameter: types are equal if
   they have the same parts, whatever their parameters are named;
 * ``+`` adds numbers or joins texts (one side may be a number), ``- * /`` take numbers, ``<`` and
-  ``>`` compare numbers.
+  ``>`` compare numbers; a sum and a product have one operator each, and a value at
+  most four members and calls; more need parentheses.
 
 Where an expression must have one of some types (the *goal*), a name is allowed if its type is a
 goal or *reaches* one: by members and calls, and by the operators that may follow. Types have
@@ -103,6 +104,10 @@ def shown(kind: Type) -> str:
     return f"({', '.join(map(shown, kind.parameters))}) => {shown(kind.result)}"
 
 
+#: Members and calls after one unit at most; more need parentheses.
+MAX_STEPS = 4
+
+
 # ── Which types a value reaches ───────────────────────────────────────────────────────────────────
 
 
@@ -126,10 +131,10 @@ def reached(kind: Type) -> Mapping[Type, int]:
     return steps
 
 
-def _distance(kind: Type, goal: Types) -> int | None:
-    """The fewest steps from a type to one of a goal; None if none leads there."""
+def _distance(kind: Type, goal: Types, most: int = MAX_STEPS) -> int | None:
+    """The fewest steps from a type to one of a goal; None if more than ``most`` are needed."""
     steps = reached(kind)
-    return min((steps[one] for one in goal if one in steps), default=None)
+    return min((steps[one] for one in goal if steps.get(one, most + 1) <= most), default=None)
 
 
 def _leading_to(names: Names, goal: Types) -> Types:
@@ -328,20 +333,24 @@ def _added(names: Names, goal: Types, then: Then, left: Type) -> Symbols:
 
 
 def _after_term(names: Names, goal: Types, then: Then, left: Type) -> Iterator[Symbols]:
-    """What may follow a term: an operator, if its result is a goal or can become one."""
+    """What may follow a term: one operator, if its result can be a goal."""
     if left in goal:
         yield then(left)
-    terms = _TERMS if "string" in goal else goal & _NUMBERS
-    if left not in _TERMS or not terms:
+    if left not in _TERMS:
         return
-    yield (b" + ", Rule(_product, names, terms, Then(_joined, names, goal, then, left)))
-    if left == "number":
-        yield (b" - ", Rule(_product, names, _NUMBERS, Then(_added, names, goal, then)))
+    terms = frozenset(right for right in _TERMS if _sum_of(left, right) in goal)
+    if terms:
+        yield (b" + ", Rule(_product, names, terms, Then(_joined, then, left)))
+    if left == "number" and "number" in goal:
+        yield (b" - ", Rule(_product, names, _NUMBERS, then))
 
 
-def _joined(names: Names, goal: Types, then: Then, left: Type, right: Type) -> Symbols:
-    both = "string" if "string" in (left, right) else "number"
-    return _added(names, goal, then, both)
+def _joined(then: Then, left: Type, right: Type) -> Symbols:
+    return then(_sum_of(left, right))
+
+
+def _sum_of(left: Type, right: Type) -> Type:
+    return "string" if "string" in (left, right) else "number"
 
 
 def _product(names: Names, goal: Types, then: Then) -> Iterator[Symbols]:
@@ -355,7 +364,7 @@ def _multiplied(names: Names, then: Then, left: Type) -> Symbols:
 def _after_factor(names: Names, then: Then, left: Type) -> Iterator[Symbols]:
     yield then(left)
     if left == "number":
-        right = Rule(_unit, names, _NUMBERS, Then(_multiplied, names, then))
+        right = Rule(_unit, names, _NUMBERS, then)
         for operator in (b" * ", b" / "):
             yield (operator, right)
 
@@ -371,7 +380,7 @@ def _unit(names: Names, goal: Types, then: Then) -> Iterator[Symbols]:
     """A literal, a name or an expression in parentheses, with its members and calls."""
     for kind, symbols in _LITERALS:
         if kind in goal:
-            yield (*symbols, Rule(_after_unit, names, goal, then, kind))
+            yield (*symbols, Rule(_after_unit, names, goal, then, kind, MAX_STEPS))
     if "number" in goal:  # a number has no members: 1.toFixed is no TypeScript
         yield (Rule(_number), *then("number"))
     named = ((kind, (name.encode(),)) for name, kind in names.known)
@@ -379,31 +388,35 @@ def _unit(names: Names, goal: Types, then: Then) -> Iterator[Symbols]:
     for kind, symbols in (*_LITERALS, *named):
         steps = _distance(kind, goal)
         if steps:
-            starts.append((steps, (*symbols, Rule(_after_unit, names, goal, then, kind))))
+            starts.append(
+                (steps, (*symbols, Rule(_after_unit, names, goal, then, kind, MAX_STEPS)))
+            )
         elif steps == 0 and (kind, symbols) not in _LITERALS:
-            yield (*symbols, Rule(_after_unit, names, goal, then, kind))
+            yield (*symbols, Rule(_after_unit, names, goal, then, kind, MAX_STEPS))
     yield from (symbols for _, symbols in sorted(starts, key=lambda start: start[0]))
     inner = Then(_closed, names, goal, then)
     yield (b"(", Rule(_comparison, names, _leading_to(names, goal), inner))
 
 
 def _closed(names: Names, goal: Types, then: Then, kind: Type) -> Symbols:
-    return (b")", Rule(_after_unit, names, goal, then, kind))
+    return (b")", Rule(_after_unit, names, goal, then, kind, MAX_STEPS))
 
 
-def _after_unit(names: Names, goal: Types, then: Then, kind: Type) -> Iterator[Symbols]:
+def _after_unit(names: Names, goal: Types, then: Then, kind: Type, rest: int) -> Iterator[Symbols]:
     """What may follow a value: the members and the call that lead to a goal, the nearest first."""
     if kind in goal:
         yield then(kind)
     steps: list[tuple[int, Symbols]] = []
     for name, member in _members(kind).items():
-        distance = _distance(member, goal)
+        distance = _distance(member, goal, rest - 1)
         if distance is not None:
-            after = Rule(_after_unit, names, goal, then, member)
+            after = Rule(_after_unit, names, goal, then, member, rest - 1)
             steps.append((distance, (b"." + name.encode(), after)))
-    if isinstance(kind, Function) and (distance := _distance(kind.result, goal)) is not None:
-        after = Rule(_after_unit, names, goal, then, kind.result)
-        steps.append((distance, (b"(", *_arguments(names, kind.parameters), b")", after)))
+    if isinstance(kind, Function):
+        distance = _distance(kind.result, goal, rest - 1)
+        if distance is not None:
+            after = Rule(_after_unit, names, goal, then, kind.result, rest - 1)
+            steps.append((distance, (b"(", *_arguments(names, kind.parameters), b")", after)))
     yield from (symbols for _, symbols in sorted(steps, key=lambda step: step[0]))
 
 
