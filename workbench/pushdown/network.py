@@ -27,8 +27,9 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.graphs import reachable
-from workbench.automata.nfa import Ints
+from workbench.automata.nfa import Flags, Ints
 from workbench.base.dfa import DEAD, State
+from workbench.base.kernels import njit
 from workbench.base.limits import LIMITS, Limits
 from workbench.base.visible_text import count_of
 
@@ -167,8 +168,8 @@ class Network:
         waiting = self.calls[self._waiting, 2]
         found = np.zeros(len(self), np.bool_)
         # not states without edges: with ``all_wait`` they are pushed to name their rule
-        for state in np.unique(waiting[self.finals[waiting] & self.goes_on[waiting]]).tolist():
-            found[state] = is_star(self.table, self.finals, state)
+        found[waiting] = self.goes_on[waiting]
+        _keep_stars(self.table, self.finals, found, np.empty((2, len(self)), np.int32))
         return found
 
     @cached_property
@@ -202,24 +203,34 @@ class Network:
         ]
 
 
-def is_star(table: npt.NDArray[np.int32], finals: npt.NDArray[np.bool_], state: State) -> bool:
-    """Whether the texts read from a state form a language closed under repetition.
+@njit(_nrt=False)
+def _keep_stars(table: Ints, finals: Flags, states: Flags, space: Ints) -> None:
+    """Keep of ``states`` those from which the texts read are closed under repetition.
 
-    They do if the state is the only final state that can be reached from it: then every such text
-    leads back to it. (Other closed languages are not recognised.)
+    They are if the state is the only final state that can be reached from it: then every such text
+    leads back to it. (Other closed languages are not recognised.) ``space`` is scratch: the states
+    to visit, and the search that reached each last.
     """
-    if not finals[state]:
-        return False
-    seen = {state}
-    waiting = [state]
-    while waiting:  # not ``reachable``: stops at the first other final state
-        row = table[waiting.pop()]
-        for target in set(row[row != DEAD].tolist()) - seen:
-            if finals[target]:
-                return False
-            seen.add(target)
-            waiting.append(target)
-    return True
+    stack, seen = space[0], space[1]
+    seen[:] = -1
+    for state in range(len(finals)):
+        if not states[state]:
+            continue
+        states[state] = finals[state]
+        stack[0], top = state, 1
+        seen[state] = state
+        while states[state] and top > 0:
+            top -= 1
+            row = table[stack[top]]
+            for target in row:
+                if target < 0 or seen[target] == state:
+                    continue
+                if finals[target]:
+                    states[state] = False
+                    break
+                seen[target] = state
+                stack[top] = target
+                top += 1
 
 
 #: A call: the rule, and the state it returns to.
