@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from workbench.base.errors import ParseError
 from workbench.base.limits import Clock
@@ -20,7 +21,7 @@ from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING, Lexeme, Part
 #: The deepest nesting of brackets, as in KBNF: functions over the tree may recurse.
 NESTING = 64
 #: Lexemes between two checks of the time limit.
-_LEXEMES_PER_CHECK = 64
+LEXEMES_PER_CHECK = 64
 #: The most lexemes of lookahead; the last lexeme is repeated this many times.
 _MAX_LOOKAHEAD = 8
 _TOO_LONG = "the grammar is very long; shorten it"
@@ -72,10 +73,11 @@ class Cursor:
             message = "expected a whole character, not one half of a surrogate pair"
             raise ParseError(message, source, Span(*half.span()), "write the character itself")
         taken: list[Part] = []
-        for part in parts:
-            if clock is not None and not len(taken) % _LEXEMES_PER_CHECK:
+        remaining = iter(parts)
+        while some := [*islice(remaining, LEXEMES_PER_CHECK)]:
+            if clock is not None:
                 clock.check(_TOO_LONG)
-            taken.append(part)
+            taken += some
         return Cursor(source, taken + taken[-1:] * _MAX_LOOKAHEAD, names, clock)
 
     @property
@@ -100,7 +102,7 @@ class Cursor:
         part = self.parts[self.at]
         if part.type not in kinds:
             return None
-        if self.clock is not None and not self.at % _LEXEMES_PER_CHECK:
+        if self.clock is not None and not self.at % LEXEMES_PER_CHECK:
             self.clock.check(_TOO_LONG)
         self.at += 1
         return part

