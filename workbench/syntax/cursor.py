@@ -1,8 +1,8 @@
 """A cursor over the lexemes of a grammar text, with error messages for a missing lexeme.
 
 The recursive descent parsers of GBNF and Lark use it: at every position they know what may come
-next, so the message can say it. KBNF is parsed with LALR(1) tables (``kbnf.kbnf_parser``), which
-find an error too late for that.
+next, so the message can say it. KBNF's parser (``kbnf.kbnf_parser``) explains a mistake by the
+lexemes before it, and has no objects for lexemes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from workbench.base.errors import ParseError
 from workbench.base.limits import Clock
 from workbench.base.problems import Rewrites, with_rewrite
 from workbench.base.source import Source, Span
-from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING, Lexeme, Part
+from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING, Lexeme
 
 #: The deepest nesting of brackets, as in KBNF: functions over the tree may recurse.
 NESTING = 64
@@ -29,6 +29,18 @@ _TOO_LONG = "the grammar is very long; shorten it"
 _SNIPPET = 40
 #: Lone surrogates, which a ``str`` can contain and UTF-8 cannot.
 _SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class Part:
+    """A lexeme: its kind and position; ``node`` is its text or value, if the lexer has it."""
+
+    __slots__ = ("end", "node", "start", "type")
+
+    def __init__(self, type_: str, node: object, start: int, end: int) -> None:
+        self.type = type_
+        self.node = node
+        self.start = start
+        self.end = end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,11 +21,12 @@ from workbench.syntax.cursor import (
     POSTFIX,
     Bounds,
     Cursor,
+    Part,
     checked_bounds,
     take_bounds,
 )
 from workbench.syntax.grammar_tree import Choice, Expression, Nonterminal, Repetition, Sequence
-from workbench.syntax.kbnf.kbnf_lexer import END, Part
+from workbench.syntax.kbnf.kbnf_lexer import END
 from workbench.syntax.lark.lark_lexer import character_range, regex, string
 from workbench.syntax.lark.lark_tree import (
     Body,
