@@ -299,7 +299,8 @@ def parse_grammar(
     read = notation.reader(source, start, limits, style or next(iter(notation.styles), ""))
     if notation.is_translated:
         return read
-    return replace(read, tree=without_contexts(read.tree, read.start, limits))
+    tree = without_contexts(read.tree, read.start, limits)
+    return read if tree is read.tree else replace(read, tree=tree)
 
 
 def check_style(notation: Notation, style: str) -> None:

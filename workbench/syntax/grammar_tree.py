@@ -23,7 +23,7 @@ from workbench.syntax.regex.tree import (
     Look,
     Regex,
     Repeat,
-    leaves,
+    outermost,
     same_nodes,
     walk,
 )
@@ -224,7 +224,7 @@ def _value(value: object) -> object:
 
 def calls(body: Expression) -> list[Nonterminal]:
     """All calls in an expression, from left to right, without the rules ``except!`` names."""
-    return leaves(body, Nonterminal)
+    return outermost(body, Nonterminal)
 
 
 def referenced(body: Expression) -> Iterator[Nonterminal]:
@@ -320,5 +320,5 @@ def may_have_labels(source: Source) -> bool:
 def labels_in_rules(tree: GrammarTree) -> Iterator[tuple[Label, Span]]:
     """Every label of the rules with its span, in source order."""
     for rule in tree.rules:
-        for pattern in leaves(rule.body, Pattern):
+        for pattern in outermost(rule.body, Pattern):
             yield from labels_in(pattern.regex)

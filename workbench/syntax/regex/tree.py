@@ -58,15 +58,15 @@ def walk(root: _Node) -> Iterator[_Node]:
             stack.extend(children[::-1])
 
 
-_Leaf = TypeVar("_Leaf")
+_Kind = TypeVar("_Kind")
 
 
-def leaves(root: Node, kind: type[_Leaf]) -> list[_Leaf]:
-    """The nodes of a tree of one class without children, in the order of ``walk``.
+def outermost(root: Node, kind: type[_Kind]) -> list[_Kind]:
+    """The nodes of one class in the order of ``walk``, without those inside of such nodes.
 
-    Takes a third of the time of ``walk``; every grammar is searched several times.
+    Faster than a search by ``walk``; every grammar is searched several times.
     """
-    found: list[_Leaf] = []
+    found: list[_Kind] = []
     stack: list[Any] = [root]
     while stack:
         node = stack.pop()
@@ -256,4 +256,4 @@ def asserted(regex: Regex) -> Regex | None:
 
 def has_look(regex: Regex) -> bool:
     """Whether a regex contains an assertion that is not inside an ``Extension``."""
-    return any(isinstance(node, Look) for node in walk(regex))
+    return bool(outermost(regex, Look))
