@@ -136,7 +136,8 @@ class Network:
     @cached_property
     def goes_on(self) -> npt.NDArray[np.bool_]:
         """Whether a state has any edges, (Q,)."""
-        return self.entries.flags & GOES_ON != 0
+        found: npt.NDArray[np.bool_] = self.entries.flags & GOES_ON != 0
+        return found
 
     @cached_property
     def returns(self) -> tuple[tuple[State, ...], ...]:
@@ -189,7 +190,8 @@ class Network:
 
         Pushing such a state twice in a row reads no more texts than pushing it once.
         """
-        return self.entries.flags & STAR != 0
+        found: npt.NDArray[np.bool_] = self.entries.flags & STAR != 0
+        return found
 
     @cached_property
     def _openings(self) -> dict[State, tuple[Move, ...]]:
