@@ -56,7 +56,7 @@ _STOPS = {
     "REGEX_FIRST": Stop.FIRST_MATCH,
     "REGEX_WITHOUT": Stop.BEFORE_MATCH,
 }
-#: The numbers of copies that a sign after an item stands for, and that brackets stand for.
+#: The numbers of copies that a sign after an item means, and those that brackets mean.
 _COPIES: dict[str, tuple[int, int | None]] = {
     "_OPTIONAL": (0, 1), "_STAR": (0, None), "_PLUS": (1, None),
     "_LBRACKET": (0, 1), "_LBRACE": (0, None),

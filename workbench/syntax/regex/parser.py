@@ -364,7 +364,7 @@ _LOOKS = (LookKind.BEHIND, LookKind.NOT_BEHIND, LookKind.AHEAD, LookKind.NOT_AHE
 
 #: Characters that may be special outside classes.
 _SPECIAL = frozenset("()[\\*+?{.^$|")
-#: The beginnings of a count, and of a comment before it; at the end of the text there is none.
+#: The first characters of a count, and of a comment before a count.
 _BEFORE_COUNT = frozenset("*+?{(")
 #: A run of other characters, without a last one that is repeated.
 _PLAIN = re.compile(r"[^()\[\\*+?{.^$|]+(?![*+?{])")
