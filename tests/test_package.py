@@ -26,7 +26,6 @@ LARGEST = 16.0
 NEEDED = (
     "workbench/__init__.py",
     "workbench/py.typed",
-    "workbench/syntax/kbnf/kbnf.lark",
     "workbench/syntax/regex/unicode.json",
     "workbench/app/lessons/content/ambiguity.toml",
     "workbench/decoding/builtin/model.safetensors",

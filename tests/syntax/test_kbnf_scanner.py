@@ -1,11 +1,20 @@
-"""lexemes(): kinds and positions, by the terminals of kbnf.lark."""
+"""lexemes(), and the texts the parser refuses, against lark with the rules of kbnf.lark."""
 
 from __future__ import annotations
 
-import pytest
+from contextlib import suppress
+from pathlib import Path
+from random import Random
 
-from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING, lexemes
-from workbench.syntax.kbnf.kbnf_parser import _lark
+import pytest
+from lark import Lark
+from lark.exceptions import UnexpectedCharacters, UnexpectedToken
+
+from workbench.base.errors import ParseError
+from workbench.base.source import Source
+from workbench.syntax.kbnf import kbnf_parser
+from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING, Mistake, lexemes
+from workbench.syntax.kbnf.mistakes import explain
 
 #   text                        kinds                                       because
 ROWS = [
@@ -25,15 +34,80 @@ ROWS = [
 ]  # fmt: skip
 
 
+def kinds_and_texts(text: str, count: int = 64) -> tuple[list[str], list[str]]:
+    kinds, texts = [], []
+    for some, starts, ends in lexemes(text, count):
+        kinds += some
+        texts += [text[start:end] for start, end in zip(starts, ends, strict=True)]
+    return kinds, texts
+
+
 @pytest.mark.parametrize(("text", "kinds", "because"), ROWS, ids=[row[2] for row in ROWS])
-def test_kinds(text: str, kinds: str, because: str) -> None:
-    found = list(lexemes(text, _lark()[1]))
-    assert [part.type for part in found] == kinds.split(), because
-    for part in found[:-1]:
-        assert part.node == text[part.start : part.end]
-    assert found[-1].start == found[-1].end
+@pytest.mark.parametrize("count", [1, 2, 64])
+def test_kinds(text: str, kinds: str, because: str, count: int) -> None:
+    found, texts = kinds_and_texts(text, count)
+    assert found == kinds.split(), because
+    assert texts[-1] == ""
 
 
-def test_nothing_has_no_length() -> None:
-    *_, last = lexemes("a (**) %", _lark()[1])
-    assert last.start == 7
+@pytest.fixture(scope="module")
+def oracle() -> Lark:
+    rules = Path(__file__).with_name("kbnf.lark").read_text("utf-8")
+    return Lark(rules, start="grammar", parser="lalr", lexer="basic")
+
+
+def place_of_mistake(oracle: Lark, text: str) -> int | None:
+    try:
+        oracle.parse(text)
+    except UnexpectedToken as error:
+        token = error.token
+        return len(text) if token.type == "$END" else token.start_pos
+    except UnexpectedCharacters as error:
+        return error.pos_in_stream
+    return None
+
+
+def random_text(random: Random) -> str:
+    """A rule in which some lexemes are left out, added or replaced."""
+    items = ["a", "'b'", "#'c'", '#ex"d"', "#substrs'e'", "except!('f', 3)", "except!(g)"]
+    brackets = ["(", ")", "[", "]", "{", "}"]
+    lexemes = ["a", "::="]
+    opened: list[str] = []
+    for _ in range(random.randrange(1, 12)):
+        lexemes.append(random.choice(items))
+        if random.random() < 0.3:
+            lexemes.append(random.choice("?*+"))
+        if random.random() < 0.2:
+            opened.append(random.choice("([{"))
+            lexemes.insert(-1, opened[-1])
+        if random.random() < 0.3:
+            lexemes.append(random.choice("|,"))
+            lexemes.append(random.choice(items))
+    lexemes += [brackets[brackets.index(sign) + 1] for sign in reversed(opened)]
+    lexemes.append(";")
+    for _ in range(random.randrange(3)):
+        at = random.randrange(len(lexemes))
+        lexemes[at : at + random.randrange(2)] = random.choice(
+            [[], ["|"], [","], ["*"], ["a"], ["="], [";"], ["3"], ["except!"], ["]"], ["("], ["%"]]
+        )
+    return " ".join(lexemes)
+
+
+def test_mistakes_are_where_lark_finds_them(oracle: Lark, monkeypatch: pytest.MonkeyPatch) -> None:
+    places: list[int] = []
+
+    def record(mistake: Mistake) -> ParseError:
+        places.append(mistake.place)
+        return explain(mistake)
+
+    monkeypatch.setattr(kbnf_parser, "explain", record)
+    random, refused = Random(5), 0
+    for _ in range(1_000):
+        text = random_text(random)
+        place = place_of_mistake(oracle, text)
+        places.clear()
+        with suppress(ParseError):
+            kbnf_parser.parse_kbnf(Source(text, "grammar"))
+        assert places == ([] if place is None else [place]), text
+        refused += place is not None
+    assert 200 < refused < 900

@@ -335,12 +335,20 @@ def _write_repeat(
 def _write_call(work: Work, rule: int, start: int, end: int, last: int) -> None:
     """An edge that calls a rule; or the rule inlined, once for each end state.
 
+    A call of the root rule at its start continues where the root rule ends: A = A x | y reads y,
+    then any number of x.
+
     A call at the end of the root rule is a jump (inlined although the rule has a symbol), so right
     recursion needs no stack; the same inside a copy of another rule would copy without end. A
     call at the end of a rule shares the copy with the same end state, so right-recursive
     cycles of rules become cycles of states.
     """
     rules, symbol = work.rules, int64(work.rules[rule, SYMBOL])
+    if start == _START and found(work, int64(_END), int64(CALL), rule, int64(0)) == _START:
+        epsilon(work, int64(_END), end)  # the root rule calls itself first: a loop after its end
+        if rules[rule, TEXTS] & HAS_EMPTY:
+            epsilon(work, start, end)
+        return
     if symbol >= 0 and not (rules[rule, JUMPS] != 0 and end == last and last == _END):
         edge(work, start, symbol, symbol, end)
         if rules[rule, TEXTS] & HAS_EMPTY:

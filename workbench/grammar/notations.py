@@ -158,12 +158,6 @@ def parse_dataclass(cls: type | str, style: str, limits: Limits) -> ParsedGramma
     return ParsedGrammar(parsed.tree, "start", parsed.parse)
 
 
-def _prepare_kbnf() -> None:
-    from workbench.syntax.kbnf.kbnf_parser import prepare
-
-    prepare()
-
-
 def _prepare_lark() -> None:
     from workbench.syntax.lark.resolve import common_terminals
 
@@ -218,7 +212,7 @@ class Notation(StrEnum):
     other_suffixes: tuple[str, ...]
 
     REGEX = "regex", "Regex", ".regex", "A file with one regex", None
-    KBNF = "kbnf", "KBNF", ".kbnf", "A KBNF grammar", _kbnf, _prepare_kbnf
+    KBNF = "kbnf", "KBNF", ".kbnf", "A KBNF grammar", _kbnf
     JSON_SCHEMA = (
         "json_schema",
         "JSON Schema",
@@ -305,7 +299,8 @@ def parse_grammar(
     read = notation.reader(source, start, limits, style or next(iter(notation.styles), ""))
     if notation.is_translated:
         return read
-    return replace(read, tree=without_contexts(read.tree, read.start, limits))
+    tree = without_contexts(read.tree, read.start, limits)
+    return read if tree is read.tree else replace(read, tree=tree)
 
 
 def check_style(notation: Notation, style: str) -> None:

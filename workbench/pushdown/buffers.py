@@ -26,10 +26,6 @@ Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.uint8]
 
-#: The bits of ``Rules.flags``: the state is final; it has edges; its texts may be repeated
-#: (``Network.stars``).
-FINAL, GOES_ON, STAR = 1, 2, 4
-
 #: The entries of ``Room.used``: how much of each array is filled, how many steps may be computed
 #: before the clock is checked, and the maximum depth of a stack.
 NODES, OPENINGS, PUSHES, OPENED, SITUATIONS, CONFIGURATIONS, STEPS_LEFT, DEEPEST = range(8)
@@ -79,20 +75,9 @@ class Rules(NamedTuple):
     @staticmethod
     def of(network: Network) -> Rules:
         """The arrays of a network."""
-        states, rules, targets = network.calls.T
-        calls = np.empty((len(states), 2), np.int32)
-        calls[:, 0] = np.array(network.initials, np.int32)[rules]
-        calls[:, 1] = np.where(network.goes_on[targets] | network.all_wait, targets, DEAD)
-        calls_from = np.searchsorted(states, np.arange(len(network) + 1)).astype(np.int32)
-        flags = FINAL * network.finals + GOES_ON * network.goes_on + STAR * network.stars
-        first_bytes = np.unique(network.byte_classes, return_index=True)[1]
-        return Rules(
-            np.ascontiguousarray(network.table).reshape(-1),
-            network.classes[first_bytes].astype(np.int32),
-            calls_from,
-            calls,
-            flags.astype(np.uint8),
-        )
+        found = network.entries
+        table = np.ascontiguousarray(network.table).reshape(-1)
+        return Rules(table, found.columns, found.first, found.entered, found.flags)
 
 
 class Growth(NamedTuple):

@@ -24,7 +24,7 @@ from workbench.base.errors import LimitError
 from workbench.base.kernels import njit
 from workbench.base.limits import Limits
 from workbench.pushdown.cfg import RuleProgram
-from workbench.pushdown.network import CALLS, Network, is_star
+from workbench.pushdown.network import CALLS, Network
 
 
 class Writer:
@@ -166,7 +166,7 @@ def _with_jumps(rule: int, machine: Dfa, limits: Limits) -> Dfa:
     """The automaton with jumps to its initial state instead of calls of itself at its end.
 
     Let r be the state after the call. The call may be a jump if L(rule)·L(r) = L(rule): if r has no
-    edges, or if r is the only final state and L(r) is closed under repetition.
+    edges, or if r is the only final state: then L(r) is closed under repetition.
     """
     targets = machine.table[:, machine.classes[CALLS + rule]]
     finals = np.flatnonzero(machine.finals).tolist()
@@ -174,10 +174,7 @@ def _with_jumps(rule: int, machine: Dfa, limits: Limits) -> Dfa:
         state
         for state in np.flatnonzero(targets != DEAD).tolist()
         if machine.finals[after := int(targets[state])]
-        and (
-            not (machine.table[after] != DEAD).any()
-            or (finals == [after] and is_star(machine.table, machine.finals, after))
-        )
+        and (finals == [after] or not (machine.table[after] != DEAD).any())
     ]
     if not jumping:
         return machine

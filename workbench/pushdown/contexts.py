@@ -62,7 +62,7 @@ from workbench.syntax.grammar_tree import (
     shape,
 )
 from workbench.syntax.regex.extensions import labels_in
-from workbench.syntax.regex.tree import Characters, Concat, Regex, asserted, walk
+from workbench.syntax.regex.tree import Characters, Concat, Regex, asserted, outermost, walk
 
 #: A terminal, a literal included.
 _Leaf = Literal | Pattern | Substrings | Except | Automaton
@@ -80,6 +80,8 @@ def without_contexts(tree: GrammarTree, start: str, limits: Limits) -> GrammarTr
             left; LimitError for too many contexts.
     """
     patterns = [(shape(one.regex), one) for one in _asserted_patterns(tree)]
+    if not patterns:
+        return tree
     known = _dependences(patterns, limits)
     for key, pattern in patterns:
         if known[key] and pattern.stop is Stop.FIRST_MATCH:
@@ -129,12 +131,8 @@ def _refused(source: Source, pattern: Pattern, where: str) -> BuildError:
 def _asserted_patterns(tree: GrammarTree) -> Iterable[Pattern]:
     """The regexes with assertions, except those of complements, which test their own text."""
     for rule in tree.rules:
-        for node in walk(rule.body):
-            if (
-                isinstance(node, Pattern)
-                and node.stop is not Stop.BEFORE_MATCH
-                and asserted(node.regex) is not None
-            ):
+        for node in outermost(rule.body, Pattern):
+            if node.stop is not Stop.BEFORE_MATCH and asserted(node.regex) is not None:
                 yield node
 
 

@@ -22,21 +22,43 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.graphs import reachable
-from workbench.automata.nfa import Ints
+from workbench.automata.nfa import Classes, Flags, Ints
 from workbench.base.dfa import DEAD, State
+from workbench.base.kernels import inner, njit
 from workbench.base.limits import LIMITS, Limits
 from workbench.base.visible_text import count_of
 
 #: The symbol of the call of rule 0; bytes are the symbols below it.
 CALLS = 256
 
+#: The bits of ``Entries.flags``: the state is final; it has edges; its texts may be repeated.
+FINAL, GOES_ON, STAR = 1, 2, 4
+
 #: A target state, and the return states pushed by the calls entered before.
 Move = tuple[State, tuple[State, ...]]
+
+
+class Entries(NamedTuple):
+    """What a running network reads besides its table.
+
+    Shape: Q states, C byte classes, K calls. ``byte_classes`` (256,), ``columns`` (C,), the column
+           of the table of each byte class; ``calls`` (K, 3) as ``Network.calls``, those of state q
+           are ``first[q]:first[q + 1]``; ``entered`` (K, 2), the initial state of the called rule
+           and the return state to push, or ``DEAD`` if none is pushed; ``flags`` (Q,) uint8.
+    """
+
+    byte_classes: Classes
+    columns: Ints
+    calls: Ints
+    first: Ints
+    entered: Ints
+    flags: npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,10 +101,16 @@ class Network:
         return self.initials[self.start]
 
     @cached_property
+    def entries(self) -> Entries:
+        """The calls and the facts about states, as a running network reads them."""
+        initials = np.array(self.initials, np.int32)
+        found = _entries(self.table, self.classes, self.finals, initials, self.all_wait)
+        return Entries(*found)
+
+    @property
     def byte_classes(self) -> npt.NDArray[np.uint16]:
         """The class of each byte, (256,), numbered from 0 without gaps."""
-        _, first, numbers = np.unique(self.classes[:CALLS], return_index=True, return_inverse=True)
-        return np.argsort(np.argsort(first))[numbers].astype(np.uint16)
+        return self.entries.byte_classes
 
     @cached_property
     def class_bytes(self) -> tuple[tuple[int, ...], ...]:
@@ -92,12 +120,10 @@ class Network:
             found.setdefault(its_class, []).append(byte)  # in the order of the classes
         return tuple(map(tuple, found.values()))
 
-    @cached_property
+    @property
     def calls(self) -> Ints:
         """All calls, (calls, 3): the calling state, the called rule, the state to return to."""
-        targets = self.table[:, self.classes[CALLS:]]
-        states, rules = np.nonzero(targets != DEAD)
-        return np.stack((states, rules, targets[states, rules]), 1).astype(np.int32)
+        return self.entries.calls
 
     @cached_property
     def calling(self) -> tuple[tuple[tuple[int, State], ...], ...]:
@@ -110,7 +136,7 @@ class Network:
     @cached_property
     def goes_on(self) -> npt.NDArray[np.bool_]:
         """Whether a state has any edges, (Q,)."""
-        found: npt.NDArray[np.bool_] = (self.table != DEAD).any(axis=1)
+        found: npt.NDArray[np.bool_] = self.entries.flags & GOES_ON != 0
         return found
 
     @cached_property
@@ -164,11 +190,7 @@ class Network:
 
         Pushing such a state twice in a row reads no more texts than pushing it once.
         """
-        waiting = self.calls[self._waiting, 2]
-        found = np.zeros(len(self), np.bool_)
-        # not states without edges: with ``all_wait`` they are pushed to name their rule
-        for state in np.unique(waiting[self.finals[waiting] & self.goes_on[waiting]]).tolist():
-            found[state] = is_star(self.table, self.finals, state)
+        found: npt.NDArray[np.bool_] = self.entries.flags & STAR != 0
         return found
 
     @cached_property
@@ -202,24 +224,78 @@ class Network:
         ]
 
 
-def is_star(table: npt.NDArray[np.int32], finals: npt.NDArray[np.bool_], state: State) -> bool:
-    """Whether the texts read from a state form a language closed under repetition.
+@njit()
+def _entries(
+    table: Ints, classes: Classes, finals: Flags, initials: Ints, all_wait: bool
+) -> tuple[Classes, Ints, Ints, Ints, Ints, npt.NDArray[np.uint8]]:
+    """The fields of ``Entries``."""
+    states, width = table.shape
+    byte_classes, columns = np.empty(CALLS, np.uint16), np.empty(width, np.int32)
+    numbers, bytes_read = np.full(width, -1, np.int32), 0
+    for byte in range(CALLS):
+        column = classes[byte]
+        if numbers[column] < 0:
+            numbers[column], columns[bytes_read] = bytes_read, column
+            bytes_read += 1
+        byte_classes[byte] = numbers[column]
+    goes_on, made = np.zeros(states, np.bool_), 0
+    for state in range(states):
+        column = 0
+        while column < width and table[state, column] < 0:
+            column += 1
+        goes_on[state] = column < width
+        for rule in range(len(initials) if goes_on[state] else 0):
+            made += table[state, classes[CALLS + rule]] >= 0
+    calls, entered = np.empty((made, 3), np.int32), np.empty((made, 2), np.int32)
+    first, stars = np.empty(states + 1, np.int32), np.zeros(states, np.bool_)
+    made = 0
+    for state in range(states):
+        first[state] = made
+        for rule in range(len(initials) if goes_on[state] else 0):
+            target = table[state, classes[CALLS + rule]]
+            if target >= 0:
+                calls[made, 0], calls[made, 1], calls[made, 2] = state, rule, target
+                entered[made, 0] = initials[rule]
+                entered[made, 1] = target if goes_on[target] or all_wait else DEAD
+                # not states without edges: with ``all_wait`` they are pushed to name their rule
+                stars[target] = goes_on[target]
+                made += 1
+    first[states] = made
+    _keep_stars(table, finals, stars, np.empty((2, states), np.int32))
+    flags = np.empty(states, np.uint8)
+    for state in range(states):
+        flags[state] = FINAL * finals[state] + GOES_ON * goes_on[state] + STAR * stars[state]
+    return byte_classes, columns[:bytes_read], calls, first, entered, flags
 
-    They do if the state is the only final state that can be reached from it: then every such text
-    leads back to it. (Other closed languages are not recognised.)
+
+@inner
+def _keep_stars(table: Ints, finals: Flags, states: Flags, space: Ints) -> None:
+    """Keep of ``states`` those from which the texts read are closed under repetition.
+
+    They are if the state is the only final state that can be reached from it: then every such text
+    leads back to it. (Other closed languages are not recognised.) ``space`` is scratch: the states
+    to visit, and the search that reached each last.
     """
-    if not finals[state]:
-        return False
-    seen = {state}
-    waiting = [state]
-    while waiting:  # not ``reachable``: stops at the first other final state
-        row = table[waiting.pop()]
-        for target in set(row[row != DEAD].tolist()) - seen:
-            if finals[target]:
-                return False
-            seen.add(target)
-            waiting.append(target)
-    return True
+    stack, seen = space[0], space[1]
+    seen[:] = -1
+    for state in range(len(finals)):
+        if not states[state]:
+            continue
+        states[state] = finals[state]
+        stack[0], top = state, 1
+        seen[state] = state
+        while states[state] and top > 0:
+            top -= 1
+            row = table[stack[top]]
+            for target in row:
+                if target < 0 or seen[target] == state:
+                    continue
+                if finals[target]:
+                    states[state] = False
+                    break
+                seen[target] = state
+                stack[top] = target
+                top += 1
 
 
 #: A call: the rule, and the state it returns to.

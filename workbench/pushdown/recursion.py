@@ -21,7 +21,7 @@ Everything happens in one automaton, so nothing is pushed; calls further to the 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -117,13 +117,12 @@ def _cycle_breakers(
     # the most called first, of equals the first one in order
     rank = {rule: (uses[rule], -index) for index, rule in enumerate(order)}
     kept: set[int] = set()
-    embedding = [c for c in _components(program, order, kept) if _embeds(program, c)]
+    embedding = [c for c in _components(program, order) if _embeds(program, c)]
     for component in embedding:  # the list grows during the loop
         count = 1 + len(component) // _RULES_PER_KEPT_RULE
         chosen = sorted(component, key=rank.__getitem__, reverse=True)[:count]
         kept.update(chosen)
-        rest = [rule for rule in order if rule in component and rule not in chosen]
-        remaining = _components(program, rest, set(order).difference(rest))
+        remaining = _components(program, component.difference(chosen))
         embedding.extend(c for c in remaining if _embeds(program, c))
         clock.check()
     return kept
@@ -134,15 +133,11 @@ def _embeds(program: RuleProgram, component: frozenset[int]) -> bool:
     return any(not component.isdisjoint(program.inner_calls[rule]) for rule in component)
 
 
-def _components(
-    program: RuleProgram, order: Sequence[int], without: Set[int]
-) -> list[frozenset[int]]:
-    """The cyclic components of the call graph without some rules."""
+def _components(program: RuleProgram, rules: Iterable[int]) -> list[frozenset[int]]:
+    """The cyclic components of the calls among some rules."""
     # rules without calls are in no cycle: half of the rules, and those most often called
-    ends = {rule for rule in order if not program.calls[rule]} | without
-    return cyclic_components(
-        {rule: set(program.calls[rule]) - ends for rule in order if rule not in ends}
-    )
+    inside = {rule for rule in rules if program.calls[rule]}
+    return cyclic_components({rule: inside.intersection(program.calls[rule]) for rule in inside})
 
 
 def left_recursive(program: RuleProgram, order: Sequence[int]) -> frozenset[int]:

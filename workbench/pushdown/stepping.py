@@ -37,14 +37,12 @@ from workbench.pushdown.buffers import (
     DEEPEST,
     DEPTH,
     END,
-    FINAL,
     FROM,
     FULL_CONFIGURATIONS,
     FULL_FOUND,
     FULL_NODES,
     FULL_OPENINGS,
     FULL_SITUATIONS,
-    GOES_ON,
     GROUPS,
     LOWEST,
     NODES,
@@ -54,7 +52,6 @@ from workbench.pushdown.buffers import (
     PAUSED,
     PUSHES,
     SITUATIONS,
-    STAR,
     STEPS_LEFT,
     SYMBOL,
     TO,
@@ -64,6 +61,7 @@ from workbench.pushdown.buffers import (
     Room,
     Rules,
 )
+from workbench.pushdown.network import FINAL, GOES_ON, STAR
 
 _LOW = 0xFFFFFFFF
 

@@ -1,8 +1,8 @@
 """A cursor over the lexemes of a grammar text, with error messages for a missing lexeme.
 
 The recursive descent parsers of GBNF and Lark use it: at every position they know what may come
-next, so the message can say it. KBNF is parsed with LALR(1) tables (``kbnf.kbnf_parser``), which
-find an error too late for that.
+next, so the message can say it. KBNF's parser (``kbnf.kbnf_parser``) explains a mistake by the
+lexemes before it, and has no objects for lexemes.
 """
 
 from __future__ import annotations
@@ -10,17 +10,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from workbench.base.errors import ParseError
 from workbench.base.limits import Clock
 from workbench.base.problems import Rewrites, with_rewrite
 from workbench.base.source import Source, Span
-from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING, Lexeme, Part
+from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING, Lexeme
 
 #: The deepest nesting of brackets, as in KBNF: functions over the tree may recurse.
 NESTING = 64
 #: Lexemes between two checks of the time limit.
-_LEXEMES_PER_CHECK = 64
+LEXEMES_PER_CHECK = 64
 #: The most lexemes of lookahead; the last lexeme is repeated this many times.
 _MAX_LOOKAHEAD = 8
 _TOO_LONG = "the grammar is very long; shorten it"
@@ -28,6 +29,18 @@ _TOO_LONG = "the grammar is very long; shorten it"
 _SNIPPET = 40
 #: Lone surrogates, which a ``str`` can contain and UTF-8 cannot.
 _SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class Part:
+    """A lexeme: its kind and position; ``node`` is its text or value, if the lexer has it."""
+
+    __slots__ = ("end", "node", "start", "type")
+
+    def __init__(self, type_: str, node: object, start: int, end: int) -> None:
+        self.type = type_
+        self.node = node
+        self.start = start
+        self.end = end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,10 +85,11 @@ class Cursor:
             message = "expected a whole character, not one half of a surrogate pair"
             raise ParseError(message, source, Span(*half.span()), "write the character itself")
         taken: list[Part] = []
-        for part in parts:
-            if clock is not None and not len(taken) % _LEXEMES_PER_CHECK:
+        remaining = iter(parts)
+        while some := [*islice(remaining, LEXEMES_PER_CHECK)]:
+            if clock is not None:
                 clock.check(_TOO_LONG)
-            taken.append(part)
+            taken += some
         return Cursor(source, taken + taken[-1:] * _MAX_LOOKAHEAD, names, clock)
 
     @property
@@ -100,7 +114,7 @@ class Cursor:
         part = self.parts[self.at]
         if part.type not in kinds:
             return None
-        if self.clock is not None and not self.at % _LEXEMES_PER_CHECK:
+        if self.clock is not None and not self.at % LEXEMES_PER_CHECK:
             self.clock.check(_TOO_LONG)
         self.at += 1
         return part

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import string
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -18,7 +19,7 @@ from workbench.base.errors import BuildError, ParseError
 from workbench.base.limits import Clock
 from workbench.base.problems import suggestion
 from workbench.base.source import Source, Span, Unescaped
-from workbench.syntax.cursor import NESTING, Cursor, LexemeNames, take_bounds
+from workbench.syntax.cursor import NESTING, Cursor, LexemeNames, Part, take_bounds
 from workbench.syntax.derived_rules import CountRules, substring_rules, written_parts
 from workbench.syntax.free_text import dispatched
 from workbench.syntax.grammar_tree import (
@@ -36,7 +37,7 @@ from workbench.syntax.grammar_tree import (
     calls,
     without_unused,
 )
-from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING, Part, lexemes
+from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING
 from workbench.syntax.ranges import ANY_CHARACTER, Ranges, difference, intersection, normalized
 from workbench.syntax.regex.character_classes import without_javascript
 from workbench.syntax.regex.parser import parse_regex
@@ -73,6 +74,18 @@ LEXEMES = re.compile(
       | (?P<{END}>\Z) | (?P<{NOTHING}>) )""",
     re.VERBOSE | re.ASCII,
 )
+
+
+def _lexemes(text: str) -> Iterator[Part]:
+    """The lexemes of a text; the last one is ``END``, or ``NOTHING`` where none matches."""
+    for match in LEXEMES.finditer(text):
+        kind = match.lastgroup
+        assert kind is not None, "an empty alternative always matches"
+        start, end = match.span(kind)
+        yield Part(kind, match[kind], start, end)
+        if start == end:
+            return
+
 
 LEXEME_NAMES = LexemeNames(
     shown={"LPAR": "(", "LOOKAHEAD": "(=", "RPAR": ")", "BAR": "|", "DEFINE": "::=",
@@ -566,9 +579,7 @@ def parse_gbnf(
             rule that needs a stack; LimitError.
     Source: llama.cpp, grammars/README.md; xgrammar 0.2, "EBNF".
     """
-    reader = Reader(
-        Cursor.of(source, lexemes(source.text, LEXEMES), LEXEME_NAMES, clock), operations
-    )
+    reader = Reader(Cursor.of(source, _lexemes(source.text), LEXEME_NAMES, clock), operations)
     rules = reader.rules()
     _check_called(source, rules)
     if reader.options:

@@ -23,6 +23,7 @@ from workbench.syntax.regex.tree import (
     Look,
     Regex,
     Repeat,
+    outermost,
     same_nodes,
     walk,
 )
@@ -223,7 +224,7 @@ def _value(value: object) -> object:
 
 def calls(body: Expression) -> list[Nonterminal]:
     """All calls in an expression, from left to right, without the rules ``except!`` names."""
-    return [node for node in walk(body) if isinstance(node, Nonterminal)]
+    return outermost(body, Nonterminal)
 
 
 def referenced(body: Expression) -> Iterator[Nonterminal]:
@@ -319,6 +320,5 @@ def may_have_labels(source: Source) -> bool:
 def labels_in_rules(tree: GrammarTree) -> Iterator[tuple[Label, Span]]:
     """Every label of the rules with its span, in source order."""
     for rule in tree.rules:
-        for node in walk(rule.body):
-            if isinstance(node, Pattern):
-                yield from labels_in(node.regex)
+        for pattern in outermost(rule.body, Pattern):
+            yield from labels_in(pattern.regex)

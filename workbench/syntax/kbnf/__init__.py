@@ -1,1 +1,1 @@
-"""KBNF: parser by lark's tables of ``kbnf.lark``, and printer."""
+"""KBNF: lexer, parser and messages."""

@@ -4,9 +4,8 @@ KBNF resolves escapes in strings and in every ``#`` form alike, before a regex i
 ``#'\\d'`` is the regex ``\d``. Each character keeps its source position, so that an error inside
 the regex is reported where it was written.
 
-The lexemes are the terminals of ``kbnf.lark``, combined into one regular expression. Lark's own
-lexer creates an object with eight fields for each lexeme and counts lines, which took more time
-than the whole parser takes now.
+All lexemes are one regular expression. Its matches become three lists, since an object for each
+lexeme took half of the time of reading a grammar.
 """
 
 from __future__ import annotations
@@ -14,15 +13,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import islice
 
 from workbench.base.errors import ParseError
 from workbench.base.source import Source, Span, Unescaped
-
-if TYPE_CHECKING:
-    from lark import Lark
-    from lark.lexer import TerminalDef
-
 
 _SIMPLE = {
     "n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "\\": "\\", "'": "'", '"': '"', "/": "/",
@@ -144,45 +138,40 @@ def _doubled(written: str) -> str:
 END, NOTHING = "END", "NOTHING"
 
 
-class Part:
-    """A grammar symbol of the LALR parser: a lexeme, or the result of a reduction.
+_QUOTED = r"""(?:'(?:[^'\\]++|\\[\s\S])*+'|"(?:[^"\\]++|\\[\s\S])*+")"""
+#: A group for each kind of lexeme; white space and comments before it are skipped. An unclosed
+#: quote or comment fails in one pass. ``(*`` always begins a comment, closed or not: a bracket is
+#: never followed by a sign.
+_LEXEMES = re.compile(
+    rf"""(?:[ \t\r\n]++|\(\*(?:[^*]++|\*(?!\)))*+\*\))*+
+    (?: (?P<_EXCEPT>except!) | (?P<NAME>[A-Za-z_][A-Za-z0-9_]*+) | (?P<STRING>{_QUOTED})
+      | (?P<_BAR>\|) | (?P<_STAR>\*) | (?P<_DEFINE>::=|=) | (?P<_END>;)
+      | (?P<_LPAR>\((?!\*)) | (?P<_RPAR>\)) | (?P<REGEX>\#{_QUOTED})
+      | (?P<_OPTIONAL>\?) | (?P<_PLUS>\+) | (?P<_COMMA>,) | (?P<NUMBER>[0-9]++)
+      | (?P<_LBRACKET>\[) | (?P<_RBRACKET>\]) | (?P<_LBRACE>\{{) | (?P<_RBRACE>\}})
+      | (?P<REGEX_FIRST>\#e{_QUOTED}) | (?P<REGEX_WITHOUT>\#ex{_QUOTED})
+      | (?P<SUBSTRINGS>\#substrs{_QUOTED})
+      | (?P<{END}>\Z) | (?P<{NOTHING}>) )""",
+    re.VERBOSE,
+)
 
-    ``type`` is the name of a lexeme in ``kbnf.lark``, as lark requires; ``node`` is the text of a
-    lexeme, later its value.
+
+def lexemes(text: str, count: int) -> Iterator[tuple[list[str], list[int], list[int]]]:
+    """The kinds, starts and ends of the lexemes of a text, ``count`` at a time.
+
+    The last one is ``END``, or ``NOTHING`` where none matches.
     """
-
-    __slots__ = ("end", "node", "start", "type")
-
-    def __init__(self, type_: str, node: object, start: int, end: int) -> None:
-        self.type = type_
-        self.node = node
-        self.start = start
-        self.end = end
-
-
-def scanner(lark: Lark) -> re.Pattern[str]:
-    """One regular expression with a group for each kind of lexeme; skips ignored text first."""
-    ignored = [one for one in lark.terminals if one.name in lark.ignore_tokens]
-    read = sorted((one for one in lark.terminals if one not in ignored), key=_rank)
-    skipped = "|".join(one.pattern.to_regexp() for one in ignored)
-    kinds = "|".join(f"(?P<{one.name}>{one.pattern.to_regexp()})" for one in read)
-    return re.compile(rf"(?:{skipped})*+(?:{kinds}|(?P<{END}>\Z)|(?P<{NOTHING}>))")
-
-
-def _rank(terminal: TerminalDef) -> tuple[int, int, str]:
-    """The sort key of alternatives: by priority, then the longest, as in lark."""
-    return -terminal.priority, -terminal.pattern.max_width, terminal.name
-
-
-def lexemes(text: str, pattern: re.Pattern[str]) -> Iterator[Part]:
-    """The lexemes of a text; the last one is ``END``, or ``NOTHING`` where none matches."""
-    for match in pattern.finditer(text):
-        kind = match.lastgroup
-        assert kind is not None, "an empty alternative always matches"
-        start, end = match.span(kind)
-        yield Part(kind, match[kind], start, end)
-        if start == end:
-            return
+    matches = _LEXEMES.finditer(text)
+    while some := [*islice(matches, count)]:
+        kinds = [match.lastgroup or "" for match in some]
+        starts = [match.start(kind) for match, kind in zip(some, kinds, strict=True)]
+        ends = [match.end() for match in some]
+        for last in (NOTHING, END):
+            if last in kinds:
+                size = 1 + kinds.index(last)
+                yield kinds[:size], starts[:size], ends[:size]
+                return
+        yield kinds, starts, ends
 
 
 #: The kind of closing bracket for each kind of opening bracket.
@@ -203,7 +192,7 @@ _MAX_SHOWN = 24
 
 @dataclass(frozen=True, slots=True)
 class Lexeme:
-    """A lexeme for messages; ``kind`` is its name in kbnf.lark."""
+    """A lexeme for messages; ``kind`` is its name in the lexer."""
 
     kind: str
     text: str

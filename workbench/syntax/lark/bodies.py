@@ -15,9 +15,18 @@ from typing import cast
 from workbench.base.errors import ParseError
 from workbench.base.problems import suggestion
 from workbench.base.source import Span
-from workbench.syntax.cursor import NESTING, POSTFIX, Bounds, Cursor, checked_bounds, take_bounds
+from workbench.syntax.cursor import (
+    LEXEMES_PER_CHECK,
+    NESTING,
+    POSTFIX,
+    Bounds,
+    Cursor,
+    Part,
+    checked_bounds,
+    take_bounds,
+)
 from workbench.syntax.grammar_tree import Choice, Expression, Nonterminal, Repetition, Sequence
-from workbench.syntax.kbnf.kbnf_lexer import END, Part
+from workbench.syntax.kbnf.kbnf_lexer import END
 from workbench.syntax.lark.lark_lexer import character_range, regex, string
 from workbench.syntax.lark.lark_tree import (
     Body,
@@ -228,11 +237,14 @@ RULE_HINT = "a rule is written name: …"
 _ENDS = ("BAR", "RPAR", "RBRACKET", "RBRACE", "ALIAS", "IF", "AND", "COMMA", END)
 STATEMENTS = ("STATEMENT", "OPTIONS", "INDENTER")
 _AFTER_SEQUENCE = frozenset((*_ENDS, *STATEMENTS))
+_AFTER_BODY = frozenset(("AND", "ALIAS", "IF"))
 _BEFORE_DEFINITION = frozenset(("NAME", "MODIFIER"))
 #: What repeats an item.
 _AFTER_ATOM = frozenset((*POSTFIX, "COUNT", "TILDE"))
 #: What follows the name of a definition.
 _AFTER_NAME = frozenset(("LBRACE", "ATTRIBUTES", "PARAMETER", "PRIORITY", "COLON"))
+#: Without one of these after it, a name is an item.
+_CHANGES_NAME = _AFTER_NAME | _AFTER_ATOM
 
 
 class Bodies:
@@ -261,18 +273,20 @@ class Bodies:
         """alternative = both ("->" name)? ("%if" condition)?."""
         cursor = self.cursor
         start = cursor.here.start
-        body = self._both()
+        body = self._sequence()
+        if cursor.parts[cursor.at].type not in _AFTER_BODY:
+            return body
+        body = self._both(body, start)
         if cursor.take("ALIAS"):  # the name of a node in Lark's trees, without effect on texts
             cursor.expect("NAME", "a name", "an alias is written -> name")
         if cursor.take("IF"):
             return Guarded(body, read_condition(cursor), cursor.since(start))
         return body
 
-    def _both(self) -> Body:
-        """both = sequence ("&" sequence)*."""
+    def _both(self, first: Body, start: int) -> Body:
+        """both = sequence ("&" sequence)*, after the first sequence."""
         cursor = self.cursor
-        start = cursor.here.start
-        parts = [self._sequence()]
+        parts = [first]
         while sign := cursor.take("AND"):
             if cursor.ahead("AND", "BAR", "RPAR", END):
                 raise cursor.unexpected(ITEM, "'&' joins two terminals")
@@ -284,18 +298,22 @@ class Bodies:
 
     def _sequence(self) -> Body:
         """sequence = item*."""
-        cursor = self.cursor
-        start = cursor.here.start
+        cursor, text = self.cursor, self.source.text
+        parts, start = cursor.parts, cursor.here.start
         items: list[Body] = []
-        while not self._at_end_of_sequence():
-            items.append(self.item())
+        while (kind := (part := parts[cursor.at]).type) not in _AFTER_SEQUENCE:
+            following = parts[cursor.at + 1].type
+            if kind == "NAME" and following not in _CHANGES_NAME and cursor.at % LEXEMES_PER_CHECK:
+                cursor.at += 1  # the most frequent item; ``item`` reads it too
+                items.append(Nonterminal(text[part.start : part.end], Span(part.start, part.end)))
+            elif self.at_definition():
+                break
+            else:
+                items.append(self.item())
         if len(items) == 1:
             return items[0]
         span = cursor.since(start) if items else Span(start, start)
         return Sequence(cast("tuple[Expression, ...]", tuple(items)), span)
-
-    def _at_end_of_sequence(self) -> bool:
-        return self.cursor.parts[self.cursor.at].type in _AFTER_SEQUENCE or self.at_definition()
 
     def at_definition(self) -> bool:
         """Whether a definition begins here, on a new line."""
@@ -364,10 +382,11 @@ class Bodies:
     def _atom(self) -> Body:
         """atom = terminal | name | "(" choice ")" | "[" choice "]" | an inline grammar."""
         cursor = self.cursor
-        part = cursor.take(*_READ)
+        kind = cursor.parts[cursor.at].type
+        part = cursor.take(kind) if kind in _READ else None
         if part is None:
             raise self._no_atom()
-        return _READ[part.type](self, part)
+        return _READ[kind](self, part)
 
     def _called(self, name: Part) -> Body:
         """called = name | name "{" choice ("," choice)* "}" | name "::" call."""

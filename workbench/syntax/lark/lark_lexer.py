@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from workbench.base.errors import ParseError
 from workbench.base.limits import Clock
 from workbench.base.source import Source, Span, Unescaped
-from workbench.syntax.cursor import LexemeNames
+from workbench.syntax.cursor import LexemeNames, Part
 from workbench.syntax.grammar_tree import Expression, Literal, Pattern, Stop
-from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING, Part
+from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING
 from workbench.syntax.ranges import ANY_CHARACTER, intersection
 from workbench.syntax.regex.character_classes import without_javascript
 from workbench.syntax.regex.parser import parse_regex

@@ -17,8 +17,8 @@ from workbench.base.errors import ParseError
 from workbench.base.limits import Clock
 from workbench.base.problems import nearest, suggestion
 from workbench.base.source import Source, Span
-from workbench.syntax.cursor import Cursor
-from workbench.syntax.kbnf.kbnf_lexer import END, Part
+from workbench.syntax.cursor import Cursor, Part
+from workbench.syntax.kbnf.kbnf_lexer import END
 from workbench.syntax.lark.bodies import ITEM_HINT, RULE_HINT, STATEMENTS, Bodies
 from workbench.syntax.lark.lark_lexer import LEXEME_NAMES, lark_lexemes
 from workbench.syntax.lark.lark_tree import Body, Definition, Imported, LarkGrammar

@@ -12,9 +12,9 @@ from typing import Any, cast
 
 from workbench.base.errors import ParseError, SourceError
 from workbench.base.source import Source, Span
+from workbench.syntax.cursor import Part
 from workbench.syntax.derived_rules import words
 from workbench.syntax.grammar_tree import Automaton, Expression, GrammarTree, Pattern, Stop
-from workbench.syntax.kbnf.kbnf_lexer import Part
 from workbench.syntax.lark.border_assertions import BorderAssertions
 from workbench.syntax.regex.printer import class_text
 from workbench.syntax.regex.tree import Characters

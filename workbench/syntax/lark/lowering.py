@@ -117,8 +117,8 @@ class IgnoredText:
         return [*rules[:place], begun, *rules[place:]]
 
 
-#: The scope of a terminal's body.
-_TERMINAL = Scope(lexical=True)
+#: The scopes of a terminal's and of a rule's body.
+_TERMINAL, _RULE = Scope(lexical=True), Scope(lexical=False)
 
 
 class _Lowering:
@@ -165,7 +165,7 @@ class _Lowering:
     def rules(self) -> list[Rule]:
         """All rules, first the ones in the source."""
         made = [
-            self._rule(self.prefix + name, one, Scope(one.is_terminal))
+            self._rule(self.prefix + name, one, _TERMINAL if one.is_terminal else _RULE)
             for name, one in self.known.items()
             if not one.parameters and not one.indexed
         ]
@@ -263,14 +263,16 @@ class _Lowering:
         match body:
             case Nonterminal():
                 return self._called(body, scope)
-            case Sequence(items, span):
-                return Sequence(tuple([self._lower(item, scope) for item in items]), span)
+            case Sequence():
+                items = [self._lower(item, scope) for item in body.items]
+                return Sequence(tuple(items), body.span)
             case Literal():
                 return self._with_ignored(body, scope)
-            case Choice(options, span):
-                return self._choice(options, scope, span)
-            case Repetition(item, low, high, span):
-                return self.counting.repetition(self._lower(item, scope), low, high, span)
+            case Choice():
+                return self._choice(body.options, scope, body.span)
+            case Repetition():
+                item = self._lower(body.item, scope)
+                return self.counting.repetition(item, body.low, body.high, body.span)
             case Pattern():
                 parts = written_parts(self.source, body)
                 return self._with_ignored(self.counting.pattern(body, parts), scope)
@@ -328,9 +330,11 @@ class _Lowering:
             message = f"expected {call.name!r} to be used as {call.name}{how}"
             raise ParseError(message, self.source, call.span, "it has a parameter")
         self._check_lexical(call.name, call.span, scope)
-        node = Nonterminal(self.prefix + call.name, call.span)
+        node = Nonterminal(self.prefix + call.name, call.span) if self.prefix else call
         # a rule with attributes is a terminal
-        whole = is_terminal(call.name) or not rule_options(self.source, one.attributes).plain
+        whole = is_terminal(call.name) or (
+            one.attributes and not rule_options(self.source, one.attributes).plain
+        )
         return self._with_ignored(node, scope) if whole else node
 
     def _check_lexical(self, name: str, span: Span, scope: Scope) -> None:

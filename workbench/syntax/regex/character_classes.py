@@ -11,6 +11,7 @@ from workbench.syntax.ranges import (
     Ranges,
     difference,
     intersection,
+    normalized,
     symmetric_difference,
     union,
 )
@@ -243,6 +244,8 @@ _POSIX_MEMBERS = {
 _POSIX_CLASS = re.compile(r"\[:(\^?)([a-zA-Z]*):\]")
 #: A member without special meaning in any dialect, or a range of two such members.
 _SIMPLE = re.compile(r"([^\\\[\]^&~-])(?:-([^\\\[\]^&~-])|(?!-))")
+#: The rest of a class of such members.
+_SIMPLE_CLASS = re.compile(rf"((?:{_SIMPLE.pattern})++)\]")
 _OPERATIONS: dict[str, Callable[[Ranges, Ranges], Ranges]] = {
     "&&": intersection,
     "--": difference,
@@ -262,9 +265,24 @@ def read_class(reader: Reader) -> Ranges:
     reader.enter(start)
     reader.at += 1
     negative = reader.take("^")
-    members = _algebra(reader, start) if reader.rules.class_algebra else _plain(reader, start)
+    members = _simple(reader)
+    if members is None:
+        read = _algebra if reader.rules.class_algebra else _plain
+        members = read(reader, start)
     reader.leave()
     return reader.without(members) if negative else members
+
+
+def _simple(reader: Reader) -> Ranges | None:
+    """The members of a class without any that have a special meaning; None of another class."""
+    simple = _SIMPLE_CLASS.match(reader.text, reader.at) if reader.flags.plain else None
+    if simple is None:
+        return None
+    members = [(ord(low), ord(high or low)) for low, high in _SIMPLE.findall(simple[1])]
+    if any(low > high for low, high in members):
+        return None
+    reader.at = simple.end()
+    return normalized(members)
 
 
 def _plain(reader: Reader, start: int) -> Ranges:
@@ -299,12 +317,14 @@ def _union(reader: Reader, start: int, *, first: bool) -> tuple[Ranges, str]:
         pieces.append(((ord("]"), ord("]")),))
     while True:
         _skip_blanks(reader)
-        for operation in _OPERATIONS:
-            if reader.take(operation):
-                return union(*pieces), operation
-        if reader.take("]"):
+        following = reader.text[reader.at : reader.at + 2]
+        if following in _OPERATIONS:
+            reader.at += 2
+            return union(*pieces), following
+        if following[:1] == "]":
+            reader.at += 1
             return union(*pieces), ""
-        if reader.ahead("["):
+        if following[:1] == "[":
             posix = _posix(reader)
             pieces.append(read_class(reader) if posix is None else posix)
         elif not _take_simple(reader, pieces):

@@ -34,17 +34,12 @@ from workbench.syntax.regex.tree import (
 )
 
 
-def without_edge_anchors(regex: Regex) -> Regex:
+def _without_edge_anchors(regex: Regex, *, first: bool, last: bool) -> Regex:
     """The regex with an empty ``Concat`` for each anchor that has no effect at an edge.
 
-    The whole text has to match, so ``^`` is true if nothing is read before it, and ``$`` if
-    nothing is read after it.
+    The whole text has to match, so ``^`` is true if nothing is read before it (``first``), and
+    ``$`` if nothing is read after it (``last``).
     """
-    return _inner_part(regex, first=True, last=True) if has_look(regex) else regex
-
-
-def _inner_part(regex: Regex, *, first: bool, last: bool) -> Regex:
-    """``first`` and ``last``: nothing is read before, or after, this part."""
     match regex:
         case Look(LookKind.START) if first:
             return Concat((), regex.span)
@@ -55,14 +50,16 @@ def _inner_part(regex: Regex, *, first: bool, last: bool) -> Regex:
             begins = empty.index(False) if False in empty else len(parts)
             ends = len(parts) - (empty[::-1].index(False) if False in empty else len(parts))
             kept = [
-                _inner_part(part, first=first and at <= begins, last=last and at >= ends - 1)
+                _without_edge_anchors(
+                    part, first=first and at <= begins, last=last and at >= ends - 1
+                )
                 for at, part in enumerate(parts)
             ]
             return regex if same_nodes(parts, tuple(kept)) else Concat(tuple(kept), regex.span)
         case Repeat() | Look():
             return regex
         case _:
-            return regex.rebuild(lambda part: _inner_part(part, first=first, last=last))
+            return regex.rebuild(lambda part: _without_edge_anchors(part, first=first, last=last))
 
 
 def _reads_nothing(regex: Regex) -> bool:
@@ -367,6 +364,8 @@ _LOOKS = (LookKind.BEHIND, LookKind.NOT_BEHIND, LookKind.AHEAD, LookKind.NOT_AHE
 
 #: Characters that may be special outside classes.
 _SPECIAL = frozenset("()[\\*+?{.^$|")
+#: The first characters of a count, and of a comment before a count.
+_BEFORE_COUNT = frozenset("*+?{(")
 #: A run of other characters, without a last one that is repeated.
 _PLAIN = re.compile(r"[^()\[\\*+?{.^$|]+(?![*+?{])")
 #: Lone surrogates, which a ``str`` can contain and UTF-8 cannot.
@@ -427,10 +426,12 @@ class Parser:
                 reader.between(reader.at, reader.at + 1),
                 r"a parenthesis itself is written '\)'",
             ).with_fix(reader.backslash + ")")
-        if not self.searched:
-            regex = without_edge_anchors(regex)
         if not has_look(regex):
             return regex
+        if not self.searched:
+            regex = _without_edge_anchors(regex, first=True, last=True)
+            if not has_look(regex):
+                return regex
         for label, span in labels_in(regex):
             raise reader.fail(
                 f"expected no assertion in a regex with {label.name}: a label has no characters",
@@ -644,6 +645,8 @@ class Parser:
     def _repeated(self, atom: Regex) -> Regex:
         """count = ("*" | "+" | "?" | "{n}" | "{n,}" | "{n,m}") "?"?."""
         reader = self.reader
+        if reader.text[reader.at : reader.at + 1] not in _BEFORE_COUNT and not reader.flags.verbose:
+            return atom
         whole = atom
         stacked = 0
         while True:

@@ -58,6 +58,25 @@ def walk(root: _Node) -> Iterator[_Node]:
             stack.extend(children[::-1])
 
 
+_Kind = TypeVar("_Kind")
+
+
+def outermost(root: Node, kind: type[_Kind]) -> list[_Kind]:
+    """The nodes of one class in the order of ``walk``, without those inside of such nodes.
+
+    Faster than a search by ``walk``; every grammar is searched several times.
+    """
+    found: list[_Kind] = []
+    stack: list[Any] = [root]
+    while stack:
+        node = stack.pop()
+        if node.__class__ is kind:
+            found.append(node)
+        elif children := node.children:
+            stack += children[::-1]
+    return found
+
+
 def same_nodes(old: tuple[object, ...], new: tuple[object, ...]) -> bool:
     """Whether two tuples of equal length hold the same objects."""
     return all(map(is_, old, new))
@@ -237,4 +256,4 @@ def asserted(regex: Regex) -> Regex | None:
 
 def has_look(regex: Regex) -> bool:
     """Whether a regex contains an assertion that is not inside an ``Extension``."""
-    return any(isinstance(node, Look) for node in walk(regex))
+    return bool(outermost(regex, Look))
