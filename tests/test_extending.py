@@ -25,14 +25,13 @@ from workbench.app.ui.takeaway import take_code
 from workbench.base.limits import Limits
 from workbench.base.source import Source, Span
 from workbench.constraint.compile import METHODS, Method
-from workbench.constraint.mask import TokenMask, pack
+from workbench.constraint.protocol import TokenMask, pack
 from workbench.decoding.contenders import contenders_named
 from workbench.decoding.model import ToyModel
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation, ParsedGrammar
 from workbench.syntax.grammar_tree import Choice, GrammarTree, Literal, Rule
-from workbench.vocabulary.toy import toy
-from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary, toy
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 import workbench as wb
 from workbench.grammar.export.writers import standalone
 from workbench.grammar.gallery import load_gallery
-from workbench.vocabulary.toy import toy
+from workbench.vocabulary.vocabulary import toy
 
 #: Grammars with recursion of all kinds, ambiguity, empty texts and counts: notation, text, letters,
 #: and the most letters of the texts that are compared.

@@ -6,8 +6,7 @@ import pytest
 
 from workbench import Grammar, WorkbenchError
 from workbench.analysis.advice import tree_advice
-from workbench.base.errors import SourceError
-from workbench.base.problems import Problem, nearest, suggestion
+from workbench.base.errors import Problem, SourceError, nearest, suggestion
 
 #: Notation, a text with one mistake, and the text after its fix.
 ERRORS = [

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from workbench.app.pipeline import Pipeline, _Slot, compile_text, held_bytes
-from workbench.base.errors import LimitError, SourceError, WorkbenchError
+from workbench.base.errors import LimitError, Problem, SourceError, WorkbenchError
 from workbench.base.limits import Limits
-from workbench.base.problems import Problem
 from workbench.base.source import Source, Span
 from workbench.drawing.drawable import Machine
 from workbench.grammar.notations import Notation

@@ -14,7 +14,7 @@ from workbench.base.resources import GRAMMARS
 from workbench.base.source import Source, Span
 from workbench.constraint.compile import METHODS
 from workbench.lab.audit.findings import Status
-from workbench.vocabulary.toy import all_bytes, toy
+from workbench.vocabulary.vocabulary import all_bytes, toy
 
 #: The most characters of a repr: two lines of a terminal.
 MOST = 160

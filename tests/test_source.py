@@ -10,9 +10,8 @@ import pytest
 
 from tests.own_time import day_time
 from workbench.base import kernels
-from workbench.base.errors import BuildError, LimitError, WorkbenchError
+from workbench.base.errors import BuildError, LimitError, WorkbenchError, finite
 from workbench.base.limits import Limits
-from workbench.base.problems import finite
 from workbench.base.source import Source, Span
 
 #   text          offset  line, column   because

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from workbench.analysis.difference import Difference, equivalent
     from workbench.analysis.exercise import Exercise, Graded, GrammarText
     from workbench.analysis.explain import Explanation, explain, explain_id
-    from workbench.analysis.in_words import in_words
+    from workbench.analysis.in_words import Wording, in_words
     from workbench.analysis.parse_trees import ParseNode, ParseTrees, parse_trees
     from workbench.analysis.random_texts import samples
-    from workbench.analysis.wording import Wording
     from workbench.app.exercises.exercise_reader import load_exercise
     from workbench.app.notebook import Shown, replay, show
     from workbench.base.errors import (
+        Advice,
         BuildError,
         LimitError,
         ModelError,
@@ -42,13 +42,16 @@ if TYPE_CHECKING:
         WorkbenchError,
     )
     from workbench.base.limits import Limits
-    from workbench.base.problems import Advice
-    from workbench.constraint.combined import Intersection
+    from workbench.constraint.combined import Intersection, Monitored
     from workbench.constraint.compile import compile
-    from workbench.constraint.label_reasons import Reason, label_reason
-    from workbench.constraint.mask import TokenMask
-    from workbench.constraint.monitored import Monitored
-    from workbench.constraint.protocol import Constraint, HasStateKeys, ReadsLabels, StepsByBytes
+    from workbench.constraint.mask_answers import Reason, label_reason
+    from workbench.constraint.protocol import (
+        Constraint,
+        HasStateKeys,
+        ReadsLabels,
+        StepsByBytes,
+        TokenMask,
+    )
     from workbench.constraint.reasoning import Reasoning
     from workbench.constraint.within_budget import WithinBudget
     from workbench.decoding.adaptive_sampling import Asap, Cars
@@ -62,9 +65,7 @@ if TYPE_CHECKING:
     )
     from workbench.decoding.generate import Generation, generate, generate_batch
     from workbench.decoding.kbnf_engine import Advance, Engine
-    from workbench.decoding.logits_processor import LogitsProcessor
     from workbench.decoding.model import ChatModel, LanguageModel, Message, Session
-    from workbench.decoding.opportunistic import OpportunisticMasking
     from workbench.decoding.particles import Awrs, Particles, Population
     from workbench.decoding.retokenize import Healed, heal, infilling_prompt
     from workbench.decoding.sampling import Sampling
@@ -73,11 +74,12 @@ if TYPE_CHECKING:
         CoupledSpeculation,
         DraftSpeculation,
         ForcedProposer,
+        OpportunisticMasking,
     )
     from workbench.decoding.strategy import JumpForward, Proposer, Speculation, Strategy
     from workbench.decoding.template import Template
     from workbench.decoding.trace import Step, StopReason, Trace
-    from workbench.decoding.transformers_model import TransformersModel, load_model
+    from workbench.decoding.transformers_model import LogitsProcessor, TransformersModel, load_model
     from workbench.drawing.drawable import Drawn, draw
     from workbench.grammar.export.registry import export
     from workbench.grammar.fill import fill
@@ -115,7 +117,7 @@ _HOMES = {
     "Shown": "app.notebook",
     "replay": "app.notebook",
     "show": "app.notebook",
-    "Wording": "analysis.wording",
+    "Wording": "analysis.in_words",
     "load_exercise": "app.exercises.exercise_reader",
     "BuildError": "base.errors",
     "LimitError": "base.errors",
@@ -125,13 +127,13 @@ _HOMES = {
     "VocabularyError": "base.errors",
     "WorkbenchError": "base.errors",
     "Limits": "base.limits",
-    "Advice": "base.problems",
+    "Advice": "base.errors",
     "Intersection": "constraint.combined",
     "compile": "constraint.compile",
-    "Reason": "constraint.label_reasons",
-    "label_reason": "constraint.label_reasons",
-    "TokenMask": "constraint.mask",
-    "Monitored": "constraint.monitored",
+    "Reason": "constraint.mask_answers",
+    "label_reason": "constraint.mask_answers",
+    "TokenMask": "constraint.protocol",
+    "Monitored": "constraint.combined",
     "Constraint": "constraint.protocol",
     "HasStateKeys": "constraint.protocol",
     "ReadsLabels": "constraint.protocol",
@@ -151,12 +153,12 @@ _HOMES = {
     "generate_batch": "decoding.generate",
     "Advance": "decoding.kbnf_engine",
     "Engine": "decoding.kbnf_engine",
-    "LogitsProcessor": "decoding.logits_processor",
+    "LogitsProcessor": "decoding.transformers_model",
     "ChatModel": "decoding.model",
     "LanguageModel": "decoding.model",
     "Message": "decoding.model",
     "Session": "decoding.model",
-    "OpportunisticMasking": "decoding.opportunistic",
+    "OpportunisticMasking": "decoding.speculative",
     "Awrs": "decoding.particles",
     "Particles": "decoding.particles",
     "Population": "decoding.particles",

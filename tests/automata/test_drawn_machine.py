@@ -10,9 +10,8 @@ import pytest
 
 import workbench as wb
 from workbench.automata.drawn_machine import facts_of, machine_advice, state_sets
-from workbench.base.errors import LimitError
+from workbench.base.errors import AdvisedBuildError, LimitError
 from workbench.base.limits import Limits
-from workbench.base.problems import AdvisedBuildError
 from workbench.base.source import Source
 from workbench.grammar.export.registry import export
 from workbench.grammar.notations import Notation

@@ -14,7 +14,7 @@ from workbench.lab.bench.cases import CASES, REAL, Case, real_texts
 from workbench.lab.bench.peers.others import lark_of
 from workbench.lab.bench.peers.ours import grammar_of
 from workbench.lab.bench.peers.peer import greedy_tokens
-from workbench.vocabulary.toy import all_bytes
+from workbench.vocabulary.vocabulary import all_bytes
 
 ALL = [*CASES.values()]
 BYTES = all_bytes()

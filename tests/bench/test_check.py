@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.constraint.mask import TokenMask
+from workbench.constraint.protocol import TokenMask
 from workbench.lab.bench.measurements import Masks, compared
 from workbench.vocabulary.vocabulary import Vocabulary
 

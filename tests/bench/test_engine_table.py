@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.base.tables import format_table
+from workbench.base.visible_text import format_table
 from workbench.grammar.grammar import Grammar
 from workbench.lab.bench.engine_table import (
     PAGE,

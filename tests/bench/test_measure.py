@@ -19,7 +19,7 @@ from workbench.lab.bench.measurements import (
 )
 from workbench.lab.bench.peers.ours import Ours
 from workbench.lab.bench.peers.peer import Compiled, Peer, Walker, greedy_tokens
-from workbench.vocabulary.toy import all_bytes
+from workbench.vocabulary.vocabulary import all_bytes
 
 BYTES = all_bytes()
 NAME = "workbench", "0"

@@ -10,7 +10,7 @@ from workbench.lab.bench.cases import CASES
 from workbench.lab.bench.measurements import compared, masks_of
 from workbench.lab.bench.peers.ours import Ours
 from workbench.lab.bench.peers.peer import ENGINES, OURS, Entry, chosen_engines, greedy_tokens
-from workbench.vocabulary.toy import all_bytes
+from workbench.vocabulary.vocabulary import all_bytes
 
 BYTES = all_bytes()
 

@@ -6,9 +6,9 @@ import pytest
 
 from workbench.analysis.explain import explain_id
 from workbench.base.errors import TokenNotAllowed, WorkbenchError
-from workbench.constraint.label_reasons import label_reason
+from workbench.constraint.mask_answers import label_reason
 from workbench.grammar.grammar import Grammar
-from workbench.vocabulary.toy import toy
+from workbench.vocabulary.vocabulary import toy
 
 WORDS = toy(["*", " ", "* ", "a", " a", "\n", "do", "ne", "un", "x\n"])
 BULLET = r"\* (?P<PARAGRAPH_TOKEN>)+\n"

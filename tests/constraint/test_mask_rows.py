@@ -15,9 +15,8 @@ from workbench.base.limits import LIMITS
 from workbench.base.source import Source
 from workbench.constraint.engine.automaton import automaton
 from workbench.constraint.engine.mask_rows import MaskRows, TableMachine
-from workbench.constraint.engine.self_loops import SelfLoopCache
-from workbench.constraint.engine.trie_walk import Words
-from workbench.constraint.mask import TokenMask
+from workbench.constraint.engine.trie_walk import SelfLoopCache, Words
+from workbench.constraint.protocol import TokenMask
 from workbench.grammar.grammar import Grammar
 from workbench.syntax.regex.parser import parse_regex
 from workbench.vocabulary.vocabulary import Vocabulary

@@ -11,15 +11,13 @@ from workbench.base.errors import LimitError, TokenNotAllowed, VocabularyError, 
 from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.compile import CheckerName, TokenTests, compile
 from workbench.constraint.engine.automaton import automaton
-from workbench.constraint.methods.chart import ChartRecogniser
-from workbench.constraint.methods.llama_stacks import StackRecogniser
+from workbench.constraint.methods.grammar_recognisers import ChartRecogniser, StackRecogniser
 from workbench.constraint.methods.online import CHECKERS, Online, by_trie, flat
 from workbench.constraint.methods.recogniser import MachineRecogniser, characters_from, read
 from workbench.constraint.protocol import Constraint, State
 from workbench.grammar.grammar import Grammar
 from workbench.syntax.grammar_tree import GrammarTree
-from workbench.vocabulary.toy import all_bytes, named_toy, toy
-from workbench.vocabulary.vocabulary import Vocabulary
+from workbench.vocabulary.vocabulary import Vocabulary, all_bytes, named_toy, toy
 
 EVERY_BYTE = [bytes((byte,)) for byte in range(256)]
 JSON_WORDS = toy(

@@ -15,14 +15,12 @@ from workbench.base.errors import LimitError, TokenNotAllowed, VocabularyError, 
 from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.compile import compile
 from workbench.constraint.methods.adaptive_cache import AdaptiveCacheConstraint, Storage
+from workbench.constraint.methods.closed_forms import Pre3Constraint, PrefixMachine
 from workbench.constraint.methods.lexeme_earley import LexemeConstraint
-from workbench.constraint.methods.mask_store import SynCodeConstraint
-from workbench.constraint.methods.prefix_edges import Pre3Constraint, PrefixMachine
-from workbench.constraint.methods.token_spanner import GreatGrammaConstraint
+from workbench.constraint.methods.lexer_tables import GreatGrammaConstraint, SynCodeConstraint
 from workbench.grammar.grammar import Grammar
 from workbench.syntax.grammar_tree import GrammarTree
-from workbench.vocabulary.toy import all_bytes, toy
-from workbench.vocabulary.vocabulary import Vocabulary
+from workbench.vocabulary.vocabulary import Vocabulary, all_bytes, toy
 
 #: The grammar and the vocabulary of the lesson "Other engines, opened".
 LISTS = Grammar.from_kbnf(

@@ -28,8 +28,7 @@ from workbench.pushdown.build import build
 from workbench.syntax.grammar_tree import GrammarTree, Literal, Rule
 from workbench.syntax.regex.parser import parse_regex
 from workbench.syntax.regex.tree import Bytes
-from workbench.vocabulary.toy import toy
-from workbench.vocabulary.vocabulary import Vocabulary
+from workbench.vocabulary.vocabulary import Vocabulary, toy
 
 LETTERS = toy(["a", "b", "c", "ab", "bc", "ca", "aab", "0", "1", "10", "a0", "é", "ü", "aé", "éü"])
 

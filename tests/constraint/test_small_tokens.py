@@ -13,8 +13,7 @@ from workbench.decoding.generate import generate
 from workbench.decoding.model import ToyModel
 from workbench.decoding.sampling import Sampling
 from workbench.grammar.grammar import Grammar
-from workbench.vocabulary.toy import toy
-from workbench.vocabulary.vocabulary import Vocabulary
+from workbench.vocabulary.vocabulary import Vocabulary, toy
 
 WORDS = toy(["a", "b", "aa", "ab", "aabb", "(", ")", "()", "é", "éa", b"\xc3", b"\xa9", "d", "bc"])
 

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 import workbench as wb
 from workbench.constraint.protocol import State
 from workbench.decoding.sampling import log_softmax
-from workbench.vocabulary.toy import toy
-from workbench.vocabulary.vocabulary import TokenId
+from workbench.vocabulary.vocabulary import TokenId, toy
 
 TOKENS = toy(["a", "b", "(", ")", "ab", "()"])
 END = TOKENS.end or 0

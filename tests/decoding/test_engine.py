@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from workbench.base.errors import BuildError, WorkbenchError
 from workbench.decoding.kbnf_engine import Advance, Engine
-from workbench.vocabulary.toy import all_bytes, toy
-from workbench.vocabulary.vocabulary import Vocabulary
+from workbench.vocabulary.vocabulary import Vocabulary, all_bytes, toy
 
 DATA = Path(__file__).parent.parent / "data" / "kbnf_cases.json.gz"
 CASES: list[dict[str, Any]] = json.loads(gzip.decompress(DATA.read_bytes()))

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.base.errors import WorkbenchError
-from workbench.constraint.mask import TokenMask
+from workbench.constraint.protocol import TokenMask
 from workbench.decoding.sampling import Sampling, SamplingError, likeliest, log_softmax, log_sum
 
 LOGITS = np.log(np.array([0.4, 0.3, 0.2, 0.1], np.float32))

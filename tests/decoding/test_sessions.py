@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from workbench.decoding.model import Logits, SessionPool, StatelessSession, ToyModel, common_prefix
-from workbench.vocabulary.toy import toy
+from workbench.vocabulary.vocabulary import toy
 
 
 class Session:

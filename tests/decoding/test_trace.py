@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from workbench.constraint.mask import TokenMask
+from workbench.constraint.protocol import TokenMask
 from workbench.decoding.trace import Step, StopReason, Trace, perplexity
 
 

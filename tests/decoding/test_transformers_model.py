@@ -27,7 +27,7 @@ from workbench.decoding.model import (
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.trace import StopReason
 from workbench.decoding.transformers_model import TransformersModel, load_model
-from workbench.vocabulary.toy import toy
+from workbench.vocabulary.vocabulary import toy
 
 TEXTS = [b'{"name": "Ann"}', b'{"name": "Bo", "age": 31}', "{n: ü€}".encode()]
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from workbench.drawing.connectors import BOX
-from workbench.drawing.lane_rails import RADIUS
+from workbench.drawing.connectors import BOX, RADIUS
 from workbench.drawing.lanes import LaneLayout
 
 #: Pixels by which boxes may differ without a fault: rounding.

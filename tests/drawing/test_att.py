@@ -17,8 +17,7 @@ from workbench.drawing.machine_files import (
     token_names,
 )
 from workbench.grammar.grammar import Grammar
-from workbench.vocabulary.toy import toy
-from workbench.vocabulary.vocabulary import Vocabulary
+from workbench.vocabulary.vocabulary import Vocabulary, toy
 
 
 def finite(pattern: str) -> Att:

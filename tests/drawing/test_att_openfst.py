@@ -9,8 +9,7 @@ import pytest
 from workbench.constraint.engine.compose import compose
 from workbench.drawing.machine_files import Att, detokenizer_att, dfa_att, table, token_fsa_att
 from workbench.grammar.grammar import Grammar
-from workbench.vocabulary.toy import words_of
-from workbench.vocabulary.vocabulary import Vocabulary
+from workbench.vocabulary.vocabulary import Vocabulary, words_of
 
 pytestmark = pytest.mark.peers
 

@@ -13,18 +13,16 @@ from workbench.base.limits import LIMITS
 from workbench.constraint.compile import compile
 from workbench.drawing import token_map
 from workbench.drawing.connectors import BOX, TOKEN
-from workbench.drawing.drawable import Drawn, Machine, draw, draw_tokens
+from workbench.drawing.drawable import Drawn, Leaving, Machine, RuleTokens, draw, draw_tokens
 from workbench.drawing.graph import Edge, Graph
 from workbench.drawing.lane_svg import svg_of
 from workbench.drawing.lanes import LaneLayout, Line
-from workbench.drawing.rule_tokens import Leaving, RuleTokens
 from workbench.drawing.token_map import TokenPicture, fan, over_lanes
 from workbench.drawing.views import lanes_of
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
-from workbench.vocabulary.toy import toy
-from workbench.vocabulary.vocabulary import Vocabulary
+from workbench.vocabulary.vocabulary import Vocabulary, toy
 
 GALLERY = load_gallery()
 BUILTIN = Vocabulary.load("builtin")

@@ -12,8 +12,8 @@ from workbench.decoding.model import ToyModel
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.strategy import PLAIN, Speculation
 from workbench.grammar.grammar import Grammar
-from workbench.lab.experiments.tasks import TASKS
-from workbench.vocabulary.toy import all_bytes, words_of
+from workbench.lab.experiments.workloads import TASKS
+from workbench.vocabulary.vocabulary import all_bytes, words_of
 
 MODEL = ToyModel(words_of("ab ba ab ba"), "ab ba ab ba")
 GRAMMAR = Grammar.from_regex("(ab|ba)( (ab|ba)){0,3}")

@@ -14,8 +14,8 @@ from workbench.base.errors import WorkbenchError
 from workbench.decoding.compare import Run
 from workbench.decoding.contenders import all_contenders
 from workbench.decoding.exact_distribution import Distribution, ScoredModel
-from workbench.decoding.measures import Measures, Surprisal
 from workbench.decoding.model import Logits, StatelessSession, ToyModel
+from workbench.decoding.trace import Measures, Surprisal
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.grammar import Grammar
 from workbench.lab.experiments import (
@@ -25,8 +25,13 @@ from workbench.lab.experiments import (
     proper_tokens,
     throughput,
 )
-from workbench.lab.experiments.accuracy import TABLE_2, TABLE_4
-from workbench.lab.experiments.answers import Asked, RememberingSession, answer, answers
+from workbench.lab.experiments.accuracy import (
+    TABLE_2,
+    TABLE_4,
+    chosen,
+    inner_object,
+    multiple_choice,
+)
 from workbench.lab.experiments.experiment import (
     Column,
     Experiment,
@@ -35,23 +40,24 @@ from workbench.lab.experiments.experiment import (
     Size,
     Stopped,
 )
-from workbench.lab.experiments.finishing import FINISHING
-from workbench.lab.experiments.holes import HOLES
+from workbench.lab.experiments.gallery_experiments import FINISHING, HOLES, MEANING
 from workbench.lab.experiments.koo import KOO_2, RANKING
-from workbench.lab.experiments.meaning import MEANING
-from workbench.lab.experiments.multiple_choice import chosen, inner_object, multiple_choice
 from workbench.lab.experiments.own_distribution import OWN
 from workbench.lab.experiments.proper_tokens import improper_spelling, regex_of, schemas_of
 from workbench.lab.experiments.results_page import EXPERIMENTS
-from workbench.lab.experiments.tasks import (
+from workbench.lab.experiments.throughput import AGAIN, TABLE_3, faster, gains
+from workbench.lab.experiments.workloads import (
     TASKS,
+    Asked,
+    RememberingSession,
+    answer,
     answer_of,
+    answers,
     demonstrations,
     questions,
     sampled_examples,
 )
-from workbench.lab.experiments.throughput import AGAIN, TABLE_3, faster, gains
-from workbench.vocabulary.toy import all_bytes, toy
+from workbench.vocabulary.vocabulary import all_bytes, toy
 
 SMALL = Size(questions=2, tokens=12, repetitions=2, timings=2)
 

@@ -25,7 +25,7 @@ from workbench.lab.experiments.experiment import (
 )
 from workbench.lab.experiments.results_page import page
 from workbench.tasks.task import Outcome
-from workbench.vocabulary.toy import toy
+from workbench.vocabulary.vocabulary import toy
 
 MODEL = ToyModel(toy("ab"))
 OTHER = ToyModel(toy("ab"), name="some/other")

@@ -8,7 +8,7 @@ from workbench.decoding.compare import RunEnded, compare
 from workbench.decoding.contenders import contenders_named
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.transformers_model import builtin_model
-from workbench.lab.experiments.tasks import TASKS
+from workbench.lab.experiments.workloads import TASKS
 
 #: All of them have the exact mask.
 EXACT = "automaton,domino,skipping,opportunistic,domino-opportunistic,speculation,online-trie"

@@ -10,13 +10,23 @@ from functools import partial
 import pytest
 
 from workbench.base.errors import WorkbenchError
-from workbench.decoding.compare import Run, RunEnded, RunFailed, compare
+from workbench.decoding.compare import (
+    MAX_SPREAD,
+    Run,
+    RunEnded,
+    RunFailed,
+    alike,
+    compare,
+    rate,
+    summaries,
+    table,
+    verdict,
+)
 from workbench.decoding.contenders import all_contenders, contenders_named
 from workbench.decoding.model import ToyModel
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.summary import MAX_SPREAD, alike, rate, summaries, table, verdict
 from workbench.grammar.grammar import Grammar
-from workbench.vocabulary.toy import words_of
+from workbench.vocabulary.vocabulary import words_of
 
 SAMPLE = "ab ba ab ba"
 MODEL = ToyModel(words_of(SAMPLE), SAMPLE)

@@ -22,7 +22,7 @@ from workbench.lab.experiments.tool_calls import (
     is_right,
     simple_questions,
 )
-from workbench.vocabulary.toy import all_bytes
+from workbench.vocabulary.vocabulary import all_bytes
 
 SMALL = Size(questions=1, tokens=120)
 ROW = {

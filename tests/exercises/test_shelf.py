@@ -12,8 +12,12 @@ from workbench.analysis.exercise import Outcome
 from workbench.app.exercises import exercise_reader
 from workbench.app.exercises.exercise_reader import (
     CONTENT,
+    COURSE,
+    EXERCISE,
     SHELVES,
     ExerciseError,
+    Link,
+    LinkError,
     data_of,
     decode_exercise,
     encode_exercise,
@@ -23,7 +27,6 @@ from workbench.app.exercises.exercise_reader import (
     read_exercise,
     wrong_answers,
 )
-from workbench.app.exercises.links import COURSE, EXERCISE, Link, LinkError
 from workbench.base.limits import Limits
 
 NAMES = [name for shelf in SHELVES.values() for name in shelf]

@@ -25,7 +25,7 @@ from workbench.automata.to_regex import (
 )
 from workbench.base.errors import BuildError
 from workbench.base.source import Source
-from workbench.grammar.export.as_regex import write_regex
+from workbench.grammar.export.regular import write_regex
 from workbench.grammar.export.terminals import machine_regex
 from workbench.grammar.grammar import Grammar
 from workbench.syntax.regex.parser import parse_regex

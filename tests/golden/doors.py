@@ -22,7 +22,7 @@ import workbench as wb
 from workbench.analysis.advice import tree_advice
 from workbench.analysis.random_texts import samples
 from workbench.app.cli.main import app
-from workbench.app.ui import author, explain_view, runs, states
+from workbench.app.ui import author, explain_view, picture_view, runs
 from workbench.app.ui import author as changes
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import TOY, ModelRoom
@@ -224,9 +224,9 @@ QUESTIONS: Mapping[str, Callable[[Handlers, Record], Record]] = {
     "page": lambda page, _: page.page(),
     "why": explain_view.why,
     "reasons": explain_view.explain_tokens,
-    "about_state": states.about_state,
-    "about_edge": states.about_edge,
-    "find_states": states.find_states,
+    "about_state": picture_view.about_state,
+    "about_edge": picture_view.about_edge,
+    "find_states": picture_view.find_states,
     "turn": runs.turn,
     "find_tokens": runs.find_tokens,
     "run": lambda page, sent: {"records": [*_run(page, sent)]},

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from workbench.app.lessons.lesson import Kind, LessonError
+from workbench.app.lessons.lesson import Kind, LessonError, World
 from workbench.app.lessons.questions import question
-from workbench.app.lessons.world import World
 from workbench.grammar.notations import Notation
 
 FOO = World(text="(foo)+d", tokens=("f", "oo", "foo", "for", "food"))

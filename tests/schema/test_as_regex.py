@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from workbench.base.errors import BuildError
-from workbench.grammar.export.as_regex import write_regex
+from workbench.grammar.export.regular import write_regex
 from workbench.grammar.grammar import Grammar
 
 #: The example of appendix C, without additional properties.

@@ -14,8 +14,7 @@ from random import Random
 
 import pytest
 
-from workbench.schema.formats import PATTERNS
-from workbench.schema.string_sets import StringSet
+from workbench.schema.string_sets import PATTERNS, StringSet
 
 SUITE = Path(__file__).parents[1] / "data" / "json_schema_suite.jsonl.gz"
 

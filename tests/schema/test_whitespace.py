@@ -11,8 +11,7 @@ from workbench.pushdown.build import build_separately
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
 from workbench.schema.json_schema import schema_tree
-from workbench.schema.schema_options import DEFAULT_BOUND, SchemaOptions
-from workbench.schema.schema_reader import schema_source
+from workbench.schema.schema_reader import DEFAULT_BOUND, SchemaOptions, schema_source
 
 SCHEMA = {
     "type": "object",

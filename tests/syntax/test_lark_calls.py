@@ -7,8 +7,13 @@ import pytest
 from workbench.base.errors import ParseError
 from workbench.base.source import Source
 from workbench.syntax.cursor import Cursor
-from workbench.syntax.lark.bodies import argument_value, condition_holds, read_condition, read_value
 from workbench.syntax.lark.lark_lexer import LEXEME_NAMES, lark_lexemes
+from workbench.syntax.lark.lark_parser import (
+    argument_value,
+    condition_holds,
+    read_condition,
+    read_value,
+)
 
 
 def cursor(text: str) -> Cursor:

@@ -12,8 +12,8 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from workbench.lab.training import loop
+from workbench.lab.training.card import MODEL, train
 from workbench.lab.training.loop import LOG, Progress, Shape, TrainSettings, rate_at, smoke
-from workbench.lab.training.train import MODEL, train
 
 pytestmark = pytest.mark.slow
 

@@ -14,8 +14,8 @@ from tests.typed.generated import Colour, Point, Size, Tree, instances
 from workbench.base.errors import BuildError, ParseError, WorkbenchError
 from workbench.base.source import Source
 from workbench.grammar.grammar import Grammar
-from workbench.schema.typed.as_schema import schema_of
 from workbench.schema.typed.python_reader import read_types
+from workbench.schema.typed.type_printer import schema_of
 
 
 def as_json(value: Any) -> Any:

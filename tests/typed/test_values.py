@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 
 from workbench.base.errors import ParseError
 from workbench.base.source import Source
-from workbench.schema.typed.values import Call, Items, Number, Pairs, Text, Value, Word, read_value
+from workbench.schema.typed.python_text import (
+    Call,
+    Items,
+    Number,
+    Pairs,
+    Text,
+    Value,
+    Word,
+    read_value,
+)
 
 
 def plain(value: Value) -> object:

@@ -13,7 +13,7 @@ from workbench.drawing.reductions import fold_counts
 from workbench.drawing.views import Level
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.notations import Notation
-from workbench.vocabulary.toy import toy
+from workbench.vocabulary.vocabulary import toy
 
 LONG = {
     "text": "(name|value): [a-z]{2,9};(one|two|three)x",

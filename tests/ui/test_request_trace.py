@@ -13,7 +13,7 @@ from workbench.base.source import Source
 from workbench.lab.house import RequestTrace
 from workbench.syntax.grammar_tree import holds
 from workbench.syntax.regex.parser import parse_regex
-from workbench.vocabulary.toy import toy
+from workbench.vocabulary.vocabulary import toy
 
 SENT: dict[str, Any] = {
     "text": "start ::= 'a' start 'b' | 'c';",

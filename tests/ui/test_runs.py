@@ -10,9 +10,9 @@ import workbench as wb
 from tests.ui.toy import Paced, toy_room, toy_vocabulary
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import ModelRoom
-from workbench.app.ui.records import WORDS, token_record
 from workbench.app.ui.requests import RunRequest
 from workbench.app.ui.runs import run_records, text_facts
+from workbench.app.ui.streams import WORDS, token_record
 from workbench.base.errors import ModelError
 from workbench.decoding.model import ToyModel
 from workbench.decoding.trace import StopReason

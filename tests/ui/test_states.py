@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from workbench.app.ui.handlers import Handlers
-from workbench.app.ui.states import about_edge, about_state, find_states
+from workbench.app.ui.picture_view import about_edge, about_state, find_states
 
 LIST = "start ::= '[' (item (', ' item)*)? ']'; item ::= #'[0-9]{1,3}' | start;"
 NESTED = {"text": LIST, "notation": "kbnf"}

@@ -3,9 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workbench.vocabulary.search import find, typed_bytes
-from workbench.vocabulary.toy import toy
-from workbench.vocabulary.vocabulary import Vocabulary
+from workbench.vocabulary.vocabulary import Vocabulary, find, toy, typed_bytes
 
 VOCABULARY = toy(["a", "ab", "ba", "abc", "b", "\n", "é", "end"])
 SCORES = -np.arange(len(VOCABULARY), dtype=np.float64)

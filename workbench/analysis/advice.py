@@ -14,16 +14,20 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from workbench.analysis.ambiguity import Ambiguity, ambiguity
-from workbench.analysis.cheap_loops import CheapLoop, cheap_loops, cheap_regex_loops
-from workbench.analysis.conflicts import conflicts
-from workbench.analysis.redundant import redundant_advice, redundant_regex_advice
-from workbench.analysis.terminal_collisions import collision_advice
-from workbench.analysis.unspellable import literals_and_sets, unspellable_advice
+from workbench.analysis.conflicts import collision_advice, conflicts
+from workbench.analysis.lint_checks import (
+    CheapLoop,
+    cheap_loops,
+    cheap_regex_loops,
+    literals_and_sets,
+    redundant_advice,
+    redundant_regex_advice,
+    unspellable_advice,
+)
 from workbench.automata.build import regex_machine
 from workbench.automata.graphs import reachable
-from workbench.base.errors import LimitError
+from workbench.base.errors import VERY_SIMILAR, Advice, LimitError, nearest
 from workbench.base.limits import LIMITS, Limits, time_budget
-from workbench.base.problems import VERY_SIMILAR, Advice, nearest
 from workbench.base.source import Source, Span
 from workbench.base.visible_text import shorten
 from workbench.grammar.grammar import Grammar

@@ -18,9 +18,8 @@ from functools import cached_property
 from workbench.analysis.conditions import Condition, conditions_of
 from workbench.analysis.difference import Difference, Machine, machine_of, shortest_difference
 from workbench.base.dfa import DEAD, State, used_bytes
-from workbench.base.errors import LimitError, WorkbenchError
+from workbench.base.errors import LimitError, Problem, WorkbenchError
 from workbench.base.limits import LIMITS, Clock, Limits
-from workbench.base.problems import Problem
 from workbench.base.visible_text import shorten, visible
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation

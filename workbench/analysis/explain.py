@@ -17,8 +17,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from workbench.analysis.earley import MAX_STACKS, ExpectedPiece, Frame, SourceRecognizer, Stack
-from workbench.automata.describe import expected as in_words
-from workbench.automata.describe import in_brief, is_most, spoken
+from workbench.automata.code_points import expected as in_words
+from workbench.automata.code_points import in_brief, is_most, spoken
 from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.visible_text import shorten
 from workbench.grammar.grammar import Grammar
@@ -229,7 +229,7 @@ def explain_id(
     if labels := labels_of(grammar):
         raise WorkbenchError(
             f"{labels[0][0].name} reads whole tokens, so their text explains nothing",
-            "ask workbench.constraint.label_reasons.label_reason",
+            "ask workbench.constraint.mask_answers.label_reason",
         )
     text = b"".join(vocabulary.tokens[i] or b"" for i in so_far)
     if token_id in vocabulary.ends:

@@ -30,7 +30,7 @@ from workbench.analysis.parse_forest import (
     SymbolKind,
     Symbols,
 )
-from workbench.automata.describe import expected as in_words
+from workbench.automata.code_points import expected as in_words
 from workbench.base.limits import Limits
 from workbench.base.source import Span
 from workbench.base.visible_text import count_of, shorten, visible

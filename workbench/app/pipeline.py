@@ -29,10 +29,9 @@ from workbench.automata.code_points import fold
 from workbench.automata.drawn_machine import facts_of, is_complete
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.base.dfa import Dfa
-from workbench.base.errors import BuildError, LimitError, WorkbenchError
+from workbench.base.errors import AdvisedBuildError, BuildError, LimitError, Problem, WorkbenchError
 from workbench.base.kernels import Kernel
 from workbench.base.limits import LIMITS, Limits, Phase, timed
-from workbench.base.problems import AdvisedBuildError, Problem
 from workbench.base.visible_text import count_of
 from workbench.constraint.compile import CompileOptions
 from workbench.constraint.compile import compile as compile_constraint

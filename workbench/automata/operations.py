@@ -16,8 +16,7 @@ from workbench.automata.nfa import BYTES, Nfa, NfaBuilder
 from workbench.automata.program_nfa import program_nfa
 from workbench.automata.regex_program import SEQUENCE, Program, check_size
 from workbench.automata.small_dfa import smallest_of
-from workbench.automata.suffix_automaton import suffix_automaton
-from workbench.automata.thompson import add, thompson
+from workbench.automata.thompson import add, suffix_automaton, thompson
 from workbench.base.dfa import DEAD, Dfa, LazyRows, State, table_rows
 from workbench.base.limits import LIMITS, Limits
 from workbench.syntax.ranges import ANY_BYTE

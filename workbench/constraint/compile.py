@@ -6,18 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypedDict, Unpack
 
-from workbench.base.errors import BuildError, WorkbenchError
+from workbench.base.errors import BuildError, WorkbenchError, suggestion
 from workbench.base.limits import LIMITS, Limits
-from workbench.base.problems import suggestion
 from workbench.constraint.combined import SmallTokens
 from workbench.constraint.engine.automaton import automaton
 from workbench.constraint.engine.compose import cannot_spell
 from workbench.constraint.labels import labelled
-from workbench.constraint.methods.composed import composed
+from workbench.constraint.methods.closed_forms import composed
 from workbench.constraint.protocol import Constraint, Unconstrained
-from workbench.grammar.byte_alphabet import over_bytes
 from workbench.grammar.grammar import Grammar
-from workbench.grammar.label_encoding import labels_of
+from workbench.grammar.label_encoding import labels_of, over_bytes
 from workbench.grammar.monitors.monitor import Monitor, monitor_named
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -98,19 +96,19 @@ def _llguidance(
 
 
 def _greatgramma(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Constraint:
-    from workbench.constraint.methods.token_spanner import GreatGrammaConstraint  # lazy: lark
+    from workbench.constraint.methods.lexer_tables import GreatGrammaConstraint  # lazy: lark
 
     return GreatGrammaConstraint(grammar, vocabulary, limits)
 
 
 def _syncode(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Constraint:
-    from workbench.constraint.methods.mask_store import SynCodeConstraint  # lazy: needs lark
+    from workbench.constraint.methods.lexer_tables import SynCodeConstraint  # lazy: needs lark
 
     return SynCodeConstraint(grammar, vocabulary, limits)
 
 
 def _pre3(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Constraint:
-    from workbench.constraint.methods.prefix_edges import Pre3Constraint  # lazy: needs lark
+    from workbench.constraint.methods.closed_forms import Pre3Constraint  # lazy: needs lark
 
     return Pre3Constraint(grammar, vocabulary, limits)
 
@@ -360,7 +358,7 @@ def compile(
 def _monitored(
     constraint: Constraint, grammar: Grammar, monitor: Monitor | str, limits: Limits
 ) -> Constraint:
-    from workbench.constraint.monitored import Monitored  # lazy: rarely used
+    from workbench.constraint.combined import Monitored  # lazy: rarely used
 
     if isinstance(monitor, str):
         monitor = monitor_named(monitor, grammar, limits)

@@ -11,8 +11,7 @@ from collections.abc import Callable, Hashable
 
 from workbench.base.errors import TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.constraint.engine.automaton import AutomatonConstraint
-from workbench.constraint.mask import TokenMask
-from workbench.constraint.protocol import State, constraint_repr, state_key
+from workbench.constraint.protocol import State, TokenMask, constraint_repr, state_key
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 

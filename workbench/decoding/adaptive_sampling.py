@@ -25,11 +25,9 @@ import numpy as np
 
 from workbench.base.errors import WorkbenchError
 from workbench.base.visible_text import count_of
-from workbench.constraint.mask import TokenMask
-from workbench.constraint.protocol import Constraint
-from workbench.decoding.candidates import TokenDistribution
+from workbench.constraint.protocol import Constraint, TokenMask
 from workbench.decoding.model import ForwardPass, Logits, TimedLogits
-from workbench.decoding.sampling import Sampling, SamplingError, Scores, log_sum
+from workbench.decoding.sampling import Sampling, SamplingError, Scores, TokenDistribution, log_sum
 from workbench.decoding.strategy import DecodingLoop, Steps
 from workbench.decoding.trace import Step, StopReason
 from workbench.vocabulary.vocabulary import TokenId

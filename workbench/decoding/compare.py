@@ -1,4 +1,4 @@
-"""Runs contenders on the same grammar, prompts and seeds, and yields events.
+"""Runs contenders on the same grammar, prompts and seeds; summaries of a comparison.
 
 The contenders are interleaved: all of them run on one prompt and seed before the next seed begins,
 so a change in the load of the machine reaches all of them. Before its first run each contender
@@ -7,17 +7,20 @@ makes a warm-up run that is discarded, so that compiling kernels and filling cac
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from statistics import median
+from typing import Any
 
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS, Limits
-from workbench.decoding.contenders import Contender, PreparedContender
-from workbench.decoding.measures import Measures, TimeSpent, measure
+from workbench.base.visible_text import figure, format_table
+from workbench.decoding.contenders import UNCONSTRAINED, Contender, PreparedContender
 from workbench.decoding.model import LanguageModel
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.trace import Step, Trace
+from workbench.decoding.trace import Measures, Step, Surprisal, TimeSpent, Trace, measure
 from workbench.grammar.grammar import Grammar
 
 
@@ -193,3 +196,262 @@ def first_different_token(traces: Sequence[Trace]) -> int | None:
             return begin
         begin += len(steps[0][index].token)
     return None
+
+
+# -- summaries ------------------------------------------------------------------------------------
+# Summaries of a comparison: one row per contender, pooled over its runs, and two sentences.
+
+
+#: If the fastest run is faster than the slowest by more than this factor, no speed ratio is given.
+MAX_SPREAD = 1.5
+
+#: The most names in a sentence; the others are counted.
+_MAX_NAMES = 3
+
+#: Larger perplexities are shown as "> 10⁶".
+_MAX_PERPLEXITY = 1e6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Summary:
+    """The measures of all runs of one contender.
+
+    Perplexities are of all tokens of all runs together. ``relative`` is ``tokens_per_second``
+    divided by that of the unconstrained model; None if the latter is not ``steady``.
+    """
+
+    contender: Contender
+    measures: tuple[Measures, ...]
+    relative: float | None
+
+    @property
+    def runs(self) -> int:
+        return len(self.measures)
+
+    def mean(self, value: Callable[[Measures], float]) -> float:
+        """A measure's mean over the runs."""
+        return math.fsum(map(value, self.measures)) / self.runs
+
+    @property
+    def valid(self) -> float:
+        """The share of runs whose text the grammar accepts."""
+        return self.mean(lambda m: m.valid)
+
+    @property
+    def proper(self) -> float | None:
+        """The share of runs whose tokens are the tokenizer's; None if unknown."""
+        known = [m.proper for m in self.measures if m.proper is not None]
+        return sum(known) / len(known) if known else None
+
+    @property
+    def free(self) -> Surprisal:
+        return sum((m.free for m in self.measures), Surprisal())
+
+    @property
+    def forced(self) -> Surprisal:
+        return sum((m.forced for m in self.measures), Surprisal())
+
+    @property
+    def passes_per_token(self) -> float:
+        return self.mean(lambda m: m.forward_passes) / max(self.mean(lambda m: m.tokens), 1e-9)
+
+    @property
+    def rates(self) -> list[float]:
+        """The tokens per second of every run that can be timed."""
+        return [rate for m in self.measures if math.isfinite(rate := m.tokens_per_second)]
+
+    @property
+    def tokens_per_second(self) -> float:
+        """The median rate in three digits as shown, so that ratios match the shown numbers."""
+        return float(f"{median(self.rates):.3g}") if self.rates else math.nan
+
+    @property
+    def steady(self) -> bool:
+        """Whether two or more runs agree, so that ratios to this rate are meaningful."""
+        return len(self.rates) > 1 and max(self.rates) <= MAX_SPREAD * min(self.rates)
+
+    def as_record(self) -> dict[str, Any]:
+        """Plain values for JSON, CSV and tables."""
+        return {
+            "contender": self.contender.name,
+            "runs": self.runs,
+            "valid": self.valid,
+            "proper": self.proper,
+            "tokens": self.mean(lambda m: m.tokens),
+            "perplexity": (self.free + self.forced).perplexity,
+            "perplexity_free": self.free.perplexity,
+            "perplexity_forced": self.forced.perplexity,
+            "interventions": self.mean(lambda m: m.interventions),
+            "mask_bits": self.mean(lambda m: m.mask_bits),
+            "passes_per_token": self.passes_per_token,
+            "tokens_per_second": self.tokens_per_second,
+            "relative": self.relative,
+            "compile_ms": median(m.compile_ms for m in self.measures),
+        }
+
+
+def summaries(ended: Iterable[RunEnded]) -> list[Summary]:
+    """One summary per contender, in the order of their first ended runs."""
+    by_name: dict[str, list[RunEnded]] = {}
+    for end in ended:
+        by_name.setdefault(end.run.contender.name, []).append(end)
+    found = [
+        Summary(ends[0].run.contender, tuple(end.measures for end in ends), None)
+        for ends in by_name.values()
+    ]
+    alone = next((one for one in found if one.contender.name == UNCONSTRAINED), None)
+    if alone is None or not alone.steady:
+        return found
+    return [
+        replace(one, relative=one.tokens_per_second / alone.tokens_per_second) if one.rates else one
+        for one in found
+    ]
+
+
+# -- two sentences ---------------------------------------------------------------------------------
+
+
+def verdict(ended: Sequence[RunEnded], failed: Sequence[RunFailed] = ()) -> tuple[str, str]:
+    """The result of a comparison: a line about the texts and a line about the cost.
+
+    Contenders with a failed run are left out; ("", "") if no other remains.
+    """
+    lost = {fail.run.contender.name for fail in failed}
+    whole = [end for end in ended if end.run.contender.name not in lost]
+    found = summaries(whole)
+    if not found:
+        return "", ""
+    texts = [_valid_words(found), _alike_words(whole, len(found)), _failed_words(lost)]
+    return " ".join(filter(None, texts)), " ".join([_passes_words(found), _speed_words(found)])
+
+
+def _valid_words(found: Sequence[Summary]) -> str:
+    bad = [one for one in found if one.valid < 1]
+    each = "in every run" if max(one.runs for one in found) > 1 else "here"
+    if not bad:
+        return f"{_subject(len(found))} wrote valid text {each}."
+    if len(bad) == len(found):
+        best = max(found, key=lambda one: one.valid)
+        if not best.valid:
+            return "No method wrote valid text." if len(found) > 1 else "It wrote no valid text."
+        return f"No method wrote valid text {each}; {best.contender.name} did in {_runs(best)}."
+    names = _listed([f"{one.contender.name} ({_runs(one)})" for one in bad])
+    good = len(found) - len(bad)
+    return f"{good} of {len(found)} methods wrote valid text {each}; {names} did not."
+
+
+def _alike_words(ended: Sequence[RunEnded], contenders: int) -> str:
+    if contenders < 2:
+        return ""
+    largest = max(alike(ended), key=len)
+    if len(largest) == contenders:
+        return "All wrote the same tokens."
+    if len(largest) == 1:
+        return "No two wrote the same tokens."
+    return f"{_listed(largest)} wrote the same tokens."
+
+
+def alike(ended: Iterable[RunEnded]) -> list[list[str]]:
+    """The contenders' names, grouped by the tokens of all their runs."""
+    written: dict[str, list[tuple[object, ...]]] = {}
+    for end in ended:
+        key = (end.run.prompt, end.run.seed, *end.trace.token_ids)
+        written.setdefault(end.run.contender.name, []).append(key)
+    groups: dict[tuple[tuple[object, ...], ...], list[str]] = {}
+    for name, keys in written.items():
+        groups.setdefault(tuple(keys), []).append(name)
+    return list(groups.values())
+
+
+def _failed_words(lost: Iterable[str]) -> str:
+    names = list(lost)
+    return f"{_listed(names)} could not run." if names else ""
+
+
+def _passes_words(found: Sequence[Summary]) -> str:
+    by_passes = sorted(found, key=lambda one: one.passes_per_token)
+    shown = [f"{one.passes_per_token:.2f}" for one in by_passes]
+    if shown[0] == shown[-1]:
+        return f"{_subject(len(found))} needed {shown[0]} passes of the model per token."
+    fewest = [
+        o.contender.name for o, text in zip(by_passes, shown, strict=True) if text == shown[0]
+    ]
+    most = [o.contender.name for o, text in zip(by_passes, shown, strict=True) if text == shown[-1]]
+    return (
+        f"Fewest passes of the model per token: {shown[0]} ({_listed(fewest)});"
+        f" most: {shown[-1]} ({_listed(most)})."
+    )
+
+
+def _speed_words(found: Sequence[Summary]) -> str:
+    alone = next((one for one in found if one.contender.name == UNCONSTRAINED), None)
+    if alone is None:
+        return "Without unconstrained among the methods, speeds have no common baseline."
+    others = [one for one in found if one is not alone and one.relative is not None]
+    if others:
+        best = max(others, key=lambda one: one.relative or 0)
+        return f"Fastest against unconstrained: {best.contender.name}, {best.relative:.2f}×."
+    if len(alone.rates) < 2:
+        return "One run of unconstrained gives no speed to compare with."
+    if not alone.steady:
+        low, high = rate(min(alone.rates)), rate(max(alone.rates))
+        return f"unconstrained ran at {low}–{high} tokens/s: too uneven for a speed ratio."
+    return ""
+
+
+def _subject(count: int) -> str:
+    return {1: "It", 2: "Both methods"}.get(count, f"All {count} methods")
+
+
+def _runs(one: Summary) -> str:
+    return f"{sum(m.valid for m in one.measures)} of {one.runs} runs"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Up to three names joined by "and", else the first and a count."""
+    if len(names) > _MAX_NAMES:
+        return f"{names[0]} and {len(names) - 1} others"
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def rate(value: float) -> str:
+    """Tokens per second in three digits, or – for nan."""
+    if math.isnan(value):
+        return "–"
+    return f"{float(f'{value:.3g}'):,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+# -- the table -------------------------------------------------------------------------------------
+
+
+def _number(value: float) -> str:
+    """A perplexity, or – for nan."""
+    if math.isnan(value):
+        return "–"
+    return "> 10⁶" if value > _MAX_PERPLEXITY else f"{value:,.2f}"
+
+
+#: The columns of the table: title, key of the record, formatter.
+_COLUMNS: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
+    ("valid", "valid", lambda x: f"{x:.0%}"),
+    ("proper", "proper", lambda x: "–" if x is None else f"{x:.0%}"),
+    ("perplexity", "perplexity", _number),
+    ("free", "perplexity_free", _number),
+    ("forced", "perplexity_forced", _number),
+    ("interventions", "interventions", lambda x: f"{x:.1f}"),
+    ("mask bits", "mask_bits", lambda x: f"{x:.1f}"),
+    ("passes/token", "passes_per_token", lambda x: f"{x:.2f}"),
+    ("tokens", "tokens", lambda x: f"{x:.1f}"),
+    ("tokens/s", "tokens_per_second", rate),
+    ("speed", "relative", lambda x: "–" if x is None else f"{x:.2f}×"),
+    ("compile ms", "compile_ms", figure),
+)
+
+
+def table(found: Sequence[Summary]) -> str:
+    """The summaries as a table in plain text."""
+    rows: list[tuple[str, ...]] = [("", *(title for title, _, _ in _COLUMNS))]
+    for summary in found:
+        record = summary.as_record()
+        rows.append((summary.contender.name, *(show(record[key]) for _, key, show in _COLUMNS)))
+    return format_table(rows)

@@ -18,8 +18,7 @@ from functools import cached_property
 import numpy as np
 
 from workbench.base.errors import TokenNotAllowed, VocabularyError, WorkbenchError
-from workbench.constraint.mask import TokenMask
-from workbench.constraint.protocol import State
+from workbench.constraint.protocol import State, TokenMask
 from workbench.decoding.exact_distribution import Node, TokenTree, model_distribution
 from workbench.decoding.generate import generate
 from workbench.decoding.model import Logits, StatelessSession

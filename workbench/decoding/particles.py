@@ -26,9 +26,7 @@ import numpy.typing as npt
 from workbench.base.errors import ModelError, WorkbenchError
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.adaptive_sampling import check_drawn
-from workbench.decoding.batch import run_together
-from workbench.decoding.candidates import TokenDistribution, milliseconds_since
-from workbench.decoding.generate import decoding_loop
+from workbench.decoding.generate import decoding_loop, run_together
 from workbench.decoding.model import (
     ForwardPass,
     LanguageModel,
@@ -36,8 +34,14 @@ from workbench.decoding.model import (
     Prompt,
     another_session,
 )
-from workbench.decoding.opportunistic import LazyMask, LazyStep, allows
-from workbench.decoding.sampling import Sampling, likeliest, log_sum
+from workbench.decoding.sampling import (
+    Sampling,
+    TokenDistribution,
+    likeliest,
+    log_sum,
+    milliseconds_since,
+)
+from workbench.decoding.speculative import LazyMask, LazyStep, allows
 from workbench.decoding.strategy import DecodingLoop, Steps
 from workbench.decoding.trace import Step, StopReason, Trace
 from workbench.vocabulary.vocabulary import TokenId

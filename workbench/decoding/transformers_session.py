@@ -28,8 +28,8 @@ import torch
 from transformers.cache_utils import Cache, CacheLayerMixin
 
 from workbench.base.errors import ModelError
-from workbench.decoding.batch import MAX_ROWS, Call, PassQueue
 from workbench.decoding.checkpoint import cache_argument, free_memory, rope_length_of
+from workbench.decoding.generate import MAX_ROWS, Call, PassQueue
 from workbench.decoding.model import ForwardPass, Logits, common_prefix
 from workbench.vocabulary.vocabulary import TokenId
 

@@ -20,7 +20,7 @@ from itertools import pairwise, product
 import numpy as np
 import numpy.typing as npt
 
-from workbench.analysis.unspellable import literals_and_sets
+from workbench.analysis.lint_checks import literals_and_sets
 from workbench.automata.code_points import fold
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import ParseError

@@ -7,9 +7,8 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from workbench.base.limits import check_time_budget
 from workbench.base.visible_text import printable, shorten
-from workbench.drawing.connectors import BOX, Label, Point
+from workbench.drawing.connectors import BOX, RADIUS, Label, Point
 from workbench.drawing.graph import Edge, Node
-from workbench.drawing.lane_rails import RADIUS
 from workbench.drawing.lanes import NAME, Lane, LaneLayout, Line, Placed
 from workbench.drawing.render import MONOSPACED, NAMESPACE
 

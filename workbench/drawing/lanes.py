@@ -22,25 +22,23 @@ from workbench.base.limits import check_time_budget
 from workbench.base.visible_text import columns, shorten
 from workbench.drawing.connectors import (
     CHAR,
-    Label,
-    Point,
-    connectors_of,
-    loop_states,
-    ordered,
-)
-from workbench.drawing.graph import Graph, Node
-from workbench.drawing.lane_rails import (
     DOWN,
     RADIUS,
     UP,
+    Label,
+    Point,
     Route,
     Row,
     Want,
     assign_columns,
+    connectors_of,
     detour,
     direction,
     head_at,
+    loop_states,
+    ordered,
 )
+from workbench.drawing.graph import Graph, Node
 
 #: Width of one column of the font of state numbers.
 SMALL_CHAR = 6.1

@@ -26,7 +26,7 @@ from workbench.base.errors import LimitError
 from workbench.base.limits import LIMITS, Limits, time_budget
 from workbench.constraint.engine.compose import TokenFsa
 from workbench.constraint.engine.compose_pda import TokenPda
-from workbench.constraint.token_machines import TokenAutomaton
+from workbench.constraint.protocol import TokenAutomaton
 from workbench.drawing.edge_labels import CharacterEdges, joined
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import (

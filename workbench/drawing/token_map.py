@@ -16,9 +16,8 @@ from dataclasses import dataclass, field, replace
 from xml.etree import ElementTree
 
 from workbench.base.visible_text import columns, count_of, fitted, printable, shorten
-from workbench.drawing.connectors import BOX, CHAR, MAX_LABEL_LETTERS, TOKEN, Point
+from workbench.drawing.connectors import BOX, CHAR, MAX_LABEL_LETTERS, RADIUS, TOKEN, Point
 from workbench.drawing.graph import Edge, Graph, Node
-from workbench.drawing.lane_rails import RADIUS
 from workbench.drawing.lane_svg import add_rect, add_text, draw_line, draw_state, root_of, svg_of
 from workbench.drawing.lanes import STREET, LaneLayout, Line, Placed, lay_out
 from workbench.drawing.lanes import state_width as width_of

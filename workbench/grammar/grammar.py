@@ -18,9 +18,8 @@ from workbench.automata.build import nfa_machine
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.automata.thompson import thompson
 from workbench.base.dfa import DEAD, Dfa
-from workbench.base.errors import LimitError, WorkbenchError
+from workbench.base.errors import Advice, LimitError, WorkbenchError
 from workbench.base.limits import LIMITS, Limits, Phase, timed
-from workbench.base.problems import Advice
 from workbench.base.source import Source
 from workbench.base.visible_text import shorten
 from workbench.grammar.notations import (

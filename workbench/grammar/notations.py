@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from workbench.base.errors import ParseError, WorkbenchError
+from workbench.base.errors import Advice, ParseError, WorkbenchError
 from workbench.base.limits import Limits
-from workbench.base.problems import Advice
 from workbench.base.source import Source, Span
 from workbench.pushdown.build import Combining
 from workbench.pushdown.contexts import without_contexts
@@ -36,7 +35,7 @@ class Importing(Combining):
         Raises: ParseError, BuildError, LimitError.
         """
         from workbench.schema.json_schema import schema_grammar
-        from workbench.schema.schema_options import KEYWORD
+        from workbench.schema.schema_reader import KEYWORD
 
         parsed = schema_grammar(source, limits=self.limits)
         for note in parsed.notes:
@@ -127,7 +126,7 @@ def parse_schema(
     Raises: ParseError, BuildError, LimitError; WorkbenchError for unknown options.
     """
     from workbench.schema.json_schema import schema_grammar
-    from workbench.schema.schema_options import SchemaOptions
+    from workbench.schema.schema_reader import SchemaOptions
 
     parsed = schema_grammar(source, SchemaOptions(**options), limits, documents)
     notes = tuple(

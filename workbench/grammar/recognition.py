@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from workbench.automata.code_points import character_edges
-from workbench.automata.describe import describe
+from workbench.automata.code_points import character_edges, describe
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.automata.small_dfa import smallest
 from workbench.base.dfa import DEAD, Dfa, State

@@ -28,9 +28,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from workbench.base.errors import SourceError, WorkbenchError
+from workbench.base.errors import SourceError, WorkbenchError, suggestion
 from workbench.base.limits import LIMITS, Limits
-from workbench.base.problems import suggestion
 from workbench.grammar.grammar import Grammar
 
 #: A format of a structural tag.
@@ -111,10 +110,10 @@ def _of_description(described: Mapping[str, Any]) -> Tool:
 def _signature_schema(function: Callable[..., object]) -> dict[str, Any]:
     """The schema of a function's parameters, from its annotations.
 
-    Source: ``schema.typed.as_schema``, through a dataclass with the same fields.
+    Source: ``schema.typed.type_printer``, through a dataclass with the same fields.
     """
-    from workbench.schema.typed.as_schema import schema_of
     from workbench.schema.typed.reflect import reflect
+    from workbench.schema.typed.type_printer import schema_of
 
     name = function.__name__
     try:

@@ -38,15 +38,13 @@ from workbench.base.errors import WorkbenchError
 from workbench.base.kernels import wait_until_compiled
 from workbench.grammar.notations import Notation
 from workbench.lab.audit.command import audit_command
-from workbench.lab.bench.benchmark import Plan
+from workbench.lab.bench.benchmark import Plan, summary, table
 from workbench.lab.bench.benchmark import bench as measured
 from workbench.lab.bench.cases import CASES, REAL
-from workbench.lab.bench.cold_start import cold_start_table, cold_starts
-from workbench.lab.bench.measurements import Record
+from workbench.lab.bench.measurements import Record, cold_start_table, cold_starts
 from workbench.lab.bench.peers.peer import OURS, chosen_engines
 from workbench.lab.bench.proper_costs import costs
 from workbench.lab.bench.proper_costs import table as costs_table
-from workbench.lab.bench.report import summary, table
 from workbench.lab.bench.schema_worker import SCHEMA_ENGINES
 from workbench.lab.bench.schemas import WORK as SCHEMA_WORK
 from workbench.lab.bench.schemas import Plan as SchemaPlan
@@ -385,9 +383,13 @@ def evaluate(
     """
     with errors_reported():
         from workbench.decoding.checkpoint import Checkpoint, device_named
-        from workbench.lab.experiments.evaluation import ModelChoice, units_run_by
         from workbench.lab.experiments.experiment import Begun, Results, Size, machine, worked
-        from workbench.lab.experiments.results_page import EXPERIMENTS, chosen_experiments
+        from workbench.lab.experiments.results_page import (
+            EXPERIMENTS,
+            ModelChoice,
+            chosen_experiments,
+            units_run_by,
+        )
         from workbench.lab.experiments.results_page import page as results_page
 
         if listed:
@@ -512,10 +514,10 @@ def train(
 ) -> None:
     """Train a small model on the project's own documents; writes checkpoints and can be resumed."""
     with errors_reported():
+        from workbench.lab.training.card import MODEL
+        from workbench.lab.training.card import train as run
         from workbench.lab.training.loop import TrainSettings
         from workbench.lab.training.loop import smoke as smaller
-        from workbench.lab.training.train import MODEL
-        from workbench.lab.training.train import train as run
 
         settings = TrainSettings(
             out=out, steps=steps, batch=batch, seed=seed, resume=resume, minutes=minutes

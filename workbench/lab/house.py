@@ -33,7 +33,7 @@ from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import TOY, ModelRoom
 from workbench.app.ui.runs import run_lines
 from workbench.automata.graphs import cyclic_components
-from workbench.base.tables import format_table
+from workbench.base.visible_text import format_table
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _ROOT = _PACKAGE.parent

@@ -4,6 +4,6 @@ In a ``Network`` each rule is a deterministic automaton over bytes and calls; a 
 becomes a plain ``Dfa``. This package knows no vocabularies.
 
     GrammarTree ─ cfg ─→ Cfg with a RuleProgram ─ build (recursion, compile_rules) ─→ Dfa | Network
-    Network ─ runner (buffers, stepping) ─→ configurations of a text, byte by byte
-    Network ─ pda ─→ Pda, for pictures and lessons
+    Network ─ runner (stepping) ─→ configurations of a text, byte by byte
+    Network ─ network ─→ Pda, for pictures and lessons
 """

@@ -27,15 +27,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from workbench.automata.build import regex_dfa
+from workbench.automata.build import line_starts, regex_dfa
 from workbench.automata.graphs import reachable
-from workbench.automata.line_starts import line_starts
 from workbench.automata.operations import difference, first_match, intersection
 from workbench.automata.small_dfa import small_dfa, smallest
 from workbench.base.dfa import DEAD, Dfa
-from workbench.base.errors import BuildError, LimitError
+from workbench.base.errors import BuildError, LimitError, suggestion
 from workbench.base.limits import LIMITS, Limits
-from workbench.base.problems import suggestion
 from workbench.base.source import Source, Span
 from workbench.pushdown.cfg import (
     Cfg,

@@ -32,9 +32,8 @@ from workbench.automata.regex_program import subtree_ends
 from workbench.automata.small_dfa import smallest
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.limits import LIMITS, Limits
-from workbench.pushdown.cfg import RuleProgram
+from workbench.pushdown.cfg import RuleProgram, keep_separate, sizes_of
 from workbench.pushdown.network import CALLS
-from workbench.pushdown.rule_facts import keep_separate, sizes_of
 
 #: The most (estimated) states of a grammar's automata with inlined rules.
 _MAX_INLINED_STATES = 8_000

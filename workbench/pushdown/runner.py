@@ -15,10 +15,17 @@ import numpy as np
 from workbench.automata.lazy_dfa import UNKNOWN
 from workbench.base.dfa import DEAD, State
 from workbench.base.limits import LIMITS, Clock, Limits
-from workbench.pushdown import buffers as rooms
-from workbench.pushdown.buffers import Growth, Room, Rules
+from workbench.pushdown import stepping as rooms
 from workbench.pushdown.network import Network
-from workbench.pushdown.stepping import find_configurations, grown, number, successor
+from workbench.pushdown.stepping import (
+    Growth,
+    Room,
+    Rules,
+    find_configurations,
+    grown,
+    number,
+    successor,
+)
 
 #: The number of a stack node; 0 is the empty stack.
 StackNode = int

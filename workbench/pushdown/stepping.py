@@ -1,6 +1,6 @@
-"""Numba kernels that step a network by one byte and intern stacks and situations.
+"""A running network: its arrays, and the numba kernels that step it by one byte.
 
-They work on the arrays of ``buffers.Room``. A stack node is identified by the node below and its
+They work on the arrays of ``Room``. A stack node is identified by the node below and its
 symbol, a situation by its configurations; both are looked up in hash tables or added.
 
 A step (``successor``) of a situation by a byte class:
@@ -20,48 +20,16 @@ A kernel that needs more room, or has computed ``STEPS_PER_CHECK`` steps, return
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.determinize import fill_slots
-from workbench.automata.lazy_dfa import UNKNOWN
+from workbench.automata.lazy_dfa import UNKNOWN, Subsets
 from workbench.base.dfa import DEAD
 from workbench.base.kernels import inner, int64, njit, of_arrays, wrapping
-from workbench.pushdown import buffers as rooms
-from workbench.pushdown.buffers import (
-    ACCEPTS,
-    BEGIN,
-    CONFIGURATIONS,
-    DEEPEST,
-    DEPTH,
-    END,
-    FROM,
-    FULL_CONFIGURATIONS,
-    FULL_FOUND,
-    FULL_NODES,
-    FULL_OPENINGS,
-    FULL_SITUATIONS,
-    GROUPS,
-    LOWEST,
-    NODES,
-    OPENED,
-    OPENINGS,
-    PARENT,
-    PAUSED,
-    PUSHES,
-    SITUATIONS,
-    STEPS_LEFT,
-    SYMBOL,
-    TO,
-    TOO_DEEP,
-    Ints,
-    Longs,
-    Room,
-    Rules,
-)
-from workbench.pushdown.network import FINAL, GOES_ON, STAR
+from workbench.pushdown.network import FINAL, GOES_ON, STAR, Network
 
 _LOW = 0xFFFFFFFF
 
@@ -195,28 +163,28 @@ Kind = TypeVar("Kind", bound=np.generic)
 
 def grown(room: Room, full: int) -> Room:
     """The buffers with the full array (a status of a kernel) doubled."""
-    if full == rooms.FULL_NODES:
+    if full == FULL_NODES:
         nodes = _longer(room.nodes)
         slots = np.full(2 * len(nodes), -1, np.int32)
-        made = int(room.used[rooms.NODES])
+        made = int(room.used[NODES])
         fill_slots(_hashes_of_nodes(nodes[1:made]), slots)
         slots[slots >= 0] += 1  # node 0, the empty stack, is not looked up
         return room._replace(nodes=nodes, node_slots=slots)
-    if full == rooms.FULL_OPENINGS:
+    if full == FULL_OPENINGS:
         return room._replace(
             openings=_longer(room.openings),
             pushes=_longer(room.pushes),
             groups=_longer(room.groups),
         )
-    if full == rooms.FULL_CONFIGURATIONS:
+    if full == FULL_CONFIGURATIONS:
         return room._replace(configurations=_longer(room.configurations))
-    if full == rooms.FULL_FOUND:
+    if full == FULL_FOUND:
         return room._replace(found=_longer(room.found))
     table = np.full(2 * len(room.table), UNKNOWN, np.int32)
     table[: len(room.table)] = room.table
     about = _longer(room.about)
     slots = np.full(2 * len(about), -1, np.int32)
-    made = int(room.used[rooms.SITUATIONS])
+    made = int(room.used[SITUATIONS])
     fill_slots(_hashes_of_situations(room.configurations, about[:made]), slots)
     return room._replace(about=about, floors=_longer(room.floors), table=table, slots=slots)
 
@@ -444,3 +412,174 @@ def _same_targets(rules: Rules, room: Room, begin: int, end: int, column: int, o
         if rules.table[at + column] != rules.table[at + other]:
             return False
     return True
+
+
+# -- arrays ---------------------------------------------------------------------------------------
+# The arrays of a running network: ``Rules``, which kernels read, and ``Room``, which they fill.
+#
+# ``Room`` holds everything computed until now. Kernels only add to it; if an array is full, they
+# return a status that names it, and Python code replaces it by a larger one (``stepping.grown``).
+#
+# The stacks form a tree; a stack node is its top symbol and the node of the stack below::
+#
+#     nodes      PARENT  SYMBOL  DEPTH        node 2 is the stack [7, 9] (9 on top)
+#       0          0      DEAD     0          a configuration is (state << 32) | node
+#       1          0       7       1          a situation is a sorted set of configurations
+#       2          1       9       2
+
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.uint8]
+
+#: The entries of ``Room.used``: how much of each array is filled, how many steps may be computed
+#: before the clock is checked, and the maximum depth of a stack.
+NODES, OPENINGS, PUSHES, OPENED, SITUATIONS, CONFIGURATIONS, STEPS_LEFT, DEEPEST = range(8)
+
+#: The status codes of kernels, instead of a number: which array is full, …
+FULL_NODES, FULL_OPENINGS, FULL_SITUATIONS, FULL_CONFIGURATIONS, FULL_FOUND = range(-15, -10)
+#: … the clock must be checked, or a stack is too deep.
+PAUSED, TOO_DEEP = -9, -8
+
+#: The columns of ``Room.nodes``: the node of the stack below, the top symbol, the depth.
+PARENT, SYMBOL, DEPTH = range(3)
+
+#: The columns of ``Room.opened``: a slice of ``openings``, and a row of ``groups``.
+BEGIN, END, GROUPS = range(3)
+
+#: The columns of ``Room.about``: a slice of ``configurations``, whether the text is accepted, and
+#: the lowest stack depth that the returns of the configurations examine.
+FROM, TO, ACCEPTS, LOWEST = range(4)
+
+#: The number of steps computed before the clock is checked: a few milliseconds.
+STEPS_PER_CHECK = 20_000
+#: The initial capacity for situations; a power of two, like all hash tables.
+_INITIAL_CAPACITY = 256
+
+
+class Rules(NamedTuple):
+    """A network over byte classes, as arrays for kernels.
+
+    Shape: Q states, W columns of the network, C byte classes, K calls. ``table`` (Q · W,) int32,
+           flat; ``columns`` (C,) int32, the column of a byte class; ``calls`` (K, 2) int32, the
+           initial state of the called rule and the return state to push, or ``DEAD`` if none is
+           pushed; those of state q are ``calls_from[q]:calls_from[q + 1]``; ``flags`` (Q,) uint8.
+    """
+
+    table: Ints
+    columns: Ints
+    calls_from: Ints
+    calls: Ints
+    flags: Flags
+
+    @staticmethod
+    def none() -> Rules:
+        """Empty arrays, for a machine without a stack."""
+        empty, calls = np.empty(0, np.int32), np.empty((0, 2), np.int32)
+        return Rules(empty, empty, empty, calls, np.empty(0, np.uint8))
+
+    @staticmethod
+    def of(network: Network) -> Rules:
+        """The arrays of a network."""
+        found = network.entries
+        table = np.ascontiguousarray(network.table).reshape(-1)
+        return Rules(table, found.columns, found.first, found.entered, found.flags)
+
+
+class Growth(NamedTuple):
+    """What a kernel needs to compute new states: the rules of a network, or subsets of an Nfa."""
+
+    rules: Rules
+    subsets: Subsets
+
+    @staticmethod
+    def of(rules: Rules | None = None, subsets: Subsets | None = None) -> Growth:
+        """With one of both, or none for a complete machine."""
+        return Growth(rules or Rules.none(), subsets or Subsets.none())
+
+
+class Room(NamedTuple):
+    """Everything computed until now: stacks, openings of states, situations, and their steps.
+
+    A configuration is an int64: a state in the high half, a stack node in the low half.
+
+    Shape: stacks: ``nodes`` (n, 3) int32, node 0 is the empty stack.
+           Openings: ``opened`` (Q, 3) int32, columns ``BEGIN``, ``END``, ``GROUPS``, −1 for a state
+           not opened yet; ``openings`` (o, 3) int32: a state that reads bytes, and the slice of
+           ``pushes`` with the return states pushed before; ``groups`` (q, C) int16: byte classes
+           with equal targets have the same number, 0 for no target.
+           Situations: ``about`` (s, 4) int32, ``floors`` (s,) int32 (see ``Runner``), ``table``
+           (s · C,) int32, the next situation.
+           Scratch: ``found``, the configurations of the next situation; ``marks`` (C,), hashes of
+           byte classes; ``alike`` (2, C), flags of
+           byte classes.
+           ``node_slots`` and ``slots`` are hash tables of nodes and situations, −1 for a free slot;
+           ``used`` (8,) int64 are counters.
+    """
+
+    nodes: Ints
+    node_slots: Ints
+    opened: Ints
+    openings: Ints
+    pushes: Ints
+    groups: npt.NDArray[np.int16]
+    configurations: Longs
+    about: Ints
+    floors: Ints
+    table: Ints
+    slots: Ints
+    found: Longs
+    marks: Longs
+    alike: Flags
+    used: Longs
+
+    @staticmethod
+    def of(rules: Rules, deepest: int) -> Room:
+        """Small arrays, for stacks of at most ``deepest`` symbols."""
+        states, classes = len(rules.flags), len(rules.columns)
+        nodes = np.zeros((_INITIAL_CAPACITY, 3), np.int32)
+        nodes[0, SYMBOL] = DEAD
+        return Room(
+            nodes=nodes,
+            node_slots=np.full(2 * _INITIAL_CAPACITY, -1, np.int32),
+            opened=np.full((states, 3), -1, np.int32),
+            openings=np.empty((4 * _INITIAL_CAPACITY, 3), np.int32),
+            pushes=np.empty(4 * _INITIAL_CAPACITY, np.int32),
+            groups=np.empty((_INITIAL_CAPACITY, classes), np.int16),
+            configurations=np.empty(4 * _INITIAL_CAPACITY, np.int64),
+            about=np.empty((_INITIAL_CAPACITY, 4), np.int32),
+            floors=np.empty(_INITIAL_CAPACITY, np.int32),
+            table=np.full(_INITIAL_CAPACITY * classes, UNKNOWN, np.int32),
+            slots=np.full(2 * _INITIAL_CAPACITY, -1, np.int32),
+            found=np.empty(64, np.int64),
+            marks=np.empty(classes, np.int64),
+            alike=np.empty((2, classes), np.uint8),
+            used=np.array([1, 0, 0, 0, 0, 0, STEPS_PER_CHECK, deepest], np.int64),
+        )
+
+    @staticmethod
+    def of_table(table: Ints) -> Room:
+        """The arrays of a machine without a stack, with a given table (Q, C)."""
+        empty, rows = np.empty(0, np.int32), np.empty((0, 3), np.int32)
+        return Room(
+            nodes=rows,
+            node_slots=empty,
+            opened=rows,
+            openings=rows,
+            pushes=empty,
+            groups=np.empty((0, table.shape[1]), np.int16),
+            configurations=np.empty(0, np.int64),
+            about=np.empty((0, 4), np.int32),
+            floors=empty,
+            table=np.ascontiguousarray(table).reshape(-1),
+            slots=empty,
+            found=np.empty(0, np.int64),
+            marks=np.empty(0, np.int64),
+            alike=np.empty((2, 0), np.uint8),
+            used=np.zeros(8, np.int64),
+        )
+
+    @property
+    def bytes(self) -> int:
+        """The memory of all arrays."""
+        return sum(array.nbytes for array in self)

@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import unquote, urljoin
 
-from workbench.base.problems import suggestion
+from workbench.base.errors import suggestion
 from workbench.schema.schema_reader import (
     Document,
     Node,

@@ -11,7 +11,8 @@ Where the documentation leaves the texts open, they are defined here as follows.
 * ``any_text`` is any text in which none of its ``excludes`` occurs. Inside a ``tag`` the ends of
   the nearest one are excluded too; the content alone is tested, so with the end ``aa`` the text
   ``aaa`` is the content ``a`` and the end.
-* ``triggered_tags`` is free text as defined in ``syntax.free_text``: the end of the text is allowed
+* ``triggered_tags`` is free text as defined in ``syntax.derived_rules``: the end of the text is
+allowed
   in free text only, so never between a trigger and the end of its tag. ``excludes`` and the ends of
   the enclosing tag do not occur in the free text; inside the tags they may. With ``at_least_one``
   the text begins with a tag; with ``stop_after_first`` too, it is exactly one tag.
@@ -36,13 +37,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
-from workbench.base.errors import ParseError, SourceError
+from workbench.base.errors import Advice, ParseError, SourceError, suggestion
 from workbench.base.limits import Limits
-from workbench.base.problems import Advice, suggestion
 from workbench.base.source import Source, Span
 from workbench.schema.json_schema import schema_grammar
-from workbench.schema.schema_options import SchemaOptions
-from workbench.schema.schema_reader import Document, Node, json_text, location
+from workbench.schema.schema_reader import Document, Node, SchemaOptions, json_text, location
 from workbench.schema.tag_formats import (
     FORMAT,
     FORMATS,
@@ -62,15 +61,14 @@ from workbench.schema.tag_formats import (
     is_unlimited,
     listed,
     members_of,
+    parameters,
     refused,
     text_of,
     texts_of,
     unescaped,
     wrong_value,
 )
-from workbench.schema.tag_parameters import parameters
-from workbench.syntax.derived_rules import CountRules, written_parts
-from workbench.syntax.free_text import dispatched, free_text
+from workbench.syntax.derived_rules import CountRules, dispatched, free_text, written_parts
 from workbench.syntax.gbnf import parse_gbnf
 from workbench.syntax.grammar_tree import (
     Automaton,

@@ -22,15 +22,14 @@ from typing import Any
 
 from workbench.base.errors import BuildError
 from workbench.base.source import Span
-from workbench.schema.algebra.interface import SetAlgebra
 from workbench.schema.counting import MAX_COUNTED_SINGLY, BlockCounter
 from workbench.schema.intervals import Grid, Interval
-from workbench.schema.member_rows import write_graph
 from workbench.schema.normal_form import (
     Arrays,
     Contains,
     LazySet,
     Objects,
+    SetAlgebra,
     Values,
     all_but,
     canonical,
@@ -39,6 +38,7 @@ from workbench.schema.normal_form import (
 from workbench.schema.numbers import NumberSet
 from workbench.schema.schema_reader import unsupported
 from workbench.schema.string_sets import StringSet
+from workbench.schema.write_objects import write_graph
 from workbench.schema.write_values import RuleWriter, choice, has_no_value, optional, sequence
 from workbench.syntax.grammar_tree import Expression, Nonterminal, Repetition, Sequence
 

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from workbench.base.errors import ParseError
-from workbench.base.problems import suggestion
+from workbench.base.errors import ParseError, suggestion
 from workbench.base.source import Source, Span
 from workbench.syntax.cursor import Cursor
 from workbench.syntax.grammar_tree import Automaton, Expression, GrammarTree, Literal, Sequence

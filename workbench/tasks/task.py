@@ -14,8 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from workbench.base.errors import WorkbenchError
-from workbench.base.problems import finite
+from workbench.base.errors import WorkbenchError, finite
 
 #: Plain values: what JSON can store.
 Record = dict[str, Any]

@@ -24,8 +24,7 @@ from workbench.vocabulary.gguf_file import (
 )
 from workbench.vocabulary.mistral import MISTRAL, mistral_vocabulary
 from workbench.vocabulary.tokenizer import check_exact, vocabulary_of
-from workbench.vocabulary.toy import TOYS, named_toy
-from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+from workbench.vocabulary.vocabulary import TOYS, TokenId, Vocabulary, named_toy
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -22,8 +22,7 @@ from workbench.constraint.protocol import Constraint
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.grammar import Grammar
 from workbench.syntax.grammar_tree import GrammarTree
-from workbench.vocabulary.toy import toy
-from workbench.vocabulary.vocabulary import Vocabulary
+from workbench.vocabulary.vocabulary import Vocabulary, toy
 
 GALLERY = load_gallery()
 PATIENT = Limits(seconds=60.0)

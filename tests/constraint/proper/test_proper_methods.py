@@ -19,8 +19,7 @@ from workbench.base.errors import VocabularyError, WorkbenchError
 from workbench.constraint.compile import METHODS
 from workbench.constraint.protocol import Constraint
 from workbench.grammar.grammar import Grammar
-from workbench.vocabulary.toy import named_toy
-from workbench.vocabulary.vocabulary import Vocabulary
+from workbench.vocabulary.vocabulary import Vocabulary, named_toy
 
 RULES = [("a", "a"), ("a", "b")]
 

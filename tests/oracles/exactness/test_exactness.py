@@ -20,11 +20,10 @@ from tests.oracles.exactness.subjects import Subject, known_subjects
 from tests.oracles.grammar_oracle import GrammarOracle
 from workbench.base.source import Source
 from workbench.constraint.engine.automaton import DfaConstraint
-from workbench.constraint.mask import TokenMask
+from workbench.constraint.protocol import TokenMask
 from workbench.grammar.notations import Notation
 from workbench.syntax.kbnf.kbnf_parser import parse_kbnf
-from workbench.vocabulary.toy import all_bytes, toy
-from workbench.vocabulary.vocabulary import Vocabulary
+from workbench.vocabulary.vocabulary import Vocabulary, all_bytes, toy
 
 
 def recogniser(notation: str, text: str) -> Recogniser:

@@ -19,8 +19,7 @@ from tests.vocabulary.tokenization.slow_bpe import (
 )
 from workbench.base.errors import VocabularyError
 from workbench.vocabulary.tokenization.bpe import Bpe
-from workbench.vocabulary.toy import toy
-from workbench.vocabulary.vocabulary import Tokenizer, Vocabulary
+from workbench.vocabulary.vocabulary import Tokenizer, Vocabulary, toy
 
 CASES = cases("proper") + cases("proper_pretokenized")
 NAMED = pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])

@@ -34,8 +34,7 @@ from workbench.app.cli.tasks import (
 )
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LOCAL_LIMITS
-from workbench.base.tables import format_table
-from workbench.base.visible_text import visible
+from workbench.base.visible_text import format_table, visible
 from workbench.decoding.compare import (
     RunBegan,
     RunEnded,
@@ -327,7 +326,7 @@ def _failed_record(fail: RunFailed) -> dict[str, Any]:
 
 
 def _print_summaries(ended: list[RunEnded]) -> None:
-    from workbench.decoding.summary import summaries
+    from workbench.decoding.compare import summaries
 
     for summary in summaries(ended):
         line({"kind": "summary", **summary.as_record()})
@@ -350,7 +349,7 @@ def _print_csv(ended: list[RunEnded]) -> None:
 
 def _report(ended: list[RunEnded], failed: list[RunFailed]) -> str:
     """The table, methods that failed, and the strips of every prompt and seed."""
-    from workbench.decoding.summary import summaries, table, verdict
+    from workbench.decoding.compare import summaries, table, verdict
 
     parts = (
         ["\n".join(filter(None, verdict(ended, failed))), table(summaries(ended))] if ended else []

@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast, get_type_hints
 
 import typer
 
-from workbench.base.errors import WorkbenchError
+from workbench.base.errors import WorkbenchError, finite
 from workbench.base.limits import LOCAL_LIMITS
-from workbench.base.problems import finite
 from workbench.base.resources import GRAMMARS
 from workbench.constraint.compile import MethodOptions
 from workbench.constraint.protocol import Constraint
@@ -28,10 +27,9 @@ from workbench.decoding.adaptive_sampling import Cars
 from workbench.decoding.checkpoint import set_threads
 from workbench.decoding.contenders import warm_up
 from workbench.decoding.model import LanguageModel, Message
-from workbench.decoding.opportunistic import OpportunisticMasking
 from workbench.decoding.particles import Awrs, Particles
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.speculative import CountProposer, ForcedProposer
+from workbench.decoding.speculative import CountProposer, ForcedProposer, OpportunisticMasking
 from workbench.decoding.strategy import PLAIN, JumpForward, Speculation, Strategy
 from workbench.grammar.gallery import Example, load_gallery
 from workbench.grammar.grammar import Grammar

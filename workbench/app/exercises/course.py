@@ -8,13 +8,15 @@ from typing import Any
 
 from workbench.analysis.exercise import Exercise
 from workbench.app.exercises.exercise_reader import (
+    COURSE,
+    EXERCISE,
     ExerciseError,
+    Link,
     data_of,
     decode_exercise,
     exercise_of,
     exercises,
 )
-from workbench.app.exercises.links import COURSE, EXERCISE, Link
 from workbench.app.lessons.lesson import Lesson
 from workbench.app.lessons.lesson_reader import lesson, lessons
 from workbench.base.errors import WorkbenchError

@@ -11,10 +11,19 @@ from itertools import islice
 
 from workbench.app.lessons.automaton_films import opens_at, reading
 from workbench.app.lessons.construction_films import HIDDEN, arcs_between
-from workbench.app.lessons.lesson import Choice, Film, Frame, Given, LessonError, Row, Table, View
+from workbench.app.lessons.lesson import (
+    Choice,
+    Film,
+    Frame,
+    Given,
+    LessonError,
+    Row,
+    Table,
+    View,
+    World,
+)
 from workbench.app.lessons.method_films import MethodSpec, constrained, name_of
 from workbench.app.lessons.token_films import taken, taken_row
-from workbench.app.lessons.world import World
 from workbench.automata import graphs
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.visible_text import visible
@@ -32,8 +41,7 @@ from workbench.drawing.transducers import (
     draw_fst,
     merged_detokenizer,
 )
-from workbench.vocabulary.toy import toy
-from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary, toy
 
 
 def drawn(machine: Fst, name: str) -> Graph:

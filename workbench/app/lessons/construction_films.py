@@ -14,8 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from workbench.app.lessons.lesson import Film, Frame, Given, LessonError, Row, View
-from workbench.app.lessons.world import World
+from workbench.app.lessons.lesson import Film, Frame, Given, LessonError, Row, View, World
 from workbench.automata.code_points import CharacterFsa, fold
 from workbench.automata.graphs import coreachable
 from workbench.automata.nfa import Nfa

@@ -13,10 +13,20 @@ from types import MappingProxyType
 from typing import Any
 
 from workbench.app.lessons.automaton_films import opens_at
-from workbench.app.lessons.lesson import Choice, Film, Frame, Given, LessonError, Row, Table
+from workbench.app.lessons.lesson import (
+    Choice,
+    Film,
+    Frame,
+    Given,
+    KnownModel,
+    LessonError,
+    Row,
+    Table,
+    World,
+    token_bytes,
+)
 from workbench.app.lessons.mask_films import in_bits, number
 from workbench.app.lessons.token_films import choices, taken, taken_row
-from workbench.app.lessons.world import KnownModel, World, token_bytes
 from workbench.base.visible_text import count_of, visible
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.methods.lalr import LalrConstraint

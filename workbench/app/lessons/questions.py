@@ -10,13 +10,11 @@ from typing import Any
 
 from workbench.app.lessons import (
     block_films,
-    budget_films,
-    conditional_films,
     distribution_films,
     domino_films,
     engine_films,
+    mask_films,
     merge_films,
-    monitor_films,
     region_tables,
     token_films,
 )
@@ -25,25 +23,25 @@ from workbench.app.lessons.construction_films import CharacterNfa, subset_steps
 from workbench.app.lessons.distribution_films import bits_of, natural_tokens, share_of
 from workbench.app.lessons.domino_films import planted
 from workbench.app.lessons.films import call_by_name
-from workbench.app.lessons.index_films import paths
+from workbench.app.lessons.index_films import asked_flat, paths, smallest_top
 from workbench.app.lessons.lesson import (
     Answer,
     Kind,
     Question,
     Reply,
+    World,
     number_question,
     options_question,
     text_of,
+    token_bytes,
 )
 from workbench.app.lessons.mask_films import bits, path_perplexity, turn
 from workbench.app.lessons.merge_automata_films import in_both, merged
 from workbench.app.lessons.merge_films import tokenizations
 from workbench.app.lessons.method_films import MethodSpec, smallest_k
-from workbench.app.lessons.online_films import asked_flat, smallest_top
 from workbench.app.lessons.stack_films import configurations
 from workbench.app.lessons.strategy_films import acceptance, pass_count, whole_masks
 from workbench.app.lessons.token_films import allowed_question, choices
-from workbench.app.lessons.world import World, token_bytes
 from workbench.base.dfa import DEAD
 from workbench.base.visible_text import visible
 from workbench.constraint.engine.compose import compose
@@ -158,9 +156,9 @@ QUANTITIES: dict[str, Callable[..., float]] = {
     "perplexity": _perplexity,
     "per cent under a method": _share,
     "per cent of the model's own": _own_share,
-    "weight": conditional_films.weight_of,
-    "weight ratio": conditional_films.weight_ratio,
-    "valid share": conditional_films.valid_share,
+    "weight": distribution_films.weight_of,
+    "weight ratio": distribution_films.weight_ratio,
+    "valid share": distribution_films.valid_share,
     "merged edges": _merged_edges,
     "acceptance": acceptance,
     "natural tokens": natural_tokens,
@@ -175,12 +173,12 @@ QUANTITIES: dict[str, Callable[..., float]] = {
     "passes": pass_count,
     "per cent": _per_cent,
     "merged states": _merged_states,
-    "fewest tokens": budget_films.fewest,
+    "fewest tokens": mask_films.fewest,
     "longest condition": engine_films.longest_condition,
     "per cent of the likeliest block": block_films.best_share,
     "per cent of a block": block_films.share_of_block,
     "per cent at a position": block_films.known_share,
-    "tokens removed by a monitor": monitor_films.removed,
+    "tokens removed by a monitor": mask_films.removed,
 }
 
 
@@ -309,10 +307,10 @@ QUESTIONS: Mapping[str, Callable[..., Question]] = {
     "number": number,
     "ends": ends,
     "favourite": favourite,
-    "tokens within a budget": budget_films.allowed_within,
+    "tokens within a budget": mask_films.allowed_within,
     "decided": engine_films.decided,
-    "tokens under a monitor": monitor_films.allowed_under,
-    "programs": monitor_films.programs,
+    "tokens under a monitor": mask_films.allowed_under,
+    "programs": mask_films.programs,
     "taken away": distribution_films.taken_away,
     "allowed": distribution_films.allowed,
     "writable": distribution_films.writable,

@@ -3,7 +3,7 @@
 The text between two cuts is tokenized independently of the rest. Here cuts are found by characters:
 the border between x and y is hard if no canonical token contains xy.
 
-Source: Tran-Thien 2024, Figure 6; ``constraint/methods/proper/vegas.py``.
+Source: Tran-Thien 2024, Figure 6; ``constraint/methods/proper/proper_methods.py``.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from workbench.app.lessons.lesson import (
     Row,
     Table,
     View,
+    World,
     options_question,
 )
 from workbench.app.lessons.merge_automata_films import star_of, symbols_of
-from workbench.app.lessons.world import World
 from workbench.base.visible_text import count_of, visible
 from workbench.constraint.methods.proper.direct_merge import TokenDfa, permissive
 from workbench.drawing.graph import Edge, Graph, Node

@@ -12,11 +12,10 @@ from workbench.analysis.outline import RuleFacts, outline
 from workbench.analysis.random_texts import near_misses, samples, sampling_method
 from workbench.app.ui.handlers import Handlers, problem_record
 from workbench.app.ui.pictures import box_of, sentence
-from workbench.app.ui.records import Record
 from workbench.app.ui.requests import MAX_TEXT_CHARACTERS, TextRequest, number_in, text_in
-from workbench.base.errors import LimitError, WorkbenchError
+from workbench.app.ui.streams import Record
+from workbench.base.errors import LimitError, Problem, WorkbenchError
 from workbench.base.limits import Phase
-from workbench.base.problems import Problem
 from workbench.base.source import Span
 from workbench.drawing.railroad import Railroad
 from workbench.drawing.railroad import draw_railroad as draw_tracks

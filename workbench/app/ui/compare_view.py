@@ -1,35 +1,52 @@
-"""Comparisons of methods for the page, as a stream of records.
+"""The view *Compare*: comparisons of methods as a stream of records; audits of engines.
 
 The stream begins with the records of a run (``runs``): ``head``, ``status``, ``start``. Then come,
 for every run, ``began``, one ``step`` for each token, and ``ended`` or ``failed``; the last record
 is ``stop`` or ``error``. Runs are numbered in their order: by prompt, then seed, then method.
-``stop`` has the two lines of ``summary.verdict``, unless the comparison was stopped.
+``stop`` has the two lines of ``compare.verdict``, unless the comparison was stopped.
 """
 
 from __future__ import annotations
 
+import json
 import math
+import os
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import IO, Any
 
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.pictures import sentence
-from workbench.app.ui.records import WORDS, Record, token_record
 from workbench.app.ui.requests import (
     MAX_PROMPTS,
     MAX_SEEDS,
     MAX_TOKENS_IN_ALL,
     CompareRequest,
     RunRequest,
+    TextRequest,
     text_in,
 )
 from workbench.app.ui.runs import replayed, room_left, with_head
-from workbench.app.ui.streams import BATCH_SECONDS, in_thread
+from workbench.app.ui.streams import BATCH_SECONDS, WORDS, Record, in_thread, token_record
 from workbench.base.errors import TokenNotAllowed, WorkbenchError
 from workbench.constraint.within_budget import WithinBudget
-from workbench.decoding.compare import Event, RunBegan, RunEnded, RunFailed, RunStep, compare
+from workbench.decoding.compare import (
+    Event,
+    RunBegan,
+    RunEnded,
+    RunFailed,
+    RunStep,
+    compare,
+    verdict,
+)
 from workbench.decoding.contenders import (
     CONVERGING_STRATEGIES,
     NARROWER_STRATEGIES,
@@ -44,7 +61,6 @@ from workbench.decoding.distance_curves import distance_curves
 from workbench.decoding.exact_distribution import ExactComparison, exact_comparison
 from workbench.decoding.model import LanguageModel, chatting
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.summary import verdict
 from workbench.decoding.trace import Step, StopReason
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -342,3 +358,88 @@ def _plain(value: Any) -> Any:  # noqa: ANN401  # whatever a record holds
     if isinstance(value, dict):
         return {name: _plain(each) for name, each in value.items()}
     return _number(value) if isinstance(value, float) else value
+
+
+# -- audits ---------------------------------------------------------------------------------------
+# Audits of the installed engines with the current grammar, for the view *Compare*.
+#
+# An audit runs as the command ``workbench audit`` in a separate process: an engine that crashes,
+# hangs or needs much memory does not stop the server.
+
+
+#: Seconds after which the completed audits are the answer.
+_MAX_SECONDS = 75.0
+
+#: The amount of work for one engine.
+_AMOUNT = ("--texts", "3", "--seconds", "5", "--shorten", "3", "--patience", "8")
+
+_COMMAND = (sys.executable, "-P", "-m", "workbench", "audit", "-", "--json", *_AMOUNT)
+
+_HINT = "pip install xgrammar llguidance outlines jsonschema, where the page is served from"
+
+
+def audit_engines(handlers: Handlers, sent: Record) -> Record:
+    """The audit of every installed engine, or why no engine can be audited."""
+    try:
+        request = TextRequest.of(sent)
+        handlers.compiled(request).readable()  # reports its errors
+        audits, said = _audited(request)
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+    if audits:
+        return {"ok": True, "audits": audits}
+    if "none of the engines is installed" in said:
+        return {"ok": False, "why": f"No other engine is installed. To audit some: {_HINT}."}
+    return {"ok": False, "why": said.removeprefix("error: ") or "the audit was not done in time"}
+
+
+def _audited(request: TextRequest) -> tuple[list[Record], str]:
+    """The audits that were done in time, and what the process wrote to stderr."""
+    which = ("--notation", str(request.notation), "--start", request.start)
+    ends, audits = time.monotonic() + _MAX_SECONDS, list[Record]()
+    with tempfile.TemporaryFile() as errors, _running((*_COMMAND, *which), errors) as process:
+        assert process.stdin is not None
+        process.stdin.write(request.text.encode("utf-8", "replace"))
+        process.stdin.close()
+        for line in _lines(process, ends):
+            record: dict[str, Any] = json.loads(line)
+            if "engine" in record:
+                audits.append(record)
+        errors.seek(0)
+        return audits, errors.read().decode("utf-8", "replace").strip()[-1_000:]
+
+
+@contextmanager
+def _running(command: tuple[str, ...], errors: IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that is killed at the end of the block."""
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _lines(process: subprocess.Popen[bytes], ends: float) -> Iterator[bytes]:
+    """The lines a process prints, until it ends or time is over."""
+    found: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+
+    def read() -> None:
+        assert process.stdout is not None
+        with process.stdout as output:
+            for line in output:
+                found.put(line)
+        found.put(None)
+
+    threading.Thread(target=read, daemon=True).start()
+    try:
+        while (line := found.get(timeout=max(0.1, ends - time.monotonic()))) is not None:
+            yield line
+    except queue.Empty:
+        return

@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from workbench.app.ui.handlers import Handlers
-from workbench.app.ui.records import Record
 from workbench.app.ui.requests import text_in
+from workbench.app.ui.streams import Record
 from workbench.grammar.notations import Notation
 
 
@@ -246,8 +246,8 @@ def _schema() -> tuple[Context, ...]:
         OBJECT_WORDS,
         TEXT_WORDS,
     )
-    from workbench.schema.formats import FORMATS
     from workbench.schema.references import ANNOTATIONS, UNNAMED
+    from workbench.schema.string_sets import FORMATS
 
     groups = (
         (TEXT_WORDS, "strings"),

@@ -18,6 +18,7 @@ from workbench.analysis.random_texts import near_misses, samples
 from workbench.app.exercises.course import course_of, decode_course, encode_course, link_of
 from workbench.app.exercises.exercise_reader import (
     MAX_EXAMPLES,
+    MAX_LINK,
     SHELVES,
     ExerciseError,
     decode_exercise,
@@ -25,16 +26,14 @@ from workbench.app.exercises.exercise_reader import (
     exercise_of,
     exercises,
 )
-from workbench.app.exercises.links import MAX_LINK
 from workbench.app.lessons.lesson import Lesson
 from workbench.app.ui.handlers import Handlers, problem_record
 from workbench.app.ui.pictures import sentence
-from workbench.app.ui.records import Record
 from workbench.app.ui.requests import MAX_TRIED_CHARACTERS, TextRequest, text_in
+from workbench.app.ui.streams import Record
 from workbench.automata.drawn_machine import state_sets
-from workbench.base.errors import LimitError, WorkbenchError
+from workbench.base.errors import LimitError, Problem, WorkbenchError
 from workbench.base.limits import LIMITS
-from workbench.base.problems import Problem
 from workbench.base.visible_text import visible
 from workbench.grammar.grammar import Grammar
 

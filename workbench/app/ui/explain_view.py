@@ -13,7 +13,6 @@ from workbench.analysis.explain import Explanation, explain, explain_each
 from workbench.app.pipeline import Compiled
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.pictures import sentence
-from workbench.app.ui.records import Record
 from workbench.app.ui.requests import (
     TextRequest,
     bytes_in,
@@ -21,13 +20,14 @@ from workbench.app.ui.requests import (
     switch_in,
     tokens_in,
 )
+from workbench.app.ui.streams import Record
 from workbench.base.errors import WorkbenchError
 from workbench.base.source import Source
 from workbench.base.visible_text import shorten, visible
 from workbench.constraint.combined import is_small
 from workbench.constraint.compile import compile as compile_constraint
-from workbench.constraint.label_reasons import Reason, label_reason
 from workbench.constraint.labels import longest_tokens
+from workbench.constraint.mask_answers import Reason, label_reason
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.label_encoding import labels_of
 from workbench.grammar.monitors.monitor import monitor_named

@@ -1,6 +1,6 @@
 """Answers the page's requests with plain records; independent of Gradio.
 
-Larger groups of requests are in ``author``, ``states``, ``explain_view``, ``compare_view``,
+Larger groups of requests are in ``author``, ``picture_view``, ``explain_view``, ``compare_view``,
 ``lesson_view``, ``takeaway`` and ``runs``; ``page.QUESTIONS`` lists all of them.
 """
 
@@ -18,16 +18,20 @@ from typing import ParamSpec, TypeVar
 
 from workbench.app.pipeline import Compiled, Pipeline
 from workbench.app.ui.model_registry import BUILTIN, ModelRoom, ModelRooms
-from workbench.app.ui.notation_guess import other_notation, schema_inside
 from workbench.app.ui.pictures import TABLE, TOGETHER, View, picture, sentence, table, table_of
-from workbench.app.ui.records import Record, token_record
-from workbench.app.ui.requests import MAX_NAME, TextRequest, text_in, tried_in
-from workbench.app.ui.streams import Streams
-from workbench.automata.describe import expected
-from workbench.base.errors import WorkbenchError
+from workbench.app.ui.requests import (
+    MAX_NAME,
+    TextRequest,
+    other_notation,
+    schema_inside,
+    text_in,
+    tried_in,
+)
+from workbench.app.ui.streams import Record, Streams, token_record
+from workbench.automata.code_points import expected
+from workbench.base.errors import Problem, WorkbenchError
 from workbench.base.kernels import interpreting
 from workbench.base.limits import time_budget
-from workbench.base.problems import Problem
 from workbench.constraint.compile import METHODS
 from workbench.constraint.protocol import StepsByBytes
 from workbench.drawing.drawable import OVER_TOKENS, Drawn, Machine
@@ -37,8 +41,7 @@ from workbench.grammar.grammar import Grammar
 from workbench.grammar.monitors.monitor import MONITORS
 from workbench.grammar.notations import Notation
 from workbench.grammar.recognition import Verdict
-from workbench.vocabulary.toy import toy
-from workbench.vocabulary.vocabulary import Vocabulary
+from workbench.vocabulary.vocabulary import Vocabulary, toy
 
 P = ParamSpec("P")
 T = TypeVar("T")

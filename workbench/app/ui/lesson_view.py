@@ -1,4 +1,4 @@
-"""Records of lessons, figures and answers for the page."""
+"""Records of lessons, figures and answers for the page, and of constructions of a grammar."""
 
 from __future__ import annotations
 
@@ -8,9 +8,17 @@ from typing import Any
 
 from workbench.app.lessons import lesson_reader
 from workbench.app.lessons.automaton_films import MAX_INPUT
-from workbench.app.lessons.films import EXPLAINED, UPRIGHT, film
+from workbench.app.lessons.constructions import (
+    Construction,
+    construct,
+    missing_construction,
+    part_of,
+    parts_of,
+)
+from workbench.app.lessons.films import EXPLAINED, UPRIGHT, film, table
 from workbench.app.lessons.lesson import (
     MAX_ANSWER_CHARACTERS,
+    STYLES,
     Answer,
     Film,
     Frame,
@@ -21,20 +29,20 @@ from workbench.app.lessons.lesson import (
     Step,
     View,
 )
-from workbench.app.lessons.lesson_tables import table
 from workbench.app.lessons.merge_films import rule_name
 from workbench.app.lessons.questions import question
-from workbench.app.lessons.world import STYLES
 from workbench.app.ui.explain_view import why
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.pictures import sentence
-from workbench.app.ui.records import Record
-from workbench.app.ui.requests import text_in
+from workbench.app.ui.requests import TextRequest, text_in
+from workbench.app.ui.streams import Record
 from workbench.base.errors import WorkbenchError
 from workbench.base.visible_text import visible
 from workbench.drawing.dot import Direction
 from workbench.drawing.graph import Graph
 from workbench.drawing.render import renderer
+from workbench.drawing.tikz import Marks, tikz
+from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 
 _Sent = Mapping[str, Any]
@@ -283,3 +291,87 @@ def _answer(sent: _Sent) -> Answer:
     if isinstance(answer, list) and all(type(i) is int for i in answer):
         return answer
     raise LessonError("expected an answer")
+
+
+# -- constructions --------------------------------------------------------------------------------
+# Records of the constructions of the grammar in the editor: a list, films, frames as TikZ.
+
+
+def construction_list(handlers: Handlers, sent: _Sent) -> Record:
+    """Every construction with the reason why the grammar has none, and the parts of the grammar."""
+    try:
+        grammar = _grammar(handlers, sent)
+        return {
+            "ok": True,
+            "constructions": [
+                {
+                    "name": str(one),
+                    "title": one.heading,
+                    "missing": missing_construction(grammar, one),
+                }
+                for one in Construction
+            ],
+            "parts": [{"key": part.key, "title": part.title} for part in parts_of(grammar)],
+        }
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+
+
+def construction_film(handlers: Handlers, sent: _Sent) -> Record:
+    """The film of a construction, or the reason for its absence."""
+    try:
+        return film_record(_film(handlers, sent), _direction(sent))
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+
+
+def frame_tikz(handlers: Handlers, sent: _Sent) -> Record:
+    """The pictures of a frame for LaTeX, with what it shows and marks."""
+    try:
+        made, number = _film(handlers, sent), sent.get("frame")
+        if type(number) is not int or not 0 <= number < len(made.frames):
+            raise LessonError("expected the number of a frame")
+        frame = made.frames[number]
+        graphs = made.graphs if frame.only is None else (made.graphs[frame.only],)
+        shown = [
+            tikz(renderer().draw(graph, _direction(sent)), marks)
+            for graph, marks in zip(graphs, map(_marks, frame.views), strict=True)
+            if marks.shown != frozenset()
+        ]
+        says = frame.say.replace("\n", " ")
+        return {"ok": True, "tikz": "\n".join((f"% {says}", *shown))}
+    except WorkbenchError as error:
+        return {"ok": False, "why": sentence(error)}
+
+
+def _marks(view: View) -> Marks:
+    record = view_record(view)
+    shown = record["shown"]
+    return Marks(
+        None if shown is None else frozenset(shown),
+        frozenset(record["lit"]),
+        frozenset(record["arcs"]),
+        frozenset(record["dead"]),
+    )
+
+
+def _direction(sent: _Sent) -> Direction:
+    return "TB" if sent.get("narrow") else "LR"
+
+
+def _grammar(handlers: Handlers, sent: _Sent) -> Grammar:
+    return handlers.compiled(TextRequest.of(sent)).readable()
+
+
+def _film(handlers: Handlers, sent: _Sent) -> Film:
+    """The requested film.
+
+    Raises: WorkbenchError if the grammar or its part has no such film.
+    """
+    name = text_in(sent, "construction", 40)
+    if name not in list(Construction):
+        raise LessonError(f"expected one of {', '.join(Construction)}, not {name!r}")
+    construction = Construction(name)
+    grammar = part_of(_grammar(handlers, sent), text_in(sent, "part", 200))
+    vocabulary = handlers.vocabulary_of(dict(sent)) if construction is Construction.TOKENS else None
+    return construct(grammar, construction, vocabulary)

@@ -8,17 +8,16 @@ from itertools import islice
 
 from workbench.analysis.run_tracing import PicturedMachine
 from workbench.app.pipeline import Compiled
-from workbench.app.ui.records import Record
 from workbench.app.ui.requests import bytes_in, number_in, text_in
+from workbench.app.ui.streams import Record
 from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.visible_text import count_of
 from workbench.drawing.connectors import relabelled
-from workbench.drawing.drawable import OVER_TOKENS, Drawn, Machine
+from workbench.drawing.drawable import OVER_TOKENS, Drawn, Leaving, Machine, RuleTokens
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.parts import LazyTokenParts, TokenFsaParts
 from workbench.drawing.reductions import collapse_chains, fold_counts, merge_parallel, nearest
 from workbench.drawing.render import renderer
-from workbench.drawing.rule_tokens import Leaving, RuleTokens
 from workbench.drawing.token_map import fan, over_lanes
 from workbench.drawing.views import (
     Box,

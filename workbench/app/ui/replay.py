@@ -30,9 +30,9 @@ from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import ModelRoom
 from workbench.app.ui.page_files import SHEETS, join_modules
 from workbench.app.ui.pictures import TOGETHER
-from workbench.app.ui.records import Record, line, stop_record
 from workbench.app.ui.requests import TextRequest, bytes_in, monitor_in, switch_in
 from workbench.app.ui.runs import record_of, run_records
+from workbench.app.ui.streams import Record, line, stop_record
 from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.resources import GRAMMARS, STATIC
 from workbench.constraint.protocol import Constraint

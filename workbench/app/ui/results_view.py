@@ -29,8 +29,8 @@ import numpy as np
 
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.pictures import sentence
-from workbench.app.ui.records import Record
 from workbench.app.ui.requests import MAX_TEXT_CHARACTERS, number_in, switch_in, text_in
+from workbench.app.ui.streams import Record
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LOCAL_LIMITS, Limits
 from workbench.grammar.notations import Notation

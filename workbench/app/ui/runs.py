@@ -20,9 +20,12 @@ from workbench.app.pipeline import Compiled
 from workbench.app.ui import wire
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.pictures import sentence
-from workbench.app.ui.records import (
+from workbench.app.ui.requests import RunRequest, number_in, text_in, token_in
+from workbench.app.ui.streams import (
+    BATCH_SECONDS,
     WORDS,
     Record,
+    Work,
     budget_record,
     draft_record,
     ended_record,
@@ -36,15 +39,12 @@ from workbench.app.ui.records import (
     token_record,
     turn_record,
 )
-from workbench.app.ui.requests import RunRequest, number_in, text_in, token_in
-from workbench.app.ui.streams import BATCH_SECONDS, Work
 from workbench.base.errors import ModelError, TokenNotAllowed, WorkbenchError
 from workbench.base.visible_text import shorten
 from workbench.constraint.labels import read_as, read_by
 from workbench.constraint.protocol import Constraint, State
 from workbench.constraint.reasoning import Reasoning
 from workbench.constraint.within_budget import WithinBudget, without_budget
-from workbench.decoding.candidates import TokenDistribution, milliseconds_since
 from workbench.decoding.generate import after, generate
 from workbench.decoding.model import (
     ForwardPass,
@@ -54,11 +54,11 @@ from workbench.decoding.model import (
     chatting,
 )
 from workbench.decoding.retokenize import ImproperToken, first_improper
+from workbench.decoding.sampling import TokenDistribution, milliseconds_since
 from workbench.decoding.speculative import CoupledSpeculation
 from workbench.decoding.strategy import PLAIN, Strategy
 from workbench.decoding.trace import Step, StopReason
-from workbench.vocabulary.search import find
-from workbench.vocabulary.vocabulary import TokenId
+from workbench.vocabulary.vocabulary import TokenId, find
 
 _log = logging.getLogger(__name__)
 

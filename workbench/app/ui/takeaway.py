@@ -19,9 +19,9 @@ from workbench import __version__
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import BUILTIN, TOY
 from workbench.app.ui.pictures import sentence
-from workbench.app.ui.records import Record
 from workbench.app.ui.replay import MARK, drawn, replay_shell, taken_in
 from workbench.app.ui.requests import RunRequest, TextRequest, text_in
+from workbench.app.ui.streams import Record
 from workbench.base.dfa import Dfa
 from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.limits import Limits
@@ -38,7 +38,7 @@ from workbench.grammar.gallery import Gallery
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.label_encoding import encode_labels, labels_of
 from workbench.grammar.notations import Notation
-from workbench.pushdown.pda import pda
+from workbench.pushdown.network import pda
 from workbench.vocabulary.vocabulary import Vocabulary
 
 

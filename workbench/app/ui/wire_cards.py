@@ -47,18 +47,23 @@ from workbench.app.ui.wire_compare import (
     ResultsPlot,
     ResultsRows,
 )
-from workbench.app.ui.wire_exercises import (
+from workbench.app.ui.wire_parts import (
+    AboutEdge,
+    AboutState,
     CourseAnswer,
+    Edge,
     ExerciseList,
     ExerciseVerdict,
+    FoundStates,
     MadeExercise,
     MadeLink,
     ModelAnswer,
     OpenedExercise,
+    Picture,
     SolutionSheet,
+    State,
     SuggestedExamples,
 )
-from workbench.app.ui.wire_pictures import AboutEdge, AboutState, Edge, FoundStates, Picture, State
 
 # -- the page --------------------------------------------------------------------------------------
 

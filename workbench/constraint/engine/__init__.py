@@ -1,7 +1,7 @@
 """The exact engine: one mask row from one walk of the trie, and the closed form.
 
 Rows on demand: ``automaton`` holds the constraints; ``mask_rows`` computes one row with the kernels
-of ``trie_walk``, ``growing_machine`` and ``row_cache``. Closed form (all rows, as edges):
+of ``trie_walk`` and ``row_cache``. Closed form (all rows, as edges):
 ``compose`` for a DFA, ``compose_pda`` for a network; ``compose_kernel`` writes the rows,
-``compose_edges`` decodes them. Both take what is inside a self-loop from ``self_loops``.
+``compose_edges`` decodes them. Both take what is inside a self-loop from ``trie_walk``.
 """

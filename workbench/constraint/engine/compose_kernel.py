@@ -5,7 +5,7 @@ eight-byte edges ``node << 32 | index``, where the index refers to the row's *ma
 states that its walk visited. Three compressions keep the rows small:
 
 1. *Self-loops*: a looping state takes the tokens read inside its loop from the vocabulary's table
-   (``self_loops``), and walks only below the loop's exits.
+   (``trie_walk``), and walks only below the loop's exits.
 2. *Shared ranges*: where the walk of another state reaches the member of a loop that the loop's own
    walk has at the same node, the subtree is a reference to that range of nodes of the looping
    state's row.

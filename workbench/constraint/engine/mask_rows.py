@@ -5,15 +5,15 @@ A row is obtained in the cheapest exact way of three:
 1. From the row cache: a row with the same states and the same part of the stack (``row_cache``), or
    the previous row, if the two states are bisimilar as deep as its walk went.
 2. From the self-loop cache of the vocabulary, for a state that loops on many bytes or enters such a
-   state (``self_loops``). The row of the loop is corrected at the trie nodes where a path leaves
+   state (``trie_walk``). The row of the loop is corrected at the trie nodes where a path leaves
    the loop. A state that enters the loop is walked together with it: where both paths reach the
    same state, the row of the loop is right for all tokens below, except at those nodes.
    The row of a state in a string of bounded length is obtained likewise, from the tokens and exits
    of the loop that have few enough characters.
 3. From a walk of the trie (``trie_walk``). Missing steps of the machine are added during the walk
-   (``growing_machine``).
+   (``row_cache``).
 
-The trie is walked in one or two parts (``self_loops.Parts``), so that a state which enters a loop
+The trie is walked in one or two parts (``trie_walk.Parts``), so that a state which enters a loop
 by a space is also served by the cache. Most rows need one kernel call. Inside a JSON string, over
 131k tokens: 20 µs with the self-loop cache, 1,000 µs with the walk.
 
@@ -44,7 +44,7 @@ from workbench.automata.lazy_dfa import UNKNOWN, LazyDfa
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.kernels import direct, inlined, int64, njit
 from workbench.base.limits import Clock, Limits
-from workbench.constraint.engine.growing_machine import (
+from workbench.constraint.engine.row_cache import (
     FLOOR,
     LAST_DEPTH,
     LAST_ROW,
@@ -57,37 +57,39 @@ from workbench.constraint.engine.growing_machine import (
     ROWS_COMPUTED,
     STATE,
     USED_LOOP,
+    RowCache,
     Scratch,
     TrieView,
+    bisimilar,
     compute_missing_step,
+    doubled,
     find_loop,
+    find_row,
     step_by,
+    store_row,
     walk_below,
     walk_nodes,
 )
-from workbench.constraint.engine.row_cache import RowCache, bisimilar, doubled, find_row, store_row
-from workbench.constraint.engine.self_loops import (
-    BEGIN,
-    LEVEL,
-    SEVERAL_TOKENS,
-    Chain,
-    SelfLoop,
-    SelfLoopCache,
-)
 from workbench.constraint.engine.trie_walk import (
+    BEGIN,
     BYTE_MASK,
     DEPTH_MASK,
     DEPTH_SHIFT,
+    LEVEL,
     ONE,
+    SEVERAL_TOKENS,
     SIZE_SHIFT,
+    Chain,
     Classes,
     Ints,
     Local,
+    SelfLoop,
+    SelfLoopCache,
     Words,
     mark_tokens,
     set_token_bits,
 )
-from workbench.pushdown.buffers import LOWEST, Growth, Room
+from workbench.pushdown.stepping import LOWEST, Growth, Room
 from workbench.vocabulary.trie import Trie
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -249,7 +251,7 @@ def _has_steps(room: Room, state: int) -> bool:
 _UNTOUCHED = np.uint32(2**32 - 1)
 
 #: Statuses of the row kernel. Statuses below ``DEAD`` that are not listed here come from
-#: ``growing_machine``.
+#: ``row_cache``.
 #:
 #: ============== ============================================================================
 #: CACHED         done; the row was computed before

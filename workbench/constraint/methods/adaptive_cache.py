@@ -32,10 +32,9 @@ import numpy.typing as npt
 
 from workbench.base.dfa import DEAD, State
 from workbench.base.limits import LIMITS, Limits
-from workbench.constraint.mask import TokenMask, pack, set_bits
 from workbench.constraint.methods.lalr import refuse_empty_language
 from workbench.constraint.methods.recogniser import forced
-from workbench.constraint.token_machines import Precomputed, TokenByToken
+from workbench.constraint.protocol import Precomputed, TokenByToken, TokenMask, pack, set_bits
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.build import network_of
 from workbench.pushdown.network import Network

@@ -29,11 +29,9 @@ from typing import TypeVar
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS, Clock, Limits
 from workbench.constraint.engine.automaton import AutomatonConstraint, automaton
-from workbench.constraint.mask import TokenMask
-from workbench.constraint.methods.chart import ChartRecogniser
 from workbench.constraint.methods.domino.scanner import terminals_of
+from workbench.constraint.methods.grammar_recognisers import ChartRecogniser, StackRecogniser
 from workbench.constraint.methods.lalr import Reader, Reading, refuse_empty_language
-from workbench.constraint.methods.llama_stacks import StackRecogniser
 from workbench.constraint.methods.recogniser import (
     CachingRecogniser,
     MachineRecogniser,
@@ -41,8 +39,7 @@ from workbench.constraint.methods.recogniser import (
     forced,
     read,
 )
-from workbench.constraint.protocol import State
-from workbench.constraint.token_machines import TokenByToken
+from workbench.constraint.protocol import State, TokenByToken, TokenMask
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 

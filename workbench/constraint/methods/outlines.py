@@ -42,9 +42,8 @@ from workbench.automata.to_regex import TooLongError, plain
 from workbench.base.errors import BuildError, LimitError, VocabularyError, WorkbenchError
 from workbench.base.limits import LIMITS, Clock, Limits
 from workbench.base.source import Source, Span
-from workbench.constraint.mask import TokenMask, pack
-from workbench.constraint.token_machines import TokenByToken
-from workbench.grammar.export.as_regex import NotLinearError, RuleRegexes
+from workbench.constraint.protocol import TokenByToken, TokenMask, pack
+from workbench.grammar.export.regular import NotLinearError, RuleRegexes
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.cfg import gathered
 from workbench.syntax.grammar_tree import Expression, Literal, Pattern, Stop

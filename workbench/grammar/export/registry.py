@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import BuildError, WorkbenchError
-from workbench.grammar.export.as_machine import write_machine, write_subsets
-from workbench.grammar.export.as_regex import write_regex
+from workbench.grammar.export.regular import write_machine, write_regex, write_subsets
 from workbench.grammar.export.writers import (
     rewritten_lark,
     standalone,

@@ -18,7 +18,7 @@ class Monitor(Protocol):
     """A recogniser of texts by their meaning, to which a grammar is joined.
 
     It decides names and members after a dot by their meaning. Elsewhere it may allow more than the
-    grammar does. ``constraint.monitored`` reads tokens with it byte by byte, so a token
+    grammar does. ``constraint.combined`` reads tokens with it byte by byte, so a token
     may end one name and begin another.
 
     A state is an immutable, hashable value; equal states allow the same continuations. To rewind,

@@ -14,13 +14,20 @@ from workbench.app.cli.options import JsonOption, errors_reported, line, write_f
 from workbench.app.cli.tasks import JobsOption, RayOption, run_tasks, runner_named
 from workbench.base.errors import WorkbenchError
 from workbench.grammar.notations import Notation
-from workbench.lab.audit.audit_tasks import WORK, Plan, audits_of, command_of, read_audits
+from workbench.lab.audit.audit_tasks import (
+    WORK,
+    Plan,
+    audits_of,
+    command_of,
+    instances_of,
+    read_audits,
+    sampled,
+    unread,
+)
 from workbench.lab.audit.auditor import SITES, TOKENS, Settings, engine_folders
 from workbench.lab.audit.engines import AUDITED, engines_named
-from workbench.lab.audit.findings import Audit, Status
-from workbench.lab.audit.report import page as written
-from workbench.lab.audit.report import report
-from workbench.lab.audit.subjects import instances_of, sampled, unread
+from workbench.lab.audit.findings import Audit, Status, report
+from workbench.lab.audit.findings import page as written
 from workbench.tasks.summary import failures_of
 
 if TYPE_CHECKING:

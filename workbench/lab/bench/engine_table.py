@@ -22,17 +22,16 @@ import numpy as np
 from workbench.app.lessons.lesson_reader import lesson
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import Limits
-from workbench.base.tables import format_table
+from workbench.base.visible_text import format_table
 from workbench.constraint.compile import compile
-from workbench.constraint.mask import TokenMask
-from workbench.constraint.mask_comparison import MaskComparison, compare_masks
+from workbench.constraint.mask_answers import MaskComparison, compare_masks
+from workbench.constraint.protocol import TokenMask
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 from workbench.lab.bench.cases import CASES, Case
 from workbench.lab.bench.peers.peer import ENGINES as LIBRARIES
 from workbench.lab.bench.peers.peer import greedy_tokens
-from workbench.vocabulary.toy import toy
-from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary, toy
 
 #: Where the page is, in a checkout.
 PAGE = Path(__file__).parents[3] / "docs" / "engines.md"

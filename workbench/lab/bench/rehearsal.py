@@ -21,7 +21,7 @@ from pathlib import Path
 
 import httpx
 
-from workbench.base.tables import format_table
+from workbench.base.visible_text import format_table
 from workbench.lab.bench.visitors import generate_settings
 
 _ROOT = Path(__file__).resolve().parents[3]

@@ -10,7 +10,7 @@ from dataclasses import asdict, astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from workbench.base.tables import figure, format_table
+from workbench.base.visible_text import figure, format_table
 from workbench.grammar.notations import Notation
 from workbench.lab.bench.answering import AnsweringProcess, EngineLostError
 from workbench.lab.bench.measurements import median, percentile_99

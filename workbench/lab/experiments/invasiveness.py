@@ -8,8 +8,7 @@ from functools import partial
 from statistics import geometric_mean
 
 from workbench.base.errors import WorkbenchError
-from workbench.base.tables import format_table
-from workbench.base.visible_text import visible
+from workbench.base.visible_text import format_table, visible
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.decoding.contenders import UNCONSTRAINED, Contender, all_contenders
 from workbench.decoding.exact_distribution import (
@@ -19,22 +18,21 @@ from workbench.decoding.exact_distribution import (
     search_spellings,
     try_outputs,
 )
-from workbench.decoding.measures import Surprisal
 from workbench.decoding.retokenize import retokenized_perplexity
 from workbench.decoding.sampling import Sampling
-from workbench.lab.experiments.answers import RememberingSession, answer, asked
+from workbench.decoding.trace import Surprisal
 from workbench.lab.experiments.experiment import (
     LIMITS,
     Column,
     Experiment,
+    Proportion,
     Record,
     Setting,
     Size,
     Unit,
     check_running,
 )
-from workbench.lab.experiments.proportions import Proportion
-from workbench.lab.experiments.tasks import TASKS, Task
+from workbench.lab.experiments.workloads import TASKS, RememberingSession, Task, answer, asked
 from workbench.vocabulary.vocabulary import Vocabulary
 
 #: One method for each different mask; strategies change no text.

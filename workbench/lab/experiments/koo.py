@@ -11,10 +11,9 @@ from functools import partial
 from pathlib import Path
 
 from workbench.base.errors import WorkbenchError
-from workbench.base.tables import figure, format_table
+from workbench.base.visible_text import figure, format_table
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.constraint.protocol import Constraint
-from workbench.decoding.candidates import milliseconds_since
 from workbench.decoding.contenders import Contender, all_contenders
 from workbench.decoding.exact_distribution import (
     ScoredModel,
@@ -24,6 +23,7 @@ from workbench.decoding.exact_distribution import (
     model_distribution,
     token_tree,
 )
+from workbench.decoding.sampling import milliseconds_since
 from workbench.grammar.grammar import Grammar
 from workbench.lab.bench.cases import CASES
 from workbench.lab.bench.peers import outlines_0_0_34
@@ -34,13 +34,12 @@ from workbench.lab.experiments.experiment import (
     Record,
     Setting,
     Size,
+    Spread,
     Unit,
     title_of,
 )
-from workbench.lab.experiments.proportions import Spread
 from workbench.lab.experiments.throughput import times_ms
-from workbench.vocabulary.toy import toy
-from workbench.vocabulary.vocabulary import Vocabulary
+from workbench.vocabulary.vocabulary import Vocabulary, toy
 
 #: The paper's five constraints, by the benchmark's names, with its two speed-ups.
 _PAPER = {

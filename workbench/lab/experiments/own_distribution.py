@@ -15,7 +15,7 @@ from statistics import fmean
 import numpy as np
 
 from workbench.base.errors import WorkbenchError
-from workbench.base.tables import format_table
+from workbench.base.visible_text import format_table
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.decoding.adaptive_sampling import Asap, Cars
 from workbench.decoding.distance_curves import CHECKPOINTS, REPETITIONS, distance_curves

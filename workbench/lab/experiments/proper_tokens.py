@@ -14,14 +14,13 @@ from statistics import geometric_mean, median
 from typing import Any
 
 from workbench.base.errors import WorkbenchError
-from workbench.base.tables import figure, format_table
-from workbench.base.visible_text import visible
+from workbench.base.visible_text import figure, format_table, visible
 from workbench.constraint.compile import compile as compile_grammar
-from workbench.decoding.candidates import milliseconds_since
 from workbench.decoding.contenders import all_contenders
 from workbench.decoding.exact_distribution import exact_comparison
-from workbench.decoding.measures import canonical_spelling
 from workbench.decoding.retokenize import perplexity_of
+from workbench.decoding.sampling import milliseconds_since
+from workbench.decoding.trace import canonical_spelling
 from workbench.grammar.export.registry import export
 from workbench.grammar.grammar import Grammar
 from workbench.lab.bench.cases import CASES
@@ -29,13 +28,14 @@ from workbench.lab.experiments.experiment import (
     LIMITS,
     Column,
     Experiment,
+    Proportion,
     Record,
     Setting,
     Size,
+    Spread,
     Unit,
     check_running,
 )
-from workbench.lab.experiments.proportions import Proportion, Spread
 from workbench.lab.experiments.throughput import times_ms
 from workbench.lab.training.corpus.sums import as_prose, problems
 from workbench.vocabulary.tokenization.bpe import Bpe, build_tables

@@ -10,9 +10,8 @@ from pathlib import Path
 from statistics import median, quantiles
 
 from workbench.base.errors import WorkbenchError
-from workbench.base.tables import format_table
+from workbench.base.visible_text import format_table
 from workbench.constraint.protocol import Constraint
-from workbench.decoding.candidates import milliseconds_since
 from workbench.decoding.compare import Run
 from workbench.decoding.contenders import (
     STRATEGIES,
@@ -23,16 +22,17 @@ from workbench.decoding.contenders import (
     all_contenders,
     warm_up,
 )
-from workbench.decoding.measures import Measures
 from workbench.decoding.model import CountModel, LanguageModel, context_of
-from workbench.decoding.sampling import Sampling
+from workbench.decoding.sampling import Sampling, milliseconds_since
 from workbench.decoding.speculative import CountProposer, DraftSpeculation
 from workbench.decoding.strategy import Speculation, Strategy
+from workbench.decoding.trace import Measures
 from workbench.grammar.grammar import Grammar
 from workbench.lab.experiments.experiment import (
     LIMITS,
     Column,
     Experiment,
+    Proportion,
     Record,
     Setting,
     Size,
@@ -40,8 +40,7 @@ from workbench.lab.experiments.experiment import (
     check_running,
     finished,
 )
-from workbench.lab.experiments.proportions import Proportion
-from workbench.lab.experiments.tasks import TASKS, Task
+from workbench.lab.experiments.workloads import TASKS, Task
 
 #: DOMINO §4.3: at most this number of tokens, at temperature 1.
 MAX_TOKENS = 128

@@ -20,20 +20,20 @@ from pathlib import Path
 from typing import Any
 
 from workbench.base.errors import WorkbenchError
-from workbench.base.tables import format_table
+from workbench.base.visible_text import format_table
 from workbench.decoding.contenders import UNCONSTRAINED, all_contenders
 from workbench.grammar.tool_calls import STYLES, Tool, ToolCall, tool_calls
-from workbench.lab.experiments.answers import Answer, Asked, asked, tried_answers
 from workbench.lab.experiments.experiment import (
     LIMITS,
     Column,
     Experiment,
+    Proportion,
     Record,
     Setting,
     Size,
     Unit,
 )
-from workbench.lab.experiments.proportions import Proportion
+from workbench.lab.experiments.workloads import Answer, Asked, asked, tried_answers
 from workbench.vocabulary.vocabulary import TokenId
 
 PACKAGE = "bfcl_eval"

@@ -3,8 +3,8 @@
 * ``subschemas``: the entry, ``Algebra``; each subschema as a set, computed on first use
 * ``keywords``: keywords of one type (strings, numbers, arrays, objects)
 * ``combining``: keywords that combine subschemas (``allOf``, ``oneOf``, ``if``, ``unevaluated*``)
-* ``set_operations``: conjunction, union and complement of normal forms
-* ``emptiness``: whether a set is empty
+* ``set_operations``: conjunction, union and complement of normal forms; whether a set is empty
 * ``simplify``: removes redundant shapes and conditions, limits the shapes, orders declared names
-* ``interface``: the protocols that these modules use to call each other
+
+The protocols that these modules use to call each other are in ``normal_form``.
 """

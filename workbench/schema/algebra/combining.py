@@ -18,7 +18,6 @@ from itertools import chain, product
 from operator import or_
 from typing import TypeVar
 
-from workbench.schema.algebra.interface import SetAlgebra, SubschemaSets
 from workbench.schema.algebra.set_operations import (
     complement,
     complement_arrays,
@@ -39,6 +38,8 @@ from workbench.schema.normal_form import (
     Arrays,
     LazySet,
     Objects,
+    SetAlgebra,
+    SubschemaSets,
     Values,
     all_but,
     non_empty,

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from workbench.base.errors import SourceError
-from workbench.base.problems import VERY_SIMILAR, suggestion
-from workbench.schema.algebra.interface import SetAlgebra, SubschemaSets
-from workbench.schema.formats import FORMATS, NARROWED_FORMATS
+from workbench.base.errors import VERY_SIMILAR, SourceError, suggestion
 from workbench.schema.normal_form import (
     Arrays,
     CircularReference,
@@ -15,13 +12,14 @@ from workbench.schema.normal_form import (
     LazySet,
     NamedSets,
     Objects,
+    SetAlgebra,
+    SubschemaSets,
     all_but,
     non_empty,
 )
 from workbench.schema.numbers import NumberSet
-from workbench.schema.schema_options import Formats
-from workbench.schema.schema_reader import Node, invalid, json_text, unsupported
-from workbench.schema.string_sets import StringSet
+from workbench.schema.schema_reader import Formats, Node, invalid, json_text, unsupported
+from workbench.schema.string_sets import FORMATS, NARROWED_FORMATS, StringSet
 
 TEXT_WORDS = frozenset(("minLength", "maxLength", "pattern", "format"))
 NUMBER_WORDS = frozenset(

@@ -18,18 +18,18 @@ from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from workbench.schema.algebra.interface import SetAlgebra
 from workbench.schema.normal_form import (
     Arrays,
     Contains,
     Objects,
+    SetAlgebra,
     Values,
     all_but,
     item_of,
     non_empty,
     property_of,
 )
-from workbench.schema.schema_options import Order
+from workbench.schema.schema_reader import Order
 
 if TYPE_CHECKING:
     from workbench.schema.schema_reader import Node

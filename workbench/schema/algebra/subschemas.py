@@ -16,17 +16,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 
-from workbench.base.errors import ParseError
+from workbench.base.errors import NOTHING_MEANT, VERY_SIMILAR, Meant, ParseError, suggestion
 from workbench.base.limits import LIMITS, Limits
-from workbench.base.problems import NOTHING_MEANT, VERY_SIMILAR, Meant, suggestion
 from workbench.schema.algebra.combining import (
     COMBINING,
     UNEVALUATED,
     constant,
     restrict_unevaluated,
 )
-from workbench.schema.algebra.emptiness import Emptiness
-from workbench.schema.algebra.interface import SetAlgebra
 from workbench.schema.algebra.keywords import (
     ARRAY_WORDS,
     NUMBER_WORDS,
@@ -37,24 +34,26 @@ from workbench.schema.algebra.keywords import (
     objects_of,
     texts_of,
 )
-from workbench.schema.algebra.set_operations import complement, join, meet
+from workbench.schema.algebra.set_operations import Emptiness, complement, join, meet
 from workbench.schema.algebra.simplify import in_text_order, simplified
 from workbench.schema.normal_form import (
     Arrays,
     CircularReference,
     LazySet,
     Objects,
+    SetAlgebra,
     Values,
     canonical,
 )
 from workbench.schema.numbers import NumberSet
 from workbench.schema.references import ANNOTATIONS, UNNAMED, Anchors, Dialect, References
-from workbench.schema.schema_options import OPTIONS, SchemaOptions
 from workbench.schema.schema_reader import (
+    OPTIONS,
     Document,
     Json,
     Node,
     SchemaNote,
+    SchemaOptions,
     UncomputableSet,
     first_keyword,
     invalid,

@@ -2,13 +2,13 @@
 
 ::
 
-    class ── reflect ──▶ Types ── python_printer ──▶ text ─┐
-    text ──────────────────────────────────────────────────┴─ python_reader ──▶ Types with spans
-    Types ──┬─ calls ─────▶ GrammarTree of constructor calls ── values, instances ──▶ instance
-            └─ as_schema ─▶ JSON Schema ── json_schema ──▶ GrammarTree ── instances ──▶ instance
+    class ── reflect ──▶ Types ── type_printer ──▶ text ─┐
+    text ────────────────────────────────────────────────┴─ python_reader ──▶ Types with spans
+    Types ──┬─ dataclass_grammar ─▶ GrammarTree of constructor calls ── instances ──▶ instance
+            └─ type_printer ─▶ JSON Schema ── json_schema ──▶ GrammarTree ── instances ──▶ instance
 
-``python_reader`` uses ``python_text`` (syntax and names), ``class_bodies`` and ``annotations``;
-``types`` are the records that all modules share. The entry is ``dataclass_grammar``::
+``python_reader`` uses ``python_text`` (syntax, names, literals) and ``annotations``; ``types`` are
+the records that all modules share. The entry is ``dataclass_grammar``::
 
     class_tree(cls: type, style: str = "call", limits: Limits = LIMITS) -> TypedGrammar
     text_tree(

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
-from workbench.base.problems import VERY_SIMILAR, suggestion
+from workbench.base.errors import VERY_SIMILAR, suggestion
 from workbench.base.source import Span
-from workbench.schema.typed.python_text import KNOWN_IMPORTS, Names, dotted
+from workbench.schema.typed.python_text import KNOWN_IMPORTS, Names, dotted, literal_or
 from workbench.schema.typed.types import (
     OPAQUE,
     Dict,
@@ -26,7 +26,6 @@ from workbench.schema.typed.types import (
     Type,
     Union,
 )
-from workbench.schema.typed.values import literal_or
 
 _BASES = {"enum.Enum": "Enum", "enum.IntEnum": "IntEnum", "enum.StrEnum": "StrEnum"}
 _MIXED_IN = ("str", "int", "float")

@@ -14,8 +14,25 @@ from typing import NoReturn, Protocol
 
 from workbench.base.errors import ParseError, WorkbenchError
 from workbench.base.source import Source, Span
-from workbench.schema.typed.as_schema import WHOLE, json_of, key_text, member_values
-from workbench.schema.typed.python_printer import type_text, value_text
+from workbench.schema.typed.python_text import (
+    Call,
+    Items,
+    Number,
+    Pairs,
+    Text,
+    Value,
+    Word,
+    read_value,
+    too_deep,
+)
+from workbench.schema.typed.type_printer import (
+    WHOLE,
+    json_of,
+    key_text,
+    member_values,
+    type_text,
+    value_text,
+)
 from workbench.schema.typed.types import (
     OPAQUE,
     Dict,
@@ -37,17 +54,6 @@ from workbench.schema.typed.types import (
     UnionOptions,
     missing_field,
 )
-from workbench.schema.typed.values import (
-    Call,
-    Items,
-    Number,
-    Pairs,
-    Text,
-    Value,
-    Word,
-    read_value,
-    too_deep,
-)
 
 _WORDS = {"None": None, "True": True, "False": False}
 
@@ -62,7 +68,7 @@ class InstanceFactory(Protocol):
 def parse_call(types: Types, factory: InstanceFactory, source: Source, type_: Type) -> object:
     """The value of a type that a text denotes.
 
-    Accepts every text of ``call_tree``, and more (see ``values``).
+    Accepts every text of ``call_tree``, and more (see ``python_text``).
 
     Raises: ParseError of kind ``syntax``, ``bad_escape``, ``digits``, ``nesting`` or ``mismatch``.
     """

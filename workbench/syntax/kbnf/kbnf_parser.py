@@ -35,10 +35,10 @@ from workbench.syntax.kbnf.kbnf_lexer import (
     QUOTED,
     Lexeme,
     Mistake,
+    explain,
     lexemes,
     unescape,
 )
-from workbench.syntax.kbnf.mistakes import explain
 from workbench.syntax.regex.parser import parse_regex
 from workbench.syntax.regex.reader import Dialect
 

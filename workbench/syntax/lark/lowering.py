@@ -36,9 +36,8 @@ from workbench.syntax.grammar_tree import (
     renamed,
     without_unused,
 )
-from workbench.syntax.lark.bodies import condition_holds
 from workbench.syntax.lark.indentation import IndentedRules
-from workbench.syntax.lark.lark_parser import parse_statements
+from workbench.syntax.lark.lark_parser import condition_holds, parse_statements
 from workbench.syntax.lark.lark_tree import (
     Body,
     Complement,

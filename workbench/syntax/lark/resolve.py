@@ -18,8 +18,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, TypeVar, cast
 
-from workbench.base.errors import BuildError, ParseError
-from workbench.base.problems import suggestion
+from workbench.base.errors import BuildError, ParseError, suggestion
 from workbench.base.source import Source, Span
 from workbench.syntax.grammar_tree import (
     Choice,
@@ -30,7 +29,7 @@ from workbench.syntax.grammar_tree import (
     renamed,
     shape,
 )
-from workbench.syntax.lark.bodies import argument_value
+from workbench.syntax.lark.lark_parser import argument_value
 from workbench.syntax.lark.lark_tree import (
     Body,
     Definition,

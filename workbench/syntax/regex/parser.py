@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from workbench.base.errors import with_rewrite
 from workbench.base.limits import Clock
-from workbench.base.problems import with_rewrite
 from workbench.base.source import Source, Span, Unescaped
 from workbench.syntax.ranges import ANY_BYTE, ANY_CHARACTER, difference
 from workbench.syntax.regex.character_classes import class_of, read_class, read_escape

@@ -8,7 +8,7 @@ It is the product of five automata that read a token sequence together:
   must not have the text of a word, so it must not be what merges make of it;
 * added tokens, which are cut out of a text before anything else (``added_tokens``);
 * the Unicode normal form in which the text between raw added tokens is tokenized
-  (``normal_form``): other texts are never written.
+  (``added_tokens``): other texts are never written.
 
 The tokens are read with *marks*: a marked token begins a piece of the text. A sequence is proper if
 its tokens are canonical, some marking of them is accepted by the guide, and every two adjacent
@@ -43,8 +43,8 @@ import numpy.typing as npt
 from workbench.base.errors import VocabularyError
 from workbench.base.kernels import inner, int64, njit
 from workbench.vocabulary.disk_cache import Packed
-from workbench.vocabulary.tokenization.added_tokens import AddedTable, added_table
-from workbench.vocabulary.tokenization.merge_kernels import (
+from workbench.vocabulary.tokenization.added_tokens import AddedTable, added_table, normal_form
+from workbench.vocabulary.tokenization.merge_rules import (
     NOT_PRODUCED,
     Bools,
     Ints,
@@ -52,10 +52,10 @@ from workbench.vocabulary.tokenization.merge_kernels import (
     RuleTable,
     Tables,
     find_rule,
+    over_characters,
     rule_table,
+    spellings,
 )
-from workbench.vocabulary.tokenization.merge_rules import over_characters, spellings
-from workbench.vocabulary.tokenization.normal_form import normal_form
 from workbench.vocabulary.tokenization.pretokenizer import (
     CODES,
     END,

@@ -32,10 +32,8 @@ from workbench.base.dfa import DEAD, State, used_bytes
 from workbench.base.dfa import State as ScannerState
 from workbench.base.errors import TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.base.limits import LIMITS, Limits
-from workbench.constraint.engine.automaton import AutomatonConstraint, automaton
-from workbench.constraint.engine.coaccessible import Coaccessibility
+from workbench.constraint.engine.automaton import AutomatonConstraint, Coaccessibility, automaton
 from workbench.constraint.engine.compose import cannot_spell
-from workbench.constraint.mask import TokenMask, pack
 from workbench.constraint.methods.domino.scanner import BETWEEN, Scanner, terminals_of
 from workbench.constraint.methods.domino.subterminal_trees import SubterminalTree, Trees
 from workbench.constraint.methods.domino.terminal_parser import (
@@ -45,7 +43,7 @@ from workbench.constraint.methods.domino.terminal_parser import (
     Readings,
     ReadingState,
 )
-from workbench.constraint.protocol import constraint_repr
+from workbench.constraint.protocol import TokenMask, constraint_repr, pack
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.network import CALLS, Network
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary

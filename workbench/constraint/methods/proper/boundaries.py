@@ -17,14 +17,14 @@ import numpy.typing as npt
 
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import VocabularyError
-from workbench.constraint.methods.proper.guide_guesses import (
+from workbench.constraint.methods.proper.live_edges import Live
+from workbench.constraint.methods.proper.walker import (
     NEW_PIECE,
     SAME_PIECE,
     Guess,
     Guesses,
     Ints,
 )
-from workbench.constraint.methods.proper.live_edges import Live
 from workbench.constraint.protocol import Constraint
 from workbench.constraint.protocol import State as ConstraintState
 from workbench.vocabulary.tokenization.bpe import Bpe

@@ -12,7 +12,7 @@ search over states of the product that Tran-Thien 2024 describes took 27 s for a
 
 Edges into the middle of a character remain *undecided*: there are thousands of positions inside
 characters, of which decoding visits a few. So do edges whose target depends on more than the base
-of a guess (``guide_guesses``). ``spelling_search`` decides them on demand.
+of a guess (``walker``). ``spelling_search`` decides them on demand.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ import numpy.typing as npt
 from workbench.base.dfa import Dfa, State
 from workbench.base.kernels import inlined, inner, njit
 from workbench.base.limits import LIMITS, Limits
-from workbench.constraint.mask import pack
-from workbench.constraint.methods.proper.guide_guesses import (
+from workbench.constraint.methods.proper.walker import (
     NEW_PIECE,
     SAME_PIECE,
     UNDECIDED,
     Bytes,
     Guess,
     Ints,
+    Walker,
     Words,
 )
-from workbench.constraint.methods.proper.walker import Walker
+from workbench.constraint.protocol import pack
 from workbench.vocabulary.tokenization.bpe import Bpe
-from workbench.vocabulary.tokenization.merge_kernels import Tables
+from workbench.vocabulary.tokenization.merge_rules import Tables
 from workbench.vocabulary.tokenization.pair_test import forbid, may_follow
 
 #: The tokens of a row: their ids, or one bit for each token if that is smaller.

@@ -19,8 +19,8 @@ import numpy as np
 
 from workbench.base.dfa import State
 from workbench.base.limits import Clock, Limits
-from workbench.constraint.mask import pack
-from workbench.constraint.methods.proper.guide_guesses import (
+from workbench.constraint.methods.proper.live_edges import as_bits
+from workbench.constraint.methods.proper.walker import (
     NEW_PIECE,
     SAME_PIECE,
     Guess,
@@ -28,7 +28,7 @@ from workbench.constraint.methods.proper.guide_guesses import (
     Ints,
     Words,
 )
-from workbench.constraint.methods.proper.live_edges import as_bits
+from workbench.constraint.protocol import pack
 from workbench.vocabulary.tokenization import pair_test as rows_of_bpe
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import TokenId

@@ -1,0 +1,283 @@
+"""The wire format, continued: pictures with their states; exercises and courses."""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired, TypedDict
+
+from workbench.app.ui.wire import ExpectedText, Problem, Span, StatesRead
+
+
+class Opening(TypedDict):
+    """The part of a picture that is seen first."""
+
+    x: float
+    y: float
+    scale: float
+    height: float
+
+
+class State(TypedDict):
+    """A state of a picture; ``kinds`` as in ``drawing.graph``."""
+
+    id: str
+    label: str
+    title: str
+    kinds: list[str]
+    rule: NotRequired[str]
+
+
+class Edge(TypedDict):
+    """An edge of a picture: ``count`` labels of which some are listed, what it pops and pushes."""
+
+    source: str
+    target: str
+    labels: list[str]
+    title: str
+    kinds: NotRequired[list[str]]
+    count: NotRequired[int]
+    pops: NotRequired[list[str]]
+    pushes: NotRequired[list[str]]
+    mark: NotRequired[str]
+    detail: NotRequired[str]
+    inside: NotRequired[list[str]]
+
+
+class TreeNode(TypedDict):
+    """A drawn node of a parse tree, with its spans (start, end); ``path`` names it."""
+
+    path: str
+    kind: str
+    label: str
+    text: str
+    characters: list[int]
+    bytes: list[int]
+    source: list[int]
+    open: bool
+    folded: bool
+    differs: bool
+
+
+class Tree(TypedDict):
+    """What a picture of a parse tree knows: ``trees`` 0 (unfinished), 1, or 2 for several."""
+
+    trees: int
+    counted: str
+    which: int
+    accepted: bool
+    expected: str
+    failing: str
+    nodes: list[TreeNode]
+
+
+class Picture(TypedDict):
+    """A machine, or a part of it, as SVG or as a table, with what can be asked of it.
+
+    ``where`` has the state that shows each state, ``names`` the ids of states by what others call
+    them, ``follow`` the machine of the run whose states are shown. A picture of tokens over a
+    machine has ``current``, ``parts`` (the server's edges in each edge) and ``landings``.
+    """
+
+    ok: Literal[True]
+    count: str
+    partial: bool
+    note: str
+    where: dict[str, str]
+    follow: str | None
+    names: dict[str, str]
+    ends: bool
+    states: list[State]
+    edges: list[Edge]
+    svg: NotRequired[str]
+    centre: NotRequired[str]
+    heads: NotRequired[list[str]]
+    rows: NotRequired[list[list[str]]]
+    opening: NotRequired[Opening]
+    whole: NotRequired[bool]
+    legible: NotRequired[bool]
+    folded: NotRequired[list[str]]
+    rules: NotRequired[dict[str, str]]
+    current: NotRequired[str]
+    parts: NotRequired[dict[str, list[int]]]
+    landings: NotRequired[dict[str, list[str]]]
+    tree: NotRequired[Tree]
+
+
+class FoundState(TypedDict):
+    """A state a search found."""
+
+    id: str
+    number: str
+    why: str
+
+
+class FoundStates(TypedDict):
+    """States a search found; ``why`` there are none."""
+
+    ok: bool
+    found: list[FoundState]
+    why: NotRequired[str]
+
+
+class StatePlace(Span):
+    """A piece of the grammar that is read from a state."""
+
+    what: str
+
+
+class AboutState(TypedDict):
+    """What may be read in a state, and a text that leads there."""
+
+    ok: Literal[True]
+    state: str
+    number: str
+    reads: str
+    reached: str | None
+    places: list[StatePlace]
+    may_end: NotRequired[bool]
+    tokens: NotRequired[int]
+    examples: NotRequired[list[str]]
+
+
+class AboutEdge(TypedDict):
+    """The tokens of an edge, up to a limit; ``why`` there are none."""
+
+    ok: bool
+    count: int
+    tokens: list[str]
+    why: NotRequired[str]
+
+
+# -- exercises ------------------------------------------------------------------------------------
+# The wire format, continued: the records of exercises and courses.
+
+
+class ExerciseEntry(TypedDict):
+    """An exercise in a list; ``exercise`` names it in requests, ``key`` in the browser."""
+
+    key: str
+    exercise: str
+    title: str
+    task: str
+    accepts: list[str]
+    rejects: list[str]
+    notations: list[str]
+    conditions: list[str]
+
+
+class ShelvedExercise(ExerciseEntry):
+    """An exercise with its shelf."""
+
+    shelf: str
+
+
+class ConditionKind(TypedDict):
+    """A condition that an exercise may have; ``counts``: it has a number."""
+
+    kind: str
+    words: str
+    counts: bool
+
+
+class ExerciseList(TypedDict):
+    """All exercises of the shelf, and all conditions."""
+
+    ok: Literal[True]
+    exercises: list[ShelvedExercise]
+    conditions: list[ConditionKind]
+
+
+class WrittenGrammar(TypedDict):
+    """The text of a grammar, with its notation."""
+
+    text: str
+    notation: str
+    start: str
+    style: str
+
+
+class OpenedExercise(ExerciseEntry):
+    """An exercise with all that is needed to open it."""
+
+    ok: Literal[True]
+    hint: str
+    begin: WrittenGrammar
+    tests: list[ExpectedText]
+
+
+class PathPart(StatesRead):
+    """The states of a drawn machine after one more character, ``text``."""
+
+    text: str
+
+
+class ExerciseVerdict(TypedDict):
+    """The check of an answer; ``text`` is the counterexample, ``share`` the partial credit."""
+
+    ok: Literal[True]
+    outcome: str
+    solved: bool
+    say: str
+    text: str | None
+    gained: bool
+    share: float | None
+    path: list[PathPart]
+    problem: Problem | None
+    teaches: str
+
+
+class ModelAnswer(WrittenGrammar):
+    """The solution of an exercise."""
+
+    ok: Literal[True]
+    teaches: str
+
+
+class SuggestedExamples(TypedDict):
+    """Texts that a solution accepts and rejects."""
+
+    ok: Literal[True]
+    accepts: list[str]
+    rejects: list[str]
+
+
+class MadeExercise(ExerciseEntry):
+    """A new exercise; ``link`` is the fragment of its address."""
+
+    ok: Literal[True]
+    link: str
+
+
+class MadeLink(TypedDict):
+    """The fragment of an address."""
+
+    ok: Literal[True]
+    link: str
+
+
+class CourseLesson(TypedDict):
+    """A lesson of a course, with the number of its steps."""
+
+    lesson: str
+    steps: int
+    title: str
+
+
+class CourseAnswer(TypedDict):
+    """A course."""
+
+    ok: Literal[True]
+    title: str
+    items: list[CourseLesson | ExerciseEntry]
+
+
+class SolvedExercise(ExerciseEntry, WrittenGrammar):
+    """An exercise with its solution, for a teacher's sheet."""
+
+    teaches: str
+
+
+class SolutionSheet(TypedDict):
+    """Exercises with their solutions."""
+
+    ok: Literal[True]
+    exercises: list[SolvedExercise]

@@ -1,0 +1,382 @@
+"""Writes a grammar whose language needs no stack as one pattern, or as a drawn machine.
+
+Rules are inlined. Rules that call each other in a cycle, each call at the end of its rule (or each
+at the beginning), become states of a graph whose paths are the regex.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+
+from workbench.automata.code_points import fold
+from workbench.automata.drawn_machine import ItemMachines, long_item, subset_machine
+from workbench.automata.graphs import coreachable, cyclic_components
+from workbench.automata.to_regex import (
+    EMPTY,
+    NOTHING,
+    StateElimination,
+    TooLongError,
+    concat,
+    either,
+    one_of,
+    repeat,
+)
+from workbench.base.errors import BuildError, LimitError
+from workbench.base.limits import Clock
+from workbench.base.source import Span
+from workbench.grammar.export.terminals import Leaves, cuts_characters, machine_regex
+from workbench.grammar.grammar import Grammar
+from workbench.grammar.notations import Notation
+from workbench.pushdown.build import context_free
+from workbench.syntax.grammar_printer import Leaf
+from workbench.syntax.grammar_tree import (
+    Choice,
+    Expression,
+    Names,
+    Nonterminal,
+    Pattern,
+    Repetition,
+    Sequence,
+    Stop,
+    calls,
+    labels_in_rules,
+)
+from workbench.syntax.machine_text import item_text, machine_text, read_machine
+from workbench.syntax.ranges import Ranges
+from workbench.syntax.regex.extensions import EXTENSIONS, labels_in
+from workbench.syntax.regex.printer import pattern
+from workbench.syntax.regex.reader import Dialect
+from workbench.syntax.regex.tree import Regex
+
+#: Additional initial and final states of a component; no rule has these names.
+_BEFORE, _AFTER = "<", ">"
+
+
+class NotLinearError(Exception):
+    """A recursive call is neither at the end nor at the beginning of its rule."""
+
+    def __init__(self, call: Nonterminal) -> None:
+        self.call = call
+
+
+class RuleRegexes:
+    """The regexes of rules, cached.
+
+    Raises: NotLinearError, TooLongError past ``most`` characters; LimitError past the clock's time.
+    Source: Arden 1961, "Delayed-logic and finite-state machines", for right- and left-linear rules.
+    """
+
+    def __init__(
+        self,
+        rules: Mapping[str, Expression],
+        leaf: Callable[[Leaf], Regex],
+        most: int,
+        clock: Clock,
+    ) -> None:
+        self._rules = rules
+        self._leaf = leaf
+        self._most = most
+        self._clock = clock
+        self._made: dict[str, Regex] = {}
+        called = {name: {call.name for call in calls(body)} for name, body in rules.items()}
+        self._component = {
+            name: component for component in cyclic_components(called) for name in component
+        }
+
+    def regex(self, name: str) -> Regex:
+        """The texts of a rule."""
+        if name not in self._made:
+            self._clock.check()
+            component = self._component.get(name)
+            made = (
+                self._of(self._rules[name])
+                if component is None
+                else self._of_component(name, component)
+            )
+            if len(pattern(made)) > self._most:
+                raise TooLongError
+            self._made[name] = made
+        return self._made[name]
+
+    def _of(self, node: Expression) -> Regex:
+        match node:
+            case Nonterminal(name):
+                return self.regex(name)
+            case Sequence(items):
+                parts = [*map(self._of, items)]
+                self._clock.check()  # nested rules make long parts, which are compared
+                return concat(*parts)
+            case Choice(options):
+                return either(*map(self._of, options))
+            case Repetition(item, low, high):
+                return repeat(self._of(item), low, high)
+            case leaf:
+                return self._leaf(leaf)
+
+    def _of_component(self, name: str, component: frozenset[str]) -> Regex:
+        try:
+            edges = [
+                (member, regex, _AFTER if after is None else after)
+                for member in sorted(component)
+                for regex, after in self._alternatives(self._rules[member], component, at_end=True)
+            ]
+            return StateElimination([(_BEFORE, EMPTY, name), *edges], self._most).between(
+                _BEFORE, _AFTER, self._clock
+            )
+        except NotLinearError:
+            edges = [
+                (_BEFORE if before is None else before, regex, member)
+                for member in sorted(component)
+                for regex, before in self._alternatives(
+                    self._rules[member], component, at_end=False
+                )
+            ]
+            return StateElimination([*edges, (name, EMPTY, _AFTER)], self._most).between(
+                _BEFORE, _AFTER, self._clock
+            )
+
+    def _alternatives(
+        self, node: Expression, component: frozenset[str], *, at_end: bool
+    ) -> Iterator[tuple[Regex, str | None]]:
+        """The alternatives of a rule: a regex, and the rule of the component called next to it."""
+        match node:
+            case Nonterminal(name) if name in component:
+                yield EMPTY, name
+            case Choice(options):
+                for option in options:
+                    yield from self._alternatives(option, component, at_end=at_end)
+            case Repetition(item, 0, 1):
+                yield EMPTY, None
+                yield from self._alternatives(item, component, at_end=at_end)
+            case Sequence((_, *_) as items):
+                inner, outer = (items[:-1], items[-1]) if at_end else (items[1:], items[0])
+                self._refuse(inner, component)
+                rest = concat(*map(self._of, inner))
+                for regex, called in self._alternatives(outer, component, at_end=at_end):
+                    yield concat(rest, regex) if at_end else concat(regex, rest), called
+            case _:
+                self._refuse((node,), component)
+                yield self._of(node), None
+
+    @staticmethod
+    def _refuse(parts: tuple[Expression, ...], component: frozenset[str]) -> None:
+        """Raise NotLinearError at the first call of a rule of the component."""
+        for part in parts:
+            for call in calls(part):
+                if call.name in component:
+                    raise NotLinearError(call)
+
+
+#: The most characters of a pattern; some engines do not accept longer ones.
+MAX_REGEX_LENGTH = 20_000
+
+
+class _SplitCharacterError(Exception):
+    """Two terminals may share a character: only the whole machine has a regex over characters."""
+
+
+def write_regex(
+    grammar: Grammar, longest: int = MAX_REGEX_LENGTH, dialect: Dialect | None = Dialect.PYTHON
+) -> str:
+    """The texts of a grammar as a regex for ``re.fullmatch``; a regex is returned unchanged.
+
+    ``dialect`` None is the syntax that all engines read alike. Python's dialect keeps terminal
+    labels, which only this library supports.
+
+    Rules are inlined. If their recursion is not linear, states are eliminated from the automaton.
+    Byte strings that are not valid UTF-8, which some languages contain, are left out.
+
+    Raises: BuildError if the language needs a stack, or the pattern would have more than
+            ``longest`` characters; LimitError.
+    """
+    text = grammar.source.text
+    labels = dialect is Dialect.PYTHON  # the dialect of regexes in this library
+    own = grammar.regex
+    if own is not None and labels and (_python_reads(text) or any(labels_in(own))):
+        return text
+    regex = _of_tree(grammar, longest, labels)
+    if regex is None and not grammar.is_regular:
+        refuse_recursion(grammar, "no regex can say this", "GBNF, Lark or KBNF")
+    elif regex is None:
+        regex = _of_machine(grammar, longest)
+    if regex is None:
+        message = f"a regex of this grammar would have more than {longest:,} characters"
+        hint = "write it as GBNF or Lark, whose rules are written once however often they are used"
+        raise BuildError(message, grammar.source, _start(grammar), hint, "unsupported_export")
+    if regex == NOTHING:
+        message = "the language has no text at all"
+        raise BuildError(
+            message, grammar.source, _start(grammar), "let it have one", "unproductive"
+        )
+    return pattern(regex, dialect)
+
+
+def _of_tree(grammar: Grammar, longest: int, labels: bool) -> Regex | None:
+    """The regex that follows the structure of the rules; None if it is too long or not linear."""
+    if grammar.tree is None:
+        assert grammar.regex is not None, "a grammar has a regex or a tree"
+        whole = Pattern(grammar.regex, Stop.ANYWHERE, grammar.source.text, _start(grammar))
+        return Leaves("a regex", grammar.source, {}, grammar.limits, labels).regex(whole)
+    work = grammar.limits.begun()
+    cfg = context_free(grammar.tree, grammar.start, work)
+    leaves = Leaves("a regex", grammar.source, cfg.written, work, labels)
+
+    def leaf(node: Leaf) -> Regex:
+        if (made := leaves.regex(node)) is not None:
+            return made
+        if cuts_characters(leaves.folded(node)):
+            raise _SplitCharacterError
+        if (made := leaves.short(node, longest)) is None:
+            raise TooLongError
+        return made
+
+    try:
+        return RuleRegexes(cfg.rules, leaf, longest, work.clock()).regex(grammar.start)
+    except (NotLinearError, TooLongError, _SplitCharacterError):
+        return None
+
+
+def _of_machine(grammar: Grammar, longest: int) -> Regex | None:
+    try:
+        dfa = grammar.dfa
+    except LimitError:
+        return None
+    assert dfa is not None, "the language needs no stack"
+    return machine_regex(fold(dfa), longest, grammar.limits.begun())
+
+
+def _python_reads(text: str) -> bool:
+    """Whether Python's ``re`` compiles a pattern without warnings, with the same meaning."""
+    if any(f"<{name}>" in text for name in EXTENSIONS):
+        return False
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            re.compile(text)
+    except (re.error, Warning, RecursionError, OverflowError):
+        return False
+    return True
+
+
+def _start(grammar: Grammar) -> Span:
+    """The span of the start rule's name."""
+    rules = grammar.tree.rules if grammar.tree is not None else ()
+    named = (rule.name_span for rule in rules if rule.name == grammar.start)
+    return next(named, Span(0, len(grammar.source.text)))
+
+
+def refuse_recursion(grammar: Grammar, what: str, others: str) -> None:
+    """Raise BuildError at the first recursive rule; ``others`` are notations with rules."""
+    assert grammar.tree is not None, "a regex needs no stack"
+    called = {rule.name: {call.name for call in calls(rule.body)} for rule in grammar.tree.rules}
+    inside = frozenset().union(*cyclic_components(called))
+    for rule in grammar.tree.rules:
+        if rule.name in inside:
+            message = f"{what}: {rule.name!r} is read inside itself, which takes a stack"
+            hint = f"write it as {others}"
+            if grammar.notation is Notation.JSON_SCHEMA and rule.name == "value":
+                closed = 'set "additionalProperties": false in each object'
+                hint = (
+                    f"any JSON value is allowed inside: {closed} and describe each value, or {hint}"
+                )
+            raise BuildError(message, grammar.source, rule.name_span, hint, "unsupported_export")
+
+
+# -- drawn machines -------------------------------------------------------------------------------
+# Writes a regular grammar as a drawn machine: its minimal deterministic automaton.
+#
+# A drawn machine can also be made deterministic alone: its states are then sets of those drawn.
+
+
+#: A machine of more states is not read by people any more.
+MAX_WRITTEN_STATES = 1_000
+
+
+def write_machine(grammar: Grammar, states: int = MAX_WRITTEN_STATES) -> str:
+    """The minimal deterministic machine over characters, its states ``q0``, ``q1``, ….
+
+    The initial state is ``q0``; states have their numbers in the order of a breadth-first search.
+    Byte strings that are not valid UTF-8, which some languages contain, are left out.
+
+    Raises: BuildError if the language needs a stack, has terminal labels, or the machine would have
+            more than ``states`` states; LimitError.
+    """
+    _refuse_labels(grammar)
+    if not grammar.is_regular:
+        refuse_recursion(grammar, "no machine without a stack reads this", "KBNF, GBNF or Lark")
+    dfa = grammar.dfa
+    if dfa is None:  # whether it needs a stack is not decided within the limits
+        raise _too_large(grammar, f"more than {grammar.limits.states:,} states")
+    folded = fold(dfa)
+    useful = coreachable(folded.finals, ((source, target) for source, _, target in folded.edges))
+    edges = [edge for edge in folded.edges if edge[2] in useful]
+    order = {folded.initial: "q0"}
+    for source, _, target in edges:  # sorted by source, and states are numbered breadth first
+        assert source in order or source not in useful
+        order.setdefault(target, f"q{len(order)}")
+    if len(order) > states:
+        raise _too_large(grammar, f"{len(order):,} states, more than {states:,}")
+    return machine_text(
+        ["q0"],
+        [name for state, name in order.items() if state in folded.finals],
+        [
+            (order[source], order[target], _label(ranges))
+            for source, ranges, target in edges
+            if source in order
+        ],
+    )
+
+
+def write_subsets(grammar: Grammar, states: int = MAX_WRITTEN_STATES) -> str:
+    """A drawn machine made deterministic by the subset construction, without merging states.
+
+    A state is named by the states of its set, such as ``q0_q1``. The minimal machine of any grammar
+    is written by ``write_machine``.
+
+    Raises: BuildError for another notation, for a label longer than a character, and if the machine
+            would have more than ``states`` states; LimitError.
+    """
+    whole = Span(0, len(grammar.source.text))
+    if grammar.notation is not Notation.MACHINE:
+        message = "only a drawn machine has states that form sets"
+        hint = "write the minimal machine (machine)"
+        raise BuildError(message, grammar.source, whole, hint, "unsupported_export")
+    drawn = read_machine(grammar.source)
+    item = long_item(drawn, ItemMachines(drawn, grammar.limits))
+    if item is not None:
+        message = "the subset construction reads one character at a time, and this label reads more"
+        span = item.span if drawn.source is grammar.source else whole
+        hint = "draw a state after each character, or write the minimal machine"
+        raise BuildError(message, grammar.source, span, hint, "unsupported_export")
+    made = subset_machine(drawn, grammar.limits)
+    if len(made.sets) > states:
+        raise _too_large(grammar, f"{len(made.sets):,} states, more than {states:,}")
+    taken = Names(())
+    names = [taken.fresh("_".join(members)) for members in made.sets]
+    return machine_text(
+        names[:1],
+        [names[final] for final in made.finals],
+        [(names[source], names[target], _label(ranges)) for source, ranges, target in made.edges],
+    )
+
+
+def _label(ranges: Ranges) -> str:
+    return item_text(pattern(one_of(ranges), Dialect.PYTHON))
+
+
+def _too_large(grammar: Grammar, size: str) -> BuildError:
+    message = f"the machine would have {size}"
+    hint = "write it as a regex or as rules"
+    span = Span(0, len(grammar.source.text))
+    return BuildError(message, grammar.source, span, hint, "unsupported_export")
+
+
+def _refuse_labels(grammar: Grammar) -> None:
+    of_rules = () if grammar.tree is None else labels_in_rules(grammar.tree)
+    of_regex = () if grammar.regex is None else labels_in(grammar.regex)
+    for label, span in (*of_rules, *of_regex):
+        message = f"a machine cannot say the label {label.name}, which represents one token"
+        hint = "write a regex of the texts you mean"
+        raise BuildError(message, grammar.source, span, hint, "unsupported_export")

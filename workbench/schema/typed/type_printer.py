@@ -1,0 +1,366 @@
+"""Writes types as a JSON Schema or as Python definitions, and instances as calls.
+
+Writes types as a JSON Schema, with the spans of the definitions that each part comes from.
+
+An instance is written as ``json.dumps(dataclasses.asdict(instance))``: an object of its fields in
+declared order, tuples and sets as arrays, members as their values, keys as texts.
+
+Source: Koo et al. 2024, §5.1 and §5.2.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import partial
+
+from workbench.base.errors import BuildError
+from workbench.base.source import Source, Span
+from workbench.schema.typed.python_text import literal_or
+from workbench.schema.typed.types import (
+    OPAQUE,
+    Definition,
+    Dict,
+    Enumeration,
+    Field,
+    Kind,
+    Many,
+    Member,
+    Named,
+    OneOf,
+    Plain,
+    Record,
+    Scalar,
+    Tuple,
+    Type,
+    Types,
+    Union,
+    inside,
+)
+
+_SCALARS = {
+    Scalar.INT: "integer", Scalar.FLOAT: "number", Scalar.BOOL: "boolean",
+    Scalar.STR: "string", Scalar.NONE: "null",
+}  # fmt: skip
+#: A whole number as a key; valid both as a regex of JSON Schema and of Python.
+WHOLE = "^(0|-?[1-9][0-9]*)$"
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedSchema:
+    """The text of a schema, and the part of the definitions that each part comes from."""
+
+    source: Source
+    #: Spans in the schema and the corresponding spans in the definitions, outer ones first.
+    places: tuple[tuple[Span, Span], ...]
+
+
+def schema_of(types: Types) -> PlacedSchema:
+    """The schema of the root.
+
+    Raises: BuildError of kind ``unsupported_type`` for keys that cannot be written as text.
+    """
+    writer = _Writer(types)
+    writer.document()
+    return PlacedSchema(Source("".join(writer.pieces), "schema"), tuple(writer.places))
+
+
+@dataclass(slots=True, eq=False)
+class _Writer:
+    """Writes the schema's text."""
+
+    types: Types
+    pieces: list[str] = field(default_factory=list)
+    places: list[tuple[Span, Span]] = field(default_factory=list)
+    length: int = 0
+
+    def document(self) -> None:
+        """``{"$ref": …, "$defs": {…}}``."""
+        self._text('{"$ref": ')
+        self._text(json.dumps(f"#/$defs/{self.types.root}"))
+        self._text(', "$defs": ')
+        self._members(
+            (name, one.span, partial(self._definition, one))
+            for name, one in self.types.definitions.items()
+        )
+        self._text("}")
+
+    def _text(self, text: str) -> None:
+        self.pieces.append(text)
+        self.length += len(text)
+
+    def _json(self, value: object) -> None:
+        self._text(json.dumps(value))
+
+    def _at(self, span: Span, write: Callable[[], None]) -> None:
+        """Call ``write`` and record that its text comes from a span of the definitions."""
+        index, start = len(self.places), self.length
+        write()
+        self.places.insert(index, (Span(start, self.length), span))
+
+    def _members(self, members: Iterable[tuple[str, Span, Callable[[], None]]]) -> None:
+        """An object whose members come from the given spans."""
+        self._text("{")
+        for i, (name, span, write) in enumerate(members):
+            self._text(f"{', ' * (i > 0)}{json.dumps(name)}: ")
+            self._at(span, write)
+        self._text("}")
+
+    def _definition(self, one: Definition) -> None:
+        if isinstance(one, Enumeration):
+            values = dict.fromkeys(map(json.dumps, member_values(one).values()))
+            self._text(f'{{"enum": [{", ".join(values)}]}}')
+            return
+        self._text('{"type": "object", "properties": ')
+        self._members((each.name, each.span, partial(self._type, each.type)) for each in one.fields)
+        required = [each.name for each in one.fields if each.default is None]
+        self._text(f', "required": {json.dumps(required)}, "additionalProperties": false}}')
+
+    def _type(self, type_: Type) -> None:
+        self._at(type_.span, lambda: self._bare(type_))
+
+    def _bare(self, type_: Type) -> None:
+        match type_:
+            case Plain(scalar=scalar):
+                self._json({"type": _SCALARS[scalar]})
+            case Named(name=name):
+                self._json({"$ref": f"#/$defs/{name}"})
+            case OneOf():
+                self._json({"enum": self._values(type_)})
+            case Union(options=options):
+                self._text('{"anyOf": [')
+                self._several(options)
+                self._text("]}")
+            case Many(item=item):
+                self._text('{"type": "array", "items": ')
+                self._type(item)
+                self._text("}")
+            case Tuple(items=items):
+                self._tuple(items)
+            case Dict(key=key, value=value):
+                self._text('{"type": "object", "propertyNames": ')
+                self._at(key.span, lambda: self._json(self._names(key)))
+                self._text(', "additionalProperties": ')
+                self._type(value)
+                self._text("}")
+
+    def _several(self, types: tuple[Type, ...]) -> None:
+        for i, one in enumerate(types):
+            self._text(", " * (i > 0))
+            self._type(one)
+
+    def _tuple(self, items: tuple[Type, ...]) -> None:
+        if not items:
+            self._json({"type": "array", "maxItems": 0})
+            return
+        self._text('{"type": "array", "prefixItems": [')
+        self._several(items)
+        self._text(f'], "items": false, "minItems": {len(items)}}}')
+
+    def _values(self, one: OneOf) -> list[object]:
+        return [json_of(value, self.types.definitions) for value in one.values]
+
+    def _names(self, key: Type) -> Mapping[str, object]:
+        """The schema of the keys of a ``dict``.
+
+        Raises: BuildError
+        """
+        match key:
+            case Plain(scalar=Scalar.STR):
+                return {"type": "string"}
+            case Plain(scalar=Scalar.INT):
+                return {"pattern": WHOLE}
+            case Plain(scalar=Scalar.BOOL):
+                return {"enum": ["true", "false"]}
+            case OneOf():
+                return {"enum": [key_text(value) for value in self._values(key)]}
+            case Named(name=name) if isinstance(one := self.types.definitions[name], Enumeration):
+                return {"enum": [key_text(value) for value in member_values(one).values()]}
+        raise BuildError(
+            "expected str, int, bool, a Literal or an Enum as keys, because JSON keys are texts",
+            self.types.source,
+            key.span,
+            "use a list of tuples, or write it as constructor calls",
+            "unsupported_type",
+        )
+
+
+def key_text(value: object) -> str:
+    """A key as ``json.dumps`` writes it."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def member_values(one: Enumeration) -> dict[str, object]:
+    """The JSON value of each member, by name; the name itself if a value is not JSON."""
+    try:
+        values = {name: ast.literal_eval(text) for name, text in one.members}
+    except (ValueError, SyntaxError):
+        return {name: name for name, _ in one.members}
+    if all(map(_is_json, values.values())):
+        return values
+    return {name: name for name in values}
+
+
+def _is_json(value: object) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or isinstance(value, str | int)
+
+
+def json_of(value: str | int | Member | None, definitions: Mapping[str, Definition]) -> object:
+    """A value of a ``Literal`` as JSON."""
+    if not isinstance(value, Member):
+        return value
+    owner = definitions[value.owner]
+    assert isinstance(owner, Enumeration), "python_reader has checked it"
+    return member_values(owner)[value.name]
+
+
+# -- Python ---------------------------------------------------------------------------------------
+# Prints types as Python definitions, and instances as constructor calls.
+#
+# ``python_reader`` reads the definitions back as the same types. So classes and texts are processed
+# in the same way, and spans of a class point into a text.
+#
+# Instances are printed as by ``repr``, except for members of enumerations, which are written as
+# ``Colour.RED``.
+
+
+_FACTORIES = {"[]": "list", "{}": "dict", "set()": "set"}
+
+
+def definitions_text(definitions: Mapping[str, Definition], root: str) -> str:
+    """The text of a module that defines these names, the root last.
+
+    Law: ``read_types`` of this text returns the same definitions.
+    """
+    ordered = [name for name in definitions if name != root] + [root]
+    tops = list(dict.fromkeys(name.partition(".")[0] for name in ordered))
+    tops.sort(key=lambda top: top == root.partition(".")[0])
+    classes = "\n\n\n".join("\n".join(_class(top, definitions)) for top in tops)
+    head = "\n".join(_imports(definitions))
+    return f"from __future__ import annotations\n\n{head}\n\n\n{classes}\n"
+
+
+def type_text(type_: Type) -> str:
+    """A type as an annotation."""
+    match type_:
+        case Plain(scalar):
+            return scalar.value
+        case Named(name):
+            return name
+        case OneOf(values):
+            return f"Literal[{', '.join(map(value_text, values))}]"
+        case Union(options):
+            return " | ".join(map(type_text, options))
+        case Many(kind, item):
+            return f"{kind.value}[{type_text(item)}{', ...' * (kind is Kind.TUPLE)}]"
+        case Tuple(items):
+            return f"tuple[{', '.join(map(type_text, items)) or '()'}]"
+        case Dict(key, value):
+            return f"dict[{type_text(key)}, {type_text(value)}]"
+
+
+def value_text(value: str | int | Member | None) -> str:
+    """A value of a ``Literal``."""
+    return f"{value.owner}.{value.name}" if isinstance(value, Member) else repr(value)
+
+
+def _imports(definitions: Mapping[str, Definition]) -> Iterator[str]:
+    records = [one for one in definitions.values() if isinstance(one, Record)]
+    defaults = [field.default for one in records for field in one.fields]
+    made = any(default in _FACTORIES for default in defaults)
+    yield "from dataclasses import dataclass" + ", field" * made
+    bases = {
+        base
+        for one in definitions.values()
+        if isinstance(one, Enumeration)
+        for base in one.bases
+        if base.endswith("Enum")
+    }
+    if bases:
+        yield f"from enum import {', '.join(sorted(bases))}"
+    types = (part for one in records for field in one.fields for part in inside(field.type))
+    if any(isinstance(part, OneOf) for part in types):
+        yield "from typing import Literal"
+
+
+def _class(name: str, definitions: Mapping[str, Definition]) -> Iterator[str]:
+    """The lines of one class; nested classes come before its fields."""
+    one = definitions.get(name)
+    last = name.rpartition(".")[2]
+    if isinstance(one, Enumeration):
+        yield f"class {last}({', '.join(one.bases)}):"
+    elif isinstance(one, Record):
+        settings = ["frozen=True"] * one.hashable + ["kw_only=True"] * _out_of_order(one.fields)
+        yield f"@dataclass({', '.join(settings)})" if settings else "@dataclass"
+        yield f"class {last}:"
+    else:
+        yield f"class {last}:"
+    inner = dict.fromkeys(
+        ".".join(other.split(".")[: name.count(".") + 2])
+        for other in definitions
+        if other.startswith(f"{name}.")
+    )
+    for other in inner:
+        yield from (f"    {line}" for line in _class(other, definitions))
+    if isinstance(one, Enumeration):
+        yield from (f"    {member} = {value}" for member, value in one.members)
+    elif isinstance(one, Record):
+        yield from (f"    {_field(field)}" for field in one.fields)
+        if not one.fields and not inner:
+            yield "    pass"
+
+
+def _out_of_order(fields: tuple[Field, ...]) -> bool:
+    """Whether a field without a default follows one with a default."""
+    given = [field.default is not None for field in fields]
+    return given != sorted(given)
+
+
+def _field(field: Field) -> str:
+    line = f"{field.name}: {type_text(field.type)}"
+    if field.default is None:
+        return line
+    if field.default in _FACTORIES:
+        return f"{line} = field(default_factory={_FACTORIES[field.default]})"
+    return f"{line} = {field.default}"
+
+
+def call_name(cls: type) -> str:
+    """The qualified name of a class without the function that defines it."""
+    return cls.__qualname__.rpartition("<locals>.")[2]
+
+
+def literal_text(value: object) -> str:
+    """A value as Python text; a dataclass as a call with all keywords of its constructor."""
+    if isinstance(value, Enum):
+        return f"{call_name(type(value))}.{value.name}"
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        given = (
+            f"{field.name}={literal_text(getattr(value, field.name))}"
+            for field in dataclasses.fields(value)
+            if field.init
+        )
+        return f"{call_name(type(value))}({', '.join(given)})"
+    if type(value) is list:
+        return f"[{', '.join(map(literal_text, value))}]"
+    if type(value) is tuple:
+        return f"({', '.join(map(literal_text, value))}{',' * (len(value) == 1)})"
+    if type(value) is dict:
+        return f"{{{', '.join(f'{literal_text(k)}: {literal_text(v)}' for k, v in value.items())}}}"
+    if type(value) is set and value:
+        return f"{{{', '.join(map(literal_text, value))}}}"
+    if type(value) is frozenset and value:
+        return f"frozenset({{{', '.join(map(literal_text, value))}}})"
+    return repr(value)
+
+
+def default_text(value: object) -> str:
+    """The text of a default; ``OPAQUE`` if it is not made of literals and calls."""
+    return literal_or(literal_text(value), OPAQUE)
