@@ -106,9 +106,12 @@ class Network:
     @cached_property
     def entries(self) -> Entries:
         """The calls and the facts about states, as a running network reads them."""
+        # arrays of one type only: those of other methods may be transposed or read-only
+        table = np.require(self.table, requirements=["C", "W"])
+        classes = np.require(self.classes, requirements=["C", "W"])
+        finals = np.require(self.finals, requirements=["C", "W"])
         initials = np.array(self.initials, np.int32)
-        found = _entries(self.table, self.classes, self.finals, initials, self.all_wait)
-        return Entries(*found)
+        return Entries(*_entries(table, classes, finals, initials, self.all_wait))
 
     @property
     def byte_classes(self) -> npt.NDArray[np.uint16]:
