@@ -87,6 +87,7 @@ COMPLETED = [
 def write(v: Any, notation: str, text: str) -> None:
     """The text in the editor, with the caret at its mark."""
     caret = text.index("‸")
+    v.page.wait_for_function("wb.state.compiled")  # the example of the address is open
     v.page.evaluate(
         "([text, notation]) => wb.emit('open', {text, notation, start: 'start'})",
         [text.replace("‸", ""), notation],
