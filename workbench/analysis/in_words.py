@@ -10,7 +10,7 @@
     #   then the letter 'd'
 
 A part that has one part is one line with it. A schema is described keyword by keyword, and a
-dataclass field by field (``analysis.in_words``), not by the rules made from them.
+dataclass field by field, not by the rules made from them.
 """
 
 from __future__ import annotations
