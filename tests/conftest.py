@@ -2,8 +2,8 @@
 
 A bare ``pytest`` leaves out the tests marked ``slow``, ``browser`` and ``exhaustive``; with the name
 of a file, a folder or a test, or with ``-m``, all of it runs. ``--slow`` runs the slow ones and those
-in a browser too, ``--exhaustive 2/4`` the second quarter of the exhaustive ones: ``.ci/run`` takes
-another quarter for each commit, so four in a row run every test.
+in a browser too, ``--exhaustive 2/8`` the second eighth of the exhaustive ones: ``.ci/run`` takes
+another eighth for each commit, so eight in a row run every test.
 
 Property tests are not timed, and limits count a thread's own work. For a landing there is the
 profile ``repeatable``: the same examples each time, so that a change is refused for its own faults.

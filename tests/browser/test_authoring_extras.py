@@ -8,7 +8,7 @@ import pytest
 
 from tests.browser.test_accessible import findings
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.exhaustive]
 
 LINE = "On 2024-05 and 2025-06, not 24-5: see 2023-12. é 😀 1999-01\n"
 PASTE = """text => {

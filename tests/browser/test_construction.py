@@ -11,7 +11,7 @@ import pytest
 from tests.browser.test_accessible import findings
 from tests.drawing.test_tikz import read
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.exhaustive]
 
 DIALOG = "dialog.construction[open]"
 

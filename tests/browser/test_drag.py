@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = [pytest.mark.browser, pytest.mark.exhaustive]
+
 PIC = "#wb-picture .pic.main"
 SVG = f"{PIC} .canvas svg.movable:not(.leaving)"
 TIME = "?example=time&tab=characters"

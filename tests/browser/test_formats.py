@@ -8,7 +8,7 @@ import pytest
 
 from tests.browser.test_accessible import clean
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.exhaustive]
 
 NOTATIONS = [
     "regex",

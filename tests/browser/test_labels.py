@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = [pytest.mark.browser, pytest.mark.exhaustive]
+
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_labels_are_in_pictures_and_in_facts_of_tokens(visit: Any, dark: bool) -> None:

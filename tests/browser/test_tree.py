@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.exhaustive]
 
 SVG = "#wb-picture .pic svg.parsetree:not(.leaving)"
 SUMS = "start ::= 'x' sum; sum ::= sum '+' sum | digit; digit ::= #'[0-9]';"
