@@ -34,7 +34,8 @@ export function mountRun(
   let takes = 0, // requests for a token, and for the chances of the next one
     looks = 0,
     due = 0, // when a run lights the pictures again
-    losses = 0; // servers that ended while they computed the run
+    losses = 0, // servers that ended while they computed the run
+    first = 0; // the number of tokens when the run began at its first server
   let firstRun = /** @type {string | null} */ (null), // the text that runs when it is compiled
     runNext = false; // whether the next text that is compiled runs
 
@@ -96,9 +97,10 @@ export function mountRun(
     return { ...grammarOf(state), prompt, system, model, ...way };
   };
 
-  /** Let the model continue a branch, of whose run servers were ``lost`` so far. */
+  /** Let the model continue a branch, whose run ``lost`` this number of servers. */
   function play(branch, lost = 0) {
     losses = lost;
+    if (!lost) first = branch.steps.length;
     branch.outcome = branch.next = null;
     branch.settings = panel.settings();
     move({ type: "play", before: branch.steps.length, time: performance.now() });
@@ -108,7 +110,10 @@ export function mountRun(
     busy();
     tell(WAITING);
     drawn();
-    trigger("run", { ...questions.about(branch), run: incoming.begin() });
+    const { finish, max_tokens } = branch.settings;
+    // the budget of a text that must finish is that of the whole text
+    const most = finish ? max_tokens : max_tokens - (branch.steps.length - first);
+    trigger("run", { ...questions.about(branch), max_tokens: most, run: incoming.begin() });
   }
   function run() {
     if (state.running) return;
@@ -248,8 +253,9 @@ export function mountRun(
     finish({ k: "stop", reason: "stopped", words: words || "stopped by you", good: false });
   }
   /** The server ended during a run: another one, or the same one started again, continues the run. */
-  function dropped(words, advice) {
-    if (!state.running || losses === MOST_LOSSES || !now().steps.length) {
+  function dropped(words, advice, begun) {
+    const made = now().steps.length - first;
+    if (!begun || losses === MOST_LOSSES || made >= now().settings.max_tokens) {
       fail(words, advice);
       return;
     }

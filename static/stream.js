@@ -8,7 +8,8 @@ const LEAST = 33; // milliseconds between two calls of `arrived`
 /** `doors.take(record)` is called with every record of the run that was begun last, and `doors.arrived()` after
       records, at most 30 times a second. `doors.missed({ run, from })` asks the server for lines that no text had.
       The event named `doors.over` is emitted at the end of every stream (also where the queue is full or the server has
-      ended); if the run's last record does not come with it, `doors.dropped(words, advice)` is called. */
+      ended); if the run's last record does not come with it and the server has no further ones,
+      `doors.dropped(words, advice, begun)` is called; `begun` says whether the run had records. */
 export function createStream(props, watch, doors) {
   /** @type {string | null} */
   let name = null;
@@ -74,13 +75,16 @@ export function createStream(props, watch, doors) {
 
   const dropped = () =>
     heard
-      ? doors.dropped("the server ended it", "is it still running?")
-      : doors.dropped("the server did not begin it", "others may be waiting; try again in a few seconds");
+      ? doors.dropped("the server ended it", "is it still running?", true)
+      : doors.dropped("the server did not begin it", "others may be waiting; try again in a few seconds", false);
 
-  /** The stream is over: a last record that is still missing does not come. */
-  function ended(run) {
+  /** The stream is over: what it did not send is requested, until the server has no more. */
+  async function ended(run) {
     if (run !== name || over < begun) return;
-    if (asking) setTimeout(() => ended(run), 500);
+    const before = heard;
+    if (heard && !asking) await ask();
+    if (run !== name) return;
+    if (asking || heard > before) setTimeout(() => ended(run), 500);
     else dropped();
   }
   on(doors.over, () => {

@@ -288,7 +288,7 @@ def test_a_run_goes_on_after_its_worker_ended(visit: Any) -> None:
     texts = []
     for before in ("", CUT):
         with visit("?example=time", before=before) as v:
-            opened(v, "[a-z ]{60,70}", most=100)
+            opened(v, "[a-z ]{60,700}", most=30)
             v.page.click("#wb-run .go")
             v.page.wait_for_function("!wb.state.running && wb.state.steps.length > 5")
             assert v.page.evaluate("window.cuts ?? 0") == (before == CUT)
