@@ -96,6 +96,8 @@ CONDITIONS: dict[str, Callable[[dict[str, Any]], bool]] = {
     "tokens <= 3 and valid = true": lambda row: (
         row["tokens"] is not None and row["tokens"] <= 3 and row["valid"]
     ),
+    "tokens>=3": lambda row: (row["tokens"] or 0) >= 3,
+    "tokens!=3": lambda row: row["tokens"] != 3,
     "valid != true": lambda row: row["valid"] is not True,
     "REFUSED 1": lambda row: "refused 1" in (row["error"] or ""),
     "contender = b and number 1": lambda row: (

@@ -45,7 +45,6 @@ _BATCH = 1_000
 
 _HINT = "choose a file that --out of compare, audit or bench, or evaluate, has written"
 
-
 #: Orders of rows that are kept.
 _MAX_SORTED = 8
 
@@ -62,7 +61,7 @@ class Where:
 EVERY = Where("1")
 
 #: A comparison that a visitor writes, such as ``tokens > 100``.
-_COMPARED = re.compile(r"(?P<column>\S+)\s*(?P<sign>!=|<=|>=|=|<|>)\s*(?P<value>.*)", re.DOTALL)
+_COMPARED = re.compile(r"(?P<column>\S+?)\s*(?P<sign>!=|<=|>=|=|<|>)\s*(?P<value>.*)", re.DOTALL)
 
 _SIGNS = {"=": "=", "!=": "IS NOT", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
