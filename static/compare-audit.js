@@ -2,7 +2,7 @@
    each is wrong on the current grammar, why, and a program that shows it. */
 
 import { el } from "./dom.js";
-import { glyphs } from "./tokens.js";
+import { glyphs, several } from "./tokens.js";
 
 /** @import { AuditFinding, EngineAudit } from "./wire" */
 
@@ -79,9 +79,8 @@ function findingOf(finding) {
 
 /** @param {EngineAudit} audit */
 function engineOf(audit) {
-  const number = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
-  const texts = `${number(audit.texts, "valid text")}, ${number(audit.mutants, "invalid one")}`;
-  const done = `${texts}, ${number(audit.masks, "mask")}`;
+  const texts = `${several(audit.texts, "valid text")}, ${several(audit.mutants, "invalid one")}`;
+  const done = `${texts}, ${several(audit.masks, "mask")}`;
   const claims = audit.findings.filter((one) => !one.kind.startsWith("workbench"));
   const ended =
     audit.status !== "audited"

@@ -2,7 +2,7 @@
 
 import { el, radios, roving } from "./dom.js";
 import { on, state } from "./state.js";
-import { formatNumber } from "./tokens.js";
+import { formatNumber, several } from "./tokens.js";
 
 export function createCompareChoice(find, doors) {
   const knobs = {
@@ -128,7 +128,6 @@ export function createCompareChoice(find, doors) {
   }
 
   // -- what that comes to ---------------------------------------------------------------------------
-  const many = (n, thing) => `${formatNumber(n)} ${thing}${n === 1 ? "" : "s"}`;
   /** What is asked of the server; `fault` says why it cannot be. */
   function asked() {
     const texts = [...new Set(list())],
@@ -140,7 +139,7 @@ export function createCompareChoice(find, doors) {
       : texts.length > limits.prompts
         ? `At most ${limits.prompts} prompts at once, not ${texts.length}.`
         : tokens > limits.in_all
-          ? `${many(runs, "run")} of ${knobbed.max_tokens} tokens are ${formatNumber(tokens)} ` +
+          ? `${several(runs, "run")} of ${knobbed.max_tokens} tokens are ${formatNumber(tokens)} ` +
             `tokens; this page takes ${formatNumber(limits.in_all)} at once. Choose fewer methods, ` +
             "seeds or tokens."
           : "";
@@ -158,8 +157,8 @@ export function createCompareChoice(find, doors) {
     const { methods: names, prompts: texts, seeds, max_tokens, runs, fault } = asked();
     return (
       fault ||
-      `${many(names.length, "method")} × ${many(texts.length, "prompt")} × ` +
-        `${many(seeds, "seed")}: ${many(runs, "run")} of at most ${many(max_tokens, "token")}.`
+      `${several(names.length, "method")} × ${several(texts.length, "prompt")} × ` +
+        `${several(seeds, "seed")}: ${several(runs, "run")} of at most ${several(max_tokens, "token")}.`
     );
   }
   const report = () => doors.changed(plan(), asked().fault);

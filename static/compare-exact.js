@@ -1,7 +1,7 @@
 /* The exact distribution of a finite language: how likely each text is under every method, against the model's own
    share of it among the accepted texts. Computed by the server, not sampled. */
 
-import { download, el } from "./dom.js";
+import { download, el, svgEl } from "./dom.js";
 import { exportFiles } from "./export.js";
 import { formatNumber, formatPercent, glyphs, spelledText } from "./tokens.js";
 
@@ -15,13 +15,6 @@ const WIDE = 640,
   TOP = 12,
   BOTTOM = 38;
 
-const svg = (tag, attributes, text = "") => {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
-  made.textContent = text;
-  return made;
-};
-
 /** How far the drawn texts are from the model's own distribution, against the forward passes spent.
     @param {DistanceCurve[]} curves */
 function curvesFigure(curves) {
@@ -30,19 +23,19 @@ function curvesFigure(curves) {
   const across = (x) => LEFT + ((Math.log(x) - least) / (most - least)) * (WIDE - LEFT - RIGHT),
     down = (y) => TOP + (1 - y) * (HIGH - TOP - BOTTOM);
   const ends = curves.map(({ name, points }) => `${name} ${points[points.length - 1][1].toFixed(2)}`);
-  const chart = svg("svg", {
+  const chart = svgEl("svg", {
     viewBox: `0 0 ${WIDE} ${HIGH}`,
     role: "img",
     "aria-label": `Total variation after ${formatNumber(passes[passes.length - 1])} forward passes: ${ends.join(", ")}`,
   });
   for (const y of [0, 0.5, 1]) {
-    chart.append(svg("line", { x1: LEFT, x2: WIDE - RIGHT, y1: down(y), y2: down(y), class: "grid" }));
-    chart.append(svg("text", { x: LEFT - 8, y: down(y) + 4, "text-anchor": "end" }, String(y)));
+    chart.append(svgEl("line", { x1: LEFT, x2: WIDE - RIGHT, y1: down(y), y2: down(y), class: "grid" }));
+    chart.append(svgEl("text", { x: LEFT - 8, y: down(y) + 4, "text-anchor": "end" }, String(y)));
   }
   for (const x of passes)
-    chart.append(svg("text", { x: across(x), y: HIGH - BOTTOM + 17, "text-anchor": "middle" }, formatNumber(x)));
+    chart.append(svgEl("text", { x: across(x), y: HIGH - BOTTOM + 17, "text-anchor": "middle" }, formatNumber(x)));
   chart.append(
-    svg(
+    svgEl(
       "text",
       { x: (LEFT + WIDE - RIGHT) / 2, y: HIGH - 4, "text-anchor": "middle", class: "axis" },
       "forward passes of the model",
@@ -56,8 +49,8 @@ function curvesFigure(curves) {
   for (const { curve, i, at } of named) {
     const line = curve.points.map(([x, y]) => `${across(x).toFixed(1)},${down(y).toFixed(1)}`).join(" ");
     free = Math.min(at + 4, free - 14);
-    chart.append(svg("polyline", { points: line, class: `curve c${i % 5}` }));
-    chart.append(svg("text", { x: WIDE - RIGHT + 8, y: free, class: `name c${i % 5}` }, curve.name));
+    chart.append(svgEl("polyline", { points: line, class: `curve c${i % 5}` }));
+    chart.append(svgEl("text", { x: WIDE - RIGHT + 8, y: free, class: `name c${i % 5}` }, curve.name));
   }
   const texts = curves.map(({ name, texts }) => `${name} ${formatNumber(Math.round(texts))}`).join(", ");
   return el(

@@ -1,9 +1,9 @@
 /* Results files: what a file of many runs is, its summary, a plot, and its rows, which the server sorts and filters and
    sends in pages. A file stays in the browser, and is sent again where the server no longer has it. */
 
-import { debounce, download, el, radios, showNotice } from "./dom.js";
+import { debounce, download, el, radios, showNotice, svgEl } from "./dom.js";
 import { askServer, state } from "./state.js";
-import { formatNumber, glyphs } from "./tokens.js";
+import { formatNumber, glyphs, several } from "./tokens.js";
 
 /** @import { OpenedResults, OpenedRow, ResultsBox, ResultsRow } from "./wire" */
 
@@ -15,14 +15,6 @@ const USUAL = (
   "compiled passing tokens perplexity interventions forward_passes over under by_policy " +
   "masks ms task_seconds text reason error"
 ).split(" ");
-const SVG = "http://www.w3.org/2000/svg";
-const svg = (tag, attributes, text = "") => {
-  const made = document.createElementNS(SVG, tag);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
-  made.textContent = text;
-  return made;
-};
-const several = (count, one) => `${formatNumber(count)} ${one}${count === 1 ? "" : "s"}`;
 const shortened = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
 /** A number with at most four figures, as the command prints it. */
@@ -69,24 +61,25 @@ function boxes(groups, column) {
   const bottom = TOP + LINE * groups.length;
   const say = (one) =>
     `${one.name}: median ${figure(one.median)}, half from ${figure(one.first)} to ${figure(one.third)}`;
-  const chart = svg("svg", {
+  const chart = svgEl("svg", {
     viewBox: `0 0 ${WIDE} ${bottom + 40}`,
     role: "img",
     "aria-label": `${column}. ${groups.map(say).join(". ")}`,
   });
   for (const x of ticks(low, high))
     chart.append(
-      svg("line", { x1: across(x), x2: across(x), y1: TOP, y2: bottom, class: "grid" }),
-      svg("text", { x: across(x), y: bottom + 16, "text-anchor": "middle" }, figure(x)),
+      svgEl("line", { x1: across(x), x2: across(x), y1: TOP, y2: bottom, class: "grid" }),
+      svgEl("text", { x: across(x), y: bottom + 16, "text-anchor": "middle" }, figure(x)),
     );
-  chart.append(svg("text", { x: (LEFT + WIDE - RIGHT) / 2, y: bottom + 34, "text-anchor": "middle" }, column));
+  chart.append(svgEl("text", { x: (LEFT + WIDE - RIGHT) / 2, y: bottom + 34, "text-anchor": "middle" }, column));
   groups.forEach((one, i) => {
     const middle = TOP + LINE * (i + 0.5),
-      line = (from, to) => svg("line", { x1: across(from), x2: across(to), y1: middle, y2: middle, class: "whisker" });
-    const named = svg("text", { x: LEFT - 10, y: middle + 4, "text-anchor": "end", class: "name" });
+      line = (from, to) =>
+        svgEl("line", { x1: across(from), x2: across(to), y1: middle, y2: middle, class: "whisker" });
+    const named = svgEl("text", { x: LEFT - 10, y: middle + 4, "text-anchor": "end", class: "name" });
     named.append(
       shortened(one.name, 26),
-      svg("title", {}, `${say(one)}; ${several(one.count, "row")}, ${one.outside} beyond the whiskers`),
+      svgEl("title", {}, `${say(one)}; ${several(one.count, "row")}, ${one.outside} beyond the whiskers`),
     );
     const middleAt = {
       x1: across(one.median),
@@ -100,8 +93,8 @@ function boxes(groups, column) {
       named,
       line(one.low, one.first),
       line(one.third, one.high),
-      svg("rect", { x: across(one.first), y: middle - 8, width: wide, height: 16, class: "box" }),
-      svg("line", middleAt),
+      svgEl("rect", { x: across(one.first), y: middle - 8, width: wide, height: 16, class: "box" }),
+      svgEl("line", middleAt),
     );
   });
   return chart;
@@ -125,7 +118,7 @@ export function createResultsCard(card, doors) {
   let files = /** @type {File[] | null} */ (null), // null for the file the page is served with
     about = /** @type {any} */ (null),
     turn = 0,
-    view = { wanted: "", sort: "", down: false, offset: 0, every: false, open: -1 };
+    view = { wanted: "", sort: "", down: false, offset: 0, every: false };
   let parts = /** @type {Record<string, any>} */ ({});
 
   // -- the file ---------------------------------------------------------------------------------------
@@ -189,7 +182,7 @@ export function createResultsCard(card, doors) {
       return;
     }
     about = answer;
-    view = { wanted: "", sort: "", down: false, offset: 0, every: false, open: -1 };
+    view = { wanted: "", sort: "", down: false, offset: 0, every: false };
     say("");
     draw();
   }
@@ -280,21 +273,24 @@ export function createResultsCard(card, doors) {
   }
   async function plot() {
     if (!parts.column) return;
-    const mine = turn,
-      column = parts.column.value,
-      box = parts.plot;
-    const answer = await ask(server.results_plot, { column });
-    if (mine !== turn || box !== parts.plot || column !== parts.column.value) return;
-    box.replaceChildren(
+    const asked = { column: parts.column.value, wanted: view.wanted };
+    parts.plotted = asked;
+    const answer = await ask(server.results_plot, asked);
+    if (asked !== parts.plotted) return;
+    if (!answer.ok) parts.plotted = null;
+    parts.plot.replaceChildren(
       ...(answer.ok && answer.groups.length
-        ? [boxes(answer.groups, column), answer.left ? el("p", { class: "quiet" }, `and ${answer.left} groups`) : ""]
+        ? [
+            boxes(answer.groups, asked.column),
+            answer.left ? el("p", { class: "quiet" }, `and ${answer.left} groups`) : "",
+          ]
         : [el("p", { class: "quiet" }, answer.ok ? "No such row has this number." : answer.why || answer.fault)]),
     );
   }
 
   // -- the rows ---------------------------------------------------------------------------------------
   const filtered = () => {
-    view = { ...view, wanted: parts.filter.value, offset: 0, open: -1 };
+    view = { ...view, wanted: parts.filter.value, offset: 0 };
     load();
   };
   function rowsPart() {
@@ -346,7 +342,7 @@ export function createResultsCard(card, doors) {
     );
   }
   function go(offset) {
-    view = { ...view, offset, open: -1 };
+    view = { ...view, offset };
     load();
   }
   /** The columns that are shown, with their places. */
@@ -359,11 +355,10 @@ export function createResultsCard(card, doors) {
     return [...(about.failed ? all.filter((one) => one.name === "status") : []), ...some];
   }
   async function load() {
-    const mine = turn,
-      asked = view;
+    const asked = view;
     const { sort, down, offset } = view;
     const answer = await ask(server.results_rows, { sort, down, offset });
-    if (mine !== turn || asked !== view) return;
+    if (asked !== view) return;
     parts.wrong.hidden = Boolean(answer.ok);
     parts.wrong.textContent = answer.ok ? "" : answer.why || answer.fault;
     if (!answer.ok) return; // the rows of the last filter stay
@@ -376,12 +371,12 @@ export function createResultsCard(card, doors) {
     parts.csv.disabled = !answer.total;
     heads();
     parts.body.replaceChildren(...answer.rows.map(line));
-    plot();
+    if (parts.plotted?.wanted !== view.wanted) plot();
   }
   function heads() {
     const by = (name) => () => {
       const again = view.sort === name;
-      view = { ...view, sort: again && view.down ? "" : name, down: again && !view.down, offset: 0, open: -1 };
+      view = { ...view, sort: again && view.down ? "" : name, down: again && !view.down, offset: 0 };
       load();
     };
     const order = (name) => (view.sort === name ? (view.down ? "descending" : "ascending") : null);
@@ -504,17 +499,18 @@ export function createResultsCard(card, doors) {
   // -- the file as CSV --------------------------------------------------------------------------------
   async function save() {
     const pieces = [],
-      { sort, down } = view;
+      file = about,
+      { wanted, sort, down } = view;
     parts.csv.disabled = true;
     for (let offset = 0, total = 1; offset < total; ) {
-      const answer = await ask(server.results_csv, { sort, down, offset });
+      const answer = await ask(server.results_csv, { wanted, sort, down, offset });
+      if (file !== about) return; // another file was opened meanwhile
       if (!answer.ok) {
         parts.csv.disabled = false;
         fail(answer.why || answer.fault);
         return;
       }
       pieces.push(answer.text);
-      if (answer.next <= offset) break;
       ({ next: offset, total } = answer);
       say(offset < total ? `CSV, ${Math.floor((100 * offset) / total)} %…` : "");
     }

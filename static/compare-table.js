@@ -1,7 +1,7 @@
 /* The table of a comparison, and the texts in it as strips of tokens. */
 
 import { el } from "./dom.js";
-import { formatBits, formatNumber, glyphs, tokenBytes, tokenNodes } from "./tokens.js";
+import { formatBits, formatNumber, glyphs, several, tokenBytes, tokenNodes } from "./tokens.js";
 
 /* Strips of tokens, which show where a text leaves another one and how it continues. */
 const LEFT = 18; // characters shown of what two texts share
@@ -499,8 +499,7 @@ export function createCompareTable(table, doors) {
       { type: "button", class: "bare fold", "aria-expanded": "true" },
       el("b", {}, `${names.length} methods`),
     );
-    const words =
-      `wrote the same ${formatNumber(count)} ` + `token${count === 1 ? "" : "s"}${runs > 1 ? ` in ${runs} runs` : ""}`;
+    const words = `wrote the same ${several(count, "token")}${runs > 1 ? ` in ${runs} runs` : ""}`;
     const cells = Object.keys(COLUMNS).map((key) => el("td", { "data-of": key })),
       line = stripLine(() => shown(lead), `${names.length} methods`);
     const numbers = el(

@@ -9,7 +9,7 @@ import { late } from "./late.js";
 import { shades } from "./measures.js";
 import { colour } from "./notations.js";
 import { createAnnouncer } from "./panel.js";
-import { askServer, cards, chatOf, emit, grammarKey, grammarOf, on, state, systemOf } from "./state.js";
+import { askServer, cards, chatOf, emit, grammarKey, grammarOf, on, onBegun, state, systemOf } from "./state.js";
 import { createStream } from "./stream.js";
 import { formatNumber, glyphs } from "./tokens.js";
 
@@ -360,7 +360,6 @@ export function mountCompare({ element, trigger, props, watch, server }) {
   let card = /** @type {any} */ (null);
   /** Open files of results; without any, the file that the page is served with. */
   async function openResults(files) {
-    if (files && !files.length) return;
     try {
       card ??= (await late("compare-results.js")).createResultsCard(stored, {
         server,
@@ -383,21 +382,22 @@ export function mountCompare({ element, trigger, props, watch, server }) {
     return "";
   }
   for (const button of element.querySelectorAll(".choosefile")) button.addEventListener("click", () => chooser.click());
-  chooser.addEventListener("change", () => {
-    openResults([...chooser.files].slice(0, 3));
-    chooser.value = ""; // the same file can be chosen again
+  function choose(files) {
+    if (!files?.length) return;
+    openResults([...files].slice(0, 3));
     stored.scrollIntoView({ block: "start" });
+  }
+  chooser.addEventListener("change", () => {
+    choose(chooser.files);
+    chooser.value = ""; // the same file can be chosen again
   });
   if (state.results) {
     stored.parentElement?.prepend(stored);
     let waiting = true;
-    on("example", () => {
-      if (!waiting) return;
+    on("view", (view) => {
+      if (!waiting || view !== "compare") return;
       waiting = false;
-      setTimeout(() => {
-        emit("look", "compare");
-        openResults(null);
-      });
+      openResults(null);
     });
   }
   const dropped = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
@@ -413,8 +413,7 @@ export function mountCompare({ element, trigger, props, watch, server }) {
     stored.classList.remove("over");
     if (!dropped(event)) return;
     event.preventDefault();
-    openResults([...(event.dataTransfer?.files ?? [])].slice(0, 3));
-    stored.scrollIntoView({ block: "start" });
+    choose(event.dataTransfer?.files);
   });
 
   /* Small languages: their exact distributions can be computed, and methods differ on them. */
@@ -528,15 +527,11 @@ export function mountCompare({ element, trigger, props, watch, server }) {
     const rest = String(asked).replace(/compare=(&|$)/, "compare$1");
     history.replaceState(null, "", (rest ? `?${rest}` : location.pathname) + location.hash);
   });
-  if (place.has("compare")) {
-    let waiting = true;
+  // what the address names is shown, and else the file that the page is served with
+  const named = ["example", "learn", "exercise"].some((key) => place.has(key)) || /^#[gxc]=/.test(location.hash);
+  if (place.has("compare") || (state.results && !named)) {
     if (place.get("compare")) choice.apply({ methods: String(place.get("compare")).split(",") });
-    on("example", () => {
-      if (waiting) {
-        waiting = false;
-        setTimeout(() => emit("look", "compare"));
-      }
-    });
+    onBegun(() => emit("look", "compare"));
   }
   cards.compare = { settings: () => (state.view === "compare" ? choice.settings() : undefined) };
   busy();

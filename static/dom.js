@@ -16,6 +16,15 @@ export function el(tag, properties = {}, ...children) {
   return made;
 }
 
+/** An element of SVG with attributes and children. */
+export function svgEl(tag, attributes = {}, ...children) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [key, value] of Object.entries(attributes))
+    if (value !== null && value !== undefined && value !== false) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+}
+
 /** Call a function when no call has come for ``wait`` milliseconds; ``now`` calls it immediately. */
 export function debounce(wait, act) {
   let timer = 0;

@@ -1,17 +1,8 @@
 /* The elements of a drawn machine, the field in which names and labels are typed, and the reader that goes through a
    text step by step. */
 
-import { el } from "./dom.js";
+import { el, svgEl } from "./dom.js";
 import { entryOf, head, nameShown } from "./machine-shapes.js";
-
-/** An element of SVG. */
-export function S(tag, attributes = {}, ...children) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [key, value] of Object.entries(attributes))
-    if (value !== null && value !== undefined && value !== false) made.setAttribute(key, value);
-  made.append(...children);
-  return made;
-}
 
 const words = (...names) => names.filter(Boolean).join(" ");
 
@@ -20,12 +11,12 @@ function badge(found, x, y) {
   if (!found.length) return [];
   const worst = ["error", "warning", "note"].find((severity) => found.some((one) => one.severity === severity));
   return [
-    S(
+    svgEl(
       "g",
       { class: `badge ${worst}`, transform: `translate(${x} ${y})` },
-      S("title", {}, found.map(({ message }) => message).join("\n")),
-      S("circle", { r: 8 }),
-      S("text", { y: 4 }, worst === "note" ? "i" : "!"),
+      svgEl("title", {}, found.map(({ message }) => message).join("\n")),
+      svgEl("circle", { r: 8 }),
+      svgEl("text", { y: 4 }, worst === "note" ? "i" : "!"),
     ),
   ];
 }
@@ -41,23 +32,23 @@ export function elementsOf({ model, shapes, selected, describe, problemsOf, lit,
     const chosen = way.edges.some((index) => selected === `edge ${index}`),
       through = lit && way.edges.some((index) => lit.edges.includes(index)),
       inside = lit && way.edges.some((index) => lit.inside.includes(index));
-    const line = S(
+    const line = svgEl(
       "g",
       {
         class: words("way", chosen && "on", through && "lit", inside && "partly"),
         "data-part": `edge ${way.edges[0]}`,
         tabindex: null,
       },
-      S("path", { class: "hit", d: way.path }),
-      S("path", { class: "line", d: way.path }),
-      S("polygon", { class: "head", points: head(way) }),
+      svgEl("path", { class: "hit", d: way.path }),
+      svgEl("path", { class: "line", d: way.path }),
+      svgEl("polygon", { class: "head", points: head(way) }),
     );
     return [line, ...way.labels.map(labelElement)];
   }
   function labelElement({ edge, text, x, y, w, h }) {
     const part = { edge },
       found = problemsOf(part);
-    return S(
+    return svgEl(
       "g",
       {
         class: words("lb", selected === `edge ${edge}` && "on", lit?.edges.includes(edge) && "lit"),
@@ -66,8 +57,8 @@ export function elementsOf({ model, shapes, selected, describe, problemsOf, lit,
         role: "button",
         "aria-label": [describe(part), ...found.map(({ message }) => message)].join(". "),
       },
-      S("rect", { x: x - w / 2, y: y - h / 2, width: w, height: h, rx: 4 }),
-      S("text", { x, y: y + 4.5 }, text),
+      svgEl("rect", { x: x - w / 2, y: y - h / 2, width: w, height: h, rx: 4 }),
+      svgEl("text", { x, y: y + 4.5 }, text),
       ...badge(found, x + w / 2 + 4, y - h / 2),
     );
   }
@@ -77,7 +68,7 @@ export function elementsOf({ model, shapes, selected, describe, problemsOf, lit,
       found = problemsOf(part),
       target = linking && (linking.to ?? null) === state.name;
     const entry = state.initial ? entryOf(shapes.discs.get(state.name)) : null;
-    return S(
+    return svgEl(
       "g",
       {
         class: words(
@@ -91,14 +82,14 @@ export function elementsOf({ model, shapes, selected, describe, problemsOf, lit,
         role: "button",
         "aria-label": [describe(part), ...found.map(({ message }) => message)].join(". "),
       },
-      S("title", {}, state.name),
+      svgEl("title", {}, state.name),
       ...(entry
-        ? [S("path", { class: "line", d: entry.path }), S("polygon", { class: "head", points: head(entry) })]
+        ? [svgEl("path", { class: "line", d: entry.path }), svgEl("polygon", { class: "head", points: head(entry) })]
         : []),
-      S("circle", { class: "rim", cx: x, cy: y, r: r + 8 }),
-      S("circle", { class: "body", cx: x, cy: y, r }),
-      ...(state.final ? [S("circle", { class: "inner", cx: x, cy: y, r: r - 5 })] : []),
-      S("text", { x, y: y + 4.5 }, nameShown(state.name)),
+      svgEl("circle", { class: "rim", cx: x, cy: y, r: r + 8 }),
+      svgEl("circle", { class: "body", cx: x, cy: y, r }),
+      ...(state.final ? [svgEl("circle", { class: "inner", cx: x, cy: y, r: r - 5 })] : []),
+      svgEl("text", { x, y: y + 4.5 }, nameShown(state.name)),
       ...badge(found, x + r * 0.75, y - r * 0.75),
     );
   }
@@ -106,7 +97,7 @@ export function elementsOf({ model, shapes, selected, describe, problemsOf, lit,
     const from = places.get(linking.from),
       to = linking.to ? places.get(linking.to) : linking.at;
     if (!from || !to || linking.to === linking.from) return [];
-    return [S("path", { class: "preview", d: `M${from.x} ${from.y} L${to.x} ${to.y}` })];
+    return [svgEl("path", { class: "preview", d: `M${from.x} ${from.y} L${to.x} ${to.y}` })];
   }
 }
 

@@ -2,8 +2,8 @@
    keyboard alone. Every change is an edit of the machine's text (``machine-text.js``), so that drawing and text are
    two views of one thing and one undo works for both. */
 
-import { debounce, el, showNotice, targetOf } from "./dom.js";
-import { createLabelField, createStepper, elementsOf, S } from "./drawing-parts.js";
+import { debounce, el, showNotice, svgEl, targetOf } from "./dom.js";
+import { createLabelField, createStepper, elementsOf } from "./drawing-parts.js";
 import { filled, radiusOf, shapesOf } from "./machine-shapes.js";
 import {
   freeName,
@@ -84,8 +84,8 @@ export function createDrawing(box, { server, write, more = [] }) {
   };
   const bar = el("div", { class: "drawbar", role: "toolbar", "aria-label": "Drawing" });
   bar.append(...Object.values(tool).slice(0, -1), ...more, tool.large);
-  const world = S("g", { class: "world" });
-  const svg = S("svg", { class: "machine", "aria-hidden": "false" }, world);
+  const world = svgEl("g", { class: "world" });
+  const svg = svgEl("svg", { class: "machine", "aria-hidden": "false" }, world);
   const about = el("div", { class: "chosen", hidden: true });
   const empty = el("p", { class: "quiet hint" });
   const described = el("p", { class: "sr", id: "wb-drawing-help" }, HELP);

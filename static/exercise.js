@@ -6,7 +6,7 @@ import { createMakers } from "./exercise-maker.js";
 import { createShelf, progress } from "./exercise-shelf.js";
 import { words } from "./learn.js";
 import { notations } from "./notations.js";
-import { askServer, emit, on, state, wholeOf } from "./state.js";
+import { askServer, emit, on, onBegun, state, wholeOf } from "./state.js";
 import { saved } from "./storage.js";
 
 /** @import { Answer, Context, ExerciseVerdict, OpenedExercise } from "./wire" */
@@ -247,12 +247,7 @@ export function mountExercise({ element, server }) {
     else if (location.hash.startsWith("#c=")) await shelf.openCourse(location.hash.slice(1));
     else if (named) await open(named);
   }
-  let waiting = true;
-  on("example", () => {
-    if (!waiting) return;
-    waiting = false; // the page has opened what it begins with
-    setTimeout(follow);
-  });
+  onBegun(follow);
   window.addEventListener("hashchange", () => {
     if (/^#[xc]=/.test(location.hash)) follow();
   });

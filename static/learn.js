@@ -3,7 +3,7 @@
 import { el, isTyping, printAlone, roving } from "./dom.js";
 import { createFilm } from "./film.js";
 import { colour } from "./notations.js";
-import { askServer, emit, on, state } from "./state.js";
+import { askServer, emit, on, onBegun, state } from "./state.js";
 import { saved } from "./storage.js";
 
 /** @import { Context } from "./wire" */
@@ -547,18 +547,12 @@ export function mountLearn({ element, server }) {
   // a link to a lesson opens it, whatever the workbench begins with
   if (place().has("learn")) {
     const asked = location.search;
-    let waiting = true;
     const look = () => {
       history.replaceState(null, "", asked + location.hash);
       emit("look", "learn");
     };
     on("ready", look);
-    on("example", () => {
-      if (waiting) {
-        waiting = false;
-        setTimeout(look);
-      }
-    });
+    onBegun(look);
   }
 
   document.addEventListener("keydown", (event) => {

@@ -2,7 +2,7 @@
    the buttons that walk through a run. */
 
 import { chartKinds } from "./chart.js";
-import { copyText, debounce, el, isTyping, radios, roving } from "./dom.js";
+import { copyText, debounce, el, isTyping, radios, roving, svgEl } from "./dom.js";
 import { loopAlarm, runTotals, shades } from "./measures.js";
 import { askServer, emit, grammarKey, on, state } from "./state.js";
 import { saved } from "./storage.js";
@@ -22,19 +22,14 @@ const SLOWEST = 520,
   WHOLE = 15000; // milliseconds a token, and for a whole run
 
 function icon(name) {
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg"),
-    path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-  svg.setAttribute("viewBox", "0 0 16 16");
-  svg.setAttribute("aria-hidden", "true");
-  svg.setAttribute("width", "13");
-  svg.setAttribute("height", "13");
-  path.setAttribute("d", ICONS[name]);
-  path.setAttribute("fill", name === "pause" ? "none" : "currentColor");
-  path.setAttribute("stroke", "currentColor");
-  path.setAttribute("stroke-width", "1.8");
-  path.setAttribute("stroke-linejoin", "round");
-  svg.append(path);
-  return svg;
+  const path = svgEl("path", {
+    d: ICONS[name],
+    fill: name === "pause" ? "none" : "currentColor",
+    stroke: "currentColor",
+    "stroke-width": 1.8,
+    "stroke-linejoin": "round",
+  });
+  return svgEl("svg", { viewBox: "0 0 16 16", "aria-hidden": "true", width: 13, height: 13 }, path);
 }
 
 /** `doors.count()`, `doors.at()` (−1 for none) and `doors.go(index)`. */

@@ -4,7 +4,7 @@
 import { copyText, createMenu, debounce, download, el, markChosen, radios } from "./dom.js";
 import { passedBy } from "./graph.js";
 import { state } from "./state.js";
-import { formatNumber } from "./tokens.js";
+import { formatNumber, several } from "./tokens.js";
 
 /* The stack as boxes, its bottom below: the states to which waiting rules return, the current rule on top; what a token
    pushes and pops. */
@@ -417,7 +417,7 @@ export function createEdgeList(box, ask) {
     };
     filter.addEventListener("input", fill);
     status.textContent = edge.count
-      ? `${formatNumber(edge.count)} token${edge.count === 1 ? "" : "s"}`
+      ? several(edge.count, "token")
       : edge.title && edge.title !== items.join(" ")
         ? edge.title.split("\n")[0]
         : "";
@@ -429,8 +429,7 @@ export function createEdgeList(box, ask) {
       if (answer.ok && answer.tokens.length) {
         items = answer.tokens;
         status.textContent =
-          `${formatNumber(answer.count)} ` +
-          `token${answer.count === 1 ? "" : "s"}` +
+          several(answer.count, "token") +
           (answer.count > items.length ? `, the first ${formatNumber(items.length)} listed` : "");
       }
       filter.hidden = items.length < 9;

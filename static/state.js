@@ -45,6 +45,14 @@ export const on = (name, listener) => {
 export const emit = (name, detail) => {
   for (const listener of listeners.get(name) || []) listener(detail);
 };
+/** Call a function once the page has opened what it begins with. @param {() => void} act */
+export function onBegun(act) {
+  let waiting = true;
+  on("example", () => {
+    if (waiting) setTimeout(act);
+    waiting = false;
+  });
+}
 
 /** The grammar of whatever holds one, as the server is asked about it; two are one if their keys are.
     @param {any} held @returns {GrammarText} */

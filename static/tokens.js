@@ -82,4 +82,6 @@ export const spelledText = (tokens) => new TextDecoder().decode(new Uint8Array(t
 
 export const formatPercent = (p) => (p === 0 ? "0 %" : p < 0.001 ? "< 0.1 %" : `${(100 * p).toFixed(1)} %`);
 export const formatNumber = new Intl.NumberFormat("en-US").format;
+/** A count with its noun. */
+export const several = (count, one) => `${formatNumber(count)} ${one}${count === 1 ? "" : "s"}`;
 export const formatBits = (b) => (b === null ? "∞" : b < 0.05 ? "0.0" : b.toFixed(1));

@@ -1,8 +1,12 @@
-"""The page in a separate process: ``python -m tests.browser.server MODEL…``, or a small model."""
+"""The page in a separate process: ``python -m tests.browser.server MODEL…``, or a small model.
+
+``--results FILE`` as for ``workbench serve``.
+"""
 
 from __future__ import annotations
 
-import sys
+from argparse import ArgumentParser
+from pathlib import Path
 
 from tests.own_time import count_own_work
 from tests.ui.toy import Paced, toy_room
@@ -13,8 +17,13 @@ TOKEN = "the-owner-s-token"
 
 if __name__ == "__main__":
     count_own_work()
-    models = tuple(sys.argv[1:])
-    settings = ServeSettings(port=0, quiet=True, models=models, token=TOKEN)
-    page = start(settings, None if models else toy_room(Paced))
+    options = ArgumentParser()
+    options.add_argument("models", nargs="*")
+    options.add_argument("--results", type=Path)
+    chosen = options.parse_args()
+    settings = ServeSettings(
+        port=0, quiet=True, models=tuple(chosen.models), token=TOKEN, results=chosen.results
+    )
+    page = start(settings, None if chosen.models else toy_room(Paced))
     print(page.local_url, flush=True)
     page.block_thread()

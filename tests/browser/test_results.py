@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.browser.conftest import served
 from tests.browser.test_accessible import clean
 from tests.tasks.test_row_store import results
 from workbench.tasks.results import measured_path
@@ -160,3 +162,48 @@ def test_a_file_that_the_server_has_dropped_is_sent_again(visit: Any, file: Path
         v.page.evaluate(LOSE)
         v.page.click(f"{CARD} [title='Next page']")
         total(v, "51–100 of 130")
+
+
+@pytest.fixture(scope="module")
+def results_page(file: Path) -> Iterator[str]:
+    """The page, served with a results file."""
+    with served("--results", str(file)) as url:
+        yield url
+
+
+@pytest.mark.parametrize(
+    ("where", "view"),
+    [
+        ("", "compare"),
+        ("?learn=auditing", "learn"),
+        ("?example=person", "workbench"),
+        ("?example=person&compare", "compare"),
+    ],
+)
+def test_what_the_address_names_is_shown_before_the_served_file(
+    profiles: Any, results_page: str, where: str, view: str
+) -> None:
+    with profiles.tab(results_page) as page:
+        page.goto(results_page + where)
+        page.wait_for_function("window.wb?.state.compiled")
+        page.wait_for_function("view => document.body.dataset.view === view", arg=view)
+        if view != "compare":
+            assert not page.inner_text(f"{CARD} .filename"), "it is read when it is shown"
+            page.evaluate("wb.emit('look', 'compare')")
+        page.wait_for_selector(ROWS)
+        assert "runs.parquet" in page.inner_text(f"{CARD} .filename")
+
+
+def test_a_plot_is_computed_again_for_another_filter_alone(visit: Any, file: Path) -> None:
+    with visit("?compare") as v:
+        asked: list[str] = []
+        v.page.on("request", lambda request: asked.append(request.post_data or ""))
+        opened(v, file)
+        v.page.wait_for_selector(f"{CARD} .plot svg .box")
+        v.page.click(f"{CARD} [title='Next page']")
+        total(v, "51–100 of 130")
+        assert sum('"results_plot"' in data for data in asked) == 1
+        v.page.fill(f"{CARD} input[type=search]", "contender = b")
+        total(v, "of 56")
+        v.page.wait_for_function(f"document.querySelectorAll('{CARD} .plot svg .box').length === 1")
+        assert sum('"results_plot"' in data for data in asked) == 2

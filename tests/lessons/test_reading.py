@@ -120,3 +120,20 @@ def test_sources_in_the_repository_exist() -> None:
     assert len(paths) >= 8
     assert [path for path in paths if not (ROOT / path.rstrip(".")).is_file()] == []
     assert not [source for source in sources if "project's reference" in source]
+
+
+def test_figures_of_the_lesson_on_audits_are_those_of_the_table() -> None:
+    page = (ROOT / "docs/audits.md").read_text("utf-8")
+    row = r"^\| {} ([\d.]+) \| \d+ \| \d+ \| \d+ \| (\d+) \| (\d+) \| (\d+) \|"
+    found = [
+        re.search(row.format(name), page, re.M) for name in ("xgrammar", "llguidance", "outlines")
+    ]
+    (v1, all1, over1, under1), (v2, all2, over2, under2), (v3, all3, over3, under3) = (
+        one.groups() for one in found if one
+    )
+    text = " ".join(" ".join(lessons()["auditing"].steps[-1].paragraphs).split())
+    assert (
+        f"{all1} schemas were audited with xgrammar {v1}: {over1} over-constraining, {under1} "
+        f"under-constraining. With llguidance {v2} they were {over2} and {under2} of {all2}, and "
+        f"with Outlines {v3} {over3} and {under3} of {all3}."
+    ) in text
