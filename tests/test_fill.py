@@ -9,6 +9,7 @@ from functools import cache
 import pytest
 
 import workbench as wb
+from workbench.grammar.export.regular import write_machine, write_subsets
 from workbench.grammar.export.writers import standalone
 from workbench.grammar.gallery import load_gallery
 from workbench.vocabulary.vocabulary import toy
@@ -231,6 +232,15 @@ def test_exports_write_the_hole_and_not_the_whole_grammar(notation: str) -> None
         assert "TAG" not in wb.export(hole, to), to
     assert wb.equivalent(standalone(hole), hole).same
     assert standalone(whole) is whole
+
+
+def test_error_where_a_hole_of_a_drawn_machine_is_written_as_its_subsets() -> None:
+    whole = wb.Grammar.from_machine("initial q0\nfinal q1\nq0 -> q1 : a\nq1 -> q1 : b")
+    hole = wb.fill("a", "", whole)
+    assert write_subsets(whole).startswith("initial q0")
+    with pytest.raises(wb.BuildError, match="only a drawn machine"):
+        write_subsets(hole)
+    assert wb.equivalent(wb.Grammar.from_machine(write_machine(hole)), hole).same
 
 
 def test_a_hole_that_is_the_whole_grammar_keeps_its_text() -> None:

@@ -282,6 +282,10 @@ class Grammar(Language):
         reader = build_separately(tree, start, self.limits.begun())
         return replace(self, reader=reader, tree=tree, start=start, regex=None)
 
+    def is_written_in(self, notation: Notation) -> bool:
+        """Whether its text has its rules, in this notation: then the text is its own export."""
+        return self.notation is notation and not self.is_rewritten
+
     @property
     def is_generated(self) -> bool:
         """Whether its rules are generated: compiled separately, without advice on them."""

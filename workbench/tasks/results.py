@@ -4,8 +4,8 @@
 file from every runner: what was given (``Work.given``), and the record. What differs between runs,
 such as seconds, is in ``runs.measured.parquet``.
 While the tasks run, each outcome is appended to ``runs.parquet.journal``, a file of JSON lines,
-before the next outcome. So the next call continues, however the process ended; where the machine
-lost power, the last fifth of a second may be missing.
+before the next outcome. So the next call continues, however the process ended. Where the machine
+lost power, outcomes may be missing that came within a fifth of a second after another one.
 """
 
 from __future__ import annotations
@@ -49,8 +49,7 @@ class ResultsFile:
         self._given = function_named(work.given) if work and work.given else None
         self._tasks = {task.key: task for task in tasks}
         self._settings = dict(settings)
-        self._order = {task.key: number for number, task in enumerate(tasks)}
-        if len(self._order) < len(tasks):
+        if len(self._tasks) < len(tasks):
             raise ValueError("two tasks have the same key")
         self.outcomes: dict[str, Outcome] = {}
         self._synced = 0.0
@@ -82,7 +81,7 @@ class ResultsFile:
                 "use those settings, or name another file",
             )
         for outcome in outcomes:
-            if outcome.key not in self._order:
+            if outcome.key not in self._tasks:
                 raise WorkbenchError(
                     f"{self.path} has the result of {outcome.key!r}, which is not among the tasks",
                     "use the same rows and methods, or more of them, or name another file",
@@ -108,7 +107,7 @@ class ResultsFile:
 
     def ordered(self) -> list[Outcome]:
         """The outcomes so far, in the order of the tasks."""
-        return sorted(self.outcomes.values(), key=lambda outcome: self._order[outcome.key])
+        return [self.outcomes[key] for key in self._tasks if key in self.outcomes]
 
     def write(self) -> None:
         """Replace the Parquet files by the outcomes so far, and delete the journal.
@@ -119,25 +118,19 @@ class ResultsFile:
 
         rows = self.ordered()
         text = json.dumps(self._settings, sort_keys=True)
-        given = {
-            row.key: storable(self._given(self._tasks[row.key].arguments)) if self._given else {}
-            for row in rows
-        }
+        records = [row.head | self._given_to(row.key) | row.record for row in rows]
         try:
-            _write(
-                self.path,
-                [
-                    {"key": row.key, "status": row.status, "error": row.error, "hint": row.hint}
-                    | given[row.key]
-                    | row.record
-                    for row in rows
-                ],
-                {SETTINGS: text.encode()},
-            )
+            _write(self.path, records, {SETTINGS: text.encode()})
             _write(measured_path(self.path), [{"key": row.key} | row.measured for row in rows], {})
             self._journal.unlink(missing_ok=True)
         except (OSError, pa.ArrowException) as error:
             raise _not_kept(self.path, error) from error
+
+    def _given_to(self, key: str) -> Record:
+        if self._given is None:
+            return {}
+        found: Record = storable(self._given(self._tasks[key].arguments))
+        return found
 
 
 def measured_path(path: Path) -> Path:

@@ -383,20 +383,22 @@ class StoredRows:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with self._reading() as reader:
-            (text,) = next(reader._database.execute("SELECT record FROM about"))
+        with contextlib.closing(self._opened()) as database:
+            (text,) = next(database.execute("SELECT record FROM about"))
         #: What ``_about`` computed.
         self.about: Record = json.loads(text)
         self._sorted: OrderedDict[tuple[str, str, bool], list[int]] = OrderedDict()
 
+    def _opened(self) -> sqlite3.Connection:
+        return sqlite3.connect(f"{self.path.as_uri()}?mode=ro", uri=True)
+
     @contextlib.contextmanager
     def _reading(self) -> Iterator[_Reader]:
         """Queries, which end at the deadline of a ``time_budget``. Raises: LimitError."""
-        database = sqlite3.connect(f"{self.path.as_uri()}?mode=ro", uri=True)
-        with contextlib.closing(database):
+        with contextlib.closing(self._opened()) as database:
             database.set_progress_handler(_over_budget, 20_000)
             try:
-                yield _Reader(database, getattr(self, "about", {}).get("columns", {}))
+                yield _Reader(database, self.about["columns"])
             except sqlite3.OperationalError:
                 check_time_budget("filter for less, or use workbench results")
                 raise

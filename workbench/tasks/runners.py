@@ -113,10 +113,10 @@ class LocalProcesses:
                     "the worker processes end before they answer",
                     "run it with --jobs 1, which shows why",
                 )
-            failures += 1
             if tried[waiting[0].key] >= ATTEMPTS:
                 yield lost(waiting.popleft())
                 continue
+            failures += 1
             alone = tried[waiting[0].key] == ATTEMPTS - 1
             for outcome in self._pool(work, waiting, tried, 1 if alone else self._jobs, alone):
                 failures = 0

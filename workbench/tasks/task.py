@@ -71,10 +71,14 @@ class Outcome:
     measured: Record = field(default_factory=dict)
 
     @property
+    def head(self) -> Record:
+        """The first columns of its row: ``key``, ``status``, ``error``, ``hint``."""
+        return {"key": self.key, "status": self.status, "error": self.error, "hint": self.hint}
+
+    @property
     def row(self) -> Record:
-        """All of it as one row: ``key``, ``status``, ``error``, ``hint``, record and measures."""
-        about = {"key": self.key, "status": self.status, "error": self.error, "hint": self.hint}
-        return about | self.record | self.measured
+        """All of it as one row: head, record and measures."""
+        return self.head | self.record | self.measured
 
 
 class Worker:

@@ -173,8 +173,6 @@ def compare(
     ends, and the same command continues after an interruption. A row may name its grammar or
     schema.
     """
-    if json and as_csv:
-        raise WorkbenchError("expected one of --json and --csv, not both")
     from workbench.decoding.contenders import all_contenders, contenders_named
 
     contenders = contenders_named(all_contenders() if methods == "all" else methods)
@@ -224,23 +222,15 @@ def compare(
         limits=LOCAL_LIMITS,
     )
     runs = len(prompts) * len(numbers) * len(contenders)
-    ended, failed, stopped = _results(events, runs, json=json)
-    if as_csv:
-        _print_csv(ended)
-        typer.echo(_reasons(failed), nl=False, err=True)
-    elif json:
-        _print_summaries(ended)
-    else:
-        typer.echo(_report(ended, failed))
-    if stopped:
-        typer.echo("stopped: the completed runs are above", err=True)
-    raise typer.Exit(int(bool(failed) or stopped))
+    _print_results(events, runs, json=json, as_csv=as_csv)
 
 
 def _check_mode(
     dataset: str | None, for_rows: Mapping[str, object], for_prompts: Mapping[str, object]
 ) -> None:
-    """Raise WorkbenchError for an option without an effect."""
+    """Raise WorkbenchError for an option without an effect, or for two outputs."""
+    if for_prompts["json"] and for_prompts["csv"]:
+        raise WorkbenchError("expected one of --json and --csv, not both")
     unused = for_rows if dataset is None else for_prompts
     idle = [f"--{name}" for name, value in unused.items() if value]
     if idle:
@@ -280,6 +270,21 @@ def _compare_dataset(
     state = "stopped: run the same command again to continue; " if stopped else ""
     typer.echo(f"{state}the results are in {out}", err=True)
     raise typer.Exit(int(bool(failures) or stopped))
+
+
+def _print_results(events: Iterable[Event], runs: int, *, json: bool, as_csv: bool) -> NoReturn:
+    """Run the methods, and print what they did."""
+    ended, failed, stopped = _results(events, runs, json=json)
+    if as_csv:
+        _print_csv(ended)
+        typer.echo(_reasons(failed), nl=False, err=True)
+    elif json:
+        _print_summaries(ended)
+    else:
+        typer.echo(_report(ended, failed))
+    if stopped:
+        typer.echo("stopped: the completed runs are above", err=True)
+    raise typer.Exit(int(bool(failed) or stopped))
 
 
 def _results(

@@ -216,21 +216,21 @@ print(model(PROMPT, {type_}({kind}), max_new_tokens={_TOKENS}))
 
 
 def _schema(grammar: Grammar) -> tuple[str, str] | None:
-    if grammar.notation is not Notation.JSON_SCHEMA or grammar.is_rewritten:
+    if not grammar.is_written_in(Notation.JSON_SCHEMA):
         return None
     return "SCHEMA", grammar.source.text
 
 
 def _schema_or_tag(grammar: Grammar) -> tuple[str, str] | None:
     """A schema or a structural tag, which the engine reads itself."""
-    if grammar.notation is Notation.STRUCTURAL_TAG and not grammar.is_rewritten:
+    if grammar.is_written_in(Notation.STRUCTURAL_TAG):
         return "TAG", grammar.source.text
     return _schema(grammar)
 
 
 def write_structural_tag(grammar: Grammar) -> str:
     """A structural tag: its own text, or one that contains the grammar as GBNF."""
-    if grammar.notation is Notation.STRUCTURAL_TAG and not grammar.is_rewritten:
+    if grammar.is_written_in(Notation.STRUCTURAL_TAG):
         return grammar.source.text
     form = {"type": "grammar", "grammar": write_gbnf(grammar)}
     return _json({"type": "structural_tag", "format": form})

@@ -339,7 +339,7 @@ def write_subsets(grammar: Grammar, states: int = MAX_WRITTEN_STATES) -> str:
             would have more than ``states`` states; LimitError.
     """
     whole = Span(0, len(grammar.source.text))
-    if grammar.notation is not Notation.MACHINE:
+    if not grammar.is_written_in(Notation.MACHINE):
         message = "only a drawn machine has states that form sets"
         hint = "write the minimal machine (machine)"
         raise BuildError(message, grammar.source, whole, hint, "unsupported_export")

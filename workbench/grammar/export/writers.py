@@ -56,7 +56,7 @@ def write_kbnf(grammar: Grammar, start: str = "start") -> str:
 
     Raises: BuildError, LimitError.
     """
-    if grammar.notation is Notation.KBNF and grammar.start == start and not grammar.is_rewritten:
+    if grammar.is_written_in(Notation.KBNF) and grammar.start == start:
         return grammar.source.text
     if isinstance(grammar.reader, Dfa) and grammar.reader.is_empty:
         whole = Span(0, len(grammar.source.text))
@@ -107,7 +107,7 @@ def write_gbnf(grammar: Grammar, root: str = "root") -> str:
 
     Raises: BuildError, LimitError.
     """
-    if grammar.notation is Notation.GBNF and grammar.start == root and not grammar.is_rewritten:
+    if grammar.is_written_in(Notation.GBNF) and grammar.start == root:
         return grammar.source.text
     features = NotationFeatures(
         title="GBNF", alphabet=GBNF, start=root, own=lambda *_: None,
@@ -181,7 +181,7 @@ def write_lark(grammar: Grammar, start: str = "start") -> str:
 
     Raises: BuildError, LimitError.
     """
-    if grammar.notation is Notation.LARK and grammar.start == start and not grammar.is_rewritten:
+    if grammar.is_written_in(Notation.LARK) and grammar.start == start:
         return grammar.source.text
     return rewritten_lark(grammar, start)
 

@@ -10,7 +10,6 @@ process, which other programs on the machine change less than the speed.
 from __future__ import annotations
 
 import asyncio
-import os
 import statistics
 import time
 from collections import deque
@@ -74,9 +73,10 @@ def tokens_per_second(some: Iterator[Generation], at_once: int, threads: bool) -
     return taken / (time.perf_counter() - started)
 
 
-async def _streamed(client: AsyncClient, number: int, count: int, tokens: int) -> int:
+async def streamed(client: AsyncClient, number: int, count: int, tokens: int) -> int:
     """The tokens of some runs of one client, one after another."""
-    from workbench.lab.bench.visitors import generate_settings  # needs gradio
+    # needs gradio
+    from workbench.lab.bench.visitors import count_events, generate_settings, generated
 
     headers = {"x-forwarded-for": f"10.0.1.{number}"}
     gallery, taken = load_gallery(), 0
@@ -84,17 +84,15 @@ async def _streamed(client: AsyncClient, number: int, count: int, tokens: int) -
         one = gallery[GRAMMARS[(number + seed) % len(GRAMMARS)]]
         others = {"notation": one.notation.value, "start": one.start, "temperature": 1.0}
         data = generate_settings(one.text, tokens, seed, prompt="An example: ", **others)
-        sent = await client.post("/gradio_api/call/generate", json={"data": data}, headers=headers)
-        event = sent.raise_for_status().json()["event_id"]
-        read = await client.get(f"/gradio_api/call/generate/{event}", headers=headers)
-        if '\\"k\\": \\"stop\\"' not in read.text:
-            raise SystemExit(f"a run failed: {read.text[-300:]}")
-        taken += read.text.count('\\"k\\": \\"step\\"')
+        answer = await generated(client, data, headers)
+        if not count_events(answer, "stop"):
+            raise SystemExit(f"a run failed: {answer.text[-300:]}")
+        taken += count_events(answer, "step")
     return taken
 
 
 async def page_speed(url: str, process: int, at_once: int, tokens: int) -> tuple[float, float]:
-    """The tokens a second of ``at_once`` clients, and the milliseconds of processor time of each.
+    """The tokens a second of ``at_once`` clients, and the processor time of a token in ms.
 
     Every client has four runs, one client eight.
     """
@@ -106,7 +104,7 @@ async def page_speed(url: str, process: int, at_once: int, tokens: int) -> tuple
     async with httpx.AsyncClient(base_url=url, timeout=600, limits=limits) as client:
         each = 8 if at_once == 1 else 4
         before, started = cpu_seconds(process), time.perf_counter()
-        clients = (_streamed(client, number, each, tokens) for number in range(at_once))
+        clients = (streamed(client, number, each, tokens) for number in range(at_once))
         taken = sum(await asyncio.gather(*clients))
         seconds = time.perf_counter() - started
         return taken / seconds, 1000 * (cpu_seconds(process) - before) / taken
@@ -128,9 +126,8 @@ def _page_table(counts: Sequence[int], tokens: int, repeat: int) -> list[list[st
     speed_alone, ms_alone = medians[counts[0]]
     for count, (speed, ms) in medians.items():
         times = f"{ms_alone / ms:.2f}×" if ms else ""
-        table.append(
-            [f"{count}", f"{speed:.0f}", f"{speed / speed_alone:.2f}×", f"{ms:.2f}", times]
-        )
+        ratio = f"{speed / speed_alone:.2f}×"
+        table.append([f"{count}", f"{speed:.0f}", ratio, f"{ms:.2f}", times])
     return table
 
 
@@ -147,7 +144,8 @@ def main(
     """Print tokens a second with masks and without, for each number of runs at a time."""
     counts = [int(count) for count in rows.split(",")]
     if page:
-        os.environ["OMP_NUM_THREADS"] = str(cores)  # of the process that serves the page
+        if (model, device, threads, cores) != ("builtin", "auto", False, 1):
+            raise typer.BadParameter("--page takes only --rows, --tokens and --repeat")
         print(format_table(_page_table(counts, tokens, repeat), "markdown"))
         return
     import torch

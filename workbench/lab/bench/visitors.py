@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.app.ui.api import Endpoints
 
 if TYPE_CHECKING:
-    from httpx import AsyncClient
+    from httpx import AsyncClient, Response
 
 #: Seconds before a visitor asks a busy server again, as on the page (``static/state.js``).
 WAITS = (1, 2, 4, 8)
@@ -66,6 +66,22 @@ def generate_settings(text: str, tokens: int, seed: int = 1, **others: object) -
     given = {"text": text, "prompt": "Hello", "max_tokens": tokens, "seed": seed, **others}
     parameters = list(signature(Endpoints.generate).parameters.values())[1:]  # without self
     return [given.get(one.name, one.default) for one in parameters]
+
+
+async def generated(client: AsyncClient, settings: list[Any], headers: dict[str, str]) -> Response:
+    """The events of a run through the endpoint ``generate``, or the answer that refuses the run."""
+    path = "/gradio_api/call/generate"
+    begun = await client.post(path, json={"data": settings}, headers=headers)
+    if begun.status_code != 200:
+        return begun
+    return await client.get(f"{path}/{begun.json()['event_id']}", headers=headers)
+
+
+def count_events(answer: Response, kind: str) -> int:
+    """How many events of a kind a run has sent, such as ``step``."""
+    # gradio sends the last ones again
+    sent, _, _ = answer.text.partition("\nevent: complete\n")
+    return sent.count(f'\\"k\\": \\"{kind}\\"')
 
 
 class Visitor:
@@ -126,18 +142,10 @@ class Visitor:
 
     async def _generate(self, text: str) -> None:
         seed, began = self._random.randrange(10**6), time.monotonic()
-        begun = await self._client.post(
-            "/gradio_api/call/generate",
-            json={"data": generate_settings(text, 60, seed)},
-            headers=self._headers,
-        )
-        if begun.status_code != 200:
-            self._results.events[f"failed: generate ({begun.status_code})"] += 1
+        answer = await generated(self._client, generate_settings(text, 60, seed), self._headers)
+        if not count_events(answer, "stop"):
+            self._results.events[f"failed: generate ({answer.status_code})"] += 1
             return
-        event = begun.json()["event_id"]
-        read = await self._client.get(f"/gradio_api/call/generate/{event}", headers=self._headers)
-        if '\\"k\\": \\"stop\\"' not in read.text:
-            self._results.events["failed: generate"] += 1
         self._results.seconds["generate"].append(time.monotonic() - began)
 
     async def _pause(self) -> None:

@@ -181,8 +181,6 @@ class Results:
     begun: list[Begun] = field(default_factory=list)
     #: By model and the unit's key.
     stored: dict[tuple[str, str], Stored] = field(default_factory=dict)
-    #: The machine of each model's last call.
-    _machines: dict[str, str] = field(default_factory=dict)
 
     @staticmethod
     def at(folder: Path) -> Results:
@@ -208,26 +206,26 @@ class Results:
             fields = dict(line["begun"])
             size = dict(fields["size"]) | {"vocabularies": tuple(fields["size"]["vocabularies"])}
             names = tuple(fields["experiments"])
-            self._note(Begun(fields["model"], Size(**size), names, fields["machine"]))
+            self.begun.append(Begun(fields["model"], Size(**size), names, fields["machine"]))
         else:
             model, seconds, date = line["model"], float(line["seconds"]), str(line["date"])
-            found = Stored(dict(line["record"]), seconds, date, self._machines.get(model, ""))
+            found = Stored(dict(line["record"]), seconds, date, self._machine_of(model))
             self.stored[model, line["key"]] = found
 
-    def _note(self, call: Begun) -> None:
-        self.begun.append(call)
-        self._machines[call.model] = call.machine
+    def _machine_of(self, model: str) -> str:
+        """The machine of a model's last call."""
+        return next((call.machine for call in self.begun[::-1] if call.model == model), "")
 
     def begin(self, call: Begun) -> None:
         """Store what is about to be measured. Raises: WorkbenchError."""
         if call not in self.begun[-1:]:
-            self._note(call)
+            self.begun.append(call)
             self._append({"begun": asdict(call)})
 
     def keep(self, model: str, key: str, record: Record, seconds: float) -> None:
         """Append the result of a unit; NaN and infinities become None. Raises: WorkbenchError."""
-        date, machine = time.strftime("%Y-%m-%d"), self._machines.get(model, "")
-        found = Stored(finite(record), round(seconds, 3), date, machine)
+        date = time.strftime("%Y-%m-%d")
+        found = Stored(finite(record), round(seconds, 3), date, self._machine_of(model))
         self.stored[model, key] = found
         line = {"record": found.record, "seconds": found.seconds, "date": date}
         self._append({"model": model, "key": key} | line)
