@@ -246,14 +246,11 @@ def _machine(texts: StringSet, limits: Limits) -> Dfa:
 # * dates do not have the year 0000, which Python lacks;
 # * a leap second has an offset of whole half hours, as in nearly every time zone;
 # * regexes have groups at most three deep, no backreferences, and only ranges that start at a
-# digit,
-#   ``a`` or ``A``;
+#   digit, ``a`` or ``A``;
 # * labels of host names do not have two hyphens in the third and fourth position: such labels are
 #   reserved, and whether ``xn--…`` encodes a permitted name depends on Unicode tables. The length
-# of
-#   a name is counted in blocks of eight characters for each label and its dot, so a name has at
-# most
-#   31 labels.
+#   of a name is counted in blocks of eight characters for each label and its dot, so a name has at
+#   most 31 labels.
 #
 # Source of host names: RFC 1123, section 2.1; RFC 5890, section 2.3.1.
 
