@@ -231,7 +231,7 @@ class PatternCounter:
         """From a state, the ends of strings of at least ``low`` and fewer than ``below``."""
         key = low, below, state
         if key not in self._written:
-            if low <= _CHARACTERS if below is None else below <= _CHARACTERS:
+            if (low if below is None else below) <= _CHARACTERS:
                 high = None if below is None else below - 1
                 made = self._characters(low, high, state, self._machine.finals)
             else:
