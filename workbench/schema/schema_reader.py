@@ -67,8 +67,6 @@ _NOTATION_HINTS = {
     "None": "write null",
     "...": "write the omitted part",
 }
-#: The beginning of a value or a name.
-_BEGINS = re.compile(r'["{\[\w-]')
 _REWRITES = (
     (r"'([^'\"\\\n]*)'", r'"\1"'),
     (r"[ \t]*(?://|#).*", ""),
@@ -219,18 +217,18 @@ class _Reader:
     def value(self, position: int, parent: Node | None, step: str | int, name_start: int) -> Node:
         """The value at a position, after whitespace."""
         match = _VALUE.match(self.text, position)
-        if match is None:
+        kind = match and match.lastindex
+        if match is None or kind is None:
             position = self.after_space(position)
             self.fail(position, "expected a JSON value" + self.found_instead(position))
-        kind = match.lastindex
         end = match.end()
         value: dict[str, Node] | list[Node] | Scalar
         if kind == 1:
             start = match.start(1) - 1
             value = match[1] if "\\" not in match[1] else self.unescaped(start, end)
         else:
-            start = match.start(kind)  # type: ignore[arg-type]  # one group always matches
-            value = self.other(kind, match[kind], start)  # type: ignore[arg-type,index]
+            start = match.start(kind)
+            value = self.other(kind, match[kind], start)
         if name_start < 0:
             name_start = start
         node = Node(self.document, value, start, end, parent, step, name_start)

@@ -12,10 +12,9 @@ Where the documentation leaves the texts open, they are defined here as follows.
   the nearest one are excluded too; the content alone is tested, so with the end ``aa`` the text
   ``aaa`` is the content ``a`` and the end.
 * ``triggered_tags`` is free text as defined in ``syntax.derived_rules``: the end of the text is
-allowed
-  in free text only, so never between a trigger and the end of its tag. ``excludes`` and the ends of
-  the enclosing tag do not occur in the free text; inside the tags they may. With ``at_least_one``
-  the text begins with a tag; with ``stop_after_first`` too, it is exactly one tag.
+  allowed in free text only, so never between a trigger and the end of its tag. ``excludes`` and the
+  ends of the enclosing tag do not occur in the free text; inside the tags they may. With
+  ``at_least_one`` the text begins with a tag; with ``stop_after_first`` too, it is exactly one tag.
 * ``dispatch`` is the same with any formats after its patterns, but without the ends of the
   enclosing tag, which have to be in its ``excludes``.
 * ``json_schema`` has no white space around the whole value. Properties that a schema does not
@@ -215,7 +214,7 @@ class _Reader:
         if texts_of(members.get("excludes")):
             hint = "leave it out, or restrict the strings with 'pattern'"
             refused(members["excludes"], "excluded texts of JSON cannot be read", hint)
-        style = "qwen_xml" if node.members["type"].value == "qwen_xml_parameter" else "json"  # type: ignore[index]
+        style = "qwen_xml" if members["type"].value == "qwen_xml_parameter" else "json"
         if "style" in members:
             style = text_of(members["style"])
             if style not in STYLES:
@@ -223,13 +222,11 @@ class _Reader:
                 message = f"{location(members['style'])}: the style {style!r} cannot be read"
                 span = members["style"].span
                 raise ParseError(message, self.source, span, hint, "unsupported", json_text(fix))
+        options = SchemaOptions(order="any" if flag(members, "any_order") else "declared")
         blanks = members.get("max_whitespace_cnt")
-        spacing: dict[str, str | int] = {}
         if blanks is not None and blanks.value is not None:
             most = count_of(blanks)
-            spacing = {"bound": most} if most else {"whitespace": "compact"}
-        order = "any" if flag(members, "any_order") else "declared"
-        options = SchemaOptions(order=order, **spacing)  # type: ignore[arg-type]
+            options = replace(options, **({"bound": most} if most else {"whitespace": "compact"}))
         if style == "qwen_xml":
             return self._parameters(members["json_schema"], options)
         return self._schema(members["json_schema"], options, "json")
@@ -505,9 +502,10 @@ class _Reader:
             if pair.items is None or len(pair.items) != 2:
                 wrong_value(pair, 'a pair such as ["<a>", {"type": "any_text"}]')
             pattern, content = pair.items
-            if not text_of(pattern) or pattern.value.encode() in rules:  # type: ignore[union-attr]
+            text = text_of(pattern).encode()
+            if not text or text in rules:
                 wrong_value(pattern, "a pattern that is not empty, and no other rule's")
-            rules[text_of(pattern).encode()] = self.format(content, ends)
+            rules[text] = self.format(content, ends)
         excluded = texts_of(members.get("excludes"))
         loop = flag(members, "loop", default=True)
         body = dispatched([*rules.items()], excluded, node.span, self.operations, loop=loop)

@@ -114,17 +114,17 @@ class _Reflection:
         if not getattr(cls, "__dataclass_params__").init:  # noqa: B009  # unknown to mypy
             self.refuse(name, "a dataclass that makes no __init__ has no constructor calls")
         hints = self._hints(cls)
-        fields = []
-        for field in cls.__dataclass_fields__.values():  # type: ignore[attr-defined]
-            before, self._at = self._at, f"{name}.{field.name}: "
-            if isinstance(hints.get(field.name), dataclasses.InitVar):
-                hint = "make it a field"
-                self.refuse(
-                    "InitVar", "an InitVar is not stored, so instances could not be written", hint
-                )
-            if field._field_type is dataclasses._FIELD and field.init:  # type: ignore[attr-defined]
+        before, fields = self._at, []
+        for its_name, hint in hints.items():
+            if isinstance(hint, dataclasses.InitVar):
+                self._at = f"{name}.{its_name}: "
+                why = "an InitVar is not stored, so instances could not be written"
+                self.refuse("InitVar", why, "make it a field")
+        for field in dataclasses.fields(cls):
+            if field.init:
+                self._at = f"{name}.{field.name}: "
                 fields.append(Field(field.name, self.type(hints[field.name]), _default(field)))
-            self._at = before
+        self._at = before
         return Record(name, tuple(fields), cls.__hash__ is not None)
 
     def _hints(self, cls: type) -> Mapping[str, object]:
