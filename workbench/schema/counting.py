@@ -31,6 +31,7 @@ from workbench.syntax.grammar_tree import (
     Nonterminal,
     Repetition,
     Sequence,
+    choice,
 )
 
 _LENGTH_HINT = "lower the bounds of the string's length"
@@ -306,8 +307,7 @@ class PatternCounter:
             return None
         self._clock.check()
         name = self._writer.new_name(wanted)
-        body = options[0] if len(options) == 1 else Choice(tuple(options), self._span)
-        self._writer.rule(name, body, self._span)
+        self._writer.rule(name, choice(options, self._span), self._span)
         return Nonterminal(name, self._span)
 
 

@@ -71,7 +71,6 @@ from workbench.syntax.derived_rules import CountRules, dispatched, free_text, wr
 from workbench.syntax.gbnf import parse_gbnf
 from workbench.syntax.grammar_tree import (
     Automaton,
-    Choice,
     Expression,
     GrammarTree,
     Literal,
@@ -81,7 +80,9 @@ from workbench.syntax.grammar_tree import (
     Rule,
     Sequence,
     Stop,
+    choice,
     renamed,
+    sequence,
 )
 from workbench.syntax.regex.character_classes import without_javascript
 from workbench.syntax.regex.parser import parse_regex
@@ -355,12 +356,10 @@ class _Reader:
         return tuple(self.format(node, ends) for node in nodes)
 
     def _sequence(self, node: Node, members: dict[str, Node], ends: tuple[str, ...]) -> Expression:
-        items = self._elements(members, ends)
-        return items[0] if len(items) == 1 else Sequence(items, node.span)
+        return sequence(self._elements(members, ends), node.span)
 
     def _or(self, node: Node, members: dict[str, Node], ends: tuple[str, ...]) -> Expression:
-        options = self._elements(members, ends)
-        return options[0] if len(options) == 1 else Choice(options, node.span)
+        return choice(self._elements(members, ends), node.span)
 
     def _repeated(self, node: Node, members: dict[str, Node], ends: tuple[str, ...]) -> Expression:
         low, high = {"optional": (0, 1), "star": (0, None), "plus": (1, None)}.get(
@@ -418,8 +417,7 @@ class _Reader:
         self, begin: str, at: Node, content: Expression, ends: tuple[str, ...], span: Span
     ) -> Expression:
         """A tag after its trigger: the remainder of its beginning, its content, an end."""
-        endings = tuple(_literal(end, at.span) for end in dict.fromkeys(ends))
-        end = endings[0] if len(endings) == 1 else Choice(endings, at.span)
+        end = choice([_literal(end, at.span) for end in dict.fromkeys(ends)], at.span)
         return Sequence((_literal(begin, at.span), content, end), span)
 
     def _triggered_tags(
@@ -457,11 +455,11 @@ class _Reader:
                 hint = "leave the trigger out, or add it to excludes"
                 wrong_value(at, f"a tag that begins with the trigger {trigger!r}", hint)
         once = flag(members, "stop_after_first")
-        first = _choice(whole, node.span) if whole else None
+        first = choice(whole, node.span) if whole else None
         if once and first is not None:
             return first
         excluded = [*texts_of(members.get("excludes")), *_encoded(ends)]
-        rules = [(one.encode(), _choice(its, node.span)) for one, its in after.items()]
+        rules = [(one.encode(), choice(its, node.span)) for one, its in after.items()]
         span = node.span
         rest = dispatched(rules, excluded, span, self.operations, loop=not once)
         free = self._rule("triggered_tags", rest, span)
@@ -483,7 +481,7 @@ class _Reader:
         nodes = listed(members["tags"], TAGS)
         parts = [self._tag_parts(tag, "tags_with_separator") for tag in nodes]
         span = node.span
-        one = _choice(
+        one = choice(
             [self._whole_tag(tag, *its) for tag, its in zip(nodes, parts, strict=True)], span
         )
         separator = _literal(text_of(members["separator"]), members["separator"].span)
@@ -514,10 +512,6 @@ class _Reader:
 
 def _literal(text: str, span: Span) -> Expression:
     return Literal(text.encode(), span) if text else Sequence((), span)
-
-
-def _choice(options: list[Expression], span: Span) -> Expression:
-    return options[0] if len(options) == 1 else Choice(tuple(options), span)
 
 
 def _encoded(ends: Iterable[str]) -> list[bytes]:

@@ -21,8 +21,8 @@ from workbench.base.source import Span
 from workbench.schema.normal_form import LazySet, Objects
 from workbench.schema.schema_reader import Node, Order, first_keyword, unsupported
 from workbench.schema.string_sets import StringSet
-from workbench.schema.write_values import RuleWriter, choice, has_no_value, optional, sequence
-from workbench.syntax.grammar_tree import Expression, Nonterminal, Repetition
+from workbench.schema.write_values import RuleWriter, has_no_value, optional
+from workbench.syntax.grammar_tree import Expression, Nonterminal, Repetition, choice, sequence
 
 #: The most conditions of ``Objects.some`` for which undeclared required names are added to them.
 _MAX_CONDITIONS = 5
