@@ -27,7 +27,7 @@ from workbench.base.errors import (
     WorkbenchError,
     with_rewrite,
 )
-from workbench.base.source import Source, Span
+from workbench.base.source import SURROGATE, Source, Span
 from workbench.syntax.grammar_tree import (
     Automaton,
     Expression,
@@ -81,7 +81,6 @@ Scalar = None | bool | int | Decimal | str
 
 _CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 _SPACE = re.compile(r"[ \t\n\r]*")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Node:
@@ -206,7 +205,7 @@ class _Reader:
 
     def read(self) -> Node:
         """The whole text as one value."""
-        if not self.text.isascii() and (half := _SURROGATE.search(self.text)):
+        if not self.text.isascii() and (half := SURROGATE.search(self.text)):
             self.fail(half.start(), "expected characters, not half of a surrogate pair")
         root = self.value(0, None, "", -1)
         position = self.after_space(root.end)
@@ -303,7 +302,7 @@ class _Reader:
             value = json.loads(self.text[start:end])
         except json.JSONDecodeError as error:
             self.fail(start + error.pos, "expected a JSON escape")
-        if _SURROGATE.search(value):
+        if SURROGATE.search(value):
             self.fail(start, "expected characters, not half of a surrogate pair")
         return value
 

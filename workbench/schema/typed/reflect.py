@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import NoReturn
 
 from workbench.base.errors import BuildError
-from workbench.base.source import Source, Span
+from workbench.base.source import NO_SPAN, Source, Span
 from workbench.schema.typed.annotations import REPLACEMENTS, union_of
 from workbench.schema.typed.python_reader import FACTORY_DEFAULTS, read_types
 from workbench.schema.typed.type_printer import call_name, default_text, definitions_text
@@ -39,7 +39,6 @@ from workbench.schema.typed.types import (
     Types,
 )
 
-_NOWHERE = Span(0, 0)
 _SCALARS: dict[object, Scalar] = {
     int: Scalar.INT, float: Scalar.FLOAT, bool: Scalar.BOOL, str: Scalar.STR,
     None: Scalar.NONE, type(None): Scalar.NONE,
@@ -161,7 +160,7 @@ class _Reflection:
         if origin in (typing.Annotated, typing.Final):
             return self.type(arguments[0])
         if origin in (typing.Union, types.UnionType):
-            return union_of(tuple(map(self.type, arguments)), _NOWHERE)
+            return union_of(tuple(map(self.type, arguments)), NO_SPAN)
         if origin is typing.Literal:
             return OneOf(tuple(map(self._constant, arguments)))
         if origin is tuple or hint == tuple[()]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from workbench.base.errors import ParseError, nearest, with_rewrite
-from workbench.base.source import Source, Span, Unescaped
+from workbench.base.source import SURROGATE, Source, Span, Unescaped
 
 _SIMPLE = {
     "n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "\\": "\\", "'": "'", '"': '"', "/": "/",
@@ -31,7 +31,6 @@ _ESCAPE = re.compile(
     re.VERBOSE,
 )
 _SURROGATES = range(0xD800, 0xE000)
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _LAST = 0x10FFFF
 
 
@@ -64,7 +63,7 @@ def unescape(source: Source, inside: Span, *, regex: bool) -> Unescaped:
 def _plain(source: Source, span: Span) -> str:
     """A part of the text without escapes; raises for a lone surrogate."""
     text = source.text[span.start : span.end]
-    if not text.isascii() and (half := _SURROGATE.search(text)):
+    if not text.isascii() and (half := SURROGATE.search(text)):
         place = span.start + half.start()
         raise _not_a_character(source, Span(place, place + 1), ord(half[0]))
     return text
