@@ -17,7 +17,7 @@ from functools import lru_cache
 
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS, Limits
-from workbench.base.source import Span
+from workbench.base.source import NO_SPAN
 from workbench.syntax.ranges import Ranges, difference, intersection
 from workbench.syntax.regex.printer import pattern
 from workbench.syntax.regex.tree import (
@@ -31,11 +31,9 @@ from workbench.syntax.regex.tree import (
     walk,
 )
 
-_SPAN = Span(0, 0)
-
 #: The empty language, and the language of the empty text.
-NOTHING: Regex = Characters((), _SPAN)
-EMPTY_TEXT: Regex = Concat((), _SPAN)
+NOTHING: Regex = Characters((), NO_SPAN)
+EMPTY_TEXT: Regex = Concat((), NO_SPAN)
 
 
 def plain(regex: Regex) -> Regex:
@@ -45,7 +43,7 @@ def plain(regex: Regex) -> Regex:
     """
     match regex:
         case Characters(ranges=ranges) | Bytes(ranges=ranges):
-            return Characters(ranges, _SPAN)
+            return Characters(ranges, NO_SPAN)
         case Concat(parts=parts):
             return joined(map(plain, parts))
         case Alternate(options=options):
@@ -67,7 +65,7 @@ def joined(parts: Iterable[Regex]) -> Regex:
         if part == NOTHING:
             return NOTHING
         flat.extend(part.parts if isinstance(part, Concat) else (part,))
-    return flat[0] if len(flat) == 1 else Concat(tuple(flat), _SPAN)
+    return flat[0] if len(flat) == 1 else Concat(tuple(flat), NO_SPAN)
 
 
 def either(options: Iterable[Regex]) -> Regex:
@@ -80,7 +78,7 @@ def either(options: Iterable[Regex]) -> Regex:
         return NOTHING
     if len(flat) == 1:
         return next(iter(flat))
-    return Alternate(tuple(sorted(flat, key=repr)), _SPAN)
+    return Alternate(tuple(sorted(flat, key=repr)), NO_SPAN)
 
 
 def repeated(part: Regex, low: int, high: int | None) -> Regex:
@@ -89,7 +87,7 @@ def repeated(part: Regex, low: int, high: int | None) -> Regex:
         return EMPTY_TEXT
     if part == NOTHING or (low, high) == (1, 1):
         return part
-    return Repeat(part, low, high, _SPAN)
+    return Repeat(part, low, high, NO_SPAN)
 
 
 @lru_cache(maxsize=4096)

@@ -26,7 +26,6 @@ from workbench.base.visible_text import count_of
 
 #: A step not computed yet.
 UNKNOWN = -2
-_UNKNOWN = UNKNOWN
 
 #: The status of a kernel that needs room for another set.
 FULL_SETS = _FULL_SETS = -10

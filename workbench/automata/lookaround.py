@@ -33,7 +33,7 @@ from workbench.automata.small_dfa import small_dfa, smallest
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import LimitError
 from workbench.base.limits import Clock, Limits
-from workbench.base.source import Span
+from workbench.base.source import NO_SPAN
 from workbench.syntax.grammar_tree import Shape, shape
 from workbench.syntax.ranges import Ranges, normalized
 from workbench.syntax.regex.tree import (
@@ -63,7 +63,6 @@ Context = tuple[Obligations, Behind]
 #: First symbol, last symbol, the context after any of them.
 Run = tuple[int, int, Context]
 
-_NO_SPAN = Span(0, 0)
 _NEGATIVE = (LookKind.NOT_AHEAD, LookKind.NOT_BEHIND, LookKind.START, LookKind.LINE_START,
              LookKind.END, LookKind.LINE_END)  # fmt: skip
 _BACKWARD = (LookKind.BEHIND, LookKind.NOT_BEHIND, LookKind.START, LookKind.LINE_START)
@@ -126,7 +125,7 @@ def of_atoms(regex: Regex, alphabet: Alphabet, clock: Clock) -> Regex:
             return part.rebuild(replaced)
         if part.ranges not in known:
             clock.check()
-            known[part.ranges] = Bytes(alphabet.atoms_of(part.ranges), _NO_SPAN)
+            known[part.ranges] = Bytes(alphabet.atoms_of(part.ranges), NO_SPAN)
         return known[part.ranges]
 
     return replaced(regex)
@@ -265,14 +264,14 @@ class Looks:
         number = self._numbers.get(key)
         if number is None:
             inner = self._guarded(part)
-            anything = Repeat(Bytes(((0, self.symbols - 1),), _NO_SPAN), 0, None, _NO_SPAN)
+            anything = Repeat(Bytes(((0, self.symbols - 1),), NO_SPAN), 0, None, NO_SPAN)
             whole = (anything, inner) if is_behind else (inner, anything)
             tested, inside = self._tested(inner), self._inside(inner)
             number = self._numbers[key] = len(self._assertions)
-            nfa = _smaller(self._nfa(Concat(whole, _NO_SPAN)), self.symbols)
+            nfa = _smaller(self._nfa(Concat(whole, NO_SPAN)), self.symbols)
             self._assertions.append(_Assertion(is_behind, nfa, tested, inside))
         symbol = self.symbols + 2 * number + negated
-        return Bytes(((symbol, symbol),), _NO_SPAN)
+        return Bytes(((symbol, symbol),), NO_SPAN)
 
     def _tested(self, guarded: Regex) -> tuple[int, ...]:
         symbols = {

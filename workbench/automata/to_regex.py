@@ -14,14 +14,12 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Generic, TypeVar
 
 from workbench.base.limits import Clock
-from workbench.base.source import Span
+from workbench.base.source import NO_SPAN
 from workbench.syntax.ranges import Ranges, union
 from workbench.syntax.regex.extensions import label_of
 from workbench.syntax.regex.printer import pattern
 from workbench.syntax.regex.tree import Alternate, Bytes, Characters, Concat, Group, Regex, Repeat
 
-#: The span of all nodes built here.
-NO_SPAN = Span(0, 0)
 #: The language of the empty text, and the language without texts.
 EMPTY = Concat((), NO_SPAN)
 NOTHING = Characters((), NO_SPAN)

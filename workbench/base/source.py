@@ -34,9 +34,13 @@ class Span:
 #: Half of the nodes of a small grammar are spans; the generated ``__init__`` took twice the time.
 _set_start, _set_end = vars(Span)["start"].__set__, vars(Span)["end"].__set__
 
+#: The span of what no text contains.
+NO_SPAN = Span(0, 0)
+#: Half of a surrogate pair, which no encoded text contains.
+SURROGATE = re.compile("[\ud800-\udfff]")
+
 #: The most characters of a line that a message shows.
 _LONGEST_LINE = 160
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ class Source:
         width = max(1, min(span.end - span.start, len(text) - column + 1))
         prefix = f"{number} | "
         # half a surrogate pair cannot be printed
-        text = _SURROGATE.sub("\ufffd", text)
+        text = SURROGATE.sub("\ufffd", text)
         if len(text) > _LONGEST_LINE:
             start = max(0, min(column - 1 - _LONGEST_LINE // 2, len(text) - _LONGEST_LINE))
             end = start + _LONGEST_LINE

@@ -12,7 +12,7 @@ from typing import Any
 
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import ParseError, WorkbenchError
-from workbench.base.source import Source, Span
+from workbench.base.source import NO_SPAN, Source, Span
 from workbench.base.visible_text import count_of, shorten
 from workbench.grammar.grammar import Grammar
 from workbench.syntax.grammar_printer import print_kbnf
@@ -30,7 +30,6 @@ from workbench.syntax.grammar_tree import (
 from workbench.syntax.regex.parser import parse_regex
 
 _WHITE_SPACE = r"[ \t\n]*"
-_NO_SPAN = Span(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +112,9 @@ class Template:
     def kbnf(self) -> str:
         """The language as KBNF text: one rule."""
         items = tuple(map(_expression, self.parts))
-        body = items[0] if len(items) == 1 else Sequence(items, _NO_SPAN)
+        body = items[0] if len(items) == 1 else Sequence(items, NO_SPAN)
         source = Source("", "template")
-        return print_kbnf(GrammarTree((Rule("start", body, _NO_SPAN, _NO_SPAN),), source))
+        return print_kbnf(GrammarTree((Rule("start", body, NO_SPAN, NO_SPAN),), source))
 
     def flexible(self) -> Template:
         """The whitespace-flexible variant: the model chooses the white space in fixed text.
@@ -235,21 +234,21 @@ def _joined(parts: list[Part]) -> Iterator[Part]:
 def _expression(part: Part) -> Expression:
     match part:
         case str():
-            return Literal(part.encode(), _NO_SPAN)
+            return Literal(part.encode(), NO_SPAN)
         case White():
             return _pattern(_WHITE_SPACE, Stop.ANYWHERE)
         case Select(options):
-            texts = [Literal(option.encode(), _NO_SPAN) for option in options]
-            return Choice(tuple(texts), _NO_SPAN) if len(texts) > 1 else texts[0]
+            texts = [Literal(option.encode(), NO_SPAN) for option in options]
+            return Choice(tuple(texts), NO_SPAN) if len(texts) > 1 else texts[0]
         case Gen(regex=None, stop=stop):
             before = _pattern(re.escape(stop or ""), Stop.BEFORE_MATCH)
-            return Repetition(before, 0, 1, _NO_SPAN)
+            return Repetition(before, 0, 1, NO_SPAN)
         case Gen(regex=regex):
             return _pattern(regex or "", Stop.ANYWHERE)
 
 
 def _pattern(text: str, stop: Stop) -> Pattern:
-    return Pattern(parse_regex(Source(text, "regex")), stop, text, _NO_SPAN)
+    return Pattern(parse_regex(Source(text, "regex")), stop, text, NO_SPAN)
 
 
 _HINT = "write {gen('age', regex='[0-9]+')}, {select(['yes', 'no'])} or {WS}, and {{ for a brace"

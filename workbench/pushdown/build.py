@@ -34,7 +34,7 @@ from workbench.automata.small_dfa import small_dfa, smallest
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import BuildError, LimitError, suggestion
 from workbench.base.limits import LIMITS, Limits
-from workbench.base.source import Source, Span
+from workbench.base.source import NO_SPAN, Source, Span
 from workbench.pushdown.cfg import (
     Cfg,
     RuleProgram,
@@ -255,7 +255,6 @@ def network_of(dfa: Dfa, name: str = "start") -> Network:
     )
 
 
-_NO_SPAN = Span(0, 0)
 #: A rule name that no notation allows.
 _WHOLE = "·"
 
@@ -314,8 +313,8 @@ class Combining:
 
     def _characters(self, most: int | None) -> Dfa:
         """All texts of at most ``most`` characters."""
-        one = Characters(ANY_CHARACTER, _NO_SPAN)
-        return regex_dfa(Repeat(one, 0, most, _NO_SPAN), self.limits)
+        one = Characters(ANY_CHARACTER, NO_SPAN)
+        return regex_dfa(Repeat(one, 0, most, NO_SPAN), self.limits)
 
     def _machine(self, part: Expression, rules: Rules) -> Dfa:
         bodies = {_WHOLE: part, **rules}

@@ -58,6 +58,7 @@ from workbench.syntax.grammar_tree import (
     Stop,
     Substrings,
     calls,
+    choice,
     holds,
 )
 from workbench.syntax.regex.tree import walk
@@ -342,8 +343,7 @@ class Cfg:
         part = self._productive_part
         match expression:
             case Choice(options=options, span=span):
-                kept = tuple(part(option) for option in options if self._is_productive(option))
-                return kept[0] if len(kept) == 1 else Choice(kept, span)
+                return choice([part(one) for one in options if self._is_productive(one)], span)
             case Sequence(items=items, span=span):
                 return Sequence(tuple(map(part, items)), span)
             case Repetition(item=item, low=low, high=high, span=span):

@@ -38,7 +38,7 @@ from workbench.automata.thompson import thompson
 from workbench.base.dfa import Dfa
 from workbench.base.errors import BuildError
 from workbench.base.limits import Clock, Limits
-from workbench.base.source import Source, Span
+from workbench.base.source import Source
 from workbench.pushdown.cfg import gathered, terminal_machine
 from workbench.syntax.grammar_tree import (
     Automaton,
@@ -57,6 +57,7 @@ from workbench.syntax.grammar_tree import (
     Stop,
     Substrings,
     called,
+    choice,
     referenced,
     renamed,
     shape,
@@ -277,7 +278,7 @@ class _Contexts:
         options = [self._between(call, begin, after) for after in met]
         made: dict[str, Rule] = {}
         if options != [call]:
-            made[start] = replace(head, body=_choice(options, head.span))
+            made[start] = replace(head, body=choice(options, head.span))
         for name, head, body in self._waiting:  # grows during the iteration
             self._head = head
             self._clock.check()
@@ -368,7 +369,7 @@ class _Contexts:
                 return Sequence(self._row(items, 0, before, leads), span)
             case Choice(options=options, span=span):
                 kept = [one for one in options if after in self._ends(one, before)]
-                return _choice([self._between(one, before, after) for one in kept], span)
+                return choice([self._between(one, before, after) for one in kept], span)
             case Repetition(item=item, low=low, high=high, span=span):
                 ends = self._ends(item, before)
                 if ends <= {before} and after == before:
@@ -423,7 +424,7 @@ class _Contexts:
                     first = self._between(item, before, context)
                     rest = self._rest_of_row(items, index + 1, context, leads)
                     options.append(Sequence((first, *rest), item.span.to(items[-1].span)))
-                return (*row, _choice(options, options[0].span))
+                return (*row, choice(options, options[0].span))
             row.append(self._between(item, before, between[0]))
             before = between[0]
         return tuple(row)
@@ -454,8 +455,8 @@ class _Contexts:
                 rest = self._rest_of_copies(node, count_after, context, after)
                 options.append(Sequence((first, *rest), span))
         if count < low or before != after:
-            return _choice(options, span)
-        return Repetition(_choice(options, span), 0, 1, span) if options else Sequence((), span)
+            return choice(options, span)
+        return Repetition(choice(options, span), 0, 1, span) if options else Sequence((), span)
 
     def _rest_of_copies(
         self, node: Repetition, count: int, before: Context, after: Context
@@ -588,7 +589,3 @@ def _merged(made: Mapping[str, Rule], heads: Mapping[str, str], clock: Clock) ->
         for name, rule in made.items()
         if classes[name] == name
     ]
-
-
-def _choice(options: list[Expression], span: Span) -> Expression:
-    return options[0] if len(options) == 1 else Choice(tuple(options), span)

@@ -40,6 +40,7 @@ from workbench.syntax.grammar_tree import (
     Nonterminal,
     Repetition,
     Rule,
+    choice,
     holds,
     referenced,
     renamed,
@@ -468,4 +469,4 @@ def _either(options: Iterable[Expression | None], span: Span) -> Expression | No
     kept = [option for option in distinct.values() if option is not None]
     if not kept:
         return None
-    return kept[0] if len(kept) == 1 else Choice(tuple(kept), span)
+    return choice(kept, span)

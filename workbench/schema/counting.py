@@ -31,6 +31,7 @@ from workbench.syntax.grammar_tree import (
     Nonterminal,
     Repetition,
     Sequence,
+    choice,
 )
 
 _LENGTH_HINT = "lower the bounds of the string's length"
@@ -231,7 +232,7 @@ class PatternCounter:
         """From a state, the ends of strings of at least ``low`` and fewer than ``below``."""
         key = low, below, state
         if key not in self._written:
-            if low <= _CHARACTERS if below is None else below <= _CHARACTERS:
+            if (low if below is None else below) <= _CHARACTERS:
                 high = None if below is None else below - 1
                 made = self._characters(low, high, state, self._machine.finals)
             else:
@@ -306,8 +307,7 @@ class PatternCounter:
             return None
         self._clock.check()
         name = self._writer.new_name(wanted)
-        body = options[0] if len(options) == 1 else Choice(tuple(options), self._span)
-        self._writer.rule(name, body, self._span)
+        self._writer.rule(name, choice(options, self._span), self._span)
         return Nonterminal(name, self._span)
 
 

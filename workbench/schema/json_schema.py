@@ -34,8 +34,8 @@ from workbench.schema.schema_reader import (
 )
 from workbench.schema.write_arrays import array_expression
 from workbench.schema.write_objects import object_expression
-from workbench.schema.write_values import RuleWriter, choice, has_no_value, productive_rules
-from workbench.syntax.grammar_tree import Expression, GrammarTree, Nonterminal, Rule
+from workbench.schema.write_values import RuleWriter, has_no_value, productive_rules
+from workbench.syntax.grammar_tree import Expression, GrammarTree, Nonterminal, Rule, choice
 from workbench.syntax.grammar_tree import Sequence as Row
 
 #: Any amount of JSON whitespace.

@@ -236,16 +236,14 @@ def _machine(numbers: NumberSet, limits: Limits) -> Dfa:
 # Accepted notations of a number:
 #
 # * Sets with ``digits_only``, such as ``type: integer``: digits without fraction and exponent, so
-# 67
-#   but not 67.0, 6.7e1 or -0. A validator accepts 1.0 as an integer, but no program writes it.
+#   67 but not 67.0, 6.7e1 or -0. A validator accepts 1.0 as an integer, but no program writes it.
 # * All other sets: digits with an optional fraction, followed by any number of zeros (``1``,
 #   ``1.0``, ``1.50``); and ``-0`` if 0 is a member, because they are equal.
 # * Exponents: with any numeral if membership depends on the sign of a number only. With bounds, the
 #   numerals with arbitrary exponents are not a regular language, because a longer mantissa can
 #   compensate for a smaller exponent; the mantissa then has one digit before its point, which is
-# not
-#   0, as in the output of Python and JavaScript: ``1e+20``, ``1.5e-07``. Members of a grid, such as
-#   integers, are accepted without exponents only.
+#   not 0, as in the output of Python and JavaScript: ``1e+20``, ``1.5e-07``. Members of a grid,
+#   such as integers, are accepted without exponents only.
 
 
 _ZERO = Fraction(0)

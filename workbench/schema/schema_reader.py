@@ -27,7 +27,7 @@ from workbench.base.errors import (
     WorkbenchError,
     with_rewrite,
 )
-from workbench.base.source import Source, Span
+from workbench.base.source import SURROGATE, Source, Span
 from workbench.syntax.grammar_tree import (
     Automaton,
     Expression,
@@ -67,8 +67,6 @@ _NOTATION_HINTS = {
     "None": "write null",
     "...": "write the omitted part",
 }
-#: The beginning of a value or a name.
-_BEGINS = re.compile(r'["{\[\w-]')
 _REWRITES = (
     (r"'([^'\"\\\n]*)'", r'"\1"'),
     (r"[ \t]*(?://|#).*", ""),
@@ -83,7 +81,6 @@ Scalar = None | bool | int | Decimal | str
 
 _CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 _SPACE = re.compile(r"[ \t\n\r]*")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Node:
@@ -208,7 +205,7 @@ class _Reader:
 
     def read(self) -> Node:
         """The whole text as one value."""
-        if not self.text.isascii() and (half := _SURROGATE.search(self.text)):
+        if not self.text.isascii() and (half := SURROGATE.search(self.text)):
             self.fail(half.start(), "expected characters, not half of a surrogate pair")
         root = self.value(0, None, "", -1)
         position = self.after_space(root.end)
@@ -219,18 +216,18 @@ class _Reader:
     def value(self, position: int, parent: Node | None, step: str | int, name_start: int) -> Node:
         """The value at a position, after whitespace."""
         match = _VALUE.match(self.text, position)
-        if match is None:
+        kind = match and match.lastindex
+        if match is None or kind is None:
             position = self.after_space(position)
             self.fail(position, "expected a JSON value" + self.found_instead(position))
-        kind = match.lastindex
         end = match.end()
         value: dict[str, Node] | list[Node] | Scalar
         if kind == 1:
             start = match.start(1) - 1
             value = match[1] if "\\" not in match[1] else self.unescaped(start, end)
         else:
-            start = match.start(kind)  # type: ignore[arg-type]  # one group always matches
-            value = self.other(kind, match[kind], start)  # type: ignore[arg-type,index]
+            start = match.start(kind)
+            value = self.other(kind, match[kind], start)
         if name_start < 0:
             name_start = start
         node = Node(self.document, value, start, end, parent, step, name_start)
@@ -305,7 +302,7 @@ class _Reader:
             value = json.loads(self.text[start:end])
         except json.JSONDecodeError as error:
             self.fail(start + error.pos, "expected a JSON escape")
-        if _SURROGATE.search(value):
+        if SURROGATE.search(value):
             self.fail(start, "expected characters, not half of a surrogate pair")
         return value
 

@@ -26,7 +26,7 @@ from workbench.automata.small_dfa import smallest
 from workbench.automata.thompson import thompson
 from workbench.base.dfa import DEAD, Dfa, State, table_rows
 from workbench.base.limits import LIMITS, Limits
-from workbench.base.source import Source, Span
+from workbench.base.source import NO_SPAN, Source
 from workbench.syntax.ranges import ANY_CHARACTER
 from workbench.syntax.regex.parser import parse_regex
 from workbench.syntax.regex.reader import Dialect
@@ -320,8 +320,7 @@ def _characters(ranges: list[tuple[int, int]]) -> Iterator[str]:
 
 # -- patterns --------------------------------------------------------------------------------------
 
-_NO_SPAN = Span(0, 0)
-_ANYTHING = Repeat(Characters(ANY_CHARACTER, _NO_SPAN), 0, None, _NO_SPAN)
+_ANYTHING = Repeat(Characters(ANY_CHARACTER, NO_SPAN), 0, None, NO_SPAN)
 
 
 @lru_cache(maxsize=512)
@@ -349,7 +348,7 @@ def _whole(regex: Regex) -> Regex:
         last -= 1
     before = () if first else (_ANYTHING,)
     after = () if last < len(parts) else (_ANYTHING,)
-    return Concat((*before, *parts[first:last], *after), _NO_SPAN)
+    return Concat((*before, *parts[first:last], *after), NO_SPAN)
 
 
 def _parts(regex: Regex) -> list[Regex]:

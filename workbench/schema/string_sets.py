@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
@@ -13,13 +12,13 @@ from workbench.automata.code_points import alphabet_of
 from workbench.automata.determinize import nothing, trimmed
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.limits import LIMITS, Limits
+from workbench.base.source import SURROGATE
 from workbench.schema import string_machines
 from workbench.schema.json_literals import all_but_words_machine, literals_machine, words_machine
 from workbench.schema.string_machines import Content, search
 from workbench.syntax.regex.unicode_sets import POSIX
 
 #: A lone surrogate: Python strings may contain one, UTF-8 cannot encode it.
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ class StringSet:
     @staticmethod
     def of(words: Iterable[str]) -> StringSet:
         """Exactly these strings, except those with a lone surrogate."""
-        return StringSet(words=frozenset(word for word in words if not _SURROGATE.search(word)))
+        return StringSet(words=frozenset(word for word in words if not SURROGATE.search(word)))
 
     @staticmethod
     def lengths(low: int = 0, high: int | None = None) -> StringSet:
@@ -114,7 +113,7 @@ class StringSet:
 
     def contains(self, text: str) -> bool:
         """Whether a string is a member."""
-        if self.words is not None or _SURROGATE.search(text):
+        if self.words is not None or SURROGATE.search(text):
             return self.words is not None and text in self.words
         if len(text) < self.low or (self.high is not None and len(text) > self.high):
             return False
@@ -246,14 +245,11 @@ def _machine(texts: StringSet, limits: Limits) -> Dfa:
 # * dates do not have the year 0000, which Python lacks;
 # * a leap second has an offset of whole half hours, as in nearly every time zone;
 # * regexes have groups at most three deep, no backreferences, and only ranges that start at a
-# digit,
-#   ``a`` or ``A``;
+#   digit, ``a`` or ``A``;
 # * labels of host names do not have two hyphens in the third and fourth position: such labels are
 #   reserved, and whether ``xn--…`` encodes a permitted name depends on Unicode tables. The length
-# of
-#   a name is counted in blocks of eight characters for each label and its dot, so a name has at
-# most
-#   31 labels.
+#   of a name is counted in blocks of eight characters for each label and its dot, so a name has at
+#   most 31 labels.
 #
 # Source of host names: RFC 1123, section 2.1; RFC 5890, section 2.3.1.
 

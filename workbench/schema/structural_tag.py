@@ -12,10 +12,9 @@ Where the documentation leaves the texts open, they are defined here as follows.
   the nearest one are excluded too; the content alone is tested, so with the end ``aa`` the text
   ``aaa`` is the content ``a`` and the end.
 * ``triggered_tags`` is free text as defined in ``syntax.derived_rules``: the end of the text is
-allowed
-  in free text only, so never between a trigger and the end of its tag. ``excludes`` and the ends of
-  the enclosing tag do not occur in the free text; inside the tags they may. With ``at_least_one``
-  the text begins with a tag; with ``stop_after_first`` too, it is exactly one tag.
+  allowed in free text only, so never between a trigger and the end of its tag. ``excludes`` and the
+  ends of the enclosing tag do not occur in the free text; inside the tags they may. With
+  ``at_least_one`` the text begins with a tag; with ``stop_after_first`` too, it is exactly one tag.
 * ``dispatch`` is the same with any formats after its patterns, but without the ends of the
   enclosing tag, which have to be in its ``excludes``.
 * ``json_schema`` has no white space around the whole value. Properties that a schema does not
@@ -72,7 +71,6 @@ from workbench.syntax.derived_rules import CountRules, dispatched, free_text, wr
 from workbench.syntax.gbnf import parse_gbnf
 from workbench.syntax.grammar_tree import (
     Automaton,
-    Choice,
     Expression,
     GrammarTree,
     Literal,
@@ -82,7 +80,9 @@ from workbench.syntax.grammar_tree import (
     Rule,
     Sequence,
     Stop,
+    choice,
     renamed,
+    sequence,
 )
 from workbench.syntax.regex.character_classes import without_javascript
 from workbench.syntax.regex.parser import parse_regex
@@ -215,7 +215,7 @@ class _Reader:
         if texts_of(members.get("excludes")):
             hint = "leave it out, or restrict the strings with 'pattern'"
             refused(members["excludes"], "excluded texts of JSON cannot be read", hint)
-        style = "qwen_xml" if node.members["type"].value == "qwen_xml_parameter" else "json"  # type: ignore[index]
+        style = "qwen_xml" if members["type"].value == "qwen_xml_parameter" else "json"
         if "style" in members:
             style = text_of(members["style"])
             if style not in STYLES:
@@ -223,13 +223,11 @@ class _Reader:
                 message = f"{location(members['style'])}: the style {style!r} cannot be read"
                 span = members["style"].span
                 raise ParseError(message, self.source, span, hint, "unsupported", json_text(fix))
+        options = SchemaOptions(order="any" if flag(members, "any_order") else "declared")
         blanks = members.get("max_whitespace_cnt")
-        spacing: dict[str, str | int] = {}
         if blanks is not None and blanks.value is not None:
             most = count_of(blanks)
-            spacing = {"bound": most} if most else {"whitespace": "compact"}
-        order = "any" if flag(members, "any_order") else "declared"
-        options = SchemaOptions(order=order, **spacing)  # type: ignore[arg-type]
+            options = replace(options, **({"bound": most} if most else {"whitespace": "compact"}))
         if style == "qwen_xml":
             return self._parameters(members["json_schema"], options)
         return self._schema(members["json_schema"], options, "json")
@@ -358,12 +356,10 @@ class _Reader:
         return tuple(self.format(node, ends) for node in nodes)
 
     def _sequence(self, node: Node, members: dict[str, Node], ends: tuple[str, ...]) -> Expression:
-        items = self._elements(members, ends)
-        return items[0] if len(items) == 1 else Sequence(items, node.span)
+        return sequence(self._elements(members, ends), node.span)
 
     def _or(self, node: Node, members: dict[str, Node], ends: tuple[str, ...]) -> Expression:
-        options = self._elements(members, ends)
-        return options[0] if len(options) == 1 else Choice(options, node.span)
+        return choice(self._elements(members, ends), node.span)
 
     def _repeated(self, node: Node, members: dict[str, Node], ends: tuple[str, ...]) -> Expression:
         low, high = {"optional": (0, 1), "star": (0, None), "plus": (1, None)}.get(
@@ -421,8 +417,7 @@ class _Reader:
         self, begin: str, at: Node, content: Expression, ends: tuple[str, ...], span: Span
     ) -> Expression:
         """A tag after its trigger: the remainder of its beginning, its content, an end."""
-        endings = tuple(_literal(end, at.span) for end in dict.fromkeys(ends))
-        end = endings[0] if len(endings) == 1 else Choice(endings, at.span)
+        end = choice([_literal(end, at.span) for end in dict.fromkeys(ends)], at.span)
         return Sequence((_literal(begin, at.span), content, end), span)
 
     def _triggered_tags(
@@ -460,11 +455,11 @@ class _Reader:
                 hint = "leave the trigger out, or add it to excludes"
                 wrong_value(at, f"a tag that begins with the trigger {trigger!r}", hint)
         once = flag(members, "stop_after_first")
-        first = _choice(whole, node.span) if whole else None
+        first = choice(whole, node.span) if whole else None
         if once and first is not None:
             return first
         excluded = [*texts_of(members.get("excludes")), *_encoded(ends)]
-        rules = [(one.encode(), _choice(its, node.span)) for one, its in after.items()]
+        rules = [(one.encode(), choice(its, node.span)) for one, its in after.items()]
         span = node.span
         rest = dispatched(rules, excluded, span, self.operations, loop=not once)
         free = self._rule("triggered_tags", rest, span)
@@ -486,7 +481,7 @@ class _Reader:
         nodes = listed(members["tags"], TAGS)
         parts = [self._tag_parts(tag, "tags_with_separator") for tag in nodes]
         span = node.span
-        one = _choice(
+        one = choice(
             [self._whole_tag(tag, *its) for tag, its in zip(nodes, parts, strict=True)], span
         )
         separator = _literal(text_of(members["separator"]), members["separator"].span)
@@ -505,9 +500,10 @@ class _Reader:
             if pair.items is None or len(pair.items) != 2:
                 wrong_value(pair, 'a pair such as ["<a>", {"type": "any_text"}]')
             pattern, content = pair.items
-            if not text_of(pattern) or pattern.value.encode() in rules:  # type: ignore[union-attr]
+            text = text_of(pattern).encode()
+            if not text or text in rules:
                 wrong_value(pattern, "a pattern that is not empty, and no other rule's")
-            rules[text_of(pattern).encode()] = self.format(content, ends)
+            rules[text] = self.format(content, ends)
         excluded = texts_of(members.get("excludes"))
         loop = flag(members, "loop", default=True)
         body = dispatched([*rules.items()], excluded, node.span, self.operations, loop=loop)
@@ -516,10 +512,6 @@ class _Reader:
 
 def _literal(text: str, span: Span) -> Expression:
     return Literal(text.encode(), span) if text else Sequence((), span)
-
-
-def _choice(options: list[Expression], span: Span) -> Expression:
-    return options[0] if len(options) == 1 else Choice(tuple(options), span)
 
 
 def _encoded(ends: Iterable[str]) -> list[bytes]:

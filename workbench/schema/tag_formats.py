@@ -22,11 +22,11 @@ from workbench.schema.schema_reader import (
 )
 from workbench.syntax.grammar_tree import (
     Automaton,
-    Choice,
     Expression,
     Literal,
     Repetition,
     Sequence,
+    choice,
 )
 
 TEXTS = "a list of strings"
@@ -353,7 +353,7 @@ class _Writer:
     def _either(self, options: list[Expression], span: Span) -> Expression:
         if any(one is self.free for one in options):
             return self.free
-        return options[0] if len(options) == 1 else Choice(tuple(options), span)
+        return choice(options, span)
 
     def _target(self, reference: Node) -> Node | None:
         """The shared schema that a reference names; None for one inside a shared schema."""

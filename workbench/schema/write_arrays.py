@@ -39,8 +39,15 @@ from workbench.schema.numbers import NumberSet
 from workbench.schema.schema_reader import unsupported
 from workbench.schema.string_sets import StringSet
 from workbench.schema.write_objects import write_graph
-from workbench.schema.write_values import RuleWriter, choice, has_no_value, optional, sequence
-from workbench.syntax.grammar_tree import Expression, Nonterminal, Repetition, Sequence
+from workbench.schema.write_values import RuleWriter, has_no_value, optional
+from workbench.syntax.grammar_tree import (
+    Expression,
+    Nonterminal,
+    Repetition,
+    Sequence,
+    choice,
+    sequence,
+)
 
 #: The most items, and the classes. An array of strings compiles in 14 ms; with 8 classes in 35 ms,
 #: and with all their subsets, for 8 items, in 70 ms.
@@ -361,7 +368,7 @@ def _same_items(shape: Arrays) -> Hashable:
     """
     items = shape.rest.values
     if items.arrays or items.objects:
-        return id(shape.rest.raw), shape.low, shape.high
+        return shape.rest.raw, shape.low, shape.high
     return items.null, items.booleans, items.numbers, items.texts, shape.low, shape.high
 
 

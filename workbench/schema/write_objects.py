@@ -21,8 +21,8 @@ from workbench.base.source import Span
 from workbench.schema.normal_form import LazySet, Objects
 from workbench.schema.schema_reader import Node, Order, first_keyword, unsupported
 from workbench.schema.string_sets import StringSet
-from workbench.schema.write_values import RuleWriter, choice, has_no_value, optional, sequence
-from workbench.syntax.grammar_tree import Expression, Nonterminal, Repetition
+from workbench.schema.write_values import RuleWriter, has_no_value, optional
+from workbench.syntax.grammar_tree import Expression, Nonterminal, Repetition, choice, sequence
 
 #: The most conditions of ``Objects.some`` for which undeclared required names are added to them.
 _MAX_CONDITIONS = 5
@@ -62,18 +62,17 @@ def object_expression(
         shape = _unordered(shape, writer)
     if not shape.properties and not shape.extras:
         return writer.bracketed(b"{}", None, True, span)
+    counts = shape.some or shape.low > 1 or shape.high is not None
     if in_any_order and (len(shape.properties) > 1 or shape.extras):
         any_order = _AnyOrderGraph(shape, name, owner, writer)
         inside, may_be_empty = write_graph(any_order, (0, 0, 0), writer, owner.node)
-        return writer.bracketed(b"{}", inside, may_be_empty, span)
-    counts = shape.some or shape.low > 1 or shape.high is not None
-    if len(shape.properties) > _MAX_IN_A_ROW and not counts:
+    elif len(shape.properties) > _MAX_IN_A_ROW and not counts:
         inside, may_be_empty = _in_blocks(shape, name, owner, writer)
-        return writer.bracketed(b"{}", inside, may_be_empty, span)
-    if shape.required and not (counts or shape.low):
-        return writer.bracketed(b"{}", _row(shape, owner, writer), False, span)
-    graph = _ObjectGraph(shape, name, owner, writer)
-    inside, may_be_empty = write_graph(graph, (0, 0, 0), writer, owner.node)
+    elif shape.required and not (counts or shape.low):
+        inside, may_be_empty = _row(shape, owner, writer), False
+    else:
+        graph = _ObjectGraph(shape, name, owner, writer)
+        inside, may_be_empty = write_graph(graph, (0, 0, 0), writer, owner.node)
     return writer.bracketed(b"{}", inside, may_be_empty, span)
 
 

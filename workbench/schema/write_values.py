@@ -49,6 +49,8 @@ from workbench.syntax.grammar_tree import (
     Rule,
     Sequence,
     calls,
+    choice,
+    sequence,
 )
 
 #: The most strings or numbers that a label lists.
@@ -370,16 +372,6 @@ class RuleWriter:
             return name
         self._names[f"{name}_{count + 1}"] = 1
         return f"{name}_{count + 1}"
-
-
-def choice(options: list[Expression], span: Span) -> Expression:
-    """One of the options; without options, an expression without texts."""
-    return options[0] if len(options) == 1 else Choice(tuple(options), span)
-
-
-def sequence(items: list[Expression], span: Span) -> Expression:
-    """The concatenation of the items."""
-    return items[0] if len(items) == 1 else Sequence(tuple(items), span)
 
 
 def optional(item: Expression, span: Span) -> Expression:

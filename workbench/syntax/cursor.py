@@ -14,7 +14,7 @@ from itertools import islice
 
 from workbench.base.errors import ParseError, Rewrites, with_rewrite
 from workbench.base.limits import Clock
-from workbench.base.source import Source, Span, Unescaped
+from workbench.base.source import SURROGATE, Source, Span, Unescaped
 from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING, Lexeme
 from workbench.syntax.ranges import MAX_CODE_POINT
 
@@ -28,7 +28,6 @@ _TOO_LONG = "the grammar is very long; shorten it"
 #: Characters that are enough to recognize foreign syntax.
 _SNIPPET = 40
 #: Lone surrogates, which a ``str`` can contain and UTF-8 cannot.
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Part:
@@ -81,7 +80,7 @@ class Cursor:
 
         Raises: ParseError for a lone surrogate; LimitError.
         """
-        if not source.text.isascii() and (half := _SURROGATE.search(source.text)):
+        if not source.text.isascii() and (half := SURROGATE.search(source.text)):
             message = "expected a whole character, not one half of a surrogate pair"
             raise ParseError(message, source, Span(*half.span()), "write the character itself")
         taken: list[Part] = []

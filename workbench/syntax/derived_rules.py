@@ -26,6 +26,7 @@ from workbench.syntax.grammar_tree import (
     Sequence,
     Stop,
     Substrings,
+    choice,
 )
 from workbench.syntax.ranges import ANY_CHARACTER
 from workbench.syntax.regex.tree import Characters, Concat, Regex, Repeat
@@ -180,8 +181,7 @@ def anything(span: Span) -> Expression:
 
 def one_word(words: Row[bytes], span: Span) -> Expression:
     """One of some words; of none, the empty choice is not allowed."""
-    literals = tuple(Literal(word, span) for word in words)
-    return literals[0] if len(literals) == 1 else Choice(literals, span)
+    return choice([Literal(word, span) for word in words], span)
 
 
 def free_text(words: Row[bytes], span: Span, operations: LanguageOperations) -> Expression:
@@ -245,7 +245,7 @@ def dispatched(
             options.append(Sequence((before, rule), span))
     if not options:
         return free
-    switch = options[0] if len(options) == 1 else Choice(tuple(options), span)
+    switch = choice(options, span)
     if loop:
         return Sequence((Repetition(switch, 0, None, span), free), span)
     return Choice((free, switch), span)

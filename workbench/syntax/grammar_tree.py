@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Sequence as Row
 from dataclasses import dataclass, fields
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -170,6 +171,16 @@ Expression = (
     | Choice
     | Repetition
 )
+
+
+def choice(options: Row[Expression], span: Span) -> Expression:
+    """One of the options; without options, an expression without texts."""
+    return options[0] if len(options) == 1 else Choice(tuple(options), span)
+
+
+def sequence(items: Row[Expression], span: Span) -> Expression:
+    """The concatenation of the items."""
+    return items[0] if len(items) == 1 else Sequence(tuple(items), span)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from workbench.base.errors import ParseError, suggestion
-from workbench.base.source import Source, Span
+from workbench.base.source import NO_SPAN, Source, Span
 from workbench.syntax.cursor import Cursor
 from workbench.syntax.grammar_tree import Automaton, Expression, GrammarTree, Literal, Sequence
 
@@ -123,7 +123,7 @@ class RuleOptions:
     characters: int | None = None
     #: The last attribute that matters, and its span.
     name: str = ""
-    span: Span = Span(0, 0)  # noqa: RUF009  # frozen
+    span: Span = NO_SPAN
 
     @property
     def plain(self) -> bool:

@@ -19,22 +19,12 @@ from workbench.base.errors import LimitError
 from workbench.base.limits import Limits
 from workbench.base.source import Span
 from workbench.grammar.export.terminals import Names, machine_regex, machine_rules
+from workbench.schema.json_literals import SHORT_ESCAPES
 from workbench.syntax.grammar_tree import Choice, Expression, Literal, Nonterminal, Sequence
 from workbench.syntax.ranges import Ranges, difference, intersection, normalized, size
 from workbench.syntax.regex.printer import members
 from workbench.syntax.regex.tree import Alternate, Characters, Concat, Regex, Repeat
 
-#: The letter after a backslash, and the character it represents (RFC 8259, §7).
-SHORT_ESCAPES = {
-    '"': '"',
-    "\\": "\\",
-    "/": "/",
-    "b": "\b",
-    "f": "\f",
-    "n": "\n",
-    "r": "\r",
-    "t": "\t",
-}
 _CONTROLS = ((0x00, 0x1F),)
 #: The characters that must be escaped, and those with a short escape.
 ESCAPED = normalized([*_CONTROLS, (ord('"'), ord('"')), (ord("\\"), ord("\\"))])

@@ -23,6 +23,9 @@ MAX_DEFINITION_LENGTH = 100_000
 _CLASS = re.compile(r"class[\s\\]+(\w+)")
 _LINE = re.compile(r"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
 
+#: A syntax node with a position.
+_Located = ast.expr | ast.stmt | ast.alias | ast.keyword
+
 
 @dataclass(frozen=True, eq=False)
 class PythonText:
@@ -70,10 +73,11 @@ class PythonText:
         start, text = self._lines[line - 1]
         return start + len(text.encode("utf-8", "surrogatepass")[:column].decode("utf-8", "ignore"))
 
-    def span(self, node: ast.AST) -> Span:
+    def span(self, node: _Located) -> Span:
         """The span of an expression or a statement."""
-        start = self._offset(node.lineno, node.col_offset)  # type: ignore[attr-defined]
-        end = self._offset(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
+        start = self._offset(node.lineno, node.col_offset)
+        assert node.end_lineno is not None, "only nodes without a parser lack it"
+        end = self._offset(node.end_lineno, node.end_col_offset or 0)
         return Span(start, end)
 
     def name_span(self, node: ast.ClassDef) -> Span:
@@ -82,7 +86,7 @@ class PythonText:
         found = _CLASS.match(self.source.text, self._offset(node.lineno, node.col_offset))
         return self.span(node) if found is None else Span(*found.span(1))
 
-    def text(self, node: ast.AST) -> str:
+    def text(self, node: _Located) -> str:
         """The text of a node."""
         span = self.span(node)
         return self.source.text[span.start : span.end]
@@ -90,7 +94,7 @@ class PythonText:
     def refuse(
         self,
         message: str,
-        where: ast.AST | Span,
+        where: _Located | Span,
         hint: str = "",
         kind: str = "syntax",
         fix: str | None = None,
@@ -214,7 +218,8 @@ class Names:
 # Parses Python literals and calls to a tree of values, without ``eval``.
 #
 # ``instances`` converts the tree to values of given types. The parser accepts more than the grammar
-# of ``calls``: keywords in any order, whitespace and line breaks between lexemes, a trailing comma.
+# of ``call_tree``: keywords in any order, whitespace and line breaks between lexemes, a trailing
+# comma.
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import NoReturn
 
 from workbench.base.errors import BuildError
-from workbench.base.source import Source, Span
+from workbench.base.source import NO_SPAN, Source, Span
 from workbench.schema.typed.annotations import REPLACEMENTS, union_of
 from workbench.schema.typed.python_reader import FACTORY_DEFAULTS, read_types
 from workbench.schema.typed.type_printer import call_name, default_text, definitions_text
@@ -39,7 +39,6 @@ from workbench.schema.typed.types import (
     Types,
 )
 
-_NOWHERE = Span(0, 0)
 _SCALARS: dict[object, Scalar] = {
     int: Scalar.INT, float: Scalar.FLOAT, bool: Scalar.BOOL, str: Scalar.STR,
     None: Scalar.NONE, type(None): Scalar.NONE,
@@ -114,17 +113,17 @@ class _Reflection:
         if not getattr(cls, "__dataclass_params__").init:  # noqa: B009  # unknown to mypy
             self.refuse(name, "a dataclass that makes no __init__ has no constructor calls")
         hints = self._hints(cls)
-        fields = []
-        for field in cls.__dataclass_fields__.values():  # type: ignore[attr-defined]
-            before, self._at = self._at, f"{name}.{field.name}: "
-            if isinstance(hints.get(field.name), dataclasses.InitVar):
-                hint = "make it a field"
-                self.refuse(
-                    "InitVar", "an InitVar is not stored, so instances could not be written", hint
-                )
-            if field._field_type is dataclasses._FIELD and field.init:  # type: ignore[attr-defined]
+        before, fields = self._at, []
+        for its_name, hint in hints.items():
+            if isinstance(hint, dataclasses.InitVar):
+                self._at = f"{name}.{its_name}: "
+                why = "an InitVar is not stored, so instances could not be written"
+                self.refuse("InitVar", why, "make it a field")
+        for field in dataclasses.fields(cls):
+            if field.init:
+                self._at = f"{name}.{field.name}: "
                 fields.append(Field(field.name, self.type(hints[field.name]), _default(field)))
-            self._at = before
+        self._at = before
         return Record(name, tuple(fields), cls.__hash__ is not None)
 
     def _hints(self, cls: type) -> Mapping[str, object]:
@@ -161,7 +160,7 @@ class _Reflection:
         if origin in (typing.Annotated, typing.Final):
             return self.type(arguments[0])
         if origin in (typing.Union, types.UnionType):
-            return union_of(tuple(map(self.type, arguments)), _NOWHERE)
+            return union_of(tuple(map(self.type, arguments)), NO_SPAN)
         if origin is typing.Literal:
             return OneOf(tuple(map(self._constant, arguments)))
         if origin is tuple or hint == tuple[()]:

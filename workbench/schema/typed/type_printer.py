@@ -1,6 +1,6 @@
 """Writes types as a JSON Schema or as Python definitions, and instances as calls.
 
-Writes types as a JSON Schema, with the spans of the definitions that each part comes from.
+Each part of the schema has the span of the definition that it comes from.
 
 An instance is written as ``json.dumps(dataclasses.asdict(instance))``: an object of its fields in
 declared order, tuples and sets as arrays, members as their values, keys as texts.

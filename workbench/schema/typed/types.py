@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeVar
 
-from workbench.base.source import Source, Span
+from workbench.base.source import NO_SPAN, Source, Span
 
-_NOWHERE = Span(0, 0)
 #: The text of a default that is not a literal: the field has a default, but its value is unknown.
 OPAQUE = "..."
 
@@ -33,7 +32,7 @@ class Plain:
     """``int``, ``float``, ``bool``, ``str`` or ``None``."""
 
     scalar: Scalar
-    span: Span = field(default=_NOWHERE, compare=False, repr=False)
+    span: Span = field(default=NO_SPAN, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ class OneOf:
     """``Literal[…]``: one of these values; ``1`` and ``True`` are different."""
 
     values: tuple[str | int | Member | None, ...]
-    span: Span = field(default=_NOWHERE, compare=False, repr=False)
+    span: Span = field(default=NO_SPAN, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ class Union:
     """``A | B``; ``Optional[A]`` is ``A | None``. At least two options, none of them a union."""
 
     options: tuple[Type, ...]
-    span: Span = field(default=_NOWHERE, compare=False, repr=False)
+    span: Span = field(default=NO_SPAN, compare=False, repr=False)
 
 
 class Kind(Enum):
@@ -75,7 +74,7 @@ class Many:
 
     kind: Kind
     item: Type
-    span: Span = field(default=_NOWHERE, compare=False, repr=False)
+    span: Span = field(default=NO_SPAN, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,7 @@ class Tuple:
     """``tuple[A, B]``: a fixed number of items, each with a type."""
 
     items: tuple[Type, ...]
-    span: Span = field(default=_NOWHERE, compare=False, repr=False)
+    span: Span = field(default=NO_SPAN, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +91,7 @@ class Dict:
 
     key: Type
     value: Type
-    span: Span = field(default=_NOWHERE, compare=False, repr=False)
+    span: Span = field(default=NO_SPAN, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +99,7 @@ class Named:
     """A dataclass or an enumeration, by its name."""
 
     name: str
-    span: Span = field(default=_NOWHERE, compare=False, repr=False)
+    span: Span = field(default=NO_SPAN, compare=False, repr=False)
 
 
 Type = Plain | OneOf | Union | Many | Tuple | Dict | Named
@@ -136,7 +135,7 @@ class Field:
     #: The default as Python text, ``OPAQUE`` if it is not a literal; None without a default.
     default: str | None = None
     #: The span of the name.
-    span: Span = field(default=_NOWHERE, compare=False, repr=False)
+    span: Span = field(default=NO_SPAN, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +146,7 @@ class Record:
     fields: tuple[Field, ...]
     #: Whether instances are hashable, as those of a frozen dataclass.
     hashable: bool = False
-    span: Span = field(default=_NOWHERE, compare=False, repr=False)
+    span: Span = field(default=NO_SPAN, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +157,7 @@ class Enumeration:
     members: tuple[tuple[str, str], ...]
     #: Its base classes as written: ``("str", "Enum")``.
     bases: tuple[str, ...] = ("Enum",)
-    span: Span = field(default=_NOWHERE, compare=False, repr=False)
+    span: Span = field(default=NO_SPAN, compare=False, repr=False)
 
 
 Definition = Record | Enumeration

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from workbench.base.errors import ParseError, nearest, with_rewrite
-from workbench.base.source import Source, Span, Unescaped
+from workbench.base.source import SURROGATE, Source, Span, Unescaped
 
 _SIMPLE = {
     "n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "\\": "\\", "'": "'", '"': '"', "/": "/",
@@ -31,7 +31,6 @@ _ESCAPE = re.compile(
     re.VERBOSE,
 )
 _SURROGATES = range(0xD800, 0xE000)
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _LAST = 0x10FFFF
 
 
@@ -64,7 +63,7 @@ def unescape(source: Source, inside: Span, *, regex: bool) -> Unescaped:
 def _plain(source: Source, span: Span) -> str:
     """A part of the text without escapes; raises for a lone surrogate."""
     text = source.text[span.start : span.end]
-    if not text.isascii() and (half := _SURROGATE.search(text)):
+    if not text.isascii() and (half := SURROGATE.search(text)):
         place = span.start + half.start()
         raise _not_a_character(source, Span(place, place + 1), ord(half[0]))
     return text
@@ -183,6 +182,8 @@ SHOWN = {
     "_PLUS": "+", "_LPAR": "(", "_RPAR": ")", "_LBRACKET": "[", "_RBRACKET": "]", "_LBRACE": "{",
     "_RBRACE": "}", "_EXCEPT": "except!",
 }  # fmt: skip
+#: The kinds of the signs after an item.
+POSTFIX = {"_OPTIONAL", "_STAR", "_PLUS"}
 QUOTED = {"STRING", "REGEX", "REGEX_FIRST", "REGEX_WITHOUT", "SUBSTRINGS"}
 #: Kinds after which an item must follow.
 WANTS_ITEM = {"_DEFINE", "_BAR", "_COMMA", *CLOSING}
@@ -209,7 +210,7 @@ class Lexeme:
 class Mistake:
     """A syntax error: its position and the lexemes before it.
 
-    ``kind`` is the kind of the unexpected lexeme, ``$END`` at the end of the text, and empty
+    ``kind`` is the kind of the unexpected lexeme: ``END`` at the end of the text, and ``NOTHING``
     where no lexeme matches.
     """
 
@@ -226,7 +227,7 @@ class Mistake:
     @property
     def span(self) -> Span:
         """The span of the unexpected lexeme."""
-        if self.kind == "$END":
+        if self.kind == END:
             end = len(self.source.text.rstrip(" \t\r\n"))
             return Span(end, end)
         length = len(SHOWN[self.kind]) if self.kind in SHOWN else 1
@@ -238,7 +239,7 @@ class Mistake:
     @property
     def found(self) -> str:
         """The unexpected lexeme in words."""
-        if self.kind == "$END":
+        if self.kind == END:
             return "the end of the text"
         if self.kind in QUOTED:
             return "a string" if self.kind == "STRING" else "a regex"
@@ -291,12 +292,10 @@ class Mistake:
 
 
 # -- syntax errors --------------------------------------------------------------------------------
-# The LALR tables only report the position of an error. The functions here recognize common
-# mistakes, such as syntax of other notations, and explain them; any other error is "expected X
-# after Y".
+# The parser only reports the position of an error. The functions here recognize common mistakes,
+# such as syntax of other notations, and explain them; any other error is "expected X after Y".
 
 
-_POSTFIX = {"_OPTIONAL", "_STAR", "_PLUS"}
 _ITEM = "a string, a regex, a rule's name or a bracket"
 
 
@@ -309,7 +308,7 @@ def explain(mistake: Mistake) -> ParseError:
 
 
 def _nothing(mistake: Mistake) -> ParseError | None:
-    if mistake.before or mistake.kind != "$END":
+    if mistake.before or mistake.kind != END:
         return None
     error = mistake.error("expected at least one rule", "write for example: start ::= 'a';")
     if not mistake.source.text:  # the specification's category: there is no start symbol
@@ -320,7 +319,7 @@ def _nothing(mistake: Mistake) -> ParseError | None:
 def _unclosed(mistake: Mistake) -> ParseError | None:
     """Unclosed quotes and comments."""
     opening = re.match(r"(?:#(?:e|ex|substrs)?)?(['\"])|\(\*", mistake.rest)
-    if mistake.kind or opening is None:
+    if mistake.kind != NOTHING or opening is None:
         return None
     span = Span(mistake.place, mistake.place + opening.end())
     if opening[1] is None:
@@ -379,7 +378,7 @@ _REWRITES = (
 
 def _foreign(mistake: Mistake) -> ParseError | None:
     """Syntax of other notations."""
-    if mistake.kind not in ("", "NUMBER"):
+    if mistake.kind not in (NOTHING, "NUMBER"):
         return None
     if mistake.rest[0] == "-" and not mistake.rest.startswith("->"):
         return _hyphen(mistake)
@@ -419,7 +418,7 @@ def _missing_end(mistake: Mistake) -> ParseError | None:
         if mistake.open is None:
             return _without_end(mistake, before)
         return _never_closed(mistake, mistake.open)
-    if mistake.kind == "$END" and mistake.wants == "follow" and mistake.open is None:
+    if mistake.kind == END and mistake.wants == "follow" and mistake.open is None:
         return _without_end(mistake, mistake.last())
     return None
 
@@ -449,14 +448,14 @@ def _brackets(mistake: Mistake) -> ParseError | None:
                 f"of line {line}, column {column}",
                 f"write '{closing}'",
             ).with_fix(closing)
-    if bracket is not None and mistake.kind in ("_END", "$END") and wants == "follow":
+    if bracket is not None and mistake.kind in ("_END", END) and wants == "follow":
         return _never_closed(mistake, bracket)
     return None
 
 
 def _never_closed(mistake: Mistake, bracket: Lexeme) -> ParseError:
     closing = SHOWN[CLOSING[bracket.kind]]
-    end = "the end of the rule" if mistake.kind != "$END" else "the end of the text"
+    end = "the end of the rule" if mistake.kind != END else "the end of the text"
     return mistake.error(
         f"this {bracket.shown} is never closed: expected '{closing}' before {end}",
         f"add '{closing}' where the part ends",
@@ -473,9 +472,9 @@ def _repetition(mistake: Mistake) -> ParseError | None:
             "write a regex such as #'(?:ab){2,3}', or the items one after the other",
             Span(last.span.start, mistake.span.end),
         )
-    if mistake.kind not in _POSTFIX:
+    if mistake.kind not in POSTFIX:
         return None
-    if last.kind in _POSTFIX:
+    if last.kind in POSTFIX:
         return mistake.error(
             "an item takes only one of ? * +", "put the inner repetition in brackets: ('a'?)*"
         )
@@ -503,7 +502,7 @@ def _no_item(mistake: Mistake, last: Lexeme) -> ParseError:
 
 def _empty(mistake: Mistake) -> ParseError | None:
     """A missing item."""
-    last, kinds = mistake.last(), {"_BAR", "_END", "$END", "_COMMA", *CLOSING.values()}
+    last, kinds = mistake.last(), {"_BAR", "_END", END, "_COMMA", *CLOSING.values()}
     if mistake.wants == "item" and mistake.kind in kinds:
         if mistake.kind == "_COMMA":
             message = f"expected {_ITEM} before ','"

@@ -31,7 +31,7 @@ from workbench.syntax.grammar_tree import (
 from workbench.syntax.kbnf.kbnf_lexer import (
     CLOSING,
     END,
-    NOTHING,
+    POSTFIX,
     QUOTED,
     Lexeme,
     Mistake,
@@ -61,7 +61,6 @@ _COPIES: dict[str, tuple[int, int | None]] = {
     "_OPTIONAL": (0, 1), "_STAR": (0, None), "_PLUS": (1, None),
     "_LBRACKET": (0, 1), "_LBRACE": (0, None),
 }  # fmt: skip
-_POSTFIX = frozenset(("_OPTIONAL", "_STAR", "_PLUS"))
 _BEGINS_ITEM = frozenset(("NAME", "_EXCEPT", *QUOTED, *CLOSING))
 
 
@@ -131,7 +130,7 @@ class _Parser:
         items: list[Expression] = []
         while True:
             start, item = starts[self.at], self._atom()
-            if kinds[self.at] in _POSTFIX:
+            if kinds[self.at] in POSTFIX:
                 low, high = _COPIES[kinds[self.at]]
                 item = Repetition(item, low, high, Span(start, ends[self.at]))
                 self.at += 1
@@ -245,12 +244,10 @@ class _Parser:
     def _unexpected(self) -> Never:
         """Raise the error for an unexpected lexeme: that of its text, or of its kind."""
         at, text = self.at, self.source.text
-        kind = self.kinds[at]
-        if kind in QUOTED:
+        if self.kinds[at] in QUOTED:
             self._leaf(at)
-        place, kind = (len(text), "$END") if kind == END else (self.starts[at], kind)
         before = tuple(
             Lexeme(its_kind, text[start:end], Span(start, end))
             for its_kind, start, end in zip(self.kinds[:at], self.starts, self.ends, strict=False)
         )
-        raise explain(Mistake(self.source, before, "" if kind == NOTHING else kind, place))
+        raise explain(Mistake(self.source, before, self.kinds[at], self.starts[at]))

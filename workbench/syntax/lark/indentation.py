@@ -33,7 +33,7 @@ from typing import cast
 
 from workbench.base.errors import BuildError, ParseError
 from workbench.base.limits import Clock
-from workbench.base.source import Source, Span
+from workbench.base.source import NO_SPAN, Source, Span
 from workbench.syntax.cursor import NESTING
 from workbench.syntax.derived_rules import CountRules
 from workbench.syntax.grammar_tree import (
@@ -90,8 +90,7 @@ _Texts = dict[_State, Expression]
 #: A copy of a rule: its name, first state, column (None if it does not matter) and last state.
 _Copy = tuple[str, _State, int | None, _State]
 
-_NO_SPAN = Span(0, 0)
-_NOTHING = Sequence((), _NO_SPAN)
+_NOTHING = Sequence((), NO_SPAN)
 #: The fields of ``LineStart``.
 _BEFORE_TERMINAL, _BEFORE_NEWLINE, _BEFORE_END = range(3)
 #: A rule or block that is read from a state.
@@ -604,7 +603,7 @@ class IndentedRules:
         self._reads_column = True
         last = column + 2 if self._exploring else len(self._starts)
         blocks = [
-            self._called(Nonterminal(name, _NO_SPAN), _INDENTED, deeper)
+            self._called(Nonterminal(name, NO_SPAN), _INDENTED, deeper)
             for deeper in range(column + 1, last)
         ]
         return _united(pair for texts in blocks for pair in texts.items())
@@ -693,7 +692,7 @@ class IndentedRules:
         original, first, column, last = copy
         text = self._rule_texts(original, first, column or 0).get(last)
         if text is None:  # no block fits beyond the last column, and no line begins in brackets
-            text = no_text(_NO_SPAN)
+            text = no_text(NO_SPAN)
         rule = self.rules.get(original)
         if rule is None:
             return Rule(name, text, text.span, text.span)

@@ -33,6 +33,7 @@ from workbench.syntax.grammar_tree import (
     Sequence,
     all_called,
     called,
+    choice,
     renamed,
     without_unused,
 )
@@ -79,11 +80,10 @@ class IgnoredText:
     def of(grammar: LarkGrammar, bodies: tuple[Expression, ...], name: str) -> IgnoredText:
         """Any number of the bodies, or at most one with the option ``skip_repetition: once``."""
         span = bodies[0].span
-        choice = bodies[0] if len(bodies) == 1 else Choice(bodies, span)
         options = grammar.options or {}
         begins = grammar.options is None or options.get("allow_initial_skip") is True
         most = 1 if options.get("skip_repetition") == "once" else None
-        rule = Rule(name, Repetition(choice, 0, most, span), span, span)
+        rule = Rule(name, Repetition(choice(bodies, span), 0, most, span), span, span)
         return IgnoredText(rule, Nonterminal(name, span), begins)
 
     def after(self, terminal: Expression) -> Expression:
@@ -310,7 +310,7 @@ class _Lowering:
             kept.append(self._lower(option, scope))
         if not kept:
             return no_text(span)
-        return kept[0] if len(kept) == 1 else Choice(tuple(kept), span)
+        return choice(kept, span)
 
     def _called(self, call: Nonterminal, scope: Scope) -> Expression:
         if call.name in scope.given:

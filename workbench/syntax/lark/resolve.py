@@ -74,7 +74,8 @@ def with_dependencies(name: str) -> tuple[str, ...]:
 
 def with_span(node: _Node, span: Span) -> _Node:
     """The node with one span for itself and everything inside."""
-    return _with_span(node, span)  # type: ignore[no-any-return]  # the same type
+    moved: _Node = _with_span(node, span)
+    return moved
 
 
 def _with_span(node: Any, span: Span) -> Any:  # noqa: ANN401  # nodes of every kind

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from workbench.base.errors import with_rewrite
 from workbench.base.limits import Clock
-from workbench.base.source import Source, Span, Unescaped
+from workbench.base.source import SURROGATE, Source, Span, Unescaped
 from workbench.syntax.ranges import ANY_BYTE, ANY_CHARACTER, difference
 from workbench.syntax.regex.character_classes import class_of, read_class, read_escape
 from workbench.syntax.regex.extensions import is_extension, labels_in, read_extension
@@ -369,7 +369,6 @@ _BEFORE_COUNT = frozenset("*+?{(")
 #: A run of other characters, without a last one that is repeated.
 _PLAIN = re.compile(r"[^()\[\\*+?{.^$|]+(?![*+?{])")
 #: Lone surrogates, which a ``str`` can contain and UTF-8 cannot.
-_SURROGATE = re.compile("[\ud800-\udfff]")
 #: Parts of a sequence between two checks of the time limit.
 _ATOMS_PER_CHECK = 256
 _TOO_LONG = "the regex is very long; shorten it"
@@ -397,7 +396,7 @@ def parse_regex(
     if written is None:
         written = Unescaped(source.text, range(len(source.text) + 1))
     reader = Reader(source, written, dialect, flags)
-    if half := _SURROGATE.search(written.text):
+    if half := SURROGATE.search(written.text):
         message = "expected a whole character, not one half of a surrogate pair"
         raise reader.fail(message, reader.between(*half.span()), "write the character itself")
     return Parser(reader, clock, searched=searched).parse()

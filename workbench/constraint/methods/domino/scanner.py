@@ -32,7 +32,7 @@ from workbench.automata.operations import difference
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import LimitError
 from workbench.base.limits import LIMITS, Limits
-from workbench.base.source import Source, Span
+from workbench.base.source import NO_SPAN, Source
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.build import context_free, machine
 from workbench.pushdown.cfg import Cfg
@@ -159,8 +159,6 @@ _ONE_BYTE, _TWO_BYTES = 256, 65_536
 #: The most characters of a loop's source text that are used as its name.
 _MAX_NAME_LENGTH = 24
 
-_NO_SPAN = Span(0, 0)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Terminal:
@@ -206,7 +204,7 @@ def terminals_of(grammar: Grammar, limits: Limits = LIMITS) -> Terminals:
             rules[name] = extractor.rule(name)
             queue.extend(call.name for call in calls(rules[name]))
     tree = GrammarTree(
-        tuple(Rule(name, body, _NO_SPAN, _NO_SPAN) for name, body in rules.items()), grammar.source
+        tuple(Rule(name, body, NO_SPAN, NO_SPAN) for name, body in rules.items()), grammar.source
     )
     return Terminals(tuple(extractor.terminals), tree, grammar.start, extractor.width)
 
@@ -215,10 +213,10 @@ def _one_terminal(dfa: Dfa, source: Source, limits: Limits) -> Terminals:
     """A regex as one terminal."""
     whole = _without_empty_text(dfa, limits)
     found = () if whole is None else (Terminal(source.text, whole),)
-    body: Expression = Literal(bytes(1), _NO_SPAN) if found else Sequence((), _NO_SPAN)
+    body: Expression = Literal(bytes(1), NO_SPAN) if found else Sequence((), NO_SPAN)
     if found and dfa.is_final(dfa.initial):
-        body = Repetition(body, 0, 1, _NO_SPAN)
-    tree = GrammarTree((Rule("start", body, _NO_SPAN, _NO_SPAN),), source)
+        body = Repetition(body, 0, 1, NO_SPAN)
+    tree = GrammarTree((Rule("start", body, NO_SPAN, NO_SPAN),), source)
     return Terminals(found, tree, "start", 1)
 
 
@@ -301,7 +299,7 @@ class _TerminalExtractor:
             case Pattern() | Substrings() | Except() | Automaton():
                 return self._cfg.machine(expression)
         body = inlined(expression, self._cfg.rules)
-        tree = GrammarTree((Rule("loop", body, _NO_SPAN, _NO_SPAN),), self._cfg.source)
+        tree = GrammarTree((Rule("loop", body, NO_SPAN, NO_SPAN),), self._cfg.source)
         loop = machine(context_free(tree, "loop", self._limits), self._limits)
         assert isinstance(loop, Dfa), "an inlined loop needs no stack"
         return loop

@@ -1,7 +1,7 @@
 """The edges of the permissive automaton, and the states of a tokenizer's guide as numbers.
 
-The guess after each token does not depend on the machine, so it is looked up;
-with the guess computed byte by byte together with the state, the walk took twice as long.
+The guess after each token does not depend on the machine, so it is looked up; with the guess
+computed byte by byte together with the state, the walk took twice as long.
 
 A machine with a stack grows during the walk: where a step is ``UNKNOWN``, it is computed and the
 walk continues.
