@@ -73,6 +73,30 @@ def test_other_processes_write_the_same_file(compared: Path) -> None:
     assert out.read_bytes() == compared.read_bytes()
 
 
+def test_rows_share_passes_and_take_their_own_tokens(compared: Path) -> None:
+    rows = compared.with_name("rows.jsonl")
+    together = ("compare", "--dataset", str(rows), "--column", "prompt=q", "--seeds", "2",
+                "--methods", "unconstrained,automaton,asap", "--max-tokens", "12")  # fmt: skip
+    files = {}
+    for name, more in {
+        "shared": ("--together", "3"),
+        "jobs": ("--together", "3", "--jobs", "2"),
+    }.items():
+        files[name] = compared.with_name(f"{name}-together.parquet")
+        run(*together, *more, "--out", str(files[name]))
+    assert files["shared"].read_bytes() == files["jobs"].read_bytes()
+    alone, shared = (pq.read_table(path).to_pylist() for path in (compared, files["shared"]))
+    for one, other in zip(alone, shared, strict=True):
+        nats = [(row.pop("free_nats"), row.pop("forced_nats")) for row in (one, other)]
+        for row in (one, other):
+            for derived in ("perplexity", "perplexity_free", "perplexity_forced", "mask_bits"):
+                row.pop(derived)
+        assert one == other
+        assert nats[0] == pytest.approx(nats[1], abs=1e-3, nan_ok=True)
+    refused = run(*together, "--out", str(files["shared"]))
+    assert "other settings: together 3" in refused.stderr
+
+
 def test_results_are_a_table_rows_or_a_plot(compared: Path, tmp_path: Path) -> None:
     table = run("results", str(compared))
     assert table.exit_code == 0

@@ -16,7 +16,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from tests.tasks.works import WORK, tasks
+from tests.tasks.works import WORK, in_batches, tasks
 from workbench.base.errors import WorkbenchError
 from workbench.tasks.results import ResultsFile, measured_path, read_results
 from workbench.tasks.runners import InProcess, LocalProcesses, Runner, run_missing
@@ -54,6 +54,34 @@ def test_processes_write_the_file_of_one_process(tmp_path: Path) -> None:
     assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
 
 
+def test_tasks_of_a_batch_are_computed_in_one_call(tmp_path: Path) -> None:
+    some = in_batches(tasks(20), 6)
+    some[9] = replace(some[9], arguments={"number": 9, "act": "refuse"})
+    found = run_all(InProcess(), some, tmp_path / "one.parquet")
+    assert [one.key for one in found] == [task.key for task in some]
+    assert found[0].record["beside"] == found[3].record["beside"] == [0, 3]
+    assert found[9].error == "9 is refused"
+    assert found[6].record["beside"] == [6, 9]
+    assert "beside" not in found[19].record  # alone of its shard in the last batch
+    run_all(LocalProcesses(2), some, tmp_path / "two.parquet")
+    assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
+
+
+def test_a_batch_with_a_missing_result_is_computed_whole(tmp_path: Path) -> None:
+    whole, path = in_batches(tasks(20), 6), tmp_path / "runs.parquet"
+    run_all(InProcess(), whole, tmp_path / "whole.parquet")
+    running = run_missing(InProcess(), WORK, whole, ResultsFile(path, whole, SETTINGS))
+    next(running)  # a batch of two
+    running.close()
+    assert len(ResultsFile(path, whole, SETTINGS).outcomes) == 1
+    run_all(InProcess(), whole, path)
+    assert path.read_bytes() == (tmp_path / "whole.parquet").read_bytes()
+    some = in_batches(tasks(9), 6)  # ends within a batch
+    run_all(InProcess(), some, tmp_path / "grown.parquet")
+    run_all(InProcess(), whole, tmp_path / "grown.parquet")
+    assert (tmp_path / "grown.parquet").read_bytes() == path.read_bytes()
+
+
 def test_errors_are_outcomes_and_do_not_end_the_others(tmp_path: Path) -> None:
     some = tasks(4)
     some[1] = replace(some[1], arguments={"number": 1, "act": "refuse"})
@@ -85,6 +113,8 @@ def test_a_killed_process_costs_no_result(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_tasks_that_kill_their_process_are_reported_and_the_others_end(tmp_path: Path) -> None:
     some = tasks(12)
+    some[10] = replace(some[10], batch="a")
+    some[7] = replace(some[7], batch="a")
     for number in (4, 5, 6):
         some[number] = replace(some[number], arguments={"number": number, "act": "die"})
     found = run_all(LocalProcesses(2), some, tmp_path / "runs.parquet")
@@ -211,7 +241,7 @@ def is_running(process: int) -> bool:
 def test_a_cluster_writes_the_file_of_one_process_though_a_worker_is_killed(tmp_path: Path) -> None:
     from workbench.tasks.runners import RayCluster
 
-    some = tasks(300)
+    some = in_batches(tasks(300), 6)
     run_all(InProcess(), some, tmp_path / "one.parquet")
     results = ResultsFile(tmp_path / "ray.parquet", some, SETTINGS)
     killed = False

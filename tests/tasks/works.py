@@ -5,14 +5,19 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from workbench.base.errors import WorkbenchError
 from workbench.tasks.task import Result, Task, Work
 
-WORK = Work("tests.tasks.works:prepare", "tests.tasks.works:run")
+WORK = Work(
+    "tests.tasks.works:prepare",
+    "tests.tasks.works:run",
+    run_batch="tests.tasks.works:run_batch",
+)
 
 
 def prepare(shard: str) -> str:
@@ -46,6 +51,25 @@ def run(prepared: str, arguments: Mapping[str, Any]) -> Result:
             time.sleep(arguments["seconds"])
     record = {"number": number, "square": number * number, "shard": prepared, "half": number / 2}
     return Result(record, {"process": os.getpid()})
+
+
+def run_batch(
+    prepared: str, several: Sequence[Mapping[str, Any]]
+) -> Iterator[Result | WorkbenchError]:
+    """The results of ``run``, and the numbers of the batch in each."""
+    numbers = [arguments["number"] for arguments in several]
+    for arguments in several:
+        try:
+            result = run(prepared, arguments)
+        except WorkbenchError as error:
+            yield error
+            continue
+        yield Result(result.record | {"beside": numbers}, result.measured)
+
+
+def in_batches(some: Sequence[Task], size: int) -> list[Task]:
+    """The tasks with batches of ``size`` numbers."""
+    return [replace(task, batch=f"{number // size}") for number, task in enumerate(some)]
 
 
 def tasks(count: int, **arguments: Any) -> list[Task]:  # of ``run``

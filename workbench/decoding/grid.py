@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -20,8 +21,10 @@ from workbench.decoding.contenders import (
     PreparedContender,
     contenders_named,
 )
+from workbench.decoding.generate import Generation, generate_batch
 from workbench.decoding.model import Message, chatting
 from workbench.decoding.sampling import Sampling
+from workbench.decoding.trace import Measures, TimeSpent, Trace, measure
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 from workbench.tasks.datasets import BadRow, Row, mapped
@@ -31,7 +34,9 @@ if TYPE_CHECKING:
     from workbench.decoding.transformers_model import TransformersModel
 
 #: The functions of the tasks of a grid.
-WORK = Work(*(f"workbench.decoding.grid:{name}" for name in ("prepare", "run", "given")))
+WORK = Work(
+    *(f"workbench.decoding.grid:{name}" for name in ("prepare", "run", "given", "run_batch"))
+)
 
 #: Compiled contenders that a worker keeps.
 _KEPT = 64
@@ -56,6 +61,8 @@ class GridSettings:
     revision: str | None = None
     #: The messages before a prompt; None if prompts are not messages of a chat.
     before: tuple[Message, ...] | None = None
+    #: How many rows share forward passes; log-probabilities depend on it in their last digits.
+    together: int = 1
 
     def as_record(self) -> Record:
         """What results depend on besides the keys of the tasks."""
@@ -64,7 +71,7 @@ class GridSettings:
             "device": self.device,
             "dtype": self.dtype,
             "chat": None if self.before is None else list(self.before),
-        }
+        } | ({"together": self.together} if self.together > 1 else {})
 
 
 def grid_tasks(
@@ -96,7 +103,12 @@ def grid_tasks(
 def _row_tasks(
     number: int, shared: Record, contenders: Sequence[str], settings: GridSettings
 ) -> Iterator[Task]:
-    """A task for every contender and seed; the key has a digest of what the row says."""
+    """A task for every contender and seed; the key has a digest of what the row says.
+
+    A batch has one contender and seed, and the rows of a block, so that rows, contenders or seeds
+    that are added to a list later change no batch whose results are complete.
+    """
+    block = -(-number // settings.together)
     shard = json.dumps(
         {
             "model": shared.pop("model"),
@@ -112,6 +124,7 @@ def _row_tasks(
                 f"row {number} ({digest}) · {contender} · seed {seed}",
                 shard,
                 {**shared, "row": number, "contender": contender, "seed": seed},
+                f"{block} · {contender} · {seed}" if settings.together > 1 else "",
             )
 
 
@@ -189,20 +202,71 @@ def prepare(shard: str) -> Loaded:
 def run(loaded: Loaded, arguments: Mapping[str, Any]) -> Result:
     """One run of a contender. Raises: WorkbenchError where the grammar or the run fails."""
     loaded.model.forget()  # so that a result does not depend on the runs before it
-    grammar, prepared = _prepared(loaded, arguments)
-    contender = prepared.contender
+    grammar, taught, sampling = _taught(loaded, arguments)
     prompt, budget = arguments["prompt"], arguments["max_tokens"]
-    sampling = Sampling(temperature=arguments["temperature"], seed=arguments["seed"])
-    # A strategy that remembers texts would make a result depend on the runs before it.
-    fresh = replace(prepared, strategy=STRATEGIES[contender.strategy]())
-    taught = fresh.taught([prompt], sampling, budget)
-    of_run = Run(contender, prompt, arguments["seed"])
+    of_run = Run(taught.contender, prompt, arguments["seed"])
     for event in run_events(of_run, taught, grammar, sampling, max_tokens=budget, top=0):
         if isinstance(event, RunFailed):
             raise event.error
         if isinstance(event, RunEnded):
-            return _result(arguments, loaded.model, event)
+            return _result(arguments, loaded.model, event.measures, event.trace)
     raise AssertionError("a run ends or fails")
+
+
+def run_batch(
+    loaded: Loaded, several: Sequence[Mapping[str, Any]]
+) -> Iterator[Result | WorkbenchError]:
+    """One run for each of several tasks, in shared forward passes.
+
+    The time of the batch is divided among its runs by their tokens.
+    """
+    loaded.model.forget()
+    begun: dict[Generation, tuple[Grammar, PreparedContender]] = {}
+    ended: list[Generation | WorkbenchError] = []
+    for arguments in several:
+        try:
+            grammar, taught, sampling = _taught(loaded, arguments)
+            generation = taught.start(
+                arguments["prompt"], sampling, max_tokens=arguments["max_tokens"], top=0
+            )
+            begun[generation] = grammar, taught
+            ended.append(generation)
+        except WorkbenchError as error:
+            ended.append(error)
+    errors: dict[Generation, WorkbenchError] = {}
+    started, used = time.perf_counter(), time.process_time()
+    for generation, step in generate_batch(begun):
+        if isinstance(step, WorkbenchError):
+            errors[generation] = step
+    seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - used
+    traces = {one: one.scored_trace() for one in begun if one not in errors}
+    tokens = sum(len(trace.steps) for trace in traces.values())
+    for arguments, one in zip(several, ended, strict=True):
+        if isinstance(one, WorkbenchError) or one in errors:
+            yield one if isinstance(one, WorkbenchError) else errors[one]
+            continue
+        (grammar, taught), trace = begun[one], traces[one]
+        share = len(trace.steps) / max(tokens, 1)
+        measures = measure(
+            trace,
+            grammar,
+            loaded.model.vocabulary,
+            TimeSpent(share * seconds, share * cpu_seconds),
+            taught.compile_ms,
+            taught.answer_in(trace),
+        )
+        yield _result(arguments, loaded.model, measures, trace)
+
+
+def _taught(
+    loaded: Loaded, arguments: Mapping[str, Any]
+) -> tuple[Grammar, PreparedContender, Sampling]:
+    """What a run needs: its grammar, its contender after warm-up runs, its sampling."""
+    grammar, prepared = _prepared(loaded, arguments)
+    sampling = Sampling(temperature=arguments["temperature"], seed=arguments["seed"])
+    # A strategy that remembers texts would make a result depend on the runs before it.
+    fresh = replace(prepared, strategy=STRATEGIES[prepared.contender.strategy]())
+    return grammar, fresh.taught([arguments["prompt"]], sampling, arguments["max_tokens"]), sampling
 
 
 def given(arguments: Mapping[str, Any]) -> Record:
@@ -230,8 +294,10 @@ def _prepared(loaded: Loaded, arguments: Mapping[str, Any]) -> tuple[Grammar, Pr
     return found
 
 
-def _result(arguments: Mapping[str, Any], model: TransformersModel, end: RunEnded) -> Result:
-    found = end.measures.as_record() | {"token_ids": list(end.trace.token_ids)}
+def _result(
+    arguments: Mapping[str, Any], model: TransformersModel, measures: Measures, trace: Trace
+) -> Result:
+    found = measures.as_record() | {"token_ids": list(trace.token_ids)}
     measured = {name: found.pop(name) for name in _MEASURED}
     for surprisal in ("free", "forced"):
         found[f"{surprisal}_nats"] = found.pop(surprisal)["nats"]

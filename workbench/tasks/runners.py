@@ -1,7 +1,8 @@
 """Runners: the outcomes of tasks, computed in this process, in others, or on a Ray cluster.
 
-All of them run one task at a time in each worker, on one thread of the numeric libraries, so the
-records are equal in every bit. Outcomes arrive as tasks end, in any order.
+All of them run one batch at a time in each worker (a task alone, or those that name the same
+``Task.batch``), on one thread of the numeric libraries, so the records are equal in every bit.
+Outcomes arrive as batches end, in any order.
 """
 
 from __future__ import annotations
@@ -19,7 +20,16 @@ from typing import Any, Protocol
 
 from workbench.base.errors import WorkbenchError
 from workbench.tasks.results import ResultsFile
-from workbench.tasks.task import ATTEMPTS, Outcome, Task, Work, Worker, lost
+from workbench.tasks.task import (
+    ATTEMPTS,
+    Batch,
+    Outcome,
+    Task,
+    Work,
+    Worker,
+    batches_of,
+    lost,
+)
 
 #: Settings of libraries that start threads; read when they are imported.
 ONE_THREAD = dict.fromkeys(
@@ -43,10 +53,16 @@ def run_missing(
 ) -> Iterator[Outcome]:
     """Run the tasks that have no result, keep each outcome, and yield it.
 
+    A batch is run whole if one of its tasks has none: its results depend on all of them.
     The Parquet file is written at the end, also when the iterator is closed or interrupted.
     Raises: WorkbenchError where a result cannot be kept.
     """
-    missing = [task for task in tasks if task.key not in results.outcomes]
+    missing = [
+        task
+        for batch in batches_of(tasks)
+        if any(task.key not in results.outcomes for task in batch)
+        for task in batch
+    ]
     missing.sort(key=lambda task: task.shard)  # stable: the order of the list within a shard
     try:
         for outcome in runner.outcomes(work, missing):
@@ -62,8 +78,8 @@ class InProcess:
     def outcomes(self, work: Work, tasks: Sequence[Task]) -> Iterator[Outcome]:
         """The outcome of every task, in order."""
         worker = Worker(work)
-        for task in tasks:
-            yield worker.run(task)
+        for batch in batches_of(tasks):
+            yield from worker.run(batch)
 
 
 #: The worker of a process of ``LocalProcesses``.
@@ -86,15 +102,15 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _run(task: Task) -> Outcome:
-    return _worker.run(task)
+def _run(batch: Batch) -> list[Outcome]:
+    return _worker.run(batch)
 
 
 class LocalProcesses:
     """Runs tasks in ``jobs`` processes of this machine.
 
     A process that is killed takes the pool with it (as ``concurrent.futures`` defines): a new pool
-    begins with the tasks that have no outcome. A task that was running each time is run alone, so
+    begins with the batches that have no outcome. One that was running each time is run alone, so
     that one that kills its process is reported and the others are not.
     """
 
@@ -105,7 +121,7 @@ class LocalProcesses:
         """The outcome of every task, as it ends."""
         os.environ.update(ONE_THREAD)  # inherited by the processes
         tried = Counter[str]()
-        waiting = deque(tasks)
+        waiting = deque(batches_of(tasks))
         failures = 0
         while waiting:
             if failures > _MAX_FAILURES:
@@ -113,41 +129,42 @@ class LocalProcesses:
                     "the worker processes end before they answer",
                     "run it with --jobs 1, which shows why",
                 )
-            if tried[waiting[0].key] >= ATTEMPTS:
-                yield lost(waiting.popleft())
+            first = waiting[0][0].key
+            if tried[first] >= ATTEMPTS:
+                yield from map(lost, waiting.popleft())
                 continue
             failures += 1
-            alone = tried[waiting[0].key] == ATTEMPTS - 1
+            alone = tried[first] == ATTEMPTS - 1
             for outcome in self._pool(work, waiting, tried, 1 if alone else self._jobs, alone):
                 failures = 0
                 yield outcome
 
     def _pool(
-        self, work: Work, waiting: deque[Task], tried: Counter[str], jobs: int, alone: bool
+        self, work: Work, waiting: deque[Batch], tried: Counter[str], jobs: int, alone: bool
     ) -> Iterator[Outcome]:
-        """The outcomes of waiting tasks until all ended or a process did; ``alone``: of the first.
+        """The outcomes of waiting batches until all ended or a process did.
 
-        Tasks without an outcome are put back to the front.
+        ``alone``: only the first one is run. Batches without an outcome are put back to the front.
         """
         before = set(multiprocessing.active_children())
         pool = ProcessPoolExecutor(
             jobs, multiprocessing.get_context("spawn"), initializer=_begin, initargs=(work,)
         )
-        running: dict[Future[Outcome], Task] = {}
+        running: dict[Future[list[Outcome]], Batch] = {}
         try:
             while waiting or running:
                 while waiting and len(running) < (1 if alone else 2 * jobs):
                     running[pool.submit(_run, waiting[0])] = waiting[0]
-                    waiting.popleft()  # not before: a broken pool takes no task
+                    waiting.popleft()  # not before: a broken pool takes no batch
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    outcome = future.result()
+                    outcomes = future.result()
                     del running[future]
-                    yield outcome
+                    yield from outcomes
                 if alone and not running:
                     return
         except BrokenProcessPool:
-            left = sorted(running.values(), key=lambda task: -tried[task.key])
-            tried.update(task.key for task in left)
+            left = sorted(running.values(), key=lambda batch: -tried[batch[0].key])
+            tried.update(batch[0].key for batch in left)
             waiting.extendleft(reversed(left))
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
@@ -156,12 +173,12 @@ class LocalProcesses:
 
 
 # -- Ray ------------------------------------------------------------------------------------------
-# Tasks on a Ray cluster: actors that keep what a shard needs, a few tasks in flight for each.
+# Tasks on a Ray cluster: actors that keep what a shard needs, a few batches in flight for each.
 #
-# Ray places the actors, starts those of a lost node again and repeats their tasks.
+# Ray places the actors, starts those of a lost node again and repeats their batches.
 
 
-#: Tasks that each actor has been given: one runs while the next arrives.
+#: Batches that each actor has been given: one runs while the next arrives.
 _IN_FLIGHT = 2
 
 
@@ -217,36 +234,38 @@ class RayCluster:
         remote: Any = ray.remote(
             num_cpus=1, num_gpus=self._gpus, max_restarts=-1, max_task_retries=ATTEMPTS - 1
         )(Worker)
-        by_shard: dict[str, deque[Task]] = {}
-        for task in tasks:
-            by_shard.setdefault(task.shard, deque()).append(task)
-        actors = [remote.remote(work) for _ in range(min(self._actors(), len(tasks)))]
+        batches = batches_of(tasks)
+        by_shard: dict[str, deque[Batch]] = {}
+        for batch in batches:
+            by_shard.setdefault(batch[0].shard, deque()).append(batch)
+        actors = [remote.remote(work) for _ in range(min(self._actors(), len(batches)))]
         last: dict[Any, str] = {}
-        running: dict[Any, tuple[Any, Task]] = {}
+        running: dict[Any, tuple[Any, Batch]] = {}
 
         def submit(actor: Any) -> None:  # noqa: ANN401  # a handle of Ray
-            """Give an actor a task of its last shard, or of the shard with the most tasks left."""
+            """Give an actor a batch of its last shard, or of the shard with the most left."""
             if not by_shard:
                 return
             shard = last.get(actor)
             if shard not in by_shard:
                 shard = max(by_shard, key=lambda name: len(by_shard[name]))
-            task = by_shard[shard].popleft()
+            batch = by_shard[shard].popleft()
             if not by_shard[shard]:
                 del by_shard[shard]
             last[actor] = shard
-            running[actor.run.remote(task)] = actor, task
+            running[actor.run.remote(batch)] = actor, batch
 
         for actor in actors * _IN_FLIGHT:
             submit(actor)
         while running:
             done, _ = ray.wait(list(running), num_returns=1)
-            actor, task = running.pop(done[0])
+            actor, batch = running.pop(done[0])
             submit(actor)
             try:
-                yield ray.get(done[0])
+                outcomes = ray.get(done[0])
             except ray.exceptions.RayError:
-                yield lost(task)
+                outcomes = map(lost, batch)
+            yield from outcomes
 
     def _actors(self) -> int:
         """How many actors the cluster holds."""

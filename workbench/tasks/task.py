@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -32,6 +32,22 @@ class Task:
     #: What a worker has to load before it runs the task.
     shard: str
     arguments: Mapping[str, Any]
+    #: Tasks of a shard with the same one are computed in one call; empty for a task alone.
+    batch: str = ""
+
+
+#: Tasks that a worker computes in one call, in the order of the list.
+Batch = tuple[Task, ...]
+
+
+def batches_of(tasks: Sequence[Task]) -> list[Batch]:
+    """The tasks in the batches that they name, ordered by the first task of each."""
+    found: dict[tuple[str, str], list[Task]] = {}
+    for task in tasks:
+        found.setdefault((task.shard, task.batch) if task.batch else ("", task.key), []).append(
+            task
+        )
+    return [tuple(batch) for batch in found.values()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +61,9 @@ class Work:
     #: A task's arguments → the columns of the results file before the record's, such as the prompt
     #: and the grammar's text; empty for none.
     given: str = ""
+    #: (what ``prepare`` returned, the arguments of the tasks of a batch) → the ``Result`` of each,
+    #: or its ``WorkbenchError``; empty if no task names a batch.
+    run_batch: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,37 +101,52 @@ class Outcome:
 
 
 class Worker:
-    """Runs tasks one after the other, with the last shard's preparation kept."""
+    """Runs batches one after the other, with the last shard's preparation kept."""
 
     def __init__(self, work: Work) -> None:
         self._prepare = function_named(work.prepare)
         self._run = function_named(work.run)
+        self._run_batch = function_named(work.run_batch) if work.run_batch else None
         self._shard: str | None = None
         self._prepared: Any = None
 
-    def run(self, task: Task) -> Outcome:
-        """The outcome of a task; an error of any kind is an outcome, an interruption is not."""
+    def run(self, batch: Batch) -> list[Outcome]:
+        """The outcome of each task; an error of any kind is an outcome, an interruption is not."""
         started = time.perf_counter()
         try:
-            if task.shard != self._shard:
-                self._prepared = self._shard = None  # frees a model before the next is loaded
-                self._prepared = self._prepare(task.shard)
-                self._shard = task.shard
-            result: Result = self._run(self._prepared, task.arguments)
+            results = self._results(batch)
         except WorkbenchError as error:
-            reason, hint = storable([error.message, error.hint])
-            return Outcome(key=task.key, status="failed", error=reason, hint=hint)
+            results = [error] * len(batch)
         except Exception as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
             reason = f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})"
-            return Outcome(key=task.key, status="failed", error=storable(reason))
-        seconds = round(time.perf_counter() - started, 6)
-        return Outcome(
-            key=task.key,
-            status="done",
-            record=storable(finite(result.record)),
-            measured={"task_seconds": seconds} | storable(finite(result.measured)),
-        )
+            results = [WorkbenchError(reason)] * len(batch)
+        seconds = round((time.perf_counter() - started) / len(batch), 6)
+        return [
+            _outcome(task, result, seconds) for task, result in zip(batch, results, strict=True)
+        ]
+
+    def _results(self, batch: Batch) -> list[Result | WorkbenchError]:
+        shard = batch[0].shard
+        if shard != self._shard:
+            self._prepared = self._shard = None  # frees a model before the next is loaded
+            self._prepared = self._prepare(shard)
+            self._shard = shard
+        if self._run_batch is None or len(batch) == 1:
+            return [self._run(self._prepared, task.arguments) for task in batch]
+        return list(self._run_batch(self._prepared, [task.arguments for task in batch]))
+
+
+def _outcome(task: Task, result: Result | WorkbenchError, seconds: float) -> Outcome:
+    if isinstance(result, WorkbenchError):
+        reason, hint = storable([result.message, result.hint])
+        return Outcome(key=task.key, status="failed", error=reason, hint=hint)
+    return Outcome(
+        key=task.key,
+        status="done",
+        record=storable(finite(result.record)),
+        measured={"task_seconds": seconds} | storable(finite(result.measured)),
+    )
 
 
 def storable(value: Any) -> Any:  # noqa: ANN401  # a JSON value

@@ -162,6 +162,12 @@ def compare(
         Path | None,
         typer.Option(metavar="FILE", help="With --dataset: the Parquet file of the results."),
     ] = None,
+    together: Annotated[
+        int,
+        typer.Option(
+            min=1, max=64, metavar="ROWS", help="With --dataset: rows that share forward passes."
+        ),
+    ] = 1,
     jobs: JobsOption = 1,
     ray: RayOption = None,
     gpus: GpusOption = 0.0,
@@ -178,7 +184,14 @@ def compare(
     contenders = contenders_named(all_contenders() if methods == "all" else methods)
     _check_mode(
         dataset,
-        for_rows={"column": column, "out": out, "jobs": jobs > 1, "ray": ray, "gpus": gpus},
+        for_rows={
+            "column": column,
+            "out": out,
+            "together": together > 1,
+            "jobs": jobs > 1,
+            "ray": ray,
+            "gpus": gpus,
+        },
         for_prompts={"prompt": prompt, "json": json, "csv": as_csv},
     )
     if dataset is not None:
@@ -193,6 +206,7 @@ def compare(
             dtype=dtype,
             revision=revision,
             before=before_prompt(chat, system),
+            together=together,
         )
         rows = rows_of(dataset, split)
         _compare_dataset(

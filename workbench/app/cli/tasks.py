@@ -82,12 +82,12 @@ def run_tasks(
     with tqdm(total=len(tasks), initial=len(found), unit="task", disable=None) as bar:
         try:
             for outcome in running:
+                bar.update(outcome.key not in found)  # a batch may repeat tasks that have a result
                 found[outcome.key] = outcome
                 failed += outcome.status == "failed"
                 if each:
                     each(outcome)
                 bar.set_postfix_str(f"{failed} failed" if failed else "", refresh=False)
-                bar.update()
         except KeyboardInterrupt:
             stopped = True
     return [found[task.key] for task in tasks if task.key in found], stopped
