@@ -72,6 +72,7 @@ def test_a_batch_with_a_missing_result_is_computed_whole(tmp_path: Path) -> None
     run_all(InProcess(), whole, tmp_path / "whole.parquet")
     running = run_missing(InProcess(), WORK, whole, ResultsFile(path, whole, SETTINGS))
     next(running)  # a batch of two
+    assert isinstance(running, Generator)
     running.close()
     assert len(ResultsFile(path, whole, SETTINGS).outcomes) == 1
     run_all(InProcess(), whole, path)
