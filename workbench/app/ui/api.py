@@ -20,8 +20,7 @@ from workbench.analysis.random_texts import near_misses, samples
 from workbench.app.ui.admission import Events
 from workbench.app.ui.compare_view import compared
 from workbench.app.ui.explain_view import why
-from workbench.app.ui.handlers import Handlers
-from workbench.app.ui.pictures import sentence
+from workbench.app.ui.handlers import Handlers, or_refusal
 from workbench.app.ui.requests import TextRequest, number_in, text_in
 from workbench.app.ui.runs import run_batches
 from workbench.app.ui.streams import RUNS_AT_ONCE
@@ -42,14 +41,6 @@ def grammar_sent(text: str, notation: str, start: str, style: str) -> Answer:
 def for_programs(record: Answer) -> Answer:
     """A record without the fields that only the page uses."""
     return {name: value for name, value in record.items() if name not in _PAGE_FIELDS}
-
-
-def answered(question: Callable[[], Answer]) -> Answer:
-    """The answer, or the error as a record."""
-    try:
-        return question()
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
 
 
 def token_bytes(token: Answer) -> bytes:
@@ -140,6 +131,7 @@ class Endpoints:
         texts = tried if isinstance(tried, list) else [tried]
         return self._handlers.check({**grammar_sent(text, notation, start, style), "texts": texts})
 
+    @or_refusal
     def explain(
         self,
         text: str,
@@ -162,15 +154,12 @@ class Endpoints:
         Returns:
             allowed, reason, read, failing, expected, stacks of rules, spans in the grammar.
         """
+        read = hexadecimal(text_in({"so_far": so_far}, "so_far"))
+        asked = hexadecimal(text_in({"token": token}, "token")) if token else None
+        sent = {**grammar_sent(text, notation, start, style), "so_far": read}
+        return why(self._handlers, {**sent, "token": asked})
 
-        def answer() -> Answer:
-            read = hexadecimal(text_in({"so_far": so_far}, "so_far"))
-            asked = hexadecimal(text_in({"token": token}, "token")) if token else None
-            sent = {**grammar_sent(text, notation, start, style), "so_far": read}
-            return why(self._handlers, {**sent, "token": asked})
-
-        return answered(answer)
-
+    @or_refusal
     def samples(
         self,
         text: str,
@@ -193,23 +182,20 @@ class Endpoints:
         Returns:
             samples, a list of texts; near_misses, a list of [text, what was done to a sample].
         """
+        request = TextRequest.of(grammar_sent(text, notation, start, style))
+        wanted = int(number_in({"count": count}, "count", 5, 1, _MAX_SAMPLES))
+        number = int(number_in({"seed": seed}, "seed", 0, 0, 2**31 - 1))
+        grammar = self._handlers.compiled(request).grammar
+        if grammar is None:
+            raise WorkbenchError("the grammar cannot be read", "/compile says why")
+        missed = [list(each) for each in near_misses(grammar, wanted, seed=number)]
+        return {
+            "ok": True,
+            "samples": list(samples(grammar, wanted, seed=number)),
+            "near_misses": missed,
+        }
 
-        def answer() -> Answer:
-            request = TextRequest.of(grammar_sent(text, notation, start, style))
-            wanted = int(number_in({"count": count}, "count", 5, 1, _MAX_SAMPLES))
-            number = int(number_in({"seed": seed}, "seed", 0, 0, 2**31 - 1))
-            grammar = self._handlers.compiled(request).grammar
-            if grammar is None:
-                raise WorkbenchError("the grammar cannot be read", "/compile says why")
-            missed = [list(each) for each in near_misses(grammar, wanted, seed=number)]
-            return {
-                "ok": True,
-                "samples": list(samples(grammar, wanted, seed=number)),
-                "near_misses": missed,
-            }
-
-        return answered(answer)
-
+    @or_refusal
     def mask(
         self,
         text: str,
@@ -233,8 +219,9 @@ class Endpoints:
             allowed, how many; tokens, the first 500 of them; final, whether the text may end.
         """
         sent = {**grammar_sent(text, notation, start, style), "so_far": so_far}
-        return answered(lambda: self._handlers.with_model({"model": model}).mask(sent))
+        return self._handlers.with_model({"model": model}).mask(sent)
 
+    @or_refusal
     def draw(
         self,
         text: str,
@@ -258,12 +245,7 @@ class Endpoints:
             svg, a text; count, how much of it is shown; states and edges of the picture.
         """
         sent = {**grammar_sent(text, notation, start, style), "tab": machine}
-
-        def answer() -> Answer:
-            drawn = self._handlers.with_model({"model": model}).draw(sent)
-            return for_programs(drawn)
-
-        return answered(answer)
+        return for_programs(self._handlers.with_model({"model": model}).draw(sent))
 
     def generate(
         self,

@@ -10,7 +10,7 @@ from workbench.analysis.difference import equivalent
 from workbench.analysis.in_words import in_words
 from workbench.analysis.outline import RuleFacts, outline
 from workbench.analysis.random_texts import near_misses, samples, sampling_method
-from workbench.app.ui.handlers import Handlers, problem_record
+from workbench.app.ui.handlers import Handlers, or_refusal, problem_record
 from workbench.app.ui.pictures import box_of, sentence
 from workbench.app.ui.requests import MAX_TEXT_CHARACTERS, TextRequest, number_in, text_in
 from workbench.app.ui.streams import Record
@@ -30,21 +30,19 @@ from workbench.syntax.regex.tree import Regex
 _COMPARE_SECONDS = 0.5
 
 
+@or_refusal
 def what_changed(handlers: Handlers, sent: Record) -> Record:
     """A shortest text gained and one lost compared with ``before``, and whether that is exact."""
-    try:
-        now = handlers.compiled(TextRequest.of(sent)).grammar
-        earlier = sent.get("before")
-        earlier = earlier if isinstance(earlier, Mapping) else {}
-        before = handlers.compiled(TextRequest.of(earlier)).grammar
-        if now is None or before is None:
-            which = "grammar" if now is None else "grammar before the change"
-            return {"ok": False, "why": f"The {which} cannot be read."}
-        found = equivalent(
-            before, now, limits=replace(handlers.pipeline.limits, seconds=_COMPARE_SECONDS)
-        )
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    now = handlers.compiled(TextRequest.of(sent)).grammar
+    earlier = sent.get("before")
+    earlier = earlier if isinstance(earlier, Mapping) else {}
+    before = handlers.compiled(TextRequest.of(earlier)).grammar
+    if now is None or before is None:
+        which = "grammar" if now is None else "grammar before the change"
+        return {"ok": False, "why": f"The {which} cannot be read."}
+    found = equivalent(
+        before, now, limits=replace(handlers.pipeline.limits, seconds=_COMPARE_SECONDS)
+    )
     differs = found.gained is not None or found.lost is not None
     return {
         "ok": True,
@@ -64,16 +62,14 @@ def _text(data: bytes | None) -> Record | None:
 _START: dict[str, str] = {Notation.GBNF: "root"}
 
 
+@or_refusal
 def convert_grammar(handlers: Handlers, sent: Record) -> Record:
     """The grammar in the notation ``to``, or why it cannot be written in it."""
-    try:
-        grammar = handlers.compiled(TextRequest.of(sent)).grammar
-        if grammar is None:
-            return {"ok": False, "why": "The grammar cannot be read yet: fix its problems first."}
-        to = text_in(sent, "to", 40)
-        text = export(grammar, to)
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    grammar = handlers.compiled(TextRequest.of(sent)).grammar
+    if grammar is None:
+        return {"ok": False, "why": "The grammar cannot be read yet: fix its problems first."}
+    to = text_in(sent, "to", 40)
+    text = export(grammar, to)
     if len(text) > MAX_TEXT_CHARACTERS:
         why = (
             f"The result has {len(text):,} characters; this page takes at most"
@@ -97,14 +93,12 @@ MAX_OUTLINE_RULES = 500
 MAX_WORDED_PARTS = 800
 
 
+@or_refusal
 def lint_grammar(handlers: Handlers, sent: Record) -> Record:
     """All advice on a grammar, requested when the author has stopped typing."""
-    try:
-        compiled = handlers.compiled(TextRequest.of(sent))
-        found = compiled.linted(handlers.room.vocabulary())
-        source = compiled.readable().source
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    compiled = handlers.compiled(TextRequest.of(sent))
+    found = compiled.linted(handlers.room.vocabulary())
+    source = compiled.readable().source
     problems = [problem_record(Problem.advised(one, source)) for one in found.advice]
     return {"ok": True, "problems": problems, "searched": _searched(found.pieces)}
 
@@ -131,13 +125,11 @@ def _phase(phase: Phase) -> Record:
     return {"name": phase.name, "ms": round(phase.milliseconds, 3)}
 
 
+@or_refusal
 def tell_in_words(handlers: Handlers, sent: Record) -> Record:
     """The grammar in words, one sentence for each part, with its span."""
-    try:
-        grammar = handlers.compiled(TextRequest.of(sent)).readable()
-        found = list(islice(in_words(grammar).walk(), MAX_WORDED_PARTS + 1))
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    grammar = handlers.compiled(TextRequest.of(sent)).readable()
+    found = list(islice(in_words(grammar).walk(), MAX_WORDED_PARTS + 1))
     lines = [
         {
             "depth": depth,
@@ -150,13 +142,11 @@ def tell_in_words(handlers: Handlers, sent: Record) -> Record:
     return {"ok": True, "lines": lines, "cut": len(found) > MAX_WORDED_PARTS}
 
 
+@or_refusal
 def outline_rules(handlers: Handlers, sent: Record) -> Record:
     """Every rule, the rules it calls and its properties; no rules for a regex."""
-    try:
-        grammar = handlers.compiled(TextRequest.of(sent)).readable()
-        facts = () if grammar.tree is None else outline(grammar.tree, grammar.start)
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    grammar = handlers.compiled(TextRequest.of(sent)).readable()
+    facts = () if grammar.tree is None else outline(grammar.tree, grammar.start)
     shown = facts[:MAX_OUTLINE_RULES]
     return {
         "ok": True,
@@ -197,15 +187,13 @@ def _places(spans: Iterable[Span]) -> list[Record]:
     return [{"start": span.start, "end": span.end} for span in spans]
 
 
+@or_refusal
 def sample_texts(handlers: Handlers, sent: Record) -> Record:
     """Texts of the language, and texts one edit away from it; another ``seed`` gives others."""
-    try:
-        seed = int(number_in(sent, "seed", 0, 0, 2**31 - 1))
-        grammar = handlers.compiled(TextRequest.of(sent)).readable()
-        found = samples(grammar, SAMPLES, seed=seed)
-        missed = near_misses(grammar, MISSES, seed=seed)
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    seed = int(number_in(sent, "seed", 0, 0, 2**31 - 1))
+    grammar = handlers.compiled(TextRequest.of(sent)).readable()
+    found = samples(grammar, SAMPLES, seed=seed)
+    missed = near_misses(grammar, MISSES, seed=seed)
     return {
         "ok": True,
         "texts": list(found),
@@ -218,6 +206,7 @@ def sample_texts(handlers: Handlers, sent: Record) -> Record:
 MAX_SEARCHED_CHARACTERS, MAX_LISTED_MATCHES = 300_000, 5_000
 
 
+@or_refusal
 def find_matches(handlers: Handlers, sent: Record) -> Record:
     """All matches of a grammar in a long text: ``spans`` has the start and the end of each.
 
@@ -225,27 +214,22 @@ def find_matches(handlers: Handlers, sent: Record) -> Record:
     """
     spans: list[int] = []
     count, why = 0, ""
+    text = text_in(sent, "searched", MAX_SEARCHED_CHARACTERS)
+    compiled = handlers.compiled(TextRequest.of(sent))
     try:
-        text = text_in(sent, "searched", MAX_SEARCHED_CHARACTERS)
-        compiled = handlers.compiled(TextRequest.of(sent))
-        try:
-            for span in find(compiled.readable(), text, limits=handlers.pipeline.limits):
-                count += 1
-                if count <= MAX_LISTED_MATCHES:
-                    spans += (span.start, span.end)
-        except LimitError as error:
-            why = sentence(error)
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+        for span in find(compiled.readable(), text, limits=handlers.pipeline.limits):
+            count += 1
+            if count <= MAX_LISTED_MATCHES:
+                spans += (span.start, span.end)
+    except LimitError as error:
+        why = sentence(error)
     return {"ok": True, "spans": spans, "count": count, "why": why}
 
 
+@or_refusal
 def draw_railroad(handlers: Handlers, sent: Record) -> Record:
     """Railroad diagrams of all rules, as a record with the fields of other pictures."""
-    try:
-        grammar = handlers.compiled(TextRequest.of(sent)).readable()
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    grammar = handlers.compiled(TextRequest.of(sent)).readable()
     drawn_of = grammar.tree or grammar.regex
     assert drawn_of is not None, "a grammar has a tree or a regex"
     drawn = _fitted(drawn_of, box_of(sent).width)

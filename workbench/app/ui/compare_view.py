@@ -23,7 +23,7 @@ from functools import partial
 from itertools import chain
 from typing import IO, Any
 
-from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.handlers import Handlers, or_refusal
 from workbench.app.ui.pictures import sentence
 from workbench.app.ui.requests import (
     MAX_PROMPTS,
@@ -189,34 +189,30 @@ def _curves(
     ]
 
 
+@or_refusal
 def compared_run(handlers: Handlers, sent: Record) -> Record:
     """One run of a comparison, repeated token by token, with everything a run shows."""
+    request = RunRequest.of(sent)
+    compiled = handlers.compiled(request.grammar)
+    (contender,) = contenders_named([text_in(sent, "method", 80)])
+    model = chatting(handlers.room.model(), request.chat)
+    own = contender.prepare(model, compiled.readable()).constraint
+    if contender.finish:
+        own = WithinBudget(own, request.max_tokens)
+    settings = {
+        "constraint": contender.method,
+        "lookahead": contender.options.get("k"),
+        "finish": contender.finish,
+        "monitor": contender.options.get("monitor", ""),
+    }
     try:
-        request = RunRequest.of(sent)
-        compiled = handlers.compiled(request.grammar)
-        (contender,) = contenders_named([text_in(sent, "method", 80)])
-        model = chatting(handlers.room.model(), request.chat)
-        own = contender.prepare(model, compiled.readable()).constraint
-        if contender.finish:
-            own = WithinBudget(own, request.max_tokens)
-        settings = {
-            "constraint": contender.method,
-            "lookahead": contender.options.get("k"),
-            "finish": contender.finish,
-            "monitor": contender.options.get("monitor", ""),
-        }
-        try:
-            steps = replayed(handlers, request, own)
-        except TokenNotAllowed:
-            # a strategy may insert tokens that its method's mask forbids
-            settings |= {"constraint": UNCONSTRAINED, "lookahead": None, "finish": False}
-            settings["monitor"] = ""
-            steps = replayed(
-                handlers, request, compiled.constraint(model.vocabulary, UNCONSTRAINED)
-            )
-        return {"ok": True, "steps": steps, "model": model.name, **settings}
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+        steps = replayed(handlers, request, own)
+    except TokenNotAllowed:
+        # a strategy may insert tokens that its method's mask forbids
+        settings |= {"constraint": UNCONSTRAINED, "lookahead": None, "finish": False}
+        settings["monitor"] = ""
+        steps = replayed(handlers, request, compiled.constraint(model.vocabulary, UNCONSTRAINED))
+    return {"ok": True, "steps": steps, "model": model.name, **settings}
 
 
 # -- the comparison --------------------------------------------------------------------------------
@@ -378,14 +374,12 @@ _COMMAND = (sys.executable, "-P", "-m", "workbench", "audit", "-", "--json", *_A
 _HINT = "pip install xgrammar llguidance outlines jsonschema, where the page is served from"
 
 
+@or_refusal
 def audit_engines(handlers: Handlers, sent: Record) -> Record:
     """The audit of every installed engine, or why no engine can be audited."""
-    try:
-        request = TextRequest.of(sent)
-        handlers.compiled(request).readable()  # reports its errors
-        audits, said = _audited(request)
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    request = TextRequest.of(sent)
+    handlers.compiled(request).readable()  # reports its errors
+    audits, said = _audited(request)
     if audits:
         return {"ok": True, "audits": audits}
     if "none of the engines is installed" in said:

@@ -27,8 +27,7 @@ from workbench.app.exercises.exercise_reader import (
     exercises,
 )
 from workbench.app.lessons.lesson import Lesson
-from workbench.app.ui.handlers import Handlers, problem_record
-from workbench.app.ui.pictures import sentence
+from workbench.app.ui.handlers import Handlers, or_refusal, problem_record
 from workbench.app.ui.requests import MAX_TRIED_CHARACTERS, TextRequest, text_in
 from workbench.app.ui.streams import Record
 from workbench.automata.drawn_machine import state_sets
@@ -47,21 +46,19 @@ _MAX_PATH = 200
 _SUGGESTED = 4
 
 
+@or_refusal
 def exercise_list(handlers: Handlers, sent: _Sent) -> Record:
     """Every exercise of the shelf, and the conditions that a new one may have."""
-    try:
-        listed = [
-            {**_entry(exercises()[name]), "shelf": title}
-            for title, names in SHELVES.items()
-            for name in names
-        ]
-        conditions = [
-            {"kind": kind, "words": each.words.replace("{most}", "…"), "counts": each.counts}
-            for kind, each in CONDITIONS.items()
-        ]
-        return {"ok": True, "exercises": listed, "conditions": conditions}
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    listed = [
+        {**_entry(exercises()[name]), "shelf": title}
+        for title, names in SHELVES.items()
+        for name in names
+    ]
+    conditions = [
+        {"kind": kind, "words": each.words.replace("{most}", "…"), "counts": each.counts}
+        for kind, each in CONDITIONS.items()
+    ]
+    return {"ok": True, "exercises": listed, "conditions": conditions}
 
 
 def _exercise(sent: _Sent) -> Exercise:
@@ -97,23 +94,21 @@ def _entry(exercise: Exercise) -> Record:
     }
 
 
+@or_refusal
 def exercise(handlers: Handlers, sent: _Sent) -> Record:
     """One exercise with the text that the editor begins with, its tests and its hint."""
-    try:
-        found = _exercise(sent)
-        own = found.solution.notation
-        begin = found.starter or GrammarText("", (found.notations or (own,))[0])
-        tests = [(text, "accept") for text in found.accepts]
-        tests += [(text, "reject") for text in found.rejects]
-        return {
-            "ok": True,
-            **_entry(found),
-            "hint": found.hint,
-            "begin": _grammar_record(begin),
-            "tests": [{"text": text, "expect": expect} for text, expect in tests],
-        }
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    found = _exercise(sent)
+    own = found.solution.notation
+    begin = found.starter or GrammarText("", (found.notations or (own,))[0])
+    tests = [(text, "accept") for text in found.accepts]
+    tests += [(text, "reject") for text in found.rejects]
+    return {
+        "ok": True,
+        **_entry(found),
+        "hint": found.hint,
+        "begin": _grammar_record(begin),
+        "tests": [{"text": text, "expect": expect} for text, expect in tests],
+    }
 
 
 def _grammar_record(written: GrammarText) -> Record:
@@ -125,25 +120,23 @@ def _grammar_record(written: GrammarText) -> Record:
     }
 
 
+@or_refusal
 def check_exercise(handlers: Handlers, sent: _Sent) -> Record:
     """The verdict on an answer; ``handlers`` caches what was compiled for the pictures."""
-    try:
-        found, request = _exercise(sent), TextRequest.of(sent)
-        if not request.style and request.notation is found.solution.notation:
-            request = replace(request, style=found.solution.style)
-        if not request.text.strip():
-            return _verdict(found, found.check("", request.notation), None)
-        compiled = handlers.compiled(request)
-        if compiled.grammar is None:
-            problem = compiled.problems[0]
-            graded = Graded(outcome=Outcome.UNREADABLE, problem=problem, why=problem.message)
-            return _verdict(found, graded, None)
-        own = found.solution  # cached by the pipeline, whose size is bounded
-        solution = _solution(handlers, _grammar_record(own))
-        graded = found.check_grammar(compiled.grammar, solution=solution, limits=_COMPARE_LIMITS)
-        return _verdict(found, graded, compiled.grammar)
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    found, request = _exercise(sent), TextRequest.of(sent)
+    if not request.style and request.notation is found.solution.notation:
+        request = replace(request, style=found.solution.style)
+    if not request.text.strip():
+        return _verdict(found, found.check("", request.notation), None)
+    compiled = handlers.compiled(request)
+    if compiled.grammar is None:
+        problem = compiled.problems[0]
+        graded = Graded(outcome=Outcome.UNREADABLE, problem=problem, why=problem.message)
+        return _verdict(found, graded, None)
+    own = found.solution  # cached by the pipeline, whose size is bounded
+    solution = _solution(handlers, _grammar_record(own))
+    graded = found.check_grammar(compiled.grammar, solution=solution, limits=_COMPARE_LIMITS)
+    return _verdict(found, graded, compiled.grammar)
 
 
 def _verdict(exercise: Exercise, graded: Graded, answer: Grammar | None) -> Record:
@@ -204,29 +197,25 @@ def _path(answer: Grammar, text: str) -> list[Record]:
     ]
 
 
+@or_refusal
 def exercise_answer(handlers: Handlers, sent: _Sent) -> Record:
     """The model answer, when the reader asks for it."""
-    try:
-        found = _exercise(sent)
-        return {"ok": True, **_grammar_record(found.solution), "teaches": found.teaches}
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    found = _exercise(sent)
+    return {"ok": True, **_grammar_record(found.solution), "teaches": found.teaches}
 
 
 # -- a teacher's exercise and course ---------------------------------------------------------------
 
 
+@or_refusal
 def suggest_examples(handlers: Handlers, sent: _Sent) -> Record:
     """Texts of a solution, and texts one edit away that it rejects, for the maker."""
-    try:
-        grammar = _solution(handlers, sent)
-        return {
-            "ok": True,
-            "accepts": list(samples(grammar, _SUGGESTED, longest=16)),
-            "rejects": [text for text, _ in near_misses(grammar, _SUGGESTED, longest=16)],
-        }
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    grammar = _solution(handlers, sent)
+    return {
+        "ok": True,
+        "accepts": list(samples(grammar, _SUGGESTED, longest=16)),
+        "rejects": [text for text, _ in near_misses(grammar, _SUGGESTED, longest=16)],
+    }
 
 
 def _solution(handlers: Handlers, sent: _Sent) -> Grammar:
@@ -243,28 +232,26 @@ def _solution(handlers: Handlers, sent: _Sent) -> Grammar:
     return compiled.grammar
 
 
+@or_refusal
 def make_exercise(handlers: Handlers, sent: _Sent) -> Record:
     """The fragment of the link to a new exercise, after its examples and conditions are checked."""
-    try:
-        request = TextRequest.of(sent)
-        _solution(handlers, sent)
-        begin = {str(request.notation): text_in(sent, "begin")} if sent.get("begin") else None
-        made = exercise_of(
-            {
-                str(request.notation): request.text,
-                "start": request.start,
-                "style": request.style,
-                **{key: text_in(sent, key, 5_000) for key in ("title", "task", "hint", "teaches")},
-                **{key: _lines(sent, key) for key in ("accepts", "rejects")},
-                "notations": sent.get("notations", []),
-                "conditions": sent.get("conditions", {}),
-                **({"begin": begin} if begin else {}),
-            }
-        )
-        made.verify()
-        return {"ok": True, **_entry(made), "link": encode_exercise(made)}
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    request = TextRequest.of(sent)
+    _solution(handlers, sent)
+    begin = {str(request.notation): text_in(sent, "begin")} if sent.get("begin") else None
+    made = exercise_of(
+        {
+            str(request.notation): request.text,
+            "start": request.start,
+            "style": request.style,
+            **{key: text_in(sent, key, 5_000) for key in ("title", "task", "hint", "teaches")},
+            **{key: _lines(sent, key) for key in ("accepts", "rejects")},
+            "notations": sent.get("notations", []),
+            "conditions": sent.get("conditions", {}),
+            **({"begin": begin} if begin else {}),
+        }
+    )
+    made.verify()
+    return {"ok": True, **_entry(made), "link": encode_exercise(made)}
 
 
 def _lines(sent: _Sent, key: str) -> list[str]:
@@ -274,44 +261,38 @@ def _lines(sent: _Sent, key: str) -> list[str]:
     return [text_in({key: each}, key, MAX_TRIED_CHARACTERS) for each in texts]
 
 
+@or_refusal
 def make_course(handlers: Handlers, sent: _Sent) -> Record:
     """The fragment of the link to a course; ``items`` has a name or link on each line."""
-    try:
-        lines = text_in(sent, "items", MAX_LINK).splitlines()
-        made = course_of(text_in(sent, "title", 1_000), lines)
-        return {"ok": True, "link": encode_course(made)}
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    lines = text_in(sent, "items", MAX_LINK).splitlines()
+    made = course_of(text_in(sent, "title", 1_000), lines)
+    return {"ok": True, "link": encode_course(made)}
 
 
+@or_refusal
 def course(handlers: Handlers, sent: _Sent) -> Record:
     """A course as a list."""
-    try:
-        found = decode_course(text_in(sent, "course", MAX_LINK))
-        return {
-            "ok": True,
-            "title": found.title,
-            "items": [
-                {"lesson": each.name, "steps": len(each.steps), "title": each.title}
-                if isinstance(each, Lesson)
-                else _entry(each)
-                for each in found.items
-            ],
-        }
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    found = decode_course(text_in(sent, "course", MAX_LINK))
+    return {
+        "ok": True,
+        "title": found.title,
+        "items": [
+            {"lesson": each.name, "steps": len(each.steps), "title": each.title}
+            if isinstance(each, Lesson)
+            else _entry(each)
+            for each in found.items
+        ],
+    }
 
 
+@or_refusal
 def solution_sheet(handlers: Handlers, sent: _Sent) -> Record:
     """The exercises of a list of names and links, with solutions, for a teacher's sheet."""
-    try:
-        lines = text_in(sent, "items", MAX_LINK).splitlines()
-        found = course_of("", lines).items
-        sheet = [
-            {**_entry(each), **_grammar_record(each.solution), "teaches": each.teaches}
-            for each in found
-            if isinstance(each, Exercise)
-        ]
-        return {"ok": True, "exercises": sheet}
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    lines = text_in(sent, "items", MAX_LINK).splitlines()
+    found = course_of("", lines).items
+    sheet = [
+        {**_entry(each), **_grammar_record(each.solution), "teaches": each.teaches}
+        for each in found
+        if isinstance(each, Exercise)
+    ]
+    return {"ok": True, "exercises": sheet}

@@ -11,8 +11,7 @@ from itertools import islice
 from workbench.analysis.earley import ExpectedPiece, Frame
 from workbench.analysis.explain import Explanation, explain, explain_each
 from workbench.app.pipeline import Compiled
-from workbench.app.ui.handlers import Handlers
-from workbench.app.ui.pictures import sentence
+from workbench.app.ui.handlers import Handlers, or_refusal
 from workbench.app.ui.requests import (
     TextRequest,
     bytes_in,
@@ -119,29 +118,27 @@ def explain_tokens(handlers: Handlers, sent: Record) -> Record:
         return {"reasons": [], "problem": error.message}
 
 
+@or_refusal
 def why(handlers: Handlers, sent: Record) -> Record:
     """Why one token is forbidden after a text: what was read, and what was expected next.
 
     Without a token it explains the end; a test string is sent as a token after an empty text.
     """
-    try:
-        compiled = handlers.compiled(TextRequest.of(sent))
-        grammar = compiled.readable()
-        so_far = bytes_in(sent.get("so_far", ""))
-        token = None if sent.get("token") is None else bytes_in(sent["token"])
-        found = explain(grammar, so_far, token, monitor_in(sent) or None)
-        path = _path(compiled, so_far + found.read, len(found.read))
-        answer = _explanation(found, grammar.source)
-        if found.allowed and labels_of(grammar):
-            answer["reason"] = str(_LabelReasons(handlers, grammar, so_far).reason(token) or "")
-        elif found.allowed and _not_small(token, switch_in(sent, "small_tokens")):
-            answer["allowed"] = False
-            answer["reason"] = "the grammar allows it, but this run allows small tokens only"
-        if found.allowed and not answer["reason"] and token and switch_in(sent, "finish"):
-            answer["allowed"] = False
-            answer["reason"] = f"the grammar allows it, but {_TOO_LATE}"
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    compiled = handlers.compiled(TextRequest.of(sent))
+    grammar = compiled.readable()
+    so_far = bytes_in(sent.get("so_far", ""))
+    token = None if sent.get("token") is None else bytes_in(sent["token"])
+    found = explain(grammar, so_far, token, monitor_in(sent) or None)
+    path = _path(compiled, so_far + found.read, len(found.read))
+    answer = _explanation(found, grammar.source)
+    if found.allowed and labels_of(grammar):
+        answer["reason"] = str(_LabelReasons(handlers, grammar, so_far).reason(token) or "")
+    elif found.allowed and _not_small(token, switch_in(sent, "small_tokens")):
+        answer["allowed"] = False
+        answer["reason"] = "the grammar allows it, but this run allows small tokens only"
+    if found.allowed and not answer["reason"] and token and switch_in(sent, "finish"):
+        answer["allowed"] = False
+        answer["reason"] = f"the grammar allows it, but {_TOO_LATE}"
     return {"ok": True, "path": path, **answer}
 
 

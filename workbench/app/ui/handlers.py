@@ -53,6 +53,19 @@ MAX_STOPPED_RUNS = 500
 MAX_LISTED_TOKENS = 500
 
 
+def or_refusal(question: Callable[P, Record]) -> Callable[P, Record]:
+    """A request that answers an error with a ``Refusal``: a sentence that says why."""
+
+    @wraps(question)
+    def answered(*args: P.args, **kwargs: P.kwargs) -> Record:
+        try:
+            return question(*args, **kwargs)
+        except WorkbenchError as error:
+            return {"ok": False, "why": sentence(error)}
+
+    return answered
+
+
 class Handlers:
     """Answers to the page's requests, except runs; safe to share between visitors."""
 
@@ -192,24 +205,20 @@ class Handlers:
 
     # -- pictures --------------------------------------------------------------------------
 
+    @or_refusal
     def draw(self, sent: Record) -> Record:
         """A machine as SVG with the data of its parts, or the reason why there is no picture."""
-        try:
-            machine, drawn, own = self.drawn(sent)
-            view = View.of(sent)
-            if text_in(sent, "tab", 40) == TABLE:
-                return table(drawn, view.centre)
-            return picture(drawn, self._under(sent, machine, drawn), machine, view, own=own)
-        except WorkbenchError as error:
-            return {"ok": False, "why": sentence(error)}
+        machine, drawn, own = self.drawn(sent)
+        view = View.of(sent)
+        if text_in(sent, "tab", 40) == TABLE:
+            return table(drawn, view.centre)
+        return picture(drawn, self._under(sent, machine, drawn), machine, view, own=own)
 
+    @or_refusal
     def tikz(self, sent: Record) -> Record:
         """The picture of ``draw`` for LaTeX, or the reason for its absence."""
         answer = self.draw(sent)
-        try:
-            return {"ok": True, "tikz": tikz(answer["svg"])} if answer["ok"] else answer
-        except WorkbenchError as error:
-            return {"ok": False, "why": sentence(error)}
+        return {"ok": True, "tikz": tikz(answer["svg"])} if answer["ok"] else answer
 
     def _under(self, sent: Record, machine: Machine, drawn: Drawn) -> Drawn:
         """The machine below a machine over tokens: of characters, or of rules."""
@@ -249,26 +258,24 @@ class Handlers:
             self._figures[name] = toy(example.vocabulary, name=example.title)
         return self._figures[name]
 
+    @or_refusal
     def mask(self, sent: Record) -> Record:
         """The tokens that may come next after a text, the first few hundred of them."""
-        try:
-            compiled, so_far = self.compiled(TextRequest.of(sent)), text_in(sent, "so_far")
-            vocabulary = self.room.vocabulary()
-            constraint = compiled.constraint(vocabulary)
-            assert isinstance(constraint, StepsByBytes), "the method automaton"
-            state = constraint.step_bytes(constraint.initial, so_far.encode())
-            if state is None:
-                raise WorkbenchError(
-                    "no accepted text begins with this text", "/check says where it fails"
-                )
-            ids = constraint.mask(state).ids.tolist()
-            tokens = [
-                token_record(i, vocabulary.tokens[i], vocabulary) for i in ids[:MAX_LISTED_TOKENS]
-            ]
-            final = constraint.is_final(state)
-            return {"ok": True, "allowed": len(ids), "final": final, "tokens": tokens}
-        except WorkbenchError as error:
-            return {"ok": False, "why": sentence(error)}
+        compiled, so_far = self.compiled(TextRequest.of(sent)), text_in(sent, "so_far")
+        vocabulary = self.room.vocabulary()
+        constraint = compiled.constraint(vocabulary)
+        assert isinstance(constraint, StepsByBytes), "the method automaton"
+        state = constraint.step_bytes(constraint.initial, so_far.encode())
+        if state is None:
+            raise WorkbenchError(
+                "no accepted text begins with this text", "/check says where it fails"
+            )
+        ids = constraint.mask(state).ids.tolist()
+        tokens = [
+            token_record(i, vocabulary.tokens[i], vocabulary) for i in ids[:MAX_LISTED_TOKENS]
+        ]
+        final = constraint.is_final(state)
+        return {"ok": True, "allowed": len(ids), "final": final, "tokens": tokens}
 
     # -- runs ------------------------------------------------------------------------------
 

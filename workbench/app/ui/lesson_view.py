@@ -32,11 +32,9 @@ from workbench.app.lessons.lesson import (
 from workbench.app.lessons.merge_films import rule_name
 from workbench.app.lessons.questions import question
 from workbench.app.ui.explain_view import why
-from workbench.app.ui.handlers import Handlers
-from workbench.app.ui.pictures import sentence
+from workbench.app.ui.handlers import Handlers, or_refusal
 from workbench.app.ui.requests import TextRequest, text_in
 from workbench.app.ui.streams import Record
-from workbench.base.errors import WorkbenchError
 from workbench.base.visible_text import visible
 from workbench.drawing.dot import Direction
 from workbench.drawing.graph import Graph
@@ -48,18 +46,16 @@ from workbench.grammar.notations import Notation
 _Sent = Mapping[str, Any]
 
 
+@or_refusal
 def lesson_list(handlers: Handlers, sent: _Sent) -> Record:
     """Every lesson with its shelf and the titles of its steps."""
-    try:
-        found = lesson_reader.lessons()
-        listed = [
-            {**_entry(found[name]), "shelf": title}
-            for title, names in lesson_reader.SHELVES.items()
-            for name in names
-        ]
-        return {"ok": True, "lessons": listed}
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    found = lesson_reader.lessons()
+    listed = [
+        {**_entry(found[name]), "shelf": title}
+        for title, names in lesson_reader.SHELVES.items()
+        for name in names
+    ]
+    return {"ok": True, "lessons": listed}
 
 
 def _entry(lesson: Lesson) -> Record:
@@ -72,12 +68,10 @@ def _entry(lesson: Lesson) -> Record:
     }
 
 
+@or_refusal
 def lesson(handlers: Handlers, sent: _Sent) -> Record:
     """One lesson: its texts, tables and questions; pictures are requested separately when shown."""
-    try:
-        return _content(lesson_reader.lesson(text_in(sent, "lesson", 40)).name)
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    return _content(lesson_reader.lesson(text_in(sent, "lesson", 40)).name)
 
 
 @lru_cache(maxsize=32)
@@ -141,17 +135,15 @@ def _opening(opening: Opening) -> Record:
     }
 
 
+@or_refusal
 def lesson_figure(handlers: Handlers, sent: _Sent) -> Record:
     """A step's film, for the lesson's input or for the reader's."""
-    try:
-        step = _step(sent)
-        if step.figure is None:
-            raise LessonError("this step has no figure")
-        made = film(step.figure, step.world, _given(sent))
-        direction: Direction = "TB" if sent.get("narrow") or step.figure.name in UPRIGHT else "LR"
-        return film_record(made, direction, again=sent.get("again") is True)
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    step = _step(sent)
+    if step.figure is None:
+        raise LessonError("this step has no figure")
+    made = film(step.figure, step.world, _given(sent))
+    direction: Direction = "TB" if sent.get("narrow") or step.figure.name in UPRIGHT else "LR"
+    return film_record(made, direction, again=sent.get("again") is True)
 
 
 def _step(sent: _Sent) -> Step:
@@ -248,40 +240,36 @@ def _graph(graph: Graph, direction: Direction) -> Record:
     }
 
 
+@or_refusal
 def lesson_why(handlers: Handlers, sent: _Sent) -> Record:
     """Why a token is forbidden after the reader's tokens: the record of ``explain_view.why``."""
-    try:
-        world, given, token_id = _step(sent).world, _given(sent), sent.get("token")
-        known = world.vocabulary.tokens
-        if not isinstance(given, tuple) or type(token_id) is not int:
-            raise LessonError("expected tokens of this lesson")
-        if any(not 0 <= i < len(known) for i in (*given, token_id)):
-            raise LessonError("expected tokens of this lesson")
-        token = known[token_id]
-        asked = {
-            "text": world.text,
-            "notation": str(world.notation),
-            "start": world.start,
-            "hole": {"prefix": world.prefix, "suffix": world.suffix},
-            "so_far": world.vocabulary.decode(given).hex(),
-            "token": None if token is None else token.hex(),
-        }
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    world, given, token_id = _step(sent).world, _given(sent), sent.get("token")
+    known = world.vocabulary.tokens
+    if not isinstance(given, tuple) or type(token_id) is not int:
+        raise LessonError("expected tokens of this lesson")
+    if any(not 0 <= i < len(known) for i in (*given, token_id)):
+        raise LessonError("expected tokens of this lesson")
+    token = known[token_id]
+    asked = {
+        "text": world.text,
+        "notation": str(world.notation),
+        "start": world.start,
+        "hole": {"prefix": world.prefix, "suffix": world.suffix},
+        "so_far": world.vocabulary.decode(given).hex(),
+        "token": None if token is None else token.hex(),
+    }
     return why(handlers, asked)
 
 
+@or_refusal
 def lesson_answer(handlers: Handlers, sent: _Sent) -> Record:
     """The engine's reply to an answer."""
-    try:
-        step = _step(sent)
-        if step.question is None:
-            raise LessonError("this step has no question")
-        reply = question(step.question, step.world).judge(_answer(sent))
-        notes = [{"option": option, "why": why} for option, why in reply.notes]
-        return {"ok": True, "right": reply.right, "say": reply.say, "notes": notes}
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    step = _step(sent)
+    if step.question is None:
+        raise LessonError("this step has no question")
+    reply = question(step.question, step.world).judge(_answer(sent))
+    notes = [{"option": option, "why": why} for option, why in reply.notes]
+    return {"ok": True, "right": reply.right, "say": reply.say, "notes": notes}
 
 
 def _answer(sent: _Sent) -> Answer:
@@ -297,51 +285,45 @@ def _answer(sent: _Sent) -> Answer:
 # Records of the constructions of the grammar in the editor: a list, films, frames as TikZ.
 
 
+@or_refusal
 def construction_list(handlers: Handlers, sent: _Sent) -> Record:
     """Every construction with the reason why the grammar has none, and the parts of the grammar."""
-    try:
-        grammar = _grammar(handlers, sent)
-        return {
-            "ok": True,
-            "constructions": [
-                {
-                    "name": str(one),
-                    "title": one.heading,
-                    "missing": missing_construction(grammar, one),
-                }
-                for one in Construction
-            ],
-            "parts": [{"key": part.key, "title": part.title} for part in parts_of(grammar)],
-        }
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    grammar = _grammar(handlers, sent)
+    return {
+        "ok": True,
+        "constructions": [
+            {
+                "name": str(one),
+                "title": one.heading,
+                "missing": missing_construction(grammar, one),
+            }
+            for one in Construction
+        ],
+        "parts": [{"key": part.key, "title": part.title} for part in parts_of(grammar)],
+    }
 
 
+@or_refusal
 def construction_film(handlers: Handlers, sent: _Sent) -> Record:
     """The film of a construction, or the reason for its absence."""
-    try:
-        return film_record(_film(handlers, sent), _direction(sent))
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    return film_record(_film(handlers, sent), _direction(sent))
 
 
+@or_refusal
 def frame_tikz(handlers: Handlers, sent: _Sent) -> Record:
     """The pictures of a frame for LaTeX, with what it shows and marks."""
-    try:
-        made, number = _film(handlers, sent), sent.get("frame")
-        if type(number) is not int or not 0 <= number < len(made.frames):
-            raise LessonError("expected the number of a frame")
-        frame = made.frames[number]
-        graphs = made.graphs if frame.only is None else (made.graphs[frame.only],)
-        shown = [
-            tikz(renderer().draw(graph, _direction(sent)), marks)
-            for graph, marks in zip(graphs, map(_marks, frame.views), strict=True)
-            if marks.shown != frozenset()
-        ]
-        says = frame.say.replace("\n", " ")
-        return {"ok": True, "tikz": "\n".join((f"% {says}", *shown))}
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    made, number = _film(handlers, sent), sent.get("frame")
+    if type(number) is not int or not 0 <= number < len(made.frames):
+        raise LessonError("expected the number of a frame")
+    frame = made.frames[number]
+    graphs = made.graphs if frame.only is None else (made.graphs[frame.only],)
+    shown = [
+        tikz(renderer().draw(graph, _direction(sent)), marks)
+        for graph, marks in zip(graphs, map(_marks, frame.views), strict=True)
+        if marks.shown != frozenset()
+    ]
+    says = frame.say.replace("\n", " ")
+    return {"ok": True, "tikz": "\n".join((f"% {says}", *shown))}
 
 
 def _marks(view: View) -> Marks:

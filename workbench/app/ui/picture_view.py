@@ -17,7 +17,7 @@ from workbench.analysis.earley import SourceRecognizer
 from workbench.analysis.parse_trees import ParseTrees, parse_trees
 from workbench.analysis.run_tracing import PicturedMachine
 from workbench.app.pipeline import Compiled
-from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.handlers import Handlers, or_refusal
 from workbench.app.ui.pictures import View, box_of, leaving_edges, sentence
 from workbench.app.ui.requests import (
     MAX_TRIED_CHARACTERS,
@@ -285,34 +285,28 @@ def _machine_in(handlers: Handlers, sent: Record) -> DrawnMachine:
     return read_machine(source, handlers.pipeline.limits.clock())
 
 
+@or_refusal
 def arrange_machine(handlers: Handlers, sent: Record) -> Record:
     """Positions for all states of the machine."""
-    try:
-        places = arranged(_machine_in(handlers, sent))
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    places = arranged(_machine_in(handlers, sent))
     return {
         "ok": True,
         "places": [{"name": name, "x": x, "y": y} for name, (x, y) in places.items()],
     }
 
 
+@or_refusal
 def machine_from_file(_: Handlers, sent: Record) -> Record:
     """The text of a machine in a file of JFLAP."""
-    try:
-        return {"ok": True, "text": from_jflap(Source(text_in(sent, "text"), "file"))}
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    return {"ok": True, "text": from_jflap(Source(text_in(sent, "text"), "file"))}
 
 
+@or_refusal
 def machine_path(handlers: Handlers, sent: Record) -> Record:
     """The author's own states and edges after each beginning of the text ``read``."""
-    try:
-        machine = _machine_in(handlers, sent)
-        text = text_in(sent, "read", MAX_TRIED_CHARACTERS)
-        sets = state_sets(machine, text, handlers.pipeline.limits)
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    machine = _machine_in(handlers, sent)
+    text = text_in(sent, "read", MAX_TRIED_CHARACTERS)
+    sets = state_sets(machine, text, handlers.pipeline.limits)
     return {
         "ok": True,
         "sets": [
@@ -340,24 +334,22 @@ _MAX_PATH = 2_000
 _LEAST_SCALE = 0.84
 
 
+@or_refusal
 def draw_parse_tree(handlers: Handlers, sent: Record) -> Record:
     """A parse tree of a text as a picture, with the spans of its nodes.
 
     ``so_far`` is the text; ``tokens`` are the numbers of bytes of its tokens, of which ``current``
     is read last; ``which`` is 2 for the second tree of an ambiguous text.
     """
-    try:
-        grammar = handlers.compiled(TextRequest.of(sent)).readable()
-        trees = parse_trees(grammar, bytes_in(sent.get("so_far", "")), handlers.pipeline.limits)
-        if trees.first is None:
-            raise WorkbenchError("the language has no texts, so there is no tree")
-        is_second = number_in(sent, "which", 1, 1, 2) == 2 and trees.second is not None
-        tree = trees.second if is_second and trees.second is not None else trees.first
-        shown = shown_tree(tree, every=switch_in(sent, "every"), unfolded=_unfolded_in(sent))
-        tokens, current = _tokens_in(sent, trees.read)
-        drawn = draw_tree(shown, tokens, current)
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    grammar = handlers.compiled(TextRequest.of(sent)).readable()
+    trees = parse_trees(grammar, bytes_in(sent.get("so_far", "")), handlers.pipeline.limits)
+    if trees.first is None:
+        raise WorkbenchError("the language has no texts, so there is no tree")
+    is_second = number_in(sent, "which", 1, 1, 2) == 2 and trees.second is not None
+    tree = trees.second if is_second and trees.second is not None else trees.first
+    shown = shown_tree(tree, every=switch_in(sent, "every"), unfolded=_unfolded_in(sent))
+    tokens, current = _tokens_in(sent, trees.read)
+    drawn = draw_tree(shown, tokens, current)
     total = sum(1 for _ in tree.walk())
     return {
         "ok": True,

@@ -27,8 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.app.ui.handlers import Handlers
-from workbench.app.ui.pictures import sentence
+from workbench.app.ui.handlers import Handlers, or_refusal
 from workbench.app.ui.requests import MAX_TEXT_CHARACTERS, number_in, switch_in, text_in
 from workbench.app.ui.streams import Record
 from workbench.base.errors import WorkbenchError
@@ -192,20 +191,18 @@ def _read(files: Sequence[Path], out: Path, limits: Limits) -> None:
 # -- questions -------------------------------------------------------------------------------------
 
 
+@or_refusal
 def send_results(handlers: Handlers, sent: Record) -> Record:
     """Take a part of a file; ``received`` bytes of the file are there."""
+    upload = _upload_in(sent)
+    number = int(number_in(sent, "file", 0, 0, _MAX_FILES - 1))
+    offset = int(number_in(sent, "offset", 0, 0, 2**40))
     try:
-        upload = _upload_in(sent)
-        number = int(number_in(sent, "file", 0, 0, _MAX_FILES - 1))
-        offset = int(number_in(sent, "offset", 0, 0, 2**40))
-        try:
-            data = base64.b64decode(text_in(sent, "base64", 2_000_000), validate=True)
-        except ValueError:
-            raise WorkbenchError("expected a part of a file as base64") from None
-        limits = handlers.pipeline.limits
-        return {"ok": True, "received": results_store().add(upload, number, offset, data, limits)}
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+        data = base64.b64decode(text_in(sent, "base64", 2_000_000), validate=True)
+    except ValueError:
+        raise WorkbenchError("expected a part of a file as base64") from None
+    limits = handlers.pipeline.limits
+    return {"ok": True, "received": results_store().add(upload, number, offset, data, limits)}
 
 
 def _upload_in(sent: Record) -> str:
@@ -215,24 +212,22 @@ def _upload_in(sent: Record) -> str:
     return name
 
 
+@or_refusal
 def open_results(handlers: Handlers, sent: Record) -> Record:
     """Read the files of an upload, or the file that the page is served with."""
     store, served = results_store(), handlers.served_results
+    if switch_in(sent, "served"):
+        if served is None:
+            raise WorkbenchError("the page is served without results")
+        return _about(*store.open(files_of(served), LOCAL_LIMITS))
+    upload = _upload_in(sent)
+    files = store.uploaded(upload)
+    if not files:
+        raise WorkbenchError("the file did not arrive", "open it again")
     try:
-        if switch_in(sent, "served"):
-            if served is None:
-                raise WorkbenchError("the page is served without results")
-            return _about(*store.open(files_of(served), LOCAL_LIMITS))
-        upload = _upload_in(sent)
-        files = store.uploaded(upload)
-        if not files:
-            raise WorkbenchError("the file did not arrive", "open it again")
-        try:
-            return _about(*store.open(files, handlers.pipeline.limits))
-        finally:
-            store.close(upload)
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+        return _about(*store.open(files, handlers.pipeline.limits))
+    finally:
+        store.close(upload)
 
 
 def _about(name: str, stored: StoredRows) -> Record:
@@ -270,21 +265,19 @@ def _numbers(stored: StoredRows, sent: Record, wanted: str) -> list[int]:
     return stored.numbers(wanted, text_in(sent, "sort", 200), down=switch_in(sent, "down"))
 
 
+@or_refusal
 def results_rows(_: Handlers, sent: Record) -> Record:
     """A page of the rows, filtered and sorted; ``lost`` if the file has to be sent again."""
-    try:
-        stored, wanted = _asked(sent)
-        if stored is None:
-            return {"ok": True, "lost": True, "total": 0, "rows": []}
-        numbers = _numbers(stored, sent, wanted)
-        offset = int(number_in(sent, "offset", 0, 0, len(numbers)))
-        rows = [
-            {"n": n, "cells": [_shown(value) for value in cells]}
-            for n, *cells in stored.rows(numbers[offset : offset + _PAGE])
-        ]
-        return {"ok": True, "lost": False, "total": len(numbers), "rows": rows}
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    stored, wanted = _asked(sent)
+    if stored is None:
+        return {"ok": True, "lost": True, "total": 0, "rows": []}
+    numbers = _numbers(stored, sent, wanted)
+    offset = int(number_in(sent, "offset", 0, 0, len(numbers)))
+    rows = [
+        {"n": n, "cells": [_shown(value) for value in cells]}
+        for n, *cells in stored.rows(numbers[offset : offset + _PAGE])
+    ]
+    return {"ok": True, "lost": False, "total": len(numbers), "rows": rows}
 
 
 def _shown(value: Any) -> Any:  # noqa: ANN401  # a cell
@@ -293,26 +286,24 @@ def _shown(value: Any) -> Any:  # noqa: ANN401  # a cell
     return value
 
 
+@or_refusal
 def results_row(_: Handlers, sent: Record) -> Record:
     """A row with its texts, its grammar for the editor, and the tokens of its run."""
-    try:
-        stored, _wanted = _asked(sent)
-        if stored is None:
-            return {"ok": True, "lost": True, "values": [], "grammar": None, "tokens": []}
-        row = stored.row(int(number_in(sent, "n", 0, 0, 2**40)))
-        values = [
-            {
-                "name": name,
-                "value": value[:MAX_TEXT_CHARACTERS] if isinstance(value, str) else value,
-            }
-            for name, value in row.items()
-            if value not in (None, "")
-        ]
-        tokens = _tokens_of(row.get("token_ids"))
-        grammar = _grammar_of(row)
-        return {"ok": True, "lost": False, "values": values, "grammar": grammar, "tokens": tokens}
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    stored, _wanted = _asked(sent)
+    if stored is None:
+        return {"ok": True, "lost": True, "values": [], "grammar": None, "tokens": []}
+    row = stored.row(int(number_in(sent, "n", 0, 0, 2**40)))
+    values = [
+        {
+            "name": name,
+            "value": value[:MAX_TEXT_CHARACTERS] if isinstance(value, str) else value,
+        }
+        for name, value in row.items()
+        if value not in (None, "")
+    ]
+    tokens = _tokens_of(row.get("token_ids"))
+    grammar = _grammar_of(row)
+    return {"ok": True, "lost": False, "values": values, "grammar": grammar, "tokens": tokens}
 
 
 def _grammar_of(row: Record) -> Record | None:
@@ -343,18 +334,16 @@ def _tokens_of(text: object) -> list[int]:
     return found if known and len(found) <= _MAX_TOKENS else []
 
 
+@or_refusal
 def results_plot(_: Handlers, sent: Record) -> Record:
     """The distribution of a column in each group: quartiles and whiskers, as of a box plot."""
-    try:
-        stored, wanted = _asked(sent)
-        if stored is None:
-            return {"ok": True, "lost": True, "groups": [], "left": 0}
-        found = stored.distribution(text_in(sent, "column", 200), wanted)
-        groups = [{"name": name[:120], **_box(np.array(each))} for name, each in found]
-        left = len(groups) - _MAX_GROUPS
-        return {"ok": True, "lost": False, "groups": groups[:_MAX_GROUPS], "left": max(0, left)}
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    stored, wanted = _asked(sent)
+    if stored is None:
+        return {"ok": True, "lost": True, "groups": [], "left": 0}
+    found = stored.distribution(text_in(sent, "column", 200), wanted)
+    groups = [{"name": name[:120], **_box(np.array(each))} for name, each in found]
+    left = len(groups) - _MAX_GROUPS
+    return {"ok": True, "lost": False, "groups": groups[:_MAX_GROUPS], "left": max(0, left)}
 
 
 def _box(values: np.ndarray[Any, np.dtype[np.float64]]) -> Record:
@@ -373,25 +362,23 @@ def _box(values: np.ndarray[Any, np.dtype[np.float64]]) -> Record:
     }
 
 
+@or_refusal
 def results_csv(_: Handlers, sent: Record) -> Record:
     """Some of the rows as CSV, those from ``offset`` on; ``next`` is the offset of the others."""
-    try:
-        stored, wanted = _asked(sent)
-        if stored is None:
-            return {"ok": True, "lost": True, "total": 0, "next": 0, "text": ""}
-        numbers = _numbers(stored, sent, wanted)
-        offset = int(number_in(sent, "offset", 0, 0, len(numbers)))
-        text = io.StringIO()
-        lines = csv.writer(text, lineterminator="\n")
-        if not offset:
-            lines.writerow(stored.about["columns"])
-        head = text.tell()
-        while offset < len(numbers) and text.tell() < head + _CSV:
-            chosen = numbers[offset : offset + _CSV_ROWS]
-            for row in stored.whole_rows(chosen):
-                lines.writerow(row)
-            offset += len(chosen)
-        answer = {"total": len(numbers), "next": offset, "text": text.getvalue()}
-        return {"ok": True, "lost": False, **answer}
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    stored, wanted = _asked(sent)
+    if stored is None:
+        return {"ok": True, "lost": True, "total": 0, "next": 0, "text": ""}
+    numbers = _numbers(stored, sent, wanted)
+    offset = int(number_in(sent, "offset", 0, 0, len(numbers)))
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    if not offset:
+        lines.writerow(stored.about["columns"])
+    head = text.tell()
+    while offset < len(numbers) and text.tell() < head + _CSV:
+        chosen = numbers[offset : offset + _CSV_ROWS]
+        for row in stored.whole_rows(chosen):
+            lines.writerow(row)
+        offset += len(chosen)
+    answer = {"total": len(numbers), "next": offset, "text": text.getvalue()}
+    return {"ok": True, "lost": False, **answer}

@@ -18,8 +18,7 @@ from typing import Any
 from workbench.analysis.run_tracing import RunTracer, token_cycle
 from workbench.app.pipeline import Compiled
 from workbench.app.ui import wire
-from workbench.app.ui.handlers import Handlers
-from workbench.app.ui.pictures import sentence
+from workbench.app.ui.handlers import Handlers, or_refusal
 from workbench.app.ui.requests import RunRequest, number_in, text_in, token_in
 from workbench.app.ui.streams import (
     BATCH_SECONDS,
@@ -299,39 +298,33 @@ _MAX_FOUND = 40
 _MAX_READ = 1_000
 
 
+@or_refusal
 def turn(handlers: Handlers, sent: Record) -> Record:
     """The model's and the mask's next tokens, none taken; or why no token may follow."""
-    try:
-        with _at_position(handlers, RunRequest.of(sent)) as here:
-            return {"ok": True, "model": here.model.name, "next": here.next()}
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    with _at_position(handlers, RunRequest.of(sent)) as here:
+        return {"ok": True, "model": here.model.name, "next": here.next()}
 
 
+@or_refusal
 def take_token(handlers: Handlers, sent: Record) -> Record:
     """Take a token (the requested one, or a sampled one); returns its step and the next tokens.
 
     The sampled token is that of a run with the same seed.
     """
-    try:
-        with _at_position(handlers, RunRequest.of(sent)) as here:
-            found = here.ask()
-            if found is None:
-                return {"ok": True, "model": here.model.name, "step": None, "next": here.next()}
-            step = here.take(found, token_in(sent))
-            return {"ok": True, "model": here.model.name, "step": step, "next": here.next()}
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    with _at_position(handlers, RunRequest.of(sent)) as here:
+        found = here.ask()
+        if found is None:
+            return {"ok": True, "model": here.model.name, "step": None, "next": here.next()}
+        step = here.take(found, token_in(sent))
+        return {"ok": True, "model": here.model.name, "step": step, "next": here.next()}
 
 
+@or_refusal
 def read_prompt(handlers: Handlers, sent: Record) -> Record:
     """The tokens of the prompt as the model reads it, with those of the chat template."""
-    try:
-        request = RunRequest.of(sent)
-        model = chatting(handlers.room.model(), request.chat, request.reply)
-        ids = model.encode(request.context)
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    request = RunRequest.of(sent)
+    model = chatting(handlers.room.model(), request.chat, request.reply)
+    ids = model.encode(request.context)
     vocabulary = model.vocabulary
 
     def record(token_id: TokenId) -> Record:
@@ -349,27 +342,23 @@ def read_prompt(handlers: Handlers, sent: Record) -> Record:
     }
 
 
+@or_refusal
 def draft_models(handlers: Handlers, sent: Record) -> Record:
     """The models that can propose tokens for the chosen one: served ones with the same tokens."""
-    try:
-        found = handlers.rooms.drafts(handlers.room)
-        return {"ok": True, "drafts": [{"name": name, "title": room.title} for name, room in found]}
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    found = handlers.rooms.drafts(handlers.room)
+    return {"ok": True, "drafts": [{"name": name, "title": room.title} for name, room in found]}
 
 
+@or_refusal
 def find_tokens(handlers: Handlers, sent: Record) -> Record:
     """The tokens that contain a text, likeliest first within each kind, with probabilities."""
-    try:
-        query = text_in(sent, "query", _MAX_QUERY)
-        with _at_position(handlers, RunRequest.of(sent)) as here:
-            found = here.ask()
-            if found is None:
-                return {"ok": True, "found": [], "more": 0}
-            ids, more = find(found.vocabulary, query, found.logprobs, _MAX_FOUND)
-            return {"ok": True, "found": [searched_record(found, i) for i in ids], "more": more}
-    except WorkbenchError as error:
-        return {"ok": False, "why": sentence(error)}
+    query = text_in(sent, "query", _MAX_QUERY)
+    with _at_position(handlers, RunRequest.of(sent)) as here:
+        found = here.ask()
+        if found is None:
+            return {"ok": True, "found": [], "more": 0}
+        ids, more = find(found.vocabulary, query, found.logprobs, _MAX_FOUND)
+        return {"ok": True, "found": [searched_record(found, i) for i in ids], "more": more}
 
 
 def replayed(handlers: Handlers, request: RunRequest, constraint: Constraint) -> list[Record]:

@@ -58,7 +58,7 @@ DECLARATIONS = STATIC / "wire.d.ts"
 def declarations() -> str:
     """The types as TypeScript: an interface for each record, then the servers of the parts."""
     parts = [_HEAD]
-    modules = wire, wire_parts, wire_parts, wire_compare, wire_cards
+    modules = wire, wire_parts, wire_compare, wire_cards
     for name, value in ChainMap(*map(vars, reversed(modules))).items():
         if is_typeddict(value) and not name.startswith("_"):
             parts.append(_interface(name, value))
