@@ -491,7 +491,7 @@ def test_without_a_valid_text_of_the_model_no_method_is_called_minimally_invasiv
     rows = dict.fromkeys(invasiveness.METHODS, row | {"complete": False})
     told = invasiveness.INVADING.section([column({key: rows})])
     assert "| automaton | 0 of 0 |" in told
-    assert "toy: the model alone wrote no valid text (JSON), so nothing was tried." in told
+    assert "toy: the model alone wrote no valid text (tasks: JSON), so nothing was tried." in told
     assert "in no run" not in told
     told = invasiveness.INVADING.section(
         [column({key: rows | {"domino": rows["domino"] | {"valid": 1}}})]

@@ -126,9 +126,10 @@ def _verdict(column: Column) -> list[str]:
     """The methods that broke the definition, compared with DOMINO's table 1."""
     tasks = [r for task in TASKS.values() if (r := column.records.get(_invasion_key(task)))]
     if not any(r.get(name, {}).get("valid") for r in tasks for name in METHODS):
-        titles = ", ".join(t.title for t in TASKS.values() if _invasion_key(t) in column.records)
+        titles = "; ".join(t.title for t in TASKS.values() if _invasion_key(t) in column.records)
         return [
-            f"{column.title}: the model alone wrote no valid text ({titles}), so nothing was tried."
+            f"{column.title}: the model alone wrote no valid text (tasks: {titles}), so nothing was"
+            " tried."
         ]
     kept = {name: sum(r.get(name, {}).get("kept", 0) for r in tasks) for name in METHODS}
     broken = ", ".join(name for name, count in kept.items() if count)

@@ -368,7 +368,9 @@ def _section_5(columns: Sequence[Column]) -> str:
         rows = []
         for name, title in _DRAWN.items():
             for base, how in _BASES.items():
-                record = column.records.get(_key_5(column.size, name, base), {})
+                record = column.records.get(_key_5(column.size, name, base))
+                if record is None:
+                    continue
                 ratios = [record.get(m, {}).get("relative") for m in (*map(_s, _GUESSES), AGAIN)]
                 cells = ("–" if r is None else f"{r:.2f}×" for r in ratios)
                 rows.append([f"{title}, {how}", *cells])
