@@ -43,7 +43,12 @@ from workbench.lab.experiments.experiment import (
 from workbench.lab.experiments.gallery_experiments import FINISHING, HOLES, MEANING
 from workbench.lab.experiments.koo import KOO_2, RANKING
 from workbench.lab.experiments.own_distribution import OWN
-from workbench.lab.experiments.proper_tokens import improper_spelling, regex_of, schemas_of
+from workbench.lab.experiments.proper_tokens import (
+    CHALLENGE_2,
+    improper_spelling,
+    regex_of,
+    schemas_of,
+)
 from workbench.lab.experiments.results_page import EXPERIMENTS
 from workbench.lab.experiments.throughput import AGAIN, TABLE_3, faster, gains
 from workbench.lab.experiments.workloads import (
@@ -133,6 +138,7 @@ def test_programs_keep_their_meaning_where_a_monitor_joins_the_mask() -> None:
     told = MEANING.section([column(records, size=size)])
     row = "| toy | 2 of 12 tokens at most | 0.000 [0.00, 0.66] | 1.000 [0.34, 1.00] | 0.000 "
     assert f"| grammar and types {row}" in told
+    assert "* toy, C program: meaning kept with scope (1.000) not distinguishable" in told
 
 
 def test_the_ranking_is_inverted_where_tokens_may_not_cross_terminals() -> None:
@@ -166,7 +172,7 @@ def test_answers_are_added_up_with_their_intervals() -> None:
         f"{key}5": {"unconstrained": answered(6, 10), "automaton": answered(7, 10, cut=1)},
     }
     told = TABLE_2.section([column(records), column({}, "absent")])
-    row = "| exact masks | 0.750 [0.53, 0.89] | 0.850 [0.64, 0.95] | 3 | 0 | 1.221 | 11 | 1.00 |"
+    row = "| exact masks | toy | 0.750 [0.53, 0.89] | 0.850 [0.64, 0.95] | 3 | 0 | 1.221 | 11 | 1.00 |"
     assert row in told
     assert "toy: 20 questions, 0 worked problems before each, at most 12 tokens" in told
     assert "exact masks (0.750) not distinguishable from unconstrained (0.700)" in told
@@ -274,7 +280,7 @@ def test_only_ratios_beyond_the_noise_are_gains() -> None:
         AGAIN: one(0.9, 1.1),
     }
     assert gains(record) == ["speculation"]
-    told = TABLE_3.section([column({"throughput/rpg/2": record})])
+    told = TABLE_3.section([column({"throughput/rpg/2/12 tokens": record})])
     assert "fixed template: speculation." in told
     assert "| unconstrained again | 1.00× [0.90, 1.10] |" in told
 
@@ -289,6 +295,62 @@ def test_an_improper_spelling_has_the_same_text() -> None:
     assert len(improper_spelling(vocabulary, proper, 1.0, Random(1))) == 5
     assert improper_spelling(vocabulary, proper, None, Random(1)) == [0, 1, 2, 0, 1, 0]
     assert improper_spelling(vocabulary, proper, 0.0, Random(1)) == proper
+
+
+def test_a_text_is_more_surprising_if_its_spellings_are_in_the_mean() -> None:
+    rows = [
+        {
+            "proper": 2.0,
+            "10 %": [1.0, 2.0, 16.0],
+            "50 %": [2.0],
+            "100 %": [3.0],
+            "single bytes": [4.0],
+        },
+        {
+            "proper": 2.0,
+            "10 %": [1.0, 2.0, 3.0],
+            "50 %": [4.0],
+            "100 %": [3.0],
+            "single bytes": [4.0],
+        },
+    ]
+    told = CHALLENGE_2.section([column({"challenge 2/0": {"rows": rows}})])
+    assert "| tokens split | perplexity, toy | ratio | raised, of 2 texts |" in told
+    assert "| 10 % | 2.402 | 1.201 | 0.500 [0.09, 0.91] |" in told
+    assert "is 1.50 times as surprising in perplexity, higher in 2 of 2 texts." in told
+
+
+def test_the_texts_of_templates_are_one_batch() -> None:
+    model = ToyModel(all_bytes(), sample='{"thoughts": [], "answer": 1}' * 9)
+    task = replace(TASKS["word_problems"], prompts=("a", "b"))
+    record = invasiveness._measured_naturalness(task, Setting(model, SMALL, lambda: False))
+    exact = record["automaton"]
+    assert [text.encode() for text in exact["texts"]] == [
+        answer(
+            Setting(model, SMALL, lambda: False),
+            all_contenders()["automaton"].prepare(model, task.grammar),
+            task.grammar,
+            model.encode(prompt),
+            model.session(),
+            invasiveness._MAX_TOKENS,
+        ).text.encode()
+        for prompt in task.prompts
+    ]
+    assert exact["naturalised"] == pytest.approx(exact["perplexity"]), "every token is one byte"
+
+
+def test_a_smaller_budget_of_tokens_is_another_unit() -> None:
+    keys = {
+        experiment.name: [u.key for size in (Size(), SMALL) for u in experiment.units(size)]
+        for experiment in (TABLE_3, throughput.FIGURE_5, throughput.JOINT)
+    }
+    assert "throughput/json/30" in keys["domino-3"]
+    assert "throughput/json/2/12 tokens" in keys["domino-3"]
+    told = TABLE_3.section([column({}, size=replace(SMALL, tokens=64))])
+    assert "**toy**, 2 repetitions of at most 64 tokens" in told
+    assert "**toy**, 2 repetitions of at most 128 tokens" in TABLE_3.section(
+        [column({}, size=replace(SMALL, tokens=256))]
+    )
 
 
 def test_multiple_choice_questions_have_every_letter_equally_often() -> None:
@@ -323,13 +385,17 @@ def test_compilations_are_reported_above_the_baseline() -> None:
         one = {"compile_ms": [ms + 1, ms + 3], "step_us": [1.0, 3.0]}
         return {"baseline": {"compile_ms": [1.0, 1.0]}, **dict.fromkeys(cases, one)}
 
+    below = {"compile_ms": [0.0, 1.0], "step_us": [1.0, 3.0]}
     record = {
         "vocabulary": "toy", "tokens": 6, "automaton": method(1), "composed": method(2),
         "domino": method(3), "outlines": method(99),
     }  # fmt: skip
     told = KOO_2.section([column({"koo 2/own vocabulary/2": record})])
     assert "| multiple choice | 100 ± 1.41 | 2 ± 1.41 | 3 ± 1.41 | 4 ± 1.41 | 50.0× |" in told
-    assert "50 to 50 times sooner than with index" in told
+    assert "toy: masks on demand are there 50 to 50 times sooner than with the index." in told
+    told = KOO_2.section([column({"": record | {"outlines": method(1) | {"choice": below}}})])
+    assert "| multiple choice | -0.5 ± 0.707 | 2 ± 1.41 | 3 ± 1.41 | 4 ± 1.41 | – |" in told
+    assert "1 to 1 times sooner" in told, "a time below the baseline has no ratio"
 
 
 def test_speed_is_of_processor_time() -> None:
@@ -425,7 +491,7 @@ def test_without_a_valid_text_of_the_model_no_method_is_called_minimally_invasiv
     rows = dict.fromkeys(invasiveness.METHODS, row | {"complete": False})
     told = invasiveness.INVADING.section([column({key: rows})])
     assert "| automaton | 0 of 0 |" in told
-    assert "toy: the model alone wrote no valid text, so nothing was tried." in told
+    assert "toy: the model alone wrote no valid text (tasks: JSON), so nothing was tried." in told
     assert "in no run" not in told
     told = invasiveness.INVADING.section(
         [column({key: rows | {"domino": rows["domino"] | {"valid": 1}}})]

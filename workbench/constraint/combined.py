@@ -29,6 +29,7 @@ from workbench.constraint.protocol import (
     state_key,
 )
 from workbench.grammar.monitors.monitor import Monitor
+from workbench.grammar.notations import without_gc
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 #: The state of the intersection: one state of each constraint.
@@ -285,17 +286,16 @@ class Monitored(Intersection):
             ) from error
 
     def _mask(self, state: PairState) -> TokenMask:
-        clock, allowed = self.limits.clock(), list[TokenId]()
-        for token_id, target in self._read(state, clock):
-            there = self.a.advance(state[0], token_id), target
-            if self._is_coaccessible(there, clock):
-                allowed.append(token_id)
+        clock = self.limits.clock()
+        with without_gc():  # names of thousands of tokens are thousands of new states
+            allowed = [i for i, there in self._steps(state) if self._is_coaccessible(there, clock)]
         if self.is_final(state):
             allowed.extend(self.vocabulary.ends)
         return TokenMask.of(allowed, len(self.vocabulary))
 
-    def _read(self, state: PairState, clock: Clock) -> Iterator[tuple[TokenId, State]]:
-        """The tokens of the grammar's mask that the monitor reads, with its state after each."""
+    def _steps(self, state: PairState) -> Iterator[tuple[TokenId, PairState]]:
+        """The tokens that both read, and the state after each: one walk over the trie."""
+        clock = self.limits.clock()
         trie, step = self.vocabulary.trie, self.monitor.step
         nodes, allowed = trie.nodes, self.a.mask(state[0]).bools
         # the tokens of the mask that end before each node: a subtree without any is skipped
@@ -311,7 +311,9 @@ class Monitored(Intersection):
             if target is None:
                 node = after
                 continue
-            yield from ((token_id, target) for token_id in ending if allowed[token_id])
+            for token_id in ending:
+                if allowed[token_id]:
+                    yield token_id, (self.a.advance(state[0], token_id), target)
             del path[depth + 1 :]
             path.append(target)
             node += 1

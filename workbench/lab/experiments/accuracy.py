@@ -125,7 +125,7 @@ def _share(rows: Sequence[Record], key: str) -> Proportion:
 
 
 def _part(columns: Sequence[Column], name: str, methods: Sequence[str]) -> list[str]:
-    """The table of one set, with the columns of every model; none without answers."""
+    """The table of one set, with a row of every method and model; none without answers."""
     found: dict[str, dict[str, Any]] = {
         c.title: {m: _answers(c.records, name, m) for m in methods} for c in columns
     }
@@ -136,19 +136,17 @@ def _part(columns: Sequence[Column], name: str, methods: Sequence[str]) -> list[
         return []
     budgets = {c.title: c.size.tokens for c in columns}
     heads = list(_cells([dict.fromkeys(_FIELDS, 0)]))
-    head = ["method", *(f"{measure}, {title}" for measure in heads for title in asked_of)]
-    rows, failed = [head], []
+    rows, failed = [["method", "model", *heads]], []
     for method in methods:
-        cells = {}
         for title in asked_of:
             answers = found[title][method]
             if isinstance(answers, str):
                 failed.append(f"{method}, {title}: {answers}.")
-            cells[title] = (
-                _cells(answers, budgets[title]) if isinstance(answers, list) and answers else {}
+                answers = []
+            cells = (
+                list(_cells(answers, budgets[title]).values()) if answers else ["–"] * len(heads)
             )
-        line = [cells[title].get(measure, "–") for measure in heads for title in asked_of]
-        rows.append([_TITLES.get(method, method), *line])
+            rows.append([_TITLES.get(method, method), title, *cells])
     sizes = "; ".join(
         f"{title}: {count} questions, {_conditions(column.size)}"
         for column in columns
@@ -394,11 +392,13 @@ def _verdict(column: Column, found: dict[str, list[Record]]) -> str:
     )
     cut = sum(row["cut"] for row in found["automaton"])
     raised = "raises conformance" if rows.differs(alone) > 0 else "does not raise it measurably"
+    failing = "all conform"
+    if rows.hits < rows.of:
+        failing = f"{rows.of - rows.hits} do not conform, of which {cut} were cut by the budget"
     chat = "as a message of a chat" if column.size.chat else "without a chat template"
     return (
         f"* {column.title} ({chat}, at most {column.size.tokens} tokens): the constraint {raised},"
-        f" from {alone.hits} to {rows.hits} of {rows.of}; of the constrained texts"
-        f" {rows.of - rows.hits} do not conform, of which {cut} were cut by the budget."
+        f" from {alone.hits} to {rows.hits} of {rows.of}; of the constrained texts {failing}."
     )
 
 

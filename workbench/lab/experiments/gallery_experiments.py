@@ -199,7 +199,8 @@ def _budget_section(columns: Sequence[Column]) -> str:
 _BUDGET_NOTE = f"""\
 The share of well-formed texts of the gallery's examples, each with a budget of the
 fewest tokens that any of its texts needs (the end token included) and a few more, at temperature 1;
-intervals are Wilson's of 95 %. A text that reaches its budget before its end is not well-formed.
+intervals are Wilson's of 95 %, for texts of these examples. A text that reaches its budget before
+its end is not well-formed.
 {SAMPLED}"""
 
 FINISHING = Experiment(
@@ -272,15 +273,25 @@ def _meaning_units(size: Size) -> list[Unit]:
 
 def _meaning_section(columns: Sequence[Column]) -> str:
     head = ["program", "mask", "model", "texts", "ended", "meaning kept", "ended with a meaning"]
-    rows = [head]
+    rows, sentences = [head], list[str]()
     for column in columns:
+        kept: dict[str, Proportion] = {}  # by example, under the grammar alone
         for key, record in column.records.items():
             _, example, method, *_ = key.split("/")
+            program = load_gallery()[example].title
             mask = "grammar" if method == _WITHOUT else f"grammar and {method}"
             texts = f"{len(record['ended'])} of {column.size.tokens} tokens at most"
-            shares = (str(Proportion.among(record[name])) for name in ("ended", "kept", "whole"))
-            rows.append([load_gallery()[example].title, mask, column.title, texts, *shares])
-    return f"{_MEANING_NOTE}\n\n{format_table(rows, 'markdown')}"
+            shares = {name: Proportion.among(record[name]) for name in ("ended", "kept", "whole")}
+            rows.append([program, mask, column.title, texts, *map(str, shares.values())])
+            if method == _WITHOUT:
+                kept[example] = shares["kept"]
+            elif example in kept:
+                here, there = shares["kept"], kept[example]
+                sentences.append(
+                    f"* {column.title}, {program}: meaning kept with {method} ({here.value:.3f})"
+                    f" {here.compared(there)} with the grammar alone ({there.value:.3f})."
+                )
+    return "\n\n".join([_MEANING_NOTE, format_table(rows, "markdown"), "\n".join(sentences)])
 
 
 _MEANING_NOTE = """\

@@ -32,8 +32,17 @@ from workbench.lab.experiments.experiment import (
     Unit,
     check_running,
 )
-from workbench.lab.experiments.workloads import TASKS, RememberingSession, Task, answer, asked
-from workbench.vocabulary.vocabulary import Vocabulary
+from workbench.lab.experiments.workloads import (
+    TASKS,
+    Answer,
+    Asked,
+    RememberingSession,
+    Task,
+    answer,
+    answers,
+    asked,
+)
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 #: One method for each different mask; strategies change no text.
 METHODS = ("automaton", "domino", "domino-1", "domino-0", "lalr", "proper")
@@ -117,7 +126,11 @@ def _verdict(column: Column) -> list[str]:
     """The methods that broke the definition, compared with DOMINO's table 1."""
     tasks = [r for task in TASKS.values() if (r := column.records.get(_invasion_key(task)))]
     if not any(r.get(name, {}).get("valid") for r in tasks for name in METHODS):
-        return [f"{column.title}: the model alone wrote no valid text, so nothing was tried."]
+        titles = "; ".join(t.title for t in TASKS.values() if _invasion_key(t) in column.records)
+        return [
+            f"{column.title}: the model alone wrote no valid text (tasks: {titles}), so nothing was"
+            " tried."
+        ]
     kept = {name: sum(r.get(name, {}).get("kept", 0) for r in tasks) for name in METHODS}
     broken = ", ".join(name for name, count in kept.items() if count)
     held = ", ".join(name for name, count in kept.items() if not count)
@@ -266,54 +279,66 @@ def _contender(name: str) -> Contender:
 
 
 def _measured_naturalness(task: Task, setting: Setting) -> Record:
-    """Perplexity of greedy texts, in the tokens written and in those the model prefers."""
+    """Perplexity of greedy texts, in the tokens written and in those the model prefers.
+
+    All texts are one batch.
+    """
     record: Record = {}
-    session = RememberingSession(setting.model.session())
+    runs: list[tuple[str, list[TokenId], Asked]] = []
     for method in _METHODS:
         try:
             prepared = _contender(method).prepare(setting.model, task.grammar, LIMITS)
         except WorkbenchError as error:
             record[method] = {"failed": error.message}
             continue
-        taken, own, forced, cut, texts = [], [], [], 0, []
         for prompt in task.prompts[:5]:
             ids = asked(setting.model, prompt, chat=setting.size.chat)
-            found = answer(setting, prepared, task.grammar, ids, session, _MAX_TOKENS)
-            steps = [step for step in found.trace.steps if not step.is_end]
-            if not steps:
-                continue
-            taken.append(Surprisal.of(steps).perplexity)
-            fixed = Surprisal.of(step for step in steps if step.forced)
-            if fixed.tokens:
-                forced.append(fixed.perplexity)
-            own.append(retokenized_perplexity(setting.model, ids, found.trace.text))
-            cut += found.cut
-            texts.append(found.text)
-        record[method] = {
-            "perplexity": geometric_mean(taken),
-            "naturalised": geometric_mean(own),
-            "forced": geometric_mean(forced) if forced else None,
-            "cut": cut,
-            "texts": texts,
-        }
+            one = Asked(setting, prepared, task.grammar, ids, _MAX_TOKENS)
+            runs.append((method, ids, one))
+    written: dict[str, list[tuple[list[TokenId], Answer]]] = {}
+    for (method, ids, _), found in zip(
+        runs, answers(setting, [one for _, _, one in runs]), strict=True
+    ):
+        if found.trace.text:
+            written.setdefault(method, []).append((ids, found))
+    for method, texts in written.items():
+        record[method] = _naturalness(setting, texts)
     return record
 
 
+def _naturalness(setting: Setting, written: Sequence[tuple[list[TokenId], Answer]]) -> Record:
+    """The perplexities of one method's texts, each after its prompt."""
+    taken, own, forced = [], [], []
+    for prompt, found in written:
+        check_running(setting)
+        steps = [step for step in found.trace.steps if not step.is_end]
+        taken.append(Surprisal.of(steps).perplexity)
+        fixed = Surprisal.of(step for step in steps if step.forced)
+        if fixed.tokens:
+            forced.append(fixed.perplexity)
+        own.append(retokenized_perplexity(setting.model, prompt, found.trace.text))
+    return {
+        "perplexity": geometric_mean(taken),
+        "naturalised": geometric_mean(own),
+        "forced": geometric_mean(forced) if forced else None,
+        "cut": sum(found.cut for _, found in written),
+        "texts": [found.text for _, found in written],
+    }
+
+
 _NATURALNESS_INTRODUCTION = f"""\
-Perplexities of greedy texts of at most {_MAX_TOKENS} tokens, geometric means over five prompts: of
-the tokens
-the method wrote, of the tokens it forced, and of the same text in the tokens the model itself
-prefers, (2) in the figure. `{_NATURAL}` is (3): the template's text in the model's preferred
-tokens,
-and the holes generated after it. A forced token may have a probability near 0, and the mean over
-few of them is then very large. DOMINO's figure, one text of Mistral 7B: unconstrained 4.17,
-template-based 24.50 to 26.75, the template's text naturalised 49.39. `template` is a
-re-implementation."""
+Perplexities of greedy texts of at most {_MAX_TOKENS} tokens, geometric means over the texts of
+five prompts that are not empty: of the tokens the method wrote, of the tokens it forced, and of the
+same text in the tokens the model itself prefers, (2) in the figure.
+`{_NATURAL}` is (3): the template's text in the model's preferred tokens, and
+the holes generated after it. A forced token may have a probability near 0, and the mean over few of
+them is then very large. DOMINO's figure, one text of Mistral 7B: unconstrained 4.17, template-based
+24.50 to 26.75, the template's text naturalised 49.39. `template` is a re-implementation."""
 
 
 def _naturalness_section(columns: Sequence[Column]) -> str:
     parts = [_NATURALNESS_INTRODUCTION]
-    head = ["method", "perplexity", "of forced tokens", "naturalised", "cut"]
+    head = ["method", "texts", "perplexity", "of forced tokens", "naturalised", "cut"]
     for column in columns:
         worse, natural, filled = [], [], []
         for name in _TASKS:
@@ -323,6 +348,7 @@ def _naturalness_section(columns: Sequence[Column]) -> str:
             rows = [
                 [
                     method,
+                    len(record[method]["texts"]),
                     *(_figure(record[method][k]) for k in ("perplexity", "forced", "naturalised")),
                     record[method]["cut"],
                 ]
@@ -347,7 +373,13 @@ def _naturalness_section(columns: Sequence[Column]) -> str:
 
 
 def _figure(value: float | None) -> str:
-    return "–" if value is None else f"{value:,.2f}"
+    if value is None:
+        return "–"
+    return f"{value:,.2f}" if value < _MAX_DECIMAL else f"{value:.1e}"
+
+
+#: Larger perplexities are written with an exponent.
+_MAX_DECIMAL = 1e6
 
 
 def _naturalness_key(size: Size, name: str) -> str:

@@ -158,7 +158,7 @@ def _by_language(found: dict[_Language, Record]) -> str:
 
 
 def _by_passes(found: dict[_Language, Record]) -> str:
-    rows = [["forward passes, mean of the languages", *_TITLES.values()]]
+    rows = [[f"forward passes, mean of {len(found)} languages", *_TITLES.values()]]
     records = list(found.values())
     for number, (passes, _) in enumerate(records[0]["curves"]["masks"]["points"]):
         means = (

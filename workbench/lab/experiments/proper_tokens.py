@@ -19,7 +19,6 @@ from workbench.constraint.compile import compile as compile_grammar
 from workbench.decoding.contenders import all_contenders
 from workbench.decoding.exact_distribution import exact_comparison
 from workbench.decoding.retokenize import perplexity_of
-from workbench.decoding.sampling import milliseconds_since
 from workbench.decoding.trace import canonical_spelling
 from workbench.grammar.export.registry import export
 from workbench.grammar.grammar import Grammar
@@ -75,9 +74,9 @@ def _of(regex: str, walk: str | None, vocabulary: Vocabulary, setting: Setting) 
         masks, state = [], constraint.initial
         ids = None if walk is None else Bpe.of(vocabulary).encode(walk)
         for number in range(_FREE_STEPS if ids is None else len(ids)):
-            started = time.perf_counter()
+            started = time.process_time()
             mask = constraint.mask(state)
-            masks.append(milliseconds_since(started))
+            masks.append(1e3 * (time.process_time() - started))
             token_id = int(mask.ids[0]) if ids is None else ids[number]
             if token_id == vocabulary.end:
                 break
@@ -123,12 +122,13 @@ def _measured_schemas(name: str, first: int, setting: Setting) -> Record:
     return {"rows": rows}
 
 
-_INTRODUCTION = """Milliseconds, the mean of the runs ± their standard deviation. Step 3 is the
-whole compilation of `proper`, which finds live edges without product states: its column includes
-all work of the article's third step, and more. The article's sample (JSON strings of
-glaive-function-calling-v2) is replaced by the regexes of schemas, where a file of them was named,
-and by the JSON object of Koo's table 2 with two smaller constraints. Over schemas the means are
-over all that compile, of the first run each, and masks are those of the first tokens allowed."""
+_INTRODUCTION = """Milliseconds of processor time, the mean of the runs ± their standard deviation.
+Step 3 is the whole compilation of `proper`, which finds live edges without product states: its
+column includes all work of the article's third step, and more. The article's sample (JSON strings
+of glaive-function-calling-v2) is replaced by the regexes of schemas, where a file of them was
+named, and by the JSON object of Koo's table 2 with two smaller constraints. Over schemas the means
+are over all that compile, of the first run each, and masks are those of the first tokens
+allowed."""
 
 _PAPER = ["article, Mistral 7B v0.1, 1,000 strings", "20,900", "687", "27,300", "1.53"]
 _STEPS = ("permissive_ms", "relevant_ms", "mask_ms")
@@ -444,9 +444,10 @@ _INTOXICATION = f"""*Comment.* The article's concern: improper tokens are fed ba
 has rarely seen them. It has no figures. Here: GSM8K's held-out questions as text, and the
 perplexity of the first {_CONTINUED} tokens of the worked answer after the question in the
 tokenizer's tokens, and after the same question with a share of its tokens split in two at random
-places ({_SPELLINGS} spellings each), or in single bytes. The text is the same. A ratio is
-geometric over all pairs; *raised* is the share of pairs in which the perplexity is higher, with
-Wilson's interval of 95 %. Questions that the model cannot read in single bytes are left out."""
+places ({_SPELLINGS} spellings each), or in single bytes. The text is the same. A ratio is the
+geometric mean over texts and spellings; *raised* is the share of texts whose perplexity is higher
+in the geometric mean of their spellings, with Wilson's interval of 95 %. Questions that the model
+cannot read in single bytes are left out."""
 
 
 def _intoxication_section(columns: Sequence[Column]) -> str:
@@ -464,14 +465,14 @@ def _intoxication_section(columns: Sequence[Column]) -> str:
     for split in _SPLITS:
         line = [split]
         for title, rows in found.items():
-            pairs = [(after, row["proper"]) for row in rows for after in row[split]]
-            ratio = geometric_mean([after / before for after, before in pairs])
-            raised = Proportion.among(after > before for after, before in pairs)
-            line += [f"{geometric_mean([a for a, _ in pairs]):.3f}", f"{ratio:.3f}", str(raised)]
+            means = [geometric_mean(row[split]) for row in rows]
+            ratios = [mean / row["proper"] for mean, row in zip(means, rows, strict=True)]
+            ratio, raised = geometric_mean(ratios), Proportion.among(one > 1 for one in ratios)
+            line += [f"{geometric_mean(means):.3f}", f"{ratio:.3f}", str(raised)]
             if split == "100 %":
                 sentences.append(
                     f"* {title}: with every token split the same continuation is {ratio:.2f} times"
-                    f" as surprising in perplexity, higher in {raised.hits} of {raised.of} pairs."
+                    f" as surprising in perplexity, higher in {raised.hits} of {raised.of} texts."
                 )
         table.append(line)
     if found:

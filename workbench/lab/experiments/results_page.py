@@ -114,7 +114,8 @@ def _head(experiments: Sequence[Experiment], results: Results) -> str:
     conditions = (
         "Written by `workbench evaluate`. Sentences that name a model are computed from the tables;"
         " *Comment* marks the others, and figures of the papers are theirs. A figure says what a"
-        " method does to the model it was measured on, and no more. Intervals are of 95 %."
+        " method does to the model it was measured on, and no more. Intervals are of 95 %; shares"
+        " are called not distinguishable where their intervals overlap."
     )
     used = _machines(experiments, results)
     return "\n\n".join(

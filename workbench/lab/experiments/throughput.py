@@ -23,7 +23,7 @@ from workbench.decoding.contenders import (
     warm_up,
 )
 from workbench.decoding.model import CountModel, LanguageModel, context_of
-from workbench.decoding.sampling import Sampling, milliseconds_since
+from workbench.decoding.sampling import Sampling
 from workbench.decoding.speculative import CountProposer, DraftSpeculation
 from workbench.decoding.strategy import Speculation, Strategy
 from workbench.decoding.trace import Measures
@@ -42,7 +42,7 @@ from workbench.lab.experiments.experiment import (
 )
 from workbench.lab.experiments.workloads import TASKS, Task
 
-#: DOMINO §4.3: at most this number of tokens, at temperature 1.
+#: DOMINO §4.3: at most this number of tokens, at temperature 1; ``Size.tokens`` may be fewer.
 MAX_TOKENS = 128
 _TEMPERATURE = 1.0
 #: The model alone a second time.
@@ -52,7 +52,7 @@ _UNCOUNTED_RUNS = 2
 
 
 def times_ms(setting: Setting, work: Callable[[], object]) -> list[float]:
-    """The milliseconds of each of ``setting.size.timings`` calls.
+    """The milliseconds of processor time of each of ``setting.size.timings`` calls.
 
     One more call before fills caches: a vocabulary's tables, compiled kernels.
     Raises: Stopped.
@@ -61,9 +61,9 @@ def times_ms(setting: Setting, work: Callable[[], object]) -> list[float]:
     times = []
     for _ in range(setting.size.timings):
         check_running(setting)
-        started = time.perf_counter()
+        started = time.process_time()
         work()
-        times.append(milliseconds_since(started))
+        times.append(1e3 * (time.process_time() - started))
     return times
 
 
@@ -136,7 +136,7 @@ def _warm(
         if missing > 0:
             sampling = Sampling(temperature=_TEMPERATURE)
             one.runs += warm_up(
-                model, constraint, prompts, sampling, missing, MAX_TOKENS, setting.stop
+                model, constraint, prompts, sampling, missing, _budget(setting.size), setting.stop
             )
         strategy = contender.learns.learnt(model, constraint, one.runs[: contender.learns.warm_up])
     prepared = replace(one.prepared, contender=contender, strategy=strategy)
@@ -158,7 +158,24 @@ def _one(
         Run(prepared.contender, prompt, seed),
         Sampling(temperature=_TEMPERATURE, seed=seed),
     )
-    return finished(setting, run, prepared, grammar, sampling, MAX_TOKENS)
+    return finished(setting, run, prepared, grammar, sampling, _budget(setting.size))
+
+
+def _budget(size: Size) -> int:
+    """The tokens of a run at most."""
+    return min(MAX_TOKENS, size.tokens)
+
+
+def _repeated(size: Size) -> str:
+    """The repetitions of a unit in its key, with a budget that is smaller than the paper's."""
+    fewer = f"/{size.tokens} tokens" if size.tokens < MAX_TOKENS else ""
+    return f"{size.repetitions}{fewer}"
+
+
+def _heading(column: Column) -> str:
+    """The model, and how often and how far it ran."""
+    size = column.size
+    return f"**{column.title}**, {size.repetitions} repetitions of at most {_budget(size)} tokens"
 
 
 def faster(measures: Measures, alone: Measures) -> float:
@@ -230,12 +247,14 @@ _PAPER_3 = {
 }
 _PAPER_METHODS = ("llama-cpp", "template", "template-ws", "domino")
 
+_REIMPLEMENTED = ", ".join(_REWRITTEN)
+
 _INTRODUCTION_3 = f"""
 Tokens a second of processor time (of shared machines) divided by the model's alone on the same
 prompt and seed: the median of the repetitions, quartiles in brackets. All methods are interleaved;
-`{AGAIN}` is the model against itself, and shows the noise. Temperature 1, up to {MAX_TOKENS}
-tokens; counts are learnt on warm-up runs of other seeds. *(…)* is DOMINO's figure for Mistral 7B;
-{", ".join(_REWRITTEN)} are re-implementations."""
+`{AGAIN}` is the model against itself, and shows the noise. Temperature 1; counts are
+learnt on warm-up runs of other seeds. *(…)* is DOMINO's figure for Mistral 7B; {_REIMPLEMENTED} are
+re-implementations."""
 
 
 def _section_3(columns: Sequence[Column]) -> str:
@@ -252,7 +271,7 @@ def _section_3(columns: Sequence[Column]) -> str:
             for method in (*_TABLE_3, AGAIN)
         ]
         parts += [
-            f"**{column.title}**, {column.size.repetitions} repetitions",
+            _heading(column),
             format_table([head, *rows], "markdown"),
             "Forward passes a token:",
             format_table(_passes(found), "markdown"),
@@ -279,7 +298,10 @@ def gains(record: Record) -> list[str]:
 def _verdict_3(title: str, found: Mapping[str, Record]) -> list[str]:
     """On each task, the contenders that are faster by more than the noise."""
     texts = [f"{TASKS[name].title}: {', '.join(gains(r)) or 'none'}" for name, r in found.items()]
-    return [f"{title}, faster than the model alone beyond the noise: {'; '.join(texts)}."]
+    return [
+        f"{title}, faster than the model alone beyond the noise (the lower quartile is above the"
+        f" upper one of `{AGAIN}`): {'; '.join(texts)}."
+    ]
 
 
 def _cell(task: str, method: str, record: Record) -> str:
@@ -295,7 +317,7 @@ def _cell(task: str, method: str, record: Record) -> str:
 
 
 def _key_3(size: Size, task: Task) -> str:
-    return f"throughput/{task.name}/{size.repetitions}"
+    return f"throughput/{task.name}/{_repeated(size)}"
 
 
 TABLE_3 = Experiment(
@@ -346,12 +368,14 @@ def _section_5(columns: Sequence[Column]) -> str:
         rows = []
         for name, title in _DRAWN.items():
             for base, how in _BASES.items():
-                record = column.records.get(_key_5(column.size, name, base), {})
+                record = column.records.get(_key_5(column.size, name, base))
+                if record is None:
+                    continue
                 ratios = [record.get(m, {}).get("relative") for m in (*map(_s, _GUESSES), AGAIN)]
                 cells = ("–" if r is None else f"{r:.2f}×" for r in ratios)
                 rows.append([f"{title}, {how}", *cells])
         parts += [
-            f"**{column.title}**, {column.size.repetitions} repetitions",
+            _heading(column),
             format_table([head, *rows], "markdown"),
             *_verdict_5(column),
         ]
@@ -381,7 +405,7 @@ def _verdict_5(column: Column) -> list[str]:
 
 
 def _key_5(size: Size, name: str, base: str) -> str:
-    return f"figure 5/{name}/{base}/{size.repetitions}"
+    return f"figure 5/{name}/{base}/{_repeated(size)}"
 
 
 FIGURE_5 = Experiment(
@@ -430,7 +454,7 @@ def _measured_joint(task: Task, setting: Setting) -> Record:
         task.prompts,
         sampling,
         _LEARNT,
-        MAX_TOKENS,
+        _budget(setting.size),
         setting.stop,
     )
     record: Record = {}
@@ -470,7 +494,7 @@ def _section_joint(columns: Sequence[Column]) -> str:
 
 
 def _key_joint(size: Size, name: str) -> str:
-    return f"joint/{name}/{size.draft or 'no draft'}/{size.repetitions}"
+    return f"joint/{name}/{size.draft or 'no draft'}/{_repeated(size)}"
 
 
 JOINT = Experiment(
