@@ -573,18 +573,16 @@ class Looks:
 # -- operations on automata over symbols and assertions --------------------------------------------
 # An assertion is read as a symbol: ``plain + 2 * number``, or one more if it must be false.
 
-
 #: First and last symbol, target.
 _Edges = list[tuple[int, int, int]]
 
 
 def _both(left: Nfa, right: Nfa, plain: int, limits: Limits) -> Nfa:
     """The texts of both; each tests its assertions between two symbols."""
-    builder = NfaBuilder(max(left.symbols, right.symbols))
+    builder, clock = NfaBuilder(max(left.symbols, right.symbols)), limits.clock()
     builder.new_states(2)
     numbers = {(left.initial, right.initial): 1}
     waiting = list(numbers)
-    clock = limits.clock()
 
     def number(one: int, two: int) -> int:
         if (one, two) not in numbers:
@@ -598,10 +596,9 @@ def _both(left: Nfa, right: Nfa, plain: int, limits: Limits) -> Nfa:
         limits.check("states", here, _HINT)
         if one in left.finals and two in right.finals:
             builder.epsilon(here, 0)
-        for target in left.epsilons[one]:
-            builder.epsilon(here, number(target, two))
-        for target in right.epsilons[two]:
-            builder.epsilon(here, number(one, target))
+        pairs = [(target, two) for target in left.epsilons[one]]
+        for pair in (*pairs, *((one, target) for target in right.epsilons[two])):
+            builder.epsilon(here, number(*pair))
         for low, high, target in left.edges[one]:
             if low >= plain:
                 builder.edge(here, low, high, number(target, two))
@@ -610,9 +607,9 @@ def _both(left: Nfa, right: Nfa, plain: int, limits: Limits) -> Nfa:
                 builder.edge(here, first, last, number(one, other))
                 continue
             for low, high, target in left.edges[one]:
-                if max(low, first) <= min(high, last):
-                    there = number(target, other)
-                    builder.edge(here, max(low, first), min(high, last), there)
+                begin, end = max(low, first), min(high, last)
+                if begin <= end:
+                    builder.edge(here, begin, end, number(target, other))
     return builder.build(1, {0})
 
 
@@ -628,11 +625,10 @@ def _decided(whole: Nfa, part: Nfa, plain: int, limits: Limits, *, shortest: boo
     The set of states of ``part`` is tracked. Between two symbols each assertion that this set
     tests is guessed and read, true or false, so it is known whether ``part`` has read a text.
     """
-    builder = NfaBuilder(max(whole.symbols, part.symbols))
+    builder, clock = NfaBuilder(max(whole.symbols, part.symbols)), limits.clock()
     builder.new_states(2)
     numbers: dict[_Decision, int] = {(whole.initial, frozenset((part.initial,)), None): 1}
     waiting = list(numbers)
-    clock = limits.clock()
 
     def number(node: int, states: frozenset[int], known: _Guesses | None) -> int:
         key = node, states, known

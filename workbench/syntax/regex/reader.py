@@ -28,7 +28,7 @@ class DialectRules:
     #: ``a**`` repeats a repetition.
     stacked_repeats: bool
     #: A ``+`` after a repetition makes it possessive; ``(?>x)`` is atomic, ``(?(1)x|y)`` a
-    #: conditional, ``\\N{BULLET}`` a character.
+    #: conditional.
     possessive: bool
     #: ``{`` that begins no repetition is literal, and ``{,3}`` is ``{0,3}``.
     lenient_braces: bool
