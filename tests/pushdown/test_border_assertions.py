@@ -1,4 +1,7 @@
-"""``A & B`` and ``~A`` with assertions that look beyond the terminal, against Python's ``re``."""
+"""``A & B``, ``~A``, lazy terminals and ``#e`` with assertions that look beyond the terminal.
+
+The oracle is Python's ``re``.
+"""
 
 from __future__ import annotations
 
@@ -42,6 +45,17 @@ CASES: list[tuple[str, Callable[[Matches], bool]]] = [
     (r"/\b[ab]+\b/ & /[bc]*a+/",                        lambda m: m(r"\b[ab]+\b") and m("[bc]*a+")),
     (r"/[ab]+\B/ & ~/a/",                               lambda m: m(r"[ab]+\B") and not m("a")),
     (r"/a(?=b)/ & /a(?!b)/ | /b/",                      lambda m: m("b")),
+    (r"(/a(?=a|c)/)~2 & /a+/",                          lambda m: m("(?:a(?=a|c)){2}")),
+    (r"(/a(?=.?[bc])|b/)~1..3 & ~/a+b/",
+     lambda m: m("(?:a(?=.?[bc])|b){1,3}") and not m("a+b")),
+    (r"/(?:a(?=b)|b)+/ & /[ab]{1,2}/",                  lambda m: m("(?:a(?=b)|b){1,2}")),
+    (r"/[ab]+/ & ~(/(?:[ab](?!c))*/ /b?/)",
+     lambda m: m("[ab]+") and not m("(?:[ab](?!c))*b?")),
+    (r"(/[ab](?=.*c)/ & ~/b(?!b)/)+",                   lambda m: m("(?:a(?=.*c)|b(?=.*c)(?=b))+")),
+    (r"((/a|ab/ /(?=b|c)/) & ~/ab/) /b?/ & /ab?/",      lambda m: m("a(?=b|c)b?")),
+    (r"~(/[abc]/ & ~/(?<=a)b|c(?!.)/)",
+     lambda m: not (m("[abc]") and not m("(?<=a)b|c(?!.)"))),
+    (" & ".join(["(/[ab]*(?=b)/ | /[ab]*(?=c)/)"] * 7), lambda m: m("[ab]*(?=[bc])")),
 ]  # fmt: skip
 FRAMES = list(product(("", "a", "c", "-"), ("", "b", "ca", "-")))
 TEXTS = ["".join(letters) for size in range(4) for letters in product("abc", repeat=size)]
@@ -76,10 +90,11 @@ def test_called_terminals() -> None:
 
 def accepted(written: str, before: str, after: str) -> set[str]:
     """The texts between ``before`` and ``after`` that a grammar accepts; it may have none."""
+    read = Grammar.from_kbnf if "::=" in written else Grammar.from_lark
     try:
-        grammar = Grammar.from_lark(written, limits=PATIENT)
+        grammar = read(written, limits=PATIENT)
     except BuildError as error:
-        if "no text" not in error.message:
+        if error.kind not in ("unproductive", "empty_grammar"):
             raise
         return set()
     return {text for text in TEXTS if grammar.accepts(before + text + after)}
@@ -97,14 +112,59 @@ def test_masks() -> None:
     assert allowed == {b"a", b"b", b"bc", b"ac", b"c"}, "only c follows"
 
 
+#: Regexes of lazy terminals; the empty text is a text of the last ones.
+LAZY = [
+    "[ab]+(?=c)", "a(?=b)|a[bc]", "(?:a(?=[ab])|b)+(?!a)", r"[ab]{1,3}\b", "(?<=c)a|ab+", "a+(?=$|c)",
+    "[ab]*(?=b)b", "(?<!a)[abc]+(?<!a)", "(?=aa|b)[ab]+", "[ab]*(?=b)", "a?(?!b)[abc]?", "(?=.b)|a+",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("regex", LAZY)
+@pytest.mark.parametrize("form", ["A[lazy]: /{}/", "#e'{}'", "A[lazy, max_chars=2]: /{}/"])
+def test_shortest_matches_in_all_frames(form: str, regex: str) -> None:
+    written = form.format(regex.replace("\\", "\\\\") if form.startswith("#e") else regex)
+    for before, after in product(("", "a", "c"), ("", "b", "ca")):
+        least = 1 if form.startswith("#e") else 0
+        wanted = {
+            text
+            for text in TEXTS
+            if len(text) >= least
+            and (len(text) <= 2 or "max_chars" not in form)
+            and matches(regex, before=before, text=text, after=after)
+            and not any(
+                matches(regex, before=before, text=text[:end], after=text[end:] + after)
+                for end in range(least, len(text))
+            )
+        }
+        if least:
+            texts = accepted(f"start ::= '{before}' {written} '{after}';", before, after)
+        else:
+            row = [f'"{before}"' if before else "", "A", f'"{after}"' if after else ""]
+            texts = accepted(f"start: {' '.join(row)}\n{written}", before, after)
+        assert texts == wanted, (before, after)
+
+
+def test_a_terminal_ends_before_a_lazy_one_that_looks_beyond_it() -> None:
+    grammar = Grammar.from_lark(
+        'start: (TEXT | stop) "!"\nTEXT: /[ab]*/\nstop[lazy]: /[ab]*b(?=a|!)/', limits=PATIENT
+    )
+    # with the text up to a b before an a or the end, the lazy terminal ends, and "!" must follow
+    for text in ("!", "a!", "b!", "aab!"):
+        assert grammar.accepts(text), text
+    for text in ("ba!", "bb!a", "aba!", "abab!"):
+        assert not grammar.accepts(text), text
+
+
 @pytest.mark.parametrize(
-    ("terminal", "message"),
+    ("written", "message"),
     [
-        (r"(/a(?=b)/)~2 & /a+/", "looks beyond the terminal"),
-        (r"/(?:a(?=b)|b)+/ & /[ab]+/", "looks beyond the terminal"),
-        (" & ".join(["(/[ab]*(?=b)/ | /[ab]*(?=c)/)"] * 7), "at most 64 cases"),
+        (
+            'start: A /[abc]/\nA: /a(?=b)/ & %json {"type": "object"}',
+            "next to a terminal that is no regex",
+        ),
+        ("start: A /[abc]/\nA: /a(?=b)/ & /(?P<TEXT_TOKEN>)/", "cannot be combined"),
     ],
 )
-def test_error_when_an_assertion_is_not_at_a_border(terminal: str, message: str) -> None:
+def test_error_next_to_what_is_no_regex(written: str, message: str) -> None:
     with pytest.raises(WorkbenchError, match=message):
-        Grammar.from_lark(f"start: A /[abc]/\nA: {terminal}")
+        Grammar.from_lark(written)

@@ -121,7 +121,7 @@ ERRORS = [
     ('start: "x" %if true',       '"x" %if true',     "expected no condition",   "syntax"),
     (r'start: "\d"',              r"\d",              "an escape that exists",   "bad_escape"),
     (r'start: "\ud83d"',          r"\ud83d",          "not U+D83D",              "bad_escape"),
-    ("start: A & /b/\nA: /(a(?=b))*/ & /a/", "/(a(?=b))*/", "beyond the terminal",     "unsupported_regex"),
+    ("start: A /b/\nA: /(a(?=b))*/ & %json {}", "/(a(?=b))*/", "next to a terminal that is no regex", "unsupported_regex"),
     ("start: /a/l",               "l",                "the flag 'l'",            "unsupported"),
     ("start: <|end|>",            "<|end|>",          "the token <|end|>",       "unsupported"),
     ("start: @other",             "@other",           "the grammar @other",      "unsupported"),

@@ -85,11 +85,11 @@ regex, line 1, column 4: backreferences are not supported: no automaton remember
 1 | (a)\\1
        ^^
 hint: write the alternatives out, as in 'aa|bb' for '(a|b)\\1'"""),
-    ("(?:a|ab)*b++(?>(?:a|ab)*b)", """\
-regex, line 1, column 13: this possessive repetition or atomic group is not supported
-1 | (?:a|ab)*b++(?>(?:a|ab)*b)
-                ^^^^^^^^^^^^^^
-hint: repeat a set or a fixed text, or choose between such: 'x*+', '(?>x|yz)'"""),
+    ("b++(?>(?P<TEXT_UNTIL>ab)|a)", """\
+regex, line 1, column 4: this possessive repetition or atomic group needs too large a regex
+1 | b++(?>(?P<TEXT_UNTIL>ab)|a)
+       ^^^^^^^^^^^^^^^^^^^^^^^^
+hint: use lower counts and fewer alternatives in it, and no extension"""),
     (r"\b(?P<TEXT_TOKEN>)", """\
 regex, line 1, column 3: expected no assertion in a regex with TEXT_TOKEN: a label has no characters
 1 | \\b(?P<TEXT_TOKEN>)
@@ -126,7 +126,12 @@ def test_error_in_whole(pattern: str, text: str) -> None:
 MESSAGES = [
     ("(?R)",            PYTHON,     "recursion is not supported: a regex has no stack"),
     ("(?1)",            PYTHON,     "recursion is not supported: a regex has no stack"),
-    ("(?(1)a|b)",       PYTHON,     "a conditional '(?(' is not supported"),
+    ("(?(1)a|b)",       PYTHON,     "expected a group of number 1"),
+    ("(?(x)a|b)",       PYTHON,     "expected the number or the name of a group"),
+    ("(a)(?(1)a|b|c)",  PYTHON,     "expected ')' after at most two cases of a conditional"),
+    ("(?=(a)).(?(1)a|b)", PYTHON,   "expected no group inside an assertion that a conditional asks about"),
+    ("(a)?(?(1)a|b)",   RUST,       "a conditional '(?(' is not supported"),
+    ("(?:a|ab){2}+",    PYTHON,     "this possessive repetition is not supported: dialects differ"),
     ("(?P=n)",          PYTHON,     "a backreference '(?P=' is not supported"),
     ("(?&n)",           PYTHON,     "recursion '(?&' is not supported"),
     ("(?|a)",           PYTHON,     "a branch reset '(?|' is not supported"),

@@ -23,12 +23,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 from operator import itemgetter
+from typing import cast
 
 import numpy as np
 
 from workbench.automata.code_points import Alphabet, alphabet_of, character_machine
 from workbench.automata.graphs import reachable
-from workbench.automata.nfa import BYTES, Ints, Nfa, NfaBuilder
+from workbench.automata.nfa import BYTES, Ints, Nfa, NfaBuilder, nfa_of_dfa
 from workbench.automata.small_dfa import small_dfa, smallest
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import LimitError
@@ -40,10 +41,13 @@ from workbench.syntax.regex.tree import (
     Alternate,
     Bytes,
     Characters,
+    Combined,
     Concat,
     Extension,
     Look,
     LookKind,
+    Machine,
+    Operation,
     Regex,
     Repeat,
     has_look,
@@ -86,7 +90,7 @@ def asserted_nfa(regex: Regex, nfa_of: NfaOf, limits: Limits) -> Nfa:
 
 def reads_bytes(regex: Regex) -> bool:
     """Whether a regex reads single bytes or labels, so that it has no automaton over atoms."""
-    return any(isinstance(node, Bytes | Extension) for node in walk(regex))
+    return any(isinstance(node, Bytes | Extension | Machine) for node in walk(regex))
 
 
 def looks_over_atoms(
@@ -247,6 +251,8 @@ class Looks:
 
     def _guarded(self, regex: Regex) -> Regex:
         """The regex with a reserved symbol for each assertion."""
+        if isinstance(regex, Combined):
+            return self._operation(regex)
         if not isinstance(regex, Look):
             return regex.rebuild(self._guarded)
         if regex.kind in (LookKind.BOUNDARY, LookKind.INSIDE):
@@ -258,6 +264,20 @@ class Looks:
             )
             return Alternate(tuple(Concat(pair, regex.span) for pair in pairs), regex.span)
         return self._guard(regex.kind in _BACKWARD, regex.part, negated=regex.kind in _NEGATIVE)
+
+    def _operation(self, regex: Combined) -> Regex:
+        """The automaton of an operation, over symbols and assertions."""
+        parts = [*map(self._guarded, regex.parts)]
+        first, *others = (_smaller(self._nfa(part), self.symbols) for part in parts)
+        if regex.operation is Operation.BOTH:
+            made = _both(first, others[0], self.symbols, self._limits)
+        else:
+            anything = Repeat(Bytes(((0, self.symbols - 1),), NO_SPAN), 0, None, NO_SPAN)
+            shortest = regex.operation is Operation.SHORTEST
+            pair = (self._nfa(anything), first) if shortest else (first, others[0])
+            made = _decided(*pair, self.symbols, self._limits, shortest=shortest)
+        dfa = smallest(made, self._limits)
+        return cast("Regex", Machine(dfa, self.symbols, regex.span))
 
     def _guard(self, is_behind: bool, part: Regex, *, negated: bool) -> Regex:
         key = is_behind, shape(part)
@@ -279,6 +299,10 @@ class Looks:
             for node in walk(guarded)
             if isinstance(node, Bytes) and node.ranges and node.ranges[0][0] >= self.symbols
         }
+        for node in walk(guarded):
+            if isinstance(node, Machine):
+                used = (node.dfa.table != DEAD).any(axis=0)[node.dfa.classes[node.plain :]]
+                symbols.update(np.flatnonzero(used).tolist())
         return tuple(sorted({symbol // 2 for symbol in symbols}))
 
     def _inside(self, guarded: Regex) -> tuple[int, ...]:
@@ -546,28 +570,131 @@ class Looks:
         return _Machine(rows, dfa.finals.tolist(), int(loops.argmax()) if loops.any() else -2)
 
 
+# -- operations on automata over symbols and assertions --------------------------------------------
+# An assertion is read as a symbol: ``plain + 2 * number``, or one more if it must be false.
+
+#: First and last symbol, target.
+_Edges = list[tuple[int, int, int]]
+
+
+def _both(left: Nfa, right: Nfa, plain: int, limits: Limits) -> Nfa:
+    """The texts of both; each tests its assertions between two symbols."""
+    builder, clock = NfaBuilder(max(left.symbols, right.symbols)), limits.clock()
+    builder.new_states(2)
+    numbers = {(left.initial, right.initial): 1}
+    waiting = list(numbers)
+
+    def number(one: int, two: int) -> int:
+        if (one, two) not in numbers:
+            numbers[one, two] = builder.new_state()
+            waiting.append((one, two))
+        return numbers[one, two]
+
+    for one, two in waiting:  # grows during the iteration
+        clock.check()
+        here = numbers[one, two]
+        limits.check("states", here, _HINT)
+        if one in left.finals and two in right.finals:
+            builder.epsilon(here, 0)
+        pairs = [(target, two) for target in left.epsilons[one]]
+        for pair in (*pairs, *((one, target) for target in right.epsilons[two])):
+            builder.epsilon(here, number(*pair))
+        for low, high, target in left.edges[one]:
+            if low >= plain:
+                builder.edge(here, low, high, number(target, two))
+        for first, last, other in right.edges[two]:
+            if first >= plain:
+                builder.edge(here, first, last, number(one, other))
+                continue
+            for low, high, target in left.edges[one]:
+                begin, end = max(low, first), min(high, last)
+                if begin <= end:
+                    builder.edge(here, begin, end, number(target, other))
+    return builder.build(1, {0})
+
+
+#: The assertions that are guessed after a symbol, with 1 if they are false.
+_Guesses = tuple[tuple[int, int], ...]
+#: A state of a machine, the set of states of another one, the guesses; None before the first.
+_Decision = tuple[int, frozenset[int], _Guesses | None]
+
+
+def _decided(whole: Nfa, part: Nfa, plain: int, limits: Limits, *, shortest: bool) -> Nfa:
+    """The texts of ``whole`` that are no texts of ``part``, or the shortest texts of both.
+
+    The set of states of ``part`` is tracked. Between two symbols each assertion that this set
+    tests is guessed and read, true or false, so it is known whether ``part`` has read a text.
+    """
+    builder, clock = NfaBuilder(max(whole.symbols, part.symbols)), limits.clock()
+    builder.new_states(2)
+    numbers: dict[_Decision, int] = {(whole.initial, frozenset((part.initial,)), None): 1}
+    waiting = list(numbers)
+
+    def number(node: int, states: frozenset[int], known: _Guesses | None) -> int:
+        key = node, states, known
+        if key not in numbers:
+            numbers[key] = builder.new_state()
+            waiting.append(key)
+        return numbers[key]
+
+    for key in waiting:  # grows during the iteration
+        clock.check()
+        node, states, known = key
+        here = numbers[key]
+        limits.check("states", here, _HINT)
+        if known is None:
+            for target in whole.epsilons[node]:
+                builder.epsilon(here, number(target, states, None))
+            for low, high, target in whole.edges[node]:
+                if low >= plain:
+                    builder.edge(here, low, high, number(target, states, None))
+        truth = dict(known or ())
+        states, reading = _closed(states, part, plain, truth)
+        tested = {(low - plain) // 2 for low, _, _ in reading if low >= plain} - truth.keys()
+        if tested:
+            look = min(tested)
+            for negated in (0, 1):
+                there = number(node, states, (*(known or ()), (look, negated)))
+                symbol = plain + 2 * look + negated
+                builder.edge(here, symbol, symbol, there)
+            continue
+        has_text = not part.finals.isdisjoint(states)
+        if has_text is shortest and node in whole.finals:
+            builder.epsilon(here, 0)
+        if has_text and shortest:
+            continue
+        for low, high, target in whole.edges[node]:
+            for first, last, reached in _targets(reading, low, high) if low < plain else ():
+                builder.edge(here, first, last, number(target, reached, None))
+    return builder.build(1, {0})
+
+
+def _closed(
+    states: frozenset[int], nfa: Nfa, plain: int, truth: dict[int, int]
+) -> tuple[frozenset[int], _Edges]:
+    """The states reached by ε-edges and assertions that hold, and all edges of these states."""
+
+    def after(state: int) -> list[int]:
+        tested = (edge for edge in nfa.edges[state] if edge[0] >= plain)
+        holding = (
+            to for low, _, to in tested if truth.get((low - plain) // 2) == (low - plain) % 2
+        )
+        return [*nfa.epsilons[state], *holding]
+
+    found = frozenset(reachable(states, after))
+    return found, [edge for state in found for edge in nfa.edges[state]]
+
+
+def _targets(edges: _Edges, low: int, high: int) -> Iterator[tuple[int, int, frozenset[int]]]:
+    """The symbols from ``low`` to ``high`` in runs with the same targets."""
+    inside = [(max(low, a), min(high, b), to) for a, b, to in edges if a <= high and b >= low]
+    cuts = sorted({low, high + 1, *(a for a, _, _ in inside), *(b + 1 for _, b, _ in inside)})
+    for first, after in pairwise(cuts):
+        targets = frozenset(to for a, b, to in inside if a <= first and after <= b + 1)
+        yield first, after - 1, targets
+
+
 def _smaller(nfa: Nfa, plain: int) -> Nfa:
     """The minimal DFA with one final state, if it is small; see ``nfa_of_dfa``."""
     dfa = small_dfa(nfa)
     return nfa if dfa is None else nfa_of_dfa(dfa, plain)
-
-
-def nfa_of_dfa(dfa: Dfa, plain: int = BYTES) -> Nfa:
-    """A DFA as an NFA with the initial state 1 and the final state 0.
-
-    One edge for each run of symbols below ``plain``, and for each other symbol.
-    """
-    builder = NfaBuilder(len(dfa.classes))
-    builder.new_states(len(dfa) + 2)
-    builder.epsilon(1, dfa.initial + 2)
-    builder.epsilons(np.flatnonzero(dfa.finals).astype(np.int32) + 2, 0)
-    rows = dfa.table[:, dfa.classes]
-    starts = np.ones(rows.shape, np.bool_)
-    starts[:, 1:plain] = rows[:, 1:plain] != rows[:, : plain - 1]
-    sources, lows = np.nonzero(starts)
-    highs = np.append(lows[1:], 0) - 1
-    highs[highs < lows] = len(dfa.classes) - 1
-    edges = np.stack([sources, lows, highs, rows[sources, lows]], 1)
-    for source, low, high, target in edges[edges[:, 3] != DEAD].tolist():
-        builder.edge(source + 2, low, high, target + 2)
-    return builder.build(1, {0})

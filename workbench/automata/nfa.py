@@ -306,3 +306,24 @@ def class_runs(dfa: Dfa) -> list[list[tuple[int, int]]]:
     for low, after in pairwise(starts):
         runs[dfa.classes[low]].append((low, after - 1))
     return runs
+
+
+def nfa_of_dfa(dfa: Dfa, plain: int = BYTES) -> Nfa:
+    """A DFA as an NFA with the initial state 1 and the final state 0.
+
+    One edge for each run of symbols below ``plain``, and for each other symbol.
+    """
+    builder = NfaBuilder(len(dfa.classes))
+    builder.new_states(len(dfa) + 2)
+    builder.epsilon(1, dfa.initial + 2)
+    builder.epsilons(np.flatnonzero(dfa.finals).astype(np.int32) + 2, 0)
+    rows = dfa.table[:, dfa.classes]
+    starts = np.ones(rows.shape, np.bool_)
+    starts[:, 1:plain] = rows[:, 1:plain] != rows[:, : plain - 1]
+    sources, lows = np.nonzero(starts)
+    highs = np.append(lows[1:], 0) - 1
+    highs[highs < lows] = len(dfa.classes) - 1
+    edges = np.stack([sources, lows, highs, rows[sources, lows]], 1)
+    for source, low, high, target in edges[edges[:, 3] != DEAD].tolist():
+        builder.edge(source + 2, low, high, target + 2)
+    return builder.build(1, {0})

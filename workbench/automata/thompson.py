@@ -13,7 +13,7 @@ import numpy as np
 
 from workbench.automata.code_points import character_machine
 from workbench.automata.lookaround import asserted_nfa
-from workbench.automata.nfa import Ints, Nfa, NfaBuilder
+from workbench.automata.nfa import Ints, Nfa, NfaBuilder, nfa_of_dfa
 from workbench.automata.program_nfa import program_nfa
 from workbench.automata.regex_program import (
     CHOICE,
@@ -34,6 +34,7 @@ from workbench.syntax.regex.tree import (
     Extension,
     Group,
     Kind,
+    Machine,
     Regex,
     Repeat,
 )
@@ -219,6 +220,8 @@ def add(program: Program, regex: Regex, limits: Limits = LIMITS) -> None:
             program.one_byte(regex.ranges)
         case Extension():
             program.nfa(extension_nfa(regex, thompson, limits))
+        case Machine():
+            program.nfa(nfa_of_dfa(regex.dfa, regex.plain))
 
 
 # -- substrings -----------------------------------------------------------------------------------

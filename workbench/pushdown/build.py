@@ -53,7 +53,7 @@ from workbench.pushdown.compile_rules import (
     proportional_states,
     without_calls,
 )
-from workbench.pushdown.contexts import check_own_text, first_looking_beyond
+from workbench.pushdown.contexts import check_own_text, first_looking_beyond, refused
 from workbench.pushdown.network import CALLS, Network
 from workbench.pushdown.recursion import (
     kept_rules,
@@ -62,19 +62,22 @@ from workbench.pushdown.recursion import (
     without_left_recursion,
 )
 from workbench.syntax.grammar_tree import (
+    Automaton,
     Expression,
     GrammarTree,
     Literal,
     Rule,
     Shape,
     all_called,
+    any_characters,
+    asserted_pattern,
     calls,
     labels_in_rules,
     may_have_labels,
     referenced,
+    regex_of,
 )
-from workbench.syntax.ranges import ANY_CHARACTER
-from workbench.syntax.regex.tree import Characters, Repeat, walk
+from workbench.syntax.regex.tree import Concat, Operation, Regex, combined, walk
 from workbench.syntax.rule_attributes import LineStart, Rules
 
 
@@ -268,10 +271,41 @@ class Combining:
     #: Whether assertions look beyond their terminal, by the shape of the pattern.
     _looking: dict[Shape, bool] = field(default_factory=dict)
 
-    def looks_beyond(self, part: Expression, rules: Rules) -> bool:
-        """Whether an assertion of a part tests the text around it."""
-        tree = self._tree(part, rules)
-        return first_looking_beyond(tree, self.limits, self._looking) is not None
+    def looking(self, parts: Sequence[Expression], rules: Rules) -> list[Regex] | None:
+        """The regexes of the parts if an assertion of one tests the text around it.
+
+        Raises: BuildError for such an assertion in a rule that calls itself.
+        """
+        trees = [self._tree(part, rules) for part in parts]
+        for tree in trees:
+            pattern = first_looking_beyond(tree, self.limits, self._looking)
+            if pattern is not None:
+                break
+        else:
+            return None
+        found = [regex_of(part, rules) for part in parts]
+        regexes = [regex for regex in found if regex is not None]
+        if len(regexes) < len(parts):
+            raise refused(self.source, pattern, "next to a terminal that is no regex")
+        for tree in trees:
+            self._refuse_labels(tree)
+        return regexes
+
+    def terminal(self, regex: Regex, label: str, span: Span) -> Expression:
+        """The terminal of a regex with assertions; an automaton if it tests its own text only."""
+        found = asserted_pattern(regex, label, span)
+        if first_looking_beyond(self._tree(found, {}), self.limits, self._looking) is None:
+            return Automaton(regex_dfa(found.regex, self.limits), label, span)
+        return found
+
+    def overlap(self, parts: Sequence[Expression], rules: Rules) -> bool:
+        """Whether two parts may match the same text, between some other texts."""
+        looking = self.looking(parts, rules)
+        if looking is None:
+            return not self.both(parts, rules).is_empty
+        around = any_characters(0, None, NO_SPAN)
+        whole = Concat((around, combined(Operation.BOTH, *looking), around), NO_SPAN)
+        return not regex_dfa(asserted_pattern(whole, "", NO_SPAN).regex, self.limits).is_empty
 
     def both(self, parts: Sequence[Expression], rules: Rules) -> Dfa:
         """The texts of all the parts."""
@@ -313,8 +347,7 @@ class Combining:
 
     def _characters(self, most: int | None) -> Dfa:
         """All texts of at most ``most`` characters."""
-        one = Characters(ANY_CHARACTER, NO_SPAN)
-        return regex_dfa(Repeat(one, 0, most, NO_SPAN), self.limits)
+        return regex_dfa(any_characters(0, most, NO_SPAN), self.limits)
 
     def _machine(self, part: Expression, rules: Rules) -> Dfa:
         bodies = {_WHOLE: part, **rules}

@@ -18,6 +18,7 @@ from collections.abc import Sequence as Row
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from workbench.automata.build import regex_dfa
 from workbench.automata.code_points import Alphabet, alphabet_of
 from workbench.automata.lookaround import (
     Behind,
@@ -25,13 +26,12 @@ from workbench.automata.lookaround import (
     Looks,
     atom_nfa,
     looks_over_atoms,
-    nfa_of_dfa,
     of_atoms,
     over_bytes,
     reads_bytes,
     sets_of,
 )
-from workbench.automata.nfa import BYTES, NfaBuilder
+from workbench.automata.nfa import BYTES, NfaBuilder, nfa_of_dfa
 from workbench.automata.operations import equivalent, literals
 from workbench.automata.small_dfa import smallest
 from workbench.automata.thompson import thompson
@@ -56,14 +56,24 @@ from workbench.syntax.grammar_tree import (
     Shape,
     Stop,
     Substrings,
+    asserted_pattern,
     called,
     choice,
+    first_match,
     referenced,
     renamed,
     shape,
 )
 from workbench.syntax.regex.extensions import labels_in
-from workbench.syntax.regex.tree import Characters, Concat, Regex, asserted, outermost, walk
+from workbench.syntax.regex.tree import (
+    Characters,
+    Combined,
+    Concat,
+    Regex,
+    asserted,
+    outermost,
+    walk,
+)
 
 #: A terminal, a literal included.
 _Leaf = Literal | Pattern | Substrings | Except | Automaton
@@ -84,16 +94,40 @@ def without_contexts(tree: GrammarTree, start: str, limits: Limits) -> GrammarTr
     if not patterns:
         return tree
     known = _dependences(patterns, limits)
-    for key, pattern in patterns:
-        if known[key] and pattern.stop is Stop.FIRST_MATCH:
-            raise _refused(tree.source, pattern, "where a match ends by its text")
     if not any(known.values()):
         return tree
+    if any(known[key] and pattern.stop is Stop.FIRST_MATCH for key, pattern in patterns):
+        rewritten = tuple(
+            replace(rule, body=_with_first_matches(rule.body, known)) for rule in tree.rules
+        )
+        tree = replace(tree, rules=rewritten)
+        patterns = [(shape(one.regex), one) for one in _asserted_patterns(tree)]
+        known = _dependences(patterns, limits)
     rules = gathered(tree)
     names = {call.name for rule in tree.rules for call in referenced(rule.body)}
     if not names | {start} <= rules.keys():
         return tree
-    return _Contexts(tree, rules, {k: one for k, one in known.items() if one}, limits).tree(start)
+    made = _Contexts(tree, rules, {k: one for k, one in known.items() if one}, limits).tree(start)
+    settled = (replace(rule, body=_without_operations(rule.body, limits)) for rule in made.rules)
+    return replace(made, rules=tuple(settled))
+
+
+def _with_first_matches(body: Expression, known: Mapping[Shape, _Dependence]) -> Expression:
+    """The body with ``#e`` as an operation on regexes where assertions look beyond it."""
+    if isinstance(body, Pattern) and body.stop is Stop.FIRST_MATCH:
+        regex = asserted(body.regex)
+        if regex is not None and known[shape(body.regex)]:
+            return asserted_pattern(first_match(regex), body.text, body.span)
+    return body.rebuild(lambda part: _with_first_matches(part, known))
+
+
+def _without_operations(body: Expression, limits: Limits) -> Expression:
+    """The body with automata for operations in rules without a text, and on their own text."""
+    if isinstance(body, Pattern):
+        if isinstance(asserted(body.regex), Combined):
+            return Automaton(regex_dfa(body.regex, limits), body.text, body.span)
+        return body
+    return body.rebuild(lambda part: _without_operations(part, limits))
 
 
 def first_looking_beyond(
@@ -116,10 +150,11 @@ def check_own_text(tree: GrammarTree, limits: Limits, known: dict[Shape, bool]) 
     """
     pattern = first_looking_beyond(tree, limits, known)
     if pattern is not None:
-        raise _refused(tree.source, pattern, "in a combination, a negation or a lazy terminal")
+        raise refused(tree.source, pattern, "in a combination, a negation or a lazy terminal")
 
 
-def _refused(source: Source, pattern: Pattern, where: str) -> BuildError:
+def refused(source: Source, pattern: Pattern, where: str) -> BuildError:
+    """The error for an assertion in a place where it must not look beyond the terminal."""
     return BuildError(
         f"expected no assertion {where} that looks beyond the terminal",
         source,

@@ -12,18 +12,27 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from collections.abc import Sequence as Row
 from dataclasses import dataclass, fields
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from workbench.base.source import Source, Span
+from workbench.syntax.ranges import ANY_CHARACTER
 from workbench.syntax.regex.extensions import LABELS, Label, labels_in
 from workbench.syntax.regex.tree import (
     Alternate,
+    Bytes,
+    Characters,
     Concat,
+    Extension,
     Group,
+    Kind,
     LeafNode,
     Look,
+    Machine,
+    Operation,
     Regex,
     Repeat,
+    asserted,
+    combined,
     outermost,
     same_nodes,
     walk,
@@ -266,6 +275,72 @@ def holds(node: Expression | Regex, of_leaf: Callable[[Any], bool]) -> bool:
             return holds(part, of_leaf)
         case Look():
             raise AssertionError("an assertion is inside an extension")
+
+
+#: The most nodes of ``regex_of``, which copies the terminals that a terminal calls.
+_MAX_REGEX_NODES = 20_000
+
+
+def regex_of(
+    node: Expression, rules: Mapping[str, Expression], most: int = _MAX_REGEX_NODES
+) -> Regex | None:
+    """The regex of a terminal that may call ``rules``, with its assertions.
+
+    None if it calls itself, is very large, or has a leaf that no terminal of Lark's has.
+    """
+    left, open_calls = most, set[str]()
+
+    def regex(node: Expression) -> Regex | None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            return None
+        match node:
+            case Literal(value, span):
+                return Concat(tuple(_letters(value, span)), span)
+            case Pattern(regex=found, stop=Stop.ANYWHERE):
+                return asserted(found) or found
+            case Automaton(machine, _, span):
+                return cast("Regex", Machine(machine, len(machine.classes), span))
+            case Nonterminal(name=name) if name in rules and name not in open_calls:
+                open_calls.add(name)
+                inner = regex(rules[name])
+                open_calls.remove(name)
+                return inner
+            case Repetition(item=item, low=low, high=high, span=span):
+                inner = regex(item)
+                return None if inner is None else Repeat(inner, low, high, span)
+            case Sequence(span=span) | Choice(span=span):
+                parts = tuple(part for child in node.children if (part := regex(child)) is not None)
+                kind = Concat if isinstance(node, Sequence) else Alternate
+                return kind(parts, span) if len(parts) == len(node.children) else None
+            case _:
+                return None
+
+    return regex(node)
+
+
+def _letters(value: bytes, span: Span) -> Iterator[Regex]:
+    try:
+        yield from (Characters(((code, code),), span) for code in map(ord, value.decode()))
+    except UnicodeDecodeError:
+        yield from (Bytes(((byte, byte),), span) for byte in value)
+
+
+def any_characters(low: int, high: int | None, span: Span) -> Regex:
+    """All texts of some characters."""
+    return Repeat(Characters(ANY_CHARACTER, span), low, high, span)
+
+
+def first_match(regex: Regex) -> Regex:
+    """The texts of a regex, not empty, without a shorter one that is not empty: KBNF's ``#e``."""
+    some = any_characters(1, None, regex.span)
+    return combined(Operation.SHORTEST, combined(Operation.BOTH, regex, some))
+
+
+def asserted_pattern(regex: Regex, text: str, span: Span) -> Pattern:
+    """A terminal whose regex has assertions."""
+    return Pattern(Extension(Kind.ASSERTED, (regex,), span), Stop.ANYWHERE, text, span)
 
 
 def called(body: Expression) -> list[str]:

@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from workbench.base.errors import ParseError, suggestion
 from workbench.base.source import NO_SPAN, Source, Span
 from workbench.syntax.cursor import Cursor
-from workbench.syntax.grammar_tree import Automaton, Expression, GrammarTree, Literal, Sequence
+from workbench.syntax.grammar_tree import (
+    Automaton,
+    Expression,
+    GrammarTree,
+    Literal,
+    Sequence,
+    any_characters,
+)
+from workbench.syntax.regex.tree import Operation, Regex, combined
 
 if TYPE_CHECKING:
     from workbench.base.dfa import Dfa
@@ -46,8 +54,16 @@ class LanguageOperations(Protocol):
     Raises: BuildError for one that does; LimitError.
     """
 
-    def looks_beyond(self, part: Expression, rules: Rules) -> bool:
-        """Whether an assertion of a part tests the text around it."""
+    def looking(self, parts: abc.Sequence[Expression], rules: Rules) -> list[Regex] | None:
+        """The regexes of the parts if an assertion of one tests the text around it."""
+        ...
+
+    def terminal(self, regex: Regex, label: str, span: Span) -> Expression:
+        """The terminal of a regex with assertions; an automaton if it tests its own text only."""
+        ...
+
+    def overlap(self, parts: abc.Sequence[Expression], rules: Rules) -> bool:
+        """Whether two parts may match the same text, between some other texts."""
         ...
 
     def both(self, parts: abc.Sequence[Expression], rules: Rules) -> Dfa:
@@ -213,6 +229,14 @@ def apply_options(
     span = body.span
     if end is not None:
         body = Sequence((body, end), span)
+    if (looking := operations.looking((body,), called_by(body))) is not None:
+        (regex,) = looking
+        if options.lazy:
+            regex = combined(Operation.SHORTEST, regex)
+        if options.characters is not None:
+            short = any_characters(0, options.characters, span)
+            regex = combined(Operation.BOTH, regex, short)
+        return operations.terminal(regex, label, span)
     if options.lazy:
         body = Automaton(operations.shortest(body, called_by(body)), label, span)
     if options.characters is not None:

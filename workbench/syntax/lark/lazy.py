@@ -32,13 +32,15 @@ from workbench.syntax.grammar_tree import (
     shape,
 )
 from workbench.syntax.ranges import ANY_CHARACTER
-from workbench.syntax.regex.tree import Characters
+from workbench.syntax.regex.tree import Characters, Operation, combined
 from workbench.syntax.rule_attributes import LanguageOperations, Rules
 
 #: A terminal, identified by its shape.
 _Atom = Shape
 #: The terminals that may come next.
 _Next = frozenset[_Atom]
+#: A restricted terminal; a regex if its assertions look beyond it.
+_Terminal = Automaton | Pattern
 #: The most pairs of a rule and the set of terminals that may follow it.
 _MAX_CONTEXTS = 5_000
 
@@ -198,7 +200,7 @@ class LazyConflicts(Positions):
             for rule in rules
         ]
 
-    def _restricted(self, atom: _Atom) -> Automaton | None:
+    def _restricted(self, atom: _Atom) -> _Terminal | None:
         """The restricted terminal; None if it does not change."""
         expression = self.atoms[atom]
         left: Expression = expression
@@ -208,9 +210,7 @@ class LazyConflicts(Positions):
                 continue
             known = not (isinstance(expression, Nonterminal) and expression.name in self.inner)
             if known and all(lazy in place for place in self.places if atom in place):
-                rules = self.called_by(left, self._call(name))
-                machine = self.operations.but(left, self._past(name, atom), rules)
-                left = Automaton(machine, self._label(expression), expression.span)
+                left = self._without(left, self._past(name, atom), self._label(expression))
             elif self._may_compete(atom, lazy):
                 other = self._label(expression)
                 raise ParseError(
@@ -220,7 +220,15 @@ class LazyConflicts(Positions):
                     "let the one that ends it be a rule after it, instead of [lazy]",
                     "unsupported",
                 )
-        return left if isinstance(left, Automaton) and left is not expression else None
+        return left if isinstance(left, _Terminal) and left is not expression else None
+
+    def _without(self, whole: Expression, part: Expression, label: str) -> Expression:
+        """The texts of a terminal that are no texts of another one."""
+        rules = self.called_by(whole, part)
+        looking = self.operations.looking((whole, part), rules)
+        if looking is not None:
+            return self.operations.terminal(combined(Operation.BUT, *looking), label, whole.span)
+        return Automaton(self.operations.but(whole, part, rules), label, whole.span)
 
     def _may_compete(self, atom: _Atom, lazy: _Atom) -> bool:
         """Whether both are possible after the same text."""
@@ -246,7 +254,7 @@ class LazyConflicts(Positions):
         if isinstance(expression, Nonterminal) and expression.name in self.inner:
             return True  # its texts are not known here
         parts = (expression, self._past(name, atom))
-        return not self.operations.both(parts, self.called_by(*parts)).is_empty
+        return self.operations.overlap(parts, self.called_by(*parts))
 
     def _past(self, name: str, atom: _Atom) -> Expression:
         """A match of a lazy terminal and any text after it.
@@ -273,7 +281,7 @@ class LazyConflicts(Positions):
             case _:
                 return self.source.text[expression.span.start : expression.span.end]
 
-    def _replaced(self, body: Expression, instead: Mapping[_Atom, Automaton]) -> Expression:
+    def _replaced(self, body: Expression, instead: Mapping[_Atom, _Terminal]) -> Expression:
         if isinstance(body, Sequence | Choice | Repetition):
             return body.rebuild(lambda part: self._replaced(part, instead))
         left = instead.get(shape(body))

@@ -7,19 +7,26 @@ The docstring of each parsing method is the rule that it parses. Escapes and cla
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from dataclasses import replace
+from typing import cast
 
 from workbench.base.errors import with_rewrite
 from workbench.base.limits import Clock
 from workbench.base.source import SURROGATE, Source, Span, Unescaped
 from workbench.syntax.ranges import ANY_BYTE, ANY_CHARACTER, difference
 from workbench.syntax.regex.character_classes import class_of, read_class, read_escape
-from workbench.syntax.regex.extensions import is_extension, labels_in, read_extension
+from workbench.syntax.regex.extensions import (
+    GroupTest,
+    MatchOrder,
+    Unordered,
+    is_extension,
+    labels_in,
+    read_extension,
+)
 from workbench.syntax.regex.reader import NESTING, Dialect, Flags, Reader
 from workbench.syntax.regex.tree import (
     Alternate,
-    Bytes,
-    Characters,
     Concat,
     Extension,
     Group,
@@ -153,6 +160,7 @@ def _bounds(reader: Reader, start: int, low: str, high: str) -> Bounds:
 _NAMED = re.compile(r"\?P?<(?![=!])([^>)]*)(>?)")
 _RECURSION = re.compile(r"\?(\+|-?[0-9])")
 _NAME = re.compile(r"[^\W\d]\w*")
+_NUMBER = re.compile(r"[0-9]{1,4}")
 _FIELDS = {
     "i": "ignorecase", "s": "dotall", "m": "multiline", "x": "verbose", "a": "ascii", "R": "crlf",
 }  # fmt: skip
@@ -210,7 +218,7 @@ def skip_comments(reader: Reader) -> None:
         reader.skip_blanks()
 
 
-def take_name(reader: Reader, names: set[str]) -> str | None:
+def take_name(reader: Reader, names: Container[str]) -> str | None:
     """Take the name of ``?P<name>`` or ``?<name>``, if one comes next."""
     match = _NAMED.match(reader.text, reader.at)
     if match is None:
@@ -236,7 +244,6 @@ def take_name(reader: Reader, names: set[str]) -> str | None:
             span,
             "give each group a different name, or none",
         )
-    names.add(name)
     return name
 
 
@@ -293,73 +300,6 @@ _EDGES = {
 }
 
 
-def first_match(regex: Regex) -> Regex | None:
-    """The texts that a backtracking matcher finds first, with assertions; None if not known.
-
-    A part with one match at a position is its own first match. An option is tried if the options
-    before it fail, a greedy repetition ends where its part fails. Other parts are matched again in
-    another way if what follows inside the regex fails, which no assertion says.
-    """
-    if _has_one_match(regex):
-        return regex
-    match regex:
-        case Group(part, name, span):
-            first = first_match(part)
-            return first if first is None else Group(first, name, span)
-        case Concat(parts, span) if all(map(_has_one_match, parts[:-1])):
-            last = first_match(parts[-1])
-            return last if last is None else Concat((*parts[:-1], last), span)
-        case Alternate(options, span):
-            firsts = [first_match(option) for option in options]
-            before = [Look(LookKind.NOT_AHEAD, option, span) for option in options]
-            kept = [(*before[:at], first) for at, first in enumerate(firsts) if first is not None]
-            if len(kept) < len(options):
-                return None
-            return Alternate(tuple(Concat(parts, span) for parts in kept), span)
-        case Repeat(high=0, span=span):
-            return Concat((), span)
-        case Repeat(part, low, high, span) if not _may_be_empty(part):
-            first = first_match(part)
-            if first is None or (low > 1 and not _has_one_match(part)):
-                return None
-            end = Look(LookKind.NOT_AHEAD, part, span)
-            if high is None:
-                return Concat((Repeat(first, low, None, span), end), span)
-            fewer = Concat((Repeat(first, low, high - 1, span), end), span)
-            return Alternate((Repeat(first, high, high, span), fewer), span)
-    return None
-
-
-def _has_one_match(regex: Regex) -> bool:
-    """Whether a regex has at most one match at each position of a text."""
-    match regex:
-        case Characters() | Bytes() | Look():
-            return True
-        case Concat(parts):
-            return all(map(_has_one_match, parts))
-        case Group(part):
-            return _has_one_match(part)
-        case Repeat(part, low, high):
-            return low == high and _has_one_match(part)
-        case _:
-            return False
-
-
-def _may_be_empty(regex: Regex) -> bool:
-    """Whether a regex might match the empty text."""
-    match regex:
-        case Characters() | Bytes():
-            return False
-        case Concat(parts):
-            return all(map(_may_be_empty, parts))
-        case Repeat(part, low):
-            return low == 0 or _may_be_empty(part)
-        case Alternate() | Group():
-            return any(map(_may_be_empty, regex.children))
-        case _:
-            return True
-
-
 _LOOKS = (LookKind.BEHIND, LookKind.NOT_BEHIND, LookKind.AHEAD, LookKind.NOT_AHEAD)
 
 #: Characters that may be special outside classes.
@@ -409,11 +349,12 @@ class Parser:
         self.reader = reader
         self.clock = clock
         self.searched = searched
-        self.names: set[str] = set()
+        #: The numbers of the named groups, and of all groups that are read.
+        self.names: dict[str, int] = {}
+        self.groups = 0
         #: Whether anything except flags and comments has been read.
         self.begun = False
-        #: Whether the current group contains a lazy repetition.
-        self.has_lazy = False
+        self.order = MatchOrder()
 
     def parse(self) -> Regex:
         """regex = alternation end."""
@@ -425,6 +366,8 @@ class Parser:
                 reader.between(reader.at, reader.at + 1),
                 r"a parenthesis itself is written '\)'",
             ).with_fix(reader.backslash + ")")
+        if self.order.tested:
+            regex = self._without_conditionals(regex)
         if not has_look(regex):
             return regex
         if not self.searched:
@@ -578,13 +521,18 @@ class Parser:
         start = reader.at
         reader.enter(start)
         reader.at += 1
+        if reader.rules.possessive and reader.take("?("):
+            return self._conditional(start)
         refuse_unsupported(reader, start)
         outside = inside = reader.flags
         look = next((kind for kind in _LOOKS if reader.take(kind[1:])), None)
         is_atomic = reader.rules.possessive and reader.take("?>")
-        lazy_before, self.has_lazy = self.has_lazy, False
         name = take_name(reader, self.names)
         captures = look is None and not is_atomic and not reader.ahead("?")
+        self.groups += captures
+        number = self.groups
+        if name is not None:
+            self.names[name] = number
         if reader.ahead("?") and not captures:
             inside = take_flags(reader, start)
             if reader.take(")"):
@@ -605,14 +553,57 @@ class Parser:
             ).with_fix(")", reader.end)
         reader.leave()
         if look is not None:
-            self.has_lazy = lazy_before
             return Look(look, part, reader.span(start))
         if is_atomic:
             part = self._atomic(part, start)
-        self.has_lazy |= lazy_before
         if isinstance(part, Look):  # in a group it can be repeated
             part = Concat((part,), part.span)
-        return Group(part, name, reader.span(start)) if captures else part
+        if not captures:
+            return part
+        group = Group(part, name, reader.span(start))
+        self.order.numbers[id(group)] = number, group
+        return group
+
+    def _conditional(self, start: int) -> Regex:
+        """conditional = "(?(" (number | name) ")" sequence ("|" sequence)? ")"."""
+        reader = self.reader
+        begin = reader.at
+        end = reader.text.find(")", begin)
+        name = reader.text[begin : max(end, begin)]
+        number = int(name) if _NUMBER.fullmatch(name) else self.names.get(name, 0)
+        if not number:
+            hint = "a group has a number from 1 on, or the name in '(?P<name>…)' before it"
+            place = reader.between(begin, begin + max(len(name), 1))
+            raise reader.fail("expected the number or the name of a group", place, hint)
+        place = self.order.tested.setdefault(number, reader.between(begin, end))
+        reader.at = end + 1
+        cases = [self._sequence()]
+        cases.append(self._sequence() if reader.take("|") else Concat((), reader.span(reader.at)))
+        if not reader.take(")"):
+            raise reader.fail(
+                "expected ')' after at most two cases of a conditional",
+                reader.between(start, start + 1),
+                "write further alternatives in a group: '(?(1)(?:a|b)|c)'",
+            )
+        reader.leave()
+        span = reader.span(start)
+        pairs = zip((True, False), cases, strict=True)
+        options = (
+            Concat((cast("Regex", GroupTest(number, matched, place)), case), span)
+            for matched, case in pairs
+        )
+        return Alternate(tuple(options), span)
+
+    def _without_conditionals(self, regex: Regex) -> Regex:
+        for number, place in self.order.tested.items():
+            if number > self.groups:
+                hint = f"the regex has {self.groups} groups that are numbered"
+                raise self.reader.fail(f"expected a group of number {number}", place, hint)
+        try:
+            return self.order.without_conditionals(regex)
+        except Unordered as error:
+            message, place, hint = error.args
+            raise self.reader.fail(message, place, hint, "unsupported_regex") from None
 
     def _extension(self, name: str, start: int) -> Regex:
         """extension = the content of its name (see ``extensions``)."""
@@ -663,21 +654,34 @@ class Parser:
             elif bounds[0] == 0:
                 whole = Concat((), span)  # copies of a condition are the condition, or nothing
             if is_possessive:
-                whole = self._atomic(whole, start)
-            self.has_lazy |= is_lazy
+                whole = self._atomic(whole, start, possessive=True)
+            if is_lazy:
+                self.order.lazy[id(whole)] = whole
             stacked += 1
 
-    def _atomic(self, regex: Regex, start: int) -> Regex:
-        """``(?>x)``, also written ``x*+``: only the match of x that a matcher finds first."""
-        first = None if self.has_lazy else first_match(regex)
-        if first is None:
+    def _atomic(self, regex: Regex, start: int, *, possessive: bool = False) -> Regex:
+        """``(?>x)``, also written ``x*+``: only the match of x that a matcher finds first.
+
+        Python matches each copy of ``x{2}+`` by itself, other dialects as ``(?>x{2})``.
+        """
+        order, place = self.order, self.reader.between(start, self.reader.at)
+        several = isinstance(regex, Repeat) and regex.low > 1
+        if possessive and several and not any(map(order.is_sure, regex.children)):
             raise self.reader.fail(
-                "this possessive repetition or atomic group is not supported",
-                self.reader.between(start, self.reader.at),
-                "repeat a set or a fixed text, or choose between such: 'x*+', '(?>x|yz)'",
+                "this possessive repetition is not supported: dialects differ",
+                place,
+                "write '(?>x{2})', or '(?>x)(?>x)' for copies that match by themselves",
                 "unsupported_regex",
             )
-        return first
+        try:
+            return order.atomic(regex)
+        except Unordered:
+            raise self.reader.fail(
+                "this possessive repetition or atomic group needs too large a regex",
+                place,
+                "use lower counts and fewer alternatives in it, and no extension",
+                "unsupported_regex",
+            ) from None
 
     def _check_repeatable(self, part: Regex, start: int, stacked: int) -> None:
         reader = self.reader

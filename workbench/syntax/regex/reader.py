@@ -27,7 +27,8 @@ class DialectRules:
     flags_anywhere: bool
     #: ``a**`` repeats a repetition.
     stacked_repeats: bool
-    #: A ``+`` after a repetition makes it possessive.
+    #: A ``+`` after a repetition makes it possessive; ``(?>x)`` is atomic, ``(?(1)x|y)`` a
+    #: conditional.
     possessive: bool
     #: ``{`` that begins no repetition is literal, and ``{,3}`` is ``{0,3}``.
     lenient_braces: bool

@@ -14,10 +14,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from operator import is_
-from typing import Any, ClassVar, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar, cast
 
 from workbench.base.source import Span
 from workbench.syntax.ranges import Ranges
+
+if TYPE_CHECKING:
+    from workbench.base.dfa import Dfa
 
 
 class Node(Protocol):
@@ -245,6 +248,54 @@ class Look:
 
 
 Regex = Characters | Bytes | Concat | Alternate | Repeat | Group | Extension | Look
+
+
+class Operation(StrEnum):
+    """What ``Combined`` does with its parts."""
+
+    #: The texts of both parts.
+    BOTH = "&"
+    #: The texts of the first part that are not texts of the second one.
+    BUT = "& ~"
+    #: The texts of the only part without a proper prefix that is a text of it.
+    SHORTEST = "lazy"
+
+
+@dataclass(frozen=True, slots=True)
+class Combined:
+    """An operation on regexes whose assertions look beyond the terminal.
+
+    No regex of users contains it, so it is not one of the nodes of ``Regex``; it is inside an
+    ``Extension`` of kind ``ASSERTED`` until the grammar's contexts are compiled.
+    """
+
+    operation: Operation
+    parts: tuple[Regex, ...]
+    span: Span
+
+    @property
+    def children(self) -> tuple[Regex, ...]:
+        """The parts."""
+        return self.parts
+
+    def rebuild(self, function: Callable[[Regex], Regex]) -> Combined:
+        """The node with ``function`` applied to its children; itself where none changes."""
+        parts = tuple(map(function, self.parts))
+        return self if same_nodes(self.parts, parts) else Combined(self.operation, parts, self.span)
+
+
+@dataclass(frozen=True, slots=True)
+class Machine(LeafNode):
+    """The texts of an automaton inside a ``Combined``; from ``plain`` on symbols are assertions."""
+
+    dfa: Dfa
+    plain: int
+    span: Span
+
+
+def combined(operation: Operation, *parts: Regex) -> Regex:
+    """The operation on some parts."""
+    return cast("Regex", Combined(operation, parts, parts[0].span))
 
 
 def asserted(regex: Regex) -> Regex | None:
