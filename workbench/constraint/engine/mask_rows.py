@@ -261,6 +261,8 @@ _UNTOUCHED = np.uint32(2**32 - 1)
 CACHED, COMPUTED, IN_LOOP, ENTERS_LOOP, IN_CHAIN, COVERED = range(6)
 FULL_ROW_CACHE = -30
 
+#: The most states before a self-loop that is entered, and the loop's own.
+_MAX_ENTERING = 3
 #: The number of characters that may follow in a self-loop.
 _UNBOUNDED = 2**31 - 1
 #: A state from which fewer characters follow is walked.
@@ -373,8 +375,8 @@ def _begin_part(
 ) -> int:
     """Find the state at the beginning of the current part, and whether a loop covers the part.
 
-    Returns ``COMPUTED`` if the part must be walked, ``IN_LOOP``, ``ENTERS_LOOP``, ``IN_CHAIN``, or
-    a status below ``DEAD``. Does nothing if the walk of the part has begun.
+    Returns a status of ``CACHED``, ``COMPUTED`` if the part must be walked, or a status below
+    ``DEAD``. Does nothing if the walk of the part has begun.
     """
     cursor = scratch.cursor
     if cursor[NODE] > 0 or cursor[MUST_WALK]:
@@ -396,24 +398,24 @@ def _begin_part(
     cursor[STATE] = state
     # the first member of the loop that the previous part used
     previous = scratch.members[0] if cursor[USED_LOOP] == 1 else int64(DEAD)
-    if state == previous:
-        return IN_LOOP
-    count, there = find_loop(growth, room, nodes, scratch, state, state)
-    status = IN_LOOP
-    if len(room.floors) > 0 and count >= 0 and ascii_bytes(scratch, count) < MIN_COVERING_BYTES:
-        covering = covering_loop(growth, room, nodes, scratch, state)
-        if covering > 0:
-            cursor[LOOP_SIZE] = covering
-            return COVERED
-    if count == 0 and there >= 0:
-        status = ENTERS_LOOP
+    status, there, count = IN_LOOP, state, int64(0)
+    for _ in range(_MAX_ENTERING):
         if there == previous:
             return status
-        count, there = find_loop(growth, room, nodes, scratch, there, there)
-        if count == 0 and there >= 0:
-            return IN_CHAIN
-    if count < 0:
-        return count
+        count, following = find_loop(growth, room, nodes, scratch, there, there)
+        if count < 0:
+            return count
+        few = len(room.floors) > 0 and ascii_bytes(scratch, count) < MIN_COVERING_BYTES
+        if status == IN_LOOP and few:
+            covering = covering_loop(growth, room, nodes, scratch, state)
+            if covering > 0:
+                cursor[LOOP_SIZE] = covering
+                return COVERED
+        if count > 0 or following < 0:
+            break
+        status, there = ENTERS_LOOP, following
+    else:
+        return IN_CHAIN
     cursor[LOOP_SIZE] = count
     return status if count > 0 else COMPUTED
 
