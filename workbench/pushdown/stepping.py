@@ -87,14 +87,16 @@ def number(rules: Rules, room: Room, count: int, floor: int) -> int:
     ``floor`` is the lowest stack depth that the step examined.
     """
     found, configurations, about, slots = room.found, room.configurations, room.about, room.slots
-    slot = hash_of(found, int64(0), count) & (len(slots) - 1)
+    key = hash_of(found, int64(0), count) & _MAX_HASH
+    slot = key & (len(slots) - 1)
     while slots[slot] >= 0:
         known = slots[slot]
-        if _same(found, count, configurations, int64(about[known, FROM]), int64(about[known, TO])):
+        begin, end = int64(about[known, FROM]), int64(about[known, TO])
+        if about[known, HASH] == key and _same(found, count, configurations, begin, end):
             room.floors[known] = min(int(room.floors[known]), floor)
             return int(known)
         slot = (slot + 1) & (len(slots) - 1)
-    made, begin = int(room.used[SITUATIONS]), int(room.used[CONFIGURATIONS])
+    made, begin = int64(room.used[SITUATIONS]), int64(room.used[CONFIGURATIONS])
     if made == len(about):
         return FULL_SITUATIONS
     if begin + count > len(configurations):
@@ -102,14 +104,15 @@ def number(rules: Rules, room: Room, count: int, floor: int) -> int:
     accepts, lowest = _read_returns(rules, room, count)
     if accepts < 0:
         return accepts
-    unread = room.alike[0]
-    for byte_class in range(len(unread)):
-        if unread[byte_class]:
-            room.table[made * len(unread) + byte_class] = DEAD
+    readable, classes = room.alike[0], room.groups.shape[1]
+    for byte_class in range(classes):
+        reads = readable[byte_class >> 6] >> (byte_class & 63) & 1
+        room.table[made * classes + byte_class] = UNKNOWN if reads else DEAD
     for k in range(count):
         configurations[begin + k] = found[k]
     about[made, FROM], about[made, TO], about[made, ACCEPTS] = begin, begin + count, accepts
-    about[made, LOWEST], room.floors[made] = lowest, min(floor, lowest)
+    about[made, LOWEST], about[made, HASH] = lowest, key
+    room.floors[made] = min(floor, lowest)
     slots[slot] = made
     room.used[SITUATIONS] += 1
     room.used[CONFIGURATIONS] += count
@@ -120,20 +123,19 @@ def number(rules: Rules, room: Room, count: int, floor: int) -> int:
 def _read_returns(rules: Rules, room: Room, count: int) -> tuple[int, int]:
     """Open all states of the configurations found, and of those after their returns.
 
-    ``alike[0]`` receives the byte classes that none of them can read. Returns 1 if the text is
+    ``alike[0]`` receives the byte classes that any of them can read. Returns 1 if the text is
     accepted, else 0, and the lowest stack depth examined; or the status of a full array.
     """
-    unread, accepts, lowest = room.alike[0], int64(0), int64(_NO_FLOOR)
-    unread[:] = 1
+    readable, accepts, lowest = room.alike[0], int64(0), int64(_NO_FLOOR)
+    readable[:] = 0
     for k in range(count):
         state, node = room.found[k] >> 32, room.found[k] & _LOW
         while state >= 0:
             opened = open_state(rules, room, state)
             if opened < 0:
                 return opened, lowest
-            row = room.groups[opened]
-            for byte_class in range(len(unread)):
-                unread[byte_class] &= row[byte_class] == 0
+            for word in range(len(readable)):
+                readable[word] |= room.reads[opened, word]
             if node == 0 and rules.flags[state] & FINAL:
                 accepts = int64(1)
             state, node, floor = returned(rules, room, state, node)
@@ -162,7 +164,7 @@ Kind = TypeVar("Kind", bound=np.generic)
 
 
 def grown(room: Room, full: int) -> Room:
-    """The buffers with the full array (a status of a kernel) doubled."""
+    """The buffers with the full array (a status of a kernel) four times as long."""
     if full == FULL_NODES:
         nodes = _longer(room.nodes)
         slots = np.full(2 * len(nodes), -1, np.int32)
@@ -175,22 +177,23 @@ def grown(room: Room, full: int) -> Room:
             openings=_longer(room.openings),
             pushes=_longer(room.pushes),
             groups=_longer(room.groups),
+            reads=_longer(room.reads),
         )
     if full == FULL_CONFIGURATIONS:
         return room._replace(configurations=_longer(room.configurations))
     if full == FULL_FOUND:
         return room._replace(found=_longer(room.found))
-    table = np.full(2 * len(room.table), UNKNOWN, np.int32)
-    table[: len(room.table)] = room.table
     about = _longer(room.about)
     slots = np.full(2 * len(about), -1, np.int32)
-    made = int(room.used[SITUATIONS])
-    fill_slots(_hashes_of_situations(room.configurations, about[:made]), slots)
-    return room._replace(about=about, floors=_longer(room.floors), table=table, slots=slots)
+    fill_slots(room.about[: room.used[SITUATIONS], HASH].astype(np.int64), slots)
+    table, floors = _longer(room.table), _longer(room.floors)
+    return room._replace(about=about, floors=floors, table=table, slots=slots)
 
 
 def _longer(array: npt.NDArray[Kind]) -> npt.NDArray[Kind]:
-    return np.concatenate([array, np.empty_like(array)])
+    longer = np.empty((GROWTH * len(array), *array.shape[1:]), array.dtype)
+    longer[: len(array)] = array
+    return longer
 
 
 def _hashes_of_nodes(nodes: Ints) -> Longs:
@@ -198,16 +201,6 @@ def _hashes_of_nodes(nodes: Ints) -> Longs:
     parents, symbols = nodes[:, PARENT].astype(np.int64), nodes[:, SYMBOL].astype(np.int64)
     hashes: Longs = of_arrays(mixed)(parents + 1, symbols)
     return hashes
-
-
-def _hashes_of_situations(configurations: Longs, about: Ints) -> Longs:
-    """The hash of each situation, as ``hash_of`` computes it, (n,)."""
-    marks, waiting, at = np.ones(len(about), np.int64), np.arange(len(about)), 0
-    while len(waiting := waiting[about[waiting, FROM] + at < about[waiting, TO]]):
-        read = configurations[about[waiting, FROM] + at]
-        marks[waiting] = of_arrays(mixed)(marks[waiting], read)
-        at += 1
-    return marks
 
 
 _NO_FLOOR = 2**31 - 1
@@ -223,16 +216,16 @@ def successor(rules: Rules, room: Room, situation: int, byte_class: int) -> int:
         return PAUSED
     room.used[STEPS_LEFT] -= 1
     alike, classes = room.alike[1], room.groups.shape[1]
-    alike[:] = 1
+    alike[:] = -1
+    word, bit = byte_class >> 6, byte_class & 63
     count, floor = int64(0), int64(_NO_FLOOR)
     for k in range(room.about[situation, FROM], room.about[situation, TO]):
         state, node = room.configurations[k] >> 32, room.configurations[k] & _LOW
         while state >= 0:
-            row = room.groups[room.opened[state, GROUPS]]
-            group = row[byte_class]
-            for other in range(classes):
-                alike[other] &= row[other] == group
-            if group != 0:
+            opened = room.opened[state, GROUPS]
+            for at in range(len(alike)):
+                alike[at] &= room.groups[opened, byte_class, at]
+            if room.reads[opened, word] >> bit & 1:
                 count, lowest = _move(rules, room, state, node, byte_class, count)
                 if count < 0:
                     return count
@@ -244,7 +237,7 @@ def successor(rules: Rules, room: Room, situation: int, byte_class: int) -> int:
         if result < 0:
             return result
     for other in range(classes):
-        if alike[other]:
+        if alike[other >> 6] >> (other & 63) & 1:
             room.table[situation * classes + other] = result
     return result
 
@@ -377,30 +370,30 @@ def open_state(rules: Rules, room: Room, state: int) -> int:
 
 @inner
 def _group(rules: Rules, room: Room, begin: int, end: int, row: int) -> None:
-    """Number the byte classes by their targets from some openings; 0 for no target."""
+    """Find the byte classes that some openings read, and those with equal targets."""
     width, classes = len(rules.table) // len(rules.flags), len(rules.columns)
-    groups, marks, made = room.groups, room.marks, 1
+    groups, hashes, firsts = room.groups[row], room.marks[0], room.marks[1]
+    groups[:], room.reads[row, :] = 0, 0
     for byte_class in range(classes):
         column, found, dead = rules.columns[byte_class], int64(0), True
         for opening in range(begin, end):
             target = rules.table[room.openings[opening, 0] * width + column]
             if target >= 0:
                 found, dead = mixed(found, (opening << 32) + int64(target)), False
-        marks[byte_class], groups[row, byte_class] = found, 0
-        if dead:
-            continue
-        other = byte_class - 1
+        word, bit, other = byte_class >> 6, int64(1) << (byte_class & 63), byte_class - 1
+        if not dead:
+            room.reads[row, word] |= bit
         while other >= 0 and not (
-            marks[other] == found
-            and groups[row, other] != 0
+            hashes[other] == found
             and _same_targets(rules, room, begin, end, column, rules.columns[other])
         ):
             other -= 1
-        if other >= 0:
-            groups[row, byte_class] = groups[row, other]
-        else:
-            groups[row, byte_class] = made
-            made += 1
+        hashes[byte_class] = found
+        firsts[byte_class] = firsts[other] if other >= 0 else byte_class
+        groups[firsts[byte_class], word] |= bit
+    for byte_class in range(classes):
+        for word in range(groups.shape[1]):
+            groups[byte_class, word] = groups[firsts[byte_class], word]
 
 
 @inner
@@ -447,14 +440,17 @@ PARENT, SYMBOL, DEPTH = range(3)
 #: The columns of ``Room.opened``: a slice of ``openings``, and a row of ``groups``.
 BEGIN, END, GROUPS = range(3)
 
-#: The columns of ``Room.about``: a slice of ``configurations``, whether the text is accepted, and
-#: the lowest stack depth that the returns of the configurations examine.
-FROM, TO, ACCEPTS, LOWEST = range(4)
+#: The columns of ``Room.about``: a slice of ``configurations``, whether the text is accepted, the
+#: lowest stack depth that their returns examine, and the low bits of their hash.
+FROM, TO, ACCEPTS, LOWEST, HASH = range(5)
+_MAX_HASH = 2**31 - 1
 
 #: The number of steps computed before the clock is checked: a few milliseconds.
 STEPS_PER_CHECK = 20_000
 #: The initial capacity for situations; a power of two, like all hash tables.
 _INITIAL_CAPACITY = 256
+#: A full array grows by this factor, a power of two.
+GROWTH = 4
 
 
 class Rules(NamedTuple):
@@ -506,13 +502,14 @@ class Room(NamedTuple):
     Shape: stacks: ``nodes`` (n, 3) int32, node 0 is the empty stack.
            Openings: ``opened`` (Q, 3) int32, columns ``BEGIN``, ``END``, ``GROUPS``, −1 for a state
            not opened yet; ``openings`` (o, 3) int32: a state that reads bytes, and the slice of
-           ``pushes`` with the return states pushed before; ``groups`` (q, C) int16: byte classes
-           with equal targets have the same number, 0 for no target.
-           Situations: ``about`` (s, 4) int32, ``floors`` (s,) int32 (see ``Runner``), ``table``
+           ``pushes`` with the return states pushed before. Sets of byte classes as W words of 64
+           bits: ``groups`` (q, C, W) int64, for each class those with equal targets; ``reads``
+           (q, W) int64, those that are read.
+           Situations: ``about`` (s, 5) int32, ``floors`` (s,) int32 (see ``Runner``), ``table``
            (s · C,) int32, the next situation.
-           Scratch: ``found``, the configurations of the next situation; ``marks`` (C,), hashes of
-           byte classes; ``alike`` (2, C), flags of
-           byte classes.
+           Scratch: ``found``, the configurations of the next situation; ``marks`` (2, C), hashes of
+           byte classes and the first class with equal targets; ``alike`` (2, W), sets of byte
+           classes.
            ``node_slots`` and ``slots`` are hash tables of nodes and situations, −1 for a free slot;
            ``used`` (8,) int64 are counters.
     """
@@ -522,7 +519,8 @@ class Room(NamedTuple):
     opened: Ints
     openings: Ints
     pushes: Ints
-    groups: npt.NDArray[np.int16]
+    groups: Longs
+    reads: Longs
     configurations: Longs
     about: Ints
     floors: Ints
@@ -537,6 +535,7 @@ class Room(NamedTuple):
     def of(rules: Rules, deepest: int) -> Room:
         """Small arrays, for stacks of at most ``deepest`` symbols."""
         states, classes = len(rules.flags), len(rules.columns)
+        words = (classes + 63) // 64
         nodes = np.zeros((_INITIAL_CAPACITY, 3), np.int32)
         nodes[0, SYMBOL] = DEAD
         return Room(
@@ -545,15 +544,16 @@ class Room(NamedTuple):
             opened=np.full((states, 3), -1, np.int32),
             openings=np.empty((4 * _INITIAL_CAPACITY, 3), np.int32),
             pushes=np.empty(4 * _INITIAL_CAPACITY, np.int32),
-            groups=np.empty((_INITIAL_CAPACITY, classes), np.int16),
+            groups=np.empty((_INITIAL_CAPACITY, classes, words), np.int64),
+            reads=np.empty((_INITIAL_CAPACITY, words), np.int64),
             configurations=np.empty(4 * _INITIAL_CAPACITY, np.int64),
-            about=np.empty((_INITIAL_CAPACITY, 4), np.int32),
+            about=np.empty((_INITIAL_CAPACITY, 5), np.int32),
             floors=np.empty(_INITIAL_CAPACITY, np.int32),
-            table=np.full(_INITIAL_CAPACITY * classes, UNKNOWN, np.int32),
+            table=np.empty(_INITIAL_CAPACITY * classes, np.int32),
             slots=np.full(2 * _INITIAL_CAPACITY, -1, np.int32),
             found=np.empty(64, np.int64),
-            marks=np.empty(classes, np.int64),
-            alike=np.empty((2, classes), np.uint8),
+            marks=np.empty((2, classes), np.int64),
+            alike=np.empty((2, words), np.int64),
             used=np.array([1, 0, 0, 0, 0, 0, STEPS_PER_CHECK, deepest], np.int64),
         )
 
@@ -567,15 +567,16 @@ class Room(NamedTuple):
             opened=rows,
             openings=rows,
             pushes=empty,
-            groups=np.empty((0, table.shape[1]), np.int16),
+            groups=np.empty((0, table.shape[1], 0), np.int64),
+            reads=np.empty((0, 0), np.int64),
             configurations=np.empty(0, np.int64),
-            about=np.empty((0, 4), np.int32),
+            about=np.empty((0, 5), np.int32),
             floors=empty,
             table=np.ascontiguousarray(table).reshape(-1),
             slots=empty,
             found=np.empty(0, np.int64),
-            marks=np.empty(0, np.int64),
-            alike=np.empty((2, 0), np.uint8),
+            marks=np.empty((2, 0), np.int64),
+            alike=np.empty((2, 0), np.int64),
             used=np.zeros(8, np.int64),
         )
 

@@ -50,6 +50,7 @@ from workbench.constraint.engine.row_cache import (
     LAST_ROW,
     LAST_STATE,
     LOOP_SIZE,
+    MIN_COVERING_BYTES,
     MUST_WALK,
     NO_FLOOR,
     NODE,
@@ -60,15 +61,19 @@ from workbench.constraint.engine.row_cache import (
     RowCache,
     Scratch,
     TrieView,
+    ascii_bytes,
     bisimilar,
     compute_missing_step,
+    covering_loop,
     doubled,
     find_loop,
     find_row,
+    has_steps,
     step_by,
     store_row,
     walk_below,
     walk_nodes,
+    walk_to_exits,
 )
 from workbench.constraint.engine.trie_walk import (
     BEGIN,
@@ -207,7 +212,7 @@ def _exit_group(
     """The same for the exit nodes ``range(begin, end)``, which all lead to ``state``."""
     if len(room.floors) > 0:
         scratch.cursor[FLOOR] = min(scratch.cursor[FLOOR], room.floors[state])
-    has_steps, index, width = _has_steps(room, state), 0, room.groups.shape[1]
+    goes_on, index, width = has_steps(room, state), 0, room.groups.shape[1]
     for k in range(begin, end):
         node = int64(loop.nodes[k])
         while index < agreed and scratch.agreed[index, 1] <= node:
@@ -221,7 +226,7 @@ def _exit_group(
             bits[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
         elif token == SEVERAL_TOKENS:
             set_token_bits(nodes.records[node], np.uint64(node), nodes.first, nodes.token_ids, bits)
-        if not has_steps or loop.sizes[k] == 1:
+        if not goes_on or loop.sizes[k] == 1:
             continue
         level = (nodes.records[node] >> DEPTH_SHIFT) & DEPTH_MASK
         scratch.path[level + ONE] = state * width
@@ -238,15 +243,6 @@ def _exit_group(
     return 0
 
 
-@inlined
-def _has_steps(room: Room, state: int) -> bool:
-    """Whether a state has any step that is not ``DEAD`` (it may be ``UNKNOWN``)."""
-    width, column = room.groups.shape[1], 0
-    while column < width and room.table[state * width + column] == DEAD:
-        column += 1
-    return bool(column < width)
-
-
 #: An entry of ``Scratch.path`` that the walk has not written; no offset in any table.
 _UNTOUCHED = np.uint32(2**32 - 1)
 
@@ -259,11 +255,14 @@ _UNTOUCHED = np.uint32(2**32 - 1)
 #: IN_LOOP        a self-loop covers the current part: the loop kernel must compute this part
 #: ENTERS_LOOP    the same for a state that enters a self-loop
 #: IN_CHAIN       the same for a state that may be in a chain, as in a string of bounded length
+#: COVERED        the same where one configuration is in a loop that reads nearly every byte
 #: FULL_ROW_CACHE the row cache must be enlarged before the call is repeated
 #: ============== ============================================================================
-CACHED, COMPUTED, IN_LOOP, ENTERS_LOOP, IN_CHAIN = range(5)
+CACHED, COMPUTED, IN_LOOP, ENTERS_LOOP, IN_CHAIN, COVERED = range(6)
 FULL_ROW_CACHE = -30
 
+#: The most states before a self-loop that is entered, and the loop's own.
+_MAX_ENTERING = 3
 #: The number of characters that may follow in a self-loop.
 _UNBOUNDED = 2**31 - 1
 #: A state from which fewer characters follow is walked.
@@ -287,7 +286,7 @@ class _KernelArguments(NamedTuple):
         return _KernelArguments(
             Growth.of(),
             Room.of_table(np.zeros((1, 1), np.int32)),
-            TrieView(*arrays, runs, children, classes),
+            TrieView(*arrays, runs, children, classes, classes),
             Scratch.of(1, 1),
             np.zeros(1, np.uint32),
         )
@@ -304,9 +303,10 @@ def row_kernel() -> Any:  # noqa: ANN401  # numba's own type
 def loop_kernel() -> Any:  # noqa: ANN401
     """The loop kernel ``_part_by_loop``, likewise; compiled for the first state that needs it."""
     growth, room, nodes, scratch, bits = _KernelArguments.make()
-    loop = SelfLoop(bits, *(np.zeros(1, np.int32),) * 3, np.zeros((1, 5), np.int32))
+    numbers, groups = np.zeros(1, np.int32), np.zeros((1, 5), np.int32)
+    loop = SelfLoop(bits, numbers, numbers, numbers, groups, numbers)
     members = np.zeros((1, 1), np.int32)
-    return direct(_part_by_loop, growth, room, nodes, scratch, loop, members, 0, True, bits)
+    return direct(_part_by_loop, growth, room, nodes, scratch, loop, members, 0, IN_LOOP, bits)
 
 
 @njit(_nrt=False)
@@ -375,8 +375,8 @@ def _begin_part(
 ) -> int:
     """Find the state at the beginning of the current part, and whether a loop covers the part.
 
-    Returns ``COMPUTED`` if the part must be walked, ``IN_LOOP``, ``ENTERS_LOOP``, ``IN_CHAIN``, or
-    a status below ``DEAD``. Does nothing if the walk of the part has begun.
+    Returns a status of ``CACHED``, ``COMPUTED`` if the part must be walked, or a status below
+    ``DEAD``. Does nothing if the walk of the part has begun.
     """
     cursor = scratch.cursor
     if cursor[NODE] > 0 or cursor[MUST_WALK]:
@@ -398,19 +398,24 @@ def _begin_part(
     cursor[STATE] = state
     # the first member of the loop that the previous part used
     previous = scratch.members[0] if cursor[USED_LOOP] == 1 else int64(DEAD)
-    if state == previous:
-        return IN_LOOP
-    count, there = find_loop(growth, room, nodes, scratch, state, state)
-    status = IN_LOOP
-    if count == 0 and there >= 0:
-        status = ENTERS_LOOP
+    status, there, count = IN_LOOP, state, int64(0)
+    for _ in range(_MAX_ENTERING):
         if there == previous:
             return status
-        count, there = find_loop(growth, room, nodes, scratch, there, there)
-        if count == 0 and there >= 0:
-            return IN_CHAIN
-    if count < 0:
-        return count
+        count, following = find_loop(growth, room, nodes, scratch, there, there)
+        if count < 0:
+            return count
+        few = len(room.floors) > 0 and ascii_bytes(scratch, count) < MIN_COVERING_BYTES
+        if status == IN_LOOP and few:
+            covering = covering_loop(growth, room, nodes, scratch, state)
+            if covering > 0:
+                cursor[LOOP_SIZE] = covering
+                return COVERED
+        if count > 0 or following < 0:
+            break
+        status, there = ENTERS_LOOP, following
+    else:
+        return IN_CHAIN
     cursor[LOOP_SIZE] = count
     return status if count > 0 else COMPUTED
 
@@ -441,28 +446,32 @@ def _walk_part(growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, bi
 @njit(_nrt=False)
 def _part_by_loop(
     growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, loop: SelfLoop, members: Ints,
-    characters: int, inside: bool, bits: Words,
+    characters: int, kind: int, bits: Words,
 ) -> int:  # fmt: skip
     """Correct the bits of a part, which are those of ``loop``, for the current state.
 
-    ``members`` and ``characters`` are those of ``_exit_loop``. Then moves the cursor to the next
-    part. Returns ``COMPUTED``, or a status below ``DEAD``.
+    ``members`` and ``characters`` are those of ``_exit_loop``, ``kind`` is ``IN_LOOP``,
+    ``ENTERS_LOOP`` or ``COVERED``. Then moves the cursor to the next part. Returns ``COMPUTED``, or
+    a status below ``DEAD``.
     """
     cursor = scratch.cursor
-    if len(room.floors) > 0:
+    if len(room.floors) > 0 and kind != COVERED:
         for read in range(len(members)):
             for k in range(cursor[LOOP_SIZE]):
                 if members[read, k] >= 0:
                     cursor[FLOOR] = min(cursor[FLOOR], room.floors[members[read, k]])
-    if inside:
+    status = int64(0)
+    if kind == COVERED:
+        status = walk_to_exits(growth, room, nodes, scratch, loop.exits, bits)
+    elif kind == IN_LOOP:
         run = nodes.runs[cursor[PART]]
         for k in range(2):
             scratch.agreed[k, 0], scratch.agreed[k, 1] = run[1 + 2 * k], run[2 + 2 * k]
         status = int64(2)
     else:
         status = _enter_loop(growth, room, nodes, scratch, bits)
-    cursor[USED_LOOP] = 1 if characters == _UNBOUNDED else 2
-    if status >= 0:
+    cursor[USED_LOOP] = 1 if characters == _UNBOUNDED and kind != COVERED else 2
+    if status >= 0 and kind != COVERED:
         status = _exit_loop(growth, room, nodes, scratch, loop, members, characters, status, bits)
     cursor[NODE] = 0
     if status < 0:
@@ -564,7 +573,8 @@ class MaskRows:
         self._limits = replace(limits, began=None)  # the time limit applies to each row
         self._trie = vocabulary.trie
         self._words = (len(vocabulary) + 31) // 32
-        self._nodes = TrieView.of(vocabulary.trie, np.ascontiguousarray(machine.classes))
+        classes, columns = np.ascontiguousarray(machine.classes), machine.growth.rules.columns
+        self._nodes = TrieView.of(vocabulary.trie, classes, columns)
         self._scratch = Scratch.of(vocabulary.trie.height, machine.states)
         self._row = row_kernel()
         self.clear()
@@ -595,30 +605,30 @@ class MaskRows:
             if status == CACHED:
                 return number, None
             is_new = False
-            if status in (IN_LOOP, ENTERS_LOOP):
-                status = self._by_cached_loop(status == IN_LOOP, bits)
+            if status in (IN_LOOP, ENTERS_LOOP, COVERED):
+                status = self._by_cached_loop(status, bits)
             elif status == IN_CHAIN:
                 status = self._by_chain(int(self._scratch.cursor[STATE]), bits)
             if status < 0:
                 clock = clock or self._limits.clock()
                 self._resolve(status, clock)
 
-    def _by_cached_loop(self, inside: bool, bits: Words) -> int:
+    def _by_cached_loop(self, kind: int, bits: Words) -> int:
         """Compute the current part with the self-loop that the row kernel found."""
         part, count = int(self._scratch.cursor[PART]), int(self._scratch.cursor[LOOP_SIZE])
         loops = self._trie.shared(SelfLoopCache)
         loop = loops.of(self._scratch.local[:count], self._trie, self._words, part)
         bits |= loop.bits
         members = self._scratch.members[None]
-        return self._part_by_loop(loop, members, _UNBOUNDED, inside, bits)
+        return self._part_by_loop(loop, members, _UNBOUNDED, kind, bits)
 
     def _part_by_loop(
-        self, loop: SelfLoop, members: Ints, characters: int, inside: bool, bits: Words
+        self, loop: SelfLoop, members: Ints, characters: int, kind: int, bits: Words
     ) -> int:
         machine = self._machine
         status: int = loop_kernel()(
             machine.growth, machine.room, self._nodes, self._scratch, loop, members, characters,
-            inside, bits,
+            kind, bits,
         )  # fmt: skip
         return status
 
@@ -659,7 +669,7 @@ class MaskRows:
         cursor[MUST_WALK], cursor[LOOP_SIZE] = 0, len(chain.local)
         bits |= loop.bits(characters)
         members = chain.members[place : place + characters + 1]
-        return self._part_by_loop(loop.loop, members, characters, True, bits)
+        return self._part_by_loop(loop.loop, members, characters, IN_LOOP, bits)
 
     def _extend(self, chain: Chain, links: int) -> int:
         """Add links until there are ``links``, or no more. Returns 0, or a status."""

@@ -24,9 +24,12 @@ from workbench.base.dfa import DEAD
 from workbench.base.kernels import inlined, inner, int64
 from workbench.constraint.engine import trie_walk
 from workbench.constraint.engine.trie_walk import (
+    BEGIN,
     BYTE_MASK,
     DEPTH_MASK,
     DEPTH_SHIFT,
+    END,
+    LEVEL,
     SIZE_SHIFT,
     Classes,
     Ints,
@@ -266,7 +269,7 @@ def _same_below(room: Room, left: int, right: int, depth: int) -> bool:
 #: STATE          the machine's state at the beginning of the part, or ``DEAD``
 #: LOOP_SIZE      the number of member states of the self-loop that the caller must look up
 #: ROWS_COMPUTED  the number of rows computed (machines without a stack)
-#: USED_LOOP      1 if a self-loop contributed to this row, 2 if the last one was a chain's
+#: USED_LOOP      1 if a self-loop contributed to this row, 2 if the last one was no situation's
 #: LAST_ROW       the number of the last row computed without a self-loop, or −1
 #: LAST_STATE     the state of that row
 #: LAST_DEPTH     the depth, in bytes, of the walk that computed it
@@ -292,6 +295,8 @@ NO_FLOOR = 2**31 - 1
 #: The most node ranges recorded on which an entered loop and the state agree; the others are
 #: walked.
 _MAX_AGREED_RANGES = 2_048
+#: The least ASCII bytes that the loop of a configuration must read to be used for its situation.
+MIN_COVERING_BYTES = 96
 #: The most pairs of states compared before two rows are considered different.
 _MAX_COMPARED_PAIRS = 1_024
 
@@ -306,12 +311,15 @@ class TrieView(NamedTuple):
     runs: Ints
     children: Ints
     classes: Classes
+    #: The column of each byte in the table of a network; (0,) for a machine without a stack.
+    columns: Classes
 
     @staticmethod
-    def of(trie: Trie, classes: Classes) -> TrieView:
-        """The view of a trie for a machine with these byte classes."""
+    def of(trie: Trie, classes: Classes, columns: Ints) -> TrieView:
+        """The view of a trie for a machine with these byte classes; ``columns`` as in ``Rules``."""
         runs, children = trie.shared(trie_walk.SelfLoopCache).parts(trie)
-        return TrieView(trie.records, trie.first, trie.token_ids, runs, children, classes)
+        of_bytes = columns[classes if len(columns) else classes[:0]].astype(np.uint16)
+        return TrieView(trie.records, trie.first, trie.token_ids, runs, children, classes, of_bytes)
 
 
 class Scratch(NamedTuple):
@@ -449,3 +457,87 @@ def find_loop(
             status = step_by(growth, room, nodes, scratch, there, byte)
             if status < DEAD:
                 return status, 0
+
+
+@inlined
+def ascii_bytes(scratch: Scratch, count: int) -> int:
+    """The ASCII bytes that a loop of ``count`` members in ``scratch.local`` reads."""
+    reads = int64(0)
+    if count > 0:
+        for byte in range(128):
+            reads += scratch.local[0, byte] == 0
+    return reads
+
+
+@inlined
+def covering_loop(
+    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, situation: int
+) -> int:
+    """Find a configuration that loops on nearly every byte, as in a comment.
+
+    All tokens inside its loop can be read, whatever the other configurations read. Returns the
+    number of members, as ``find_self_loop`` does, or 0.
+    """
+    table, columns = growth.rules.table, nodes.columns
+    width = len(table) // len(growth.rules.flags)
+    for k in range(room.about[situation, FROM], room.about[situation, TO]):
+        state, reads = room.configurations[k] >> 32, 0
+        for byte in range(128):
+            reads += table[state * width + columns[byte]] == state
+        if reads >= MIN_COVERING_BYTES:
+            count, _, _ = find_self_loop(
+                table, width, columns, state, state, scratch.members, scratch.local
+            )
+            return count
+    return 0
+
+
+@inlined
+def walk_to_exits(
+    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, exits: Ints, bits: Words
+) -> int:
+    """Walk the state of the current part to the exits of a loop, and below them.
+
+    All tokens above the exits have their bits. Returns 0, or a status below ``DEAD``.
+    """
+    width, cursor = room.groups.shape[1], scratch.cursor
+    run, index = nodes.runs[cursor[PART]], 0
+    scratch.path[int64(run[LEVEL])] = cursor[STATE] * width
+    for half in range(2):
+        at, stop = int64(run[BEGIN + 2 * half]), int64(run[END + 2 * half])
+        while at < stop and index < len(exits):
+            record = nodes.records[at]
+            past = at + int64(record >> SIZE_SHIFT)
+            if exits[index] >= past:
+                at = past
+                continue
+            level = int64((record >> DEPTH_SHIFT) & DEPTH_MASK)
+            state = int64(room.table[scratch.path[level] + nodes.classes[record & BYTE_MASK]])
+            if state == UNKNOWN:
+                state = compute_missing_step(growth, room, nodes, scratch, at)
+                if state < DEAD:
+                    return state
+            if state == DEAD:
+                while index < len(exits) and exits[index] < past:
+                    index += 1
+                at = past
+            elif exits[index] == at:
+                status = walk_below(growth, room, nodes, scratch, at, state, at + 1, bits)
+                if status < 0:
+                    return status
+                index += 1
+                at = past
+            else:
+                scratch.path[level + 1] = state * width
+                cursor[FLOOR] = min(cursor[FLOOR], room.floors[state])
+                at += 1
+    return 0
+
+
+@inlined
+def has_steps(room: Room, state: int) -> bool:
+    """Whether a state has any step that is not ``DEAD`` (it may be ``UNKNOWN``)."""
+    width, column = room.groups.shape[1], 0
+    while column < width and room.table[state * width + column] == DEAD:
+        column += 1
+    return bool(column < width)

@@ -170,7 +170,8 @@ class SelfLoop(NamedTuple):
            ``tokens`` (X,) int32, the token that ends at each exit, −1 or ``SEVERAL_TOKENS``;
            ``sizes`` (X,) int32, the size of its subtree, itself included; ``groups`` (G, 5)
            int32, the exits by member, byte and characters read before: the member, the byte, the
-           slice of ``nodes``, and the number of characters (0 in a loop without a count).
+           slice of ``nodes``, and the number of characters (0 in a loop without a count);
+           ``exits`` (X,) int32, the same nodes in preorder.
     """
 
     bits: Words
@@ -178,6 +179,7 @@ class SelfLoop(NamedTuple):
     tokens: Ints
     sizes: Ints
     groups: Ints
+    exits: Ints
 
 
 class _Walk(NamedTuple):
@@ -273,7 +275,8 @@ def _self_loop(walk: _Walk, trie: Trie, words: int) -> SelfLoop:
     tokens = np.where(ending == 0, -1, np.where(ending == 1, tokens, SEVERAL_TOKENS))
     bits = _as_row(trie.token_ids[trie.first[0] :][walk.members[trie.token_nodes] >= 0], words)
     sizes = trie.skip[nodes] - nodes
-    return SelfLoop(bits, nodes, tokens.astype(np.int32), sizes, np.ascontiguousarray(groups))
+    groups = np.ascontiguousarray(groups)
+    return SelfLoop(bits, nodes, tokens.astype(np.int32), sizes, groups, walk.exits)
 
 
 def _as_row(tokens: Ints, words: int) -> Words:
