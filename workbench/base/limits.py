@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
+from operator import attrgetter
 
 from workbench.base import kernels
 from workbench.base.errors import LimitError
@@ -132,9 +133,9 @@ class Limits:
     began: float | None = None
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            if field.name != "began" and getattr(self, field.name) <= 0:
-                raise ValueError(f"limit {field.name!r} must be above 0")
+        if min(_budgets(self)) <= 0:
+            name = next(name for name in _BUDGETS if getattr(self, name) <= 0)
+            raise ValueError(f"limit {name!r} must be above 0")
 
     def __repr__(self) -> str:
         values = ((field.name, getattr(self, field.name), field.default) for field in fields(self))
@@ -190,13 +191,17 @@ class Clock:
         Costs about 0.2 µs.
         """
         now = kernels.counted_now()
-        seconds = now - kernels.counted_from(self.started)
-        if seconds > self.limits.seconds and kernels.interpreting():
-            kernels.wait_until_compiled()
-            now, seconds = kernels.counted_now(), self.seconds
-        self.limits.check("seconds", seconds, hint)
-        _check_deadline(now, hint)
+        if now - kernels.counted_from(self.started) > self.limits.seconds:
+            if kernels.interpreting():
+                kernels.wait_until_compiled()
+                now = kernels.counted_now()
+            self.limits.check("seconds", self.seconds, hint)
+        if _DEADLINE.get() is not None:
+            _check_deadline(now, hint)
 
+
+_BUDGETS = tuple(field.name for field in fields(Limits) if field.name != "began")
+_budgets = attrgetter(*_BUDGETS)
 
 #: The default limits.
 LIMITS = Limits()

@@ -43,25 +43,35 @@ class LazySet:
     it does not compute the sets inside its shapes.
     """
 
-    __slots__ = ("_make", "_making", "_raw", "_settle", "_values", "empty", "key", "node")
+    __slots__ = (
+        "_compute", "_make", "_making", "_raw", "_settle", "_values", "empty", "key", "node",
+    )  # fmt: skip
 
     def __init__(
         self,
         key: frozenset[int],
         node: Node,
-        make: Callable[[LazySet], Values],
+        make: Callable[[], Values],
+        compute: Callable[[LazySet, Callable[[], Values]], Values],
         settle: Callable[[Values], Values],
     ) -> None:
         self.key = key
         #: The subschema of this set (the first one, if it is a conjunction of several).
         self.node = node
         self._make = make
+        self._compute = compute
         self._settle = settle
         self._raw: Values | None = None
         self._values: Values | None = None
         self._making = False
         #: The final result of ``set_operations``; None until there is one.
         self.empty: bool | None = None
+
+    def with_leaves(self, values: Values) -> LazySet:
+        """Give the set its values, which are some leaves and no shapes; return it."""
+        self._raw = self._values = values
+        self.empty = False
+        return self
 
     @property
     def raw(self) -> Values:
@@ -75,7 +85,7 @@ class LazySet:
                 raise CircularReference(self)
             self._making = True
             try:
-                self._raw = self._make(self)
+                self._raw = self._compute(self, self._make)
             finally:
                 self._making = False
         return self._raw
@@ -340,6 +350,8 @@ class SetAlgebra(Protocol):
     all_values: Values
     any_array: Arrays
     any_object: Objects
+    #: The values of each type whose values are leaves.
+    leaves_of: dict[str, Values]
 
     def add_note(
         self,

@@ -86,7 +86,7 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 class Node:
     """One JSON value of a schema text with its span; ``parent`` and ``step`` give its path."""
 
-    __slots__ = ("document", "end", "name_start", "parent", "start", "step", "value")
+    __slots__ = ("document", "end", "name_end", "name_start", "parent", "start", "step", "value")
 
     def __init__(
         self,
@@ -97,6 +97,7 @@ class Node:
         parent: Node | None,
         step: str | int,
         name_start: int,
+        name_end: int,
     ) -> None:
         self.document = document
         #: The members of an object and the items of an array are nodes.
@@ -106,8 +107,9 @@ class Node:
         self.parent = parent
         #: Its name or index in its parent.
         self.step = step
-        #: The start of the name before it; ``start`` if there is no name.
+        #: The place of the name before it; ``start`` and 0 if there is no name.
         self.name_start = name_start
+        self.name_end = name_end
 
     @property
     def members(self) -> dict[str, Node] | None:
@@ -126,11 +128,7 @@ class Node:
     @property
     def name_span(self) -> Span:
         """The span of the name before it, which is the keyword."""
-        if self.name_start == self.start:
-            return self.span
-        name = _MEMBER_NAME.match(self.document.source.text, self.name_start)
-        assert name is not None
-        return Span(self.name_start, name.end(1) + 1)
+        return Span(self.name_start, self.name_end) if self.name_end else self.span
 
     @property
     def shown_span(self) -> Span:
@@ -207,13 +205,20 @@ class _Reader:
         """The whole text as one value."""
         if not self.text.isascii() and (half := SURROGATE.search(self.text)):
             self.fail(half.start(), "expected characters, not half of a surrogate pair")
-        root = self.value(0, None, "", -1)
+        root = self.value(0, None, "")
         position = self.after_space(root.end)
         if position < len(self.text):
             self.fail(position, "expected the end of the schema")
         return root
 
-    def value(self, position: int, parent: Node | None, step: str | int, name_start: int) -> Node:
+    def value(
+        self,
+        position: int,
+        parent: Node | None,
+        step: str | int,
+        name_start: int = -1,
+        name_end: int = 0,
+    ) -> Node:
         """The value at a position, after whitespace."""
         match = _VALUE.match(self.text, position)
         kind = match and match.lastindex
@@ -230,7 +235,7 @@ class _Reader:
             value = self.other(kind, match[kind], start)
         if name_start < 0:
             name_start = start
-        node = Node(self.document, value, start, end, parent, step, name_start)
+        node = Node(self.document, value, start, end, parent, step, name_start, name_end)
         if kind == 5:
             self.depth += 1
             if self.depth > _MAX_DEPTH:
@@ -266,11 +271,11 @@ class _Reader:
             if name is None:
                 position = self.after_space(position)
                 self.fail(position, "expected a name in double quotes and a colon")
-            start = name.start(1) - 1
-            step = name[1] if "\\" not in name[1] else self.unescaped(start, name.end(1) + 1)
+            start, end = name.start(1) - 1, name.end(1) + 1
+            step = name[1] if "\\" not in name[1] else self.unescaped(start, end)
             if step in members:
                 self.fail(start, f"duplicate name {json.dumps(step)}")
-            member = members[step] = self.value(name.end(), node, step, start)
+            member = members[step] = self.value(name.end(), node, step, start, end)
             match = _SEPARATOR.match(self.text, member.end)
             if match is None or match[1] == "]":
                 self.fail(self.after_space(member.end), "expected a comma or '}'")
@@ -286,7 +291,7 @@ class _Reader:
         if match is not None and match[1] == "]":
             return match.end()
         while True:
-            item = self.value(position, node, len(items), -1)
+            item = self.value(position, node, len(items))
             items.append(item)
             match = _SEPARATOR.match(self.text, item.end)
             if match is None or match[1] == "}":

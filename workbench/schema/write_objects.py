@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Set
+from collections.abc import Sequence as Row
 from dataclasses import replace
 from itertools import product, zip_longest
 from typing import Generic, Protocol, TypeVar
@@ -21,8 +22,15 @@ from workbench.base.source import Span
 from workbench.schema.normal_form import LazySet, Objects
 from workbench.schema.schema_reader import Node, Order, first_keyword, unsupported
 from workbench.schema.string_sets import StringSet
-from workbench.schema.write_values import RuleWriter, has_no_value, optional
-from workbench.syntax.grammar_tree import Expression, Nonterminal, Repetition, choice, sequence
+from workbench.schema.write_values import RuleWriter, declared_in, has_no_value, optional
+from workbench.syntax.grammar_tree import (
+    Expression,
+    Nonterminal,
+    Repetition,
+    Sequence,
+    choice,
+    sequence,
+)
 
 #: The most conditions of ``Objects.some`` for which undeclared required names are added to them.
 _MAX_CONDITIONS = 5
@@ -70,6 +78,8 @@ def object_expression(
         inside, may_be_empty = _in_blocks(shape, name, owner, writer)
     elif shape.required and not (counts or shape.low):
         inside, may_be_empty = _row(shape, owner, writer), False
+    elif not (counts or shape.required):
+        inside, may_be_empty = _optional_members(shape, name, owner, writer)
     else:
         graph = _ObjectGraph(shape, name, owner, writer)
         inside, may_be_empty = write_graph(graph, (0, 0, 0), writer, owner.node)
@@ -107,11 +117,11 @@ def _row(shape: Objects, owner: LazySet, writer: RuleWriter) -> Expression:
     The first required member has no comma; members before it have one after them, members after it
     have one before them.
     """
-    comma, span = writer.spacing.comma, owner.span
+    comma, span, places = writer.spacing.comma, owner.span, declared_in(owner)
     row: list[Expression] = []
     is_first = True
     for name, lazy in shape.properties.items():
-        pair = writer.member(name, lazy, owner)
+        pair = writer.member(name, lazy, places)
         if name not in shape.required:
             parts = [*pair, comma] if is_first else [comma, *pair]
             row.append(optional(sequence(parts, span), span))
@@ -126,6 +136,26 @@ def _row(shape: Objects, owner: LazySet, writer: RuleWriter) -> Expression:
     if extras:
         row.append(Repetition(choice(extras, span), 0, None, span))
     return sequence(row, span)
+
+
+def _optional_members(shape: Objects, name: str, owner: LazySet, writer: RuleWriter) -> _Part:
+    """The members of an object without a required property, counts and conditions.
+
+    Any member may be the first one, which has no comma. The members after each one are a rule.
+    """
+    comma, span, places = writer.spacing.comma, owner.span, declared_in(owner)
+    pairs = [writer.member(one, lazy, places) for one, lazy in shape.properties.items()]
+    others = [pair for names, lazy in shape.extras for pair in writer.other(names, lazy, owner)]
+    further = choice([Sequence((comma, *pair), span) for pair in others], span)
+    rest: Row[Expression] = [Repetition(further, 0, None, span)] if others else []
+    names = [writer.new_name(f"{name}_after_{one}") for one in [*shape.properties][:-1]]
+    called = [*([Nonterminal(rule, span)] for rule in names), rest]
+    for rule, pair, after in zip(names[::-1], pairs[:0:-1], called[:0:-1], strict=True):
+        member = optional(Sequence((comma, *pair), span), span)
+        writer.rule(rule, sequence([member, *after], span), span)
+    firsts = [*zip(pairs, called, strict=False), *((pair, rest) for pair in others)]
+    options = [sequence([Sequence(pair, span), *after], span) for pair, after in firsts]
+    return choice(options, span) if options else None, shape.low == 0
 
 
 def _in_blocks(shape: Objects, name: str, owner: LazySet, writer: RuleWriter) -> _Part:
@@ -186,6 +216,7 @@ class _ObjectGraph:
         self._name = name
         self._owner = owner
         self._writer = writer
+        self._places = declared_in(owner)
         self._pairs = list(shape.properties.items())
         self._texts = [StringSet.of([name]) for name in shape.properties]
         #: The number of members is counted up to the largest one, or up to the least one.
@@ -215,7 +246,7 @@ class _ObjectGraph:
     def _pair(self, name: str, held: LazySet) -> tuple[Expression, ...]:
         """A declared member, cached for all states."""
         if (name, held) not in self._written:
-            self._written[name, held] = self._writer.member(name, held, self._owner)
+            self._written[name, held] = self._writer.member(name, held, self._places)
         return self._written[name, held]
 
     def _read(self, state: _State, pair: tuple[Expression, ...]) -> Expression:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Hashable, Set
+from collections.abc import Collection, Hashable, Mapping, Set
 from collections.abc import Sequence as Sequences
 from dataclasses import replace
 from fractions import Fraction
@@ -202,6 +202,8 @@ class RuleWriter:
         #: The name of each set's rule, by the identity of ``LazySet.raw``, which a ``$ref`` and its
         #: target share.
         self._calls: dict[int, str] = {}
+        #: The leaves of each of ``SetAlgebra.leaves_of``, by the identity of the values.
+        self._typed: dict[int, list[Expression]] = {}
         #: The expressions of unique items, by what determines them.
         self.unique_items: dict[Hashable, Expression] = {}
         self._counted = 0
@@ -241,6 +243,9 @@ class RuleWriter:
     def leaves(self, lazy: LazySet, span: Span) -> list[Expression]:
         """The expressions of the strings, numbers, booleans and null of a set."""
         values = lazy.values
+        typed = self._typed.get(id(values))
+        if typed is not None:
+            return [_at(leaf, span) for leaf in typed]
         found: list[Expression] = [
             Literal(b"true" if boolean else b"false", span)
             for boolean in sorted(values.booleans, reverse=True)
@@ -252,6 +257,8 @@ class RuleWriter:
             found.append(Automaton(machine, numbers_label(values.numbers), span))
         if not values.texts.is_empty:
             found += self.strings(values.texts, span, lazy)
+        if any(values is typed for typed in self.algebra.leaves_of.values()):
+            self._typed[id(values)] = found
         return found
 
     def strings(
@@ -300,13 +307,15 @@ class RuleWriter:
             self.rule(rule_name, counting.body(level), counting.span)
         return rule_name
 
-    def member(self, name: str, lazy: LazySet, owner: LazySet) -> tuple[Expression, ...]:
-        """A declared name of an object of ``owner``, a colon and a value."""
-        declared = owner.node.members and owner.node.members.get("properties")
-        place = declared and declared.members and declared.members.get(name)
-        key = span = lazy.span
-        if place and place.document.referred_from is None:
+    def member(
+        self, name: str, lazy: LazySet, places: Mapping[str, Node]
+    ) -> tuple[Expression, ...]:
+        """A declared name of an object, a colon and a value; ``places`` as ``declared_in``."""
+        place = places.get(name)
+        if place is not None and place.document.referred_from is None:
             key, span = place.name_span, place.span
+        else:
+            key = span = lazy.span
         if _PLAIN.fullmatch(name):
             return self.pair(Literal(b'"%b"' % name.encode(), key), lazy, span)
         return self.pair(choice(self.strings(StringSet.of([name]), key), key), lazy, span)
@@ -372,6 +381,19 @@ class RuleWriter:
             return name
         self._names[f"{name}_{count + 1}"] = 1
         return f"{name}_{count + 1}"
+
+
+def declared_in(owner: LazySet) -> Mapping[str, Node]:
+    """The ``properties`` in the subschema of a set, by name."""
+    declared = (owner.node.members or {}).get("properties")
+    return (declared and declared.members) or {}
+
+
+def _at(leaf: Expression, span: Span) -> Expression:
+    """A leaf in another place."""
+    if isinstance(leaf, Automaton):
+        return Automaton(leaf.machine, leaf.label, span)
+    return replace(leaf, span=span)
 
 
 def optional(item: Expression, span: Span) -> Expression:

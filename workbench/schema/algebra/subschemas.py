@@ -164,6 +164,8 @@ class Subschemas:
         if members is None:
             return None
         if "$ref" not in members:
+            if self.references.is_simple:
+                return None
             word = next((word for word in _DYNAMIC if word in members), None)
             if word is None or self.keywords & members.keys() != {word}:
                 return None
@@ -191,8 +193,14 @@ class Subschemas:
             raise invalid(node, "a schema: an object, true or false")
         if not self._recognized.issuperset(value):
             self._note_unknown(value)
-        if self.keywords.isdisjoint(value):
+        words = self.keywords & value.keys()
+        if not words:
             return algebra.anything
+        if len(words) == 1 and "type" in words:
+            named = value["type"].value
+            if isinstance(named, str) and named in algebra.leaves_of:
+                leaves = algebra.leaves_of[named]
+                return algebra.atom(node, lambda: leaves).with_leaves(leaves)
         return algebra.atom(node, lambda: self._read(node, value, tracked))
 
     def _note_unknown(self, members: dict[str, Node]) -> None:
@@ -334,6 +342,7 @@ class Algebra:
         self._unions: dict[frozenset[frozenset[int]], LazySet] = {}
         self._constants: dict[object, LazySet] = {}
         self._atoms = _NOTHING
+        self._settle: Callable[[Values], Values] = partial(simplified, self)
         root = document.root
         #: The empty set and the set of all JSON values.
         self.nothing = self._new_set(frozenset((_NOTHING,)), root, lambda: self.no_values)
@@ -341,10 +350,10 @@ class Algebra:
         self.nothing.empty, self.anything.empty = True, False
         self.any_array = Arrays((), self.anything)
         self.any_object = Objects({}, frozenset(), ((StringSet.everything(), self.anything),))
-        self.no_values = Values(
+        self.no_values: Values = Values(
             False, frozenset(), NumberSet.nothing(), StringSet.nothing(), (), ()
         )
-        self.all_values = Values(
+        self.all_values: Values = Values(
             True,
             frozenset((False, True)),
             NumberSet.everything(),
@@ -352,6 +361,15 @@ class Algebra:
             (self.any_array,),
             (self.any_object,),
         )
+        #: The values of each type whose values are leaves: most subschemas only name a type.
+        none, whole = self.no_values, self.all_values
+        self.leaves_of: dict[str, Values] = {
+            "null": replace(none, null=True),
+            "boolean": replace(none, booleans=whole.booleans),
+            "integer": replace(none, numbers=NumberSet.integers()),
+            "number": replace(none, numbers=whole.numbers),
+            "string": replace(none, texts=whole.texts),
+        }
         self._emptiness = Emptiness(self)
         references = References(document, others)
         dialect = references.dialect
@@ -443,12 +461,12 @@ class Algebra:
 
     def is_empty(self, asked: LazySet | Arrays | Objects) -> bool:
         """Whether a set or a shape is known to be empty; False does not prove the opposite."""
+        if isinstance(asked, LazySet) and asked.empty is not None:
+            return asked.empty
         return self._emptiness.is_surely_empty(asked)
 
     def _new_set(self, key: frozenset[int], node: Node, make: Callable[[], Values]) -> LazySet:
-        lazy = LazySet(
-            key, node, lambda lazy: self._computed(lazy, make), partial(simplified, self)
-        )
+        lazy = LazySet(key, node, make, self._computed, self._settle)
         return self._conjunctions.setdefault(key, lazy)
 
     def _computed(self, lazy: LazySet, make: Callable[[], Values]) -> Values:
