@@ -236,6 +236,42 @@ def _machine(texts: StringSet, limits: Limits) -> Dfa:
     return literals_machine(texts.as_content(limits), limits)
 
 
+# -- classes --------------------------------------------------------------------------------------
+# Disjoint classes of strings. Strings of different classes are different; no automaton knows more
+# about all strings that it has read.
+
+#: The classes of a feature.
+CLASSES = 6
+#: The features: patterns with the class of a character, or the length.
+CHARACTERS = {
+    "first": "^{}",
+    "third": r"^[\s\S]{{2}}{}",
+    "last": "{}$",
+}
+LENGTH = "length"
+
+
+@cache
+def classes_of_texts(feature: str, numbers: int) -> StringSet:
+    """The strings in some classes of a feature; ``numbers`` is their bit set.
+
+    Not every string is in one of the classes: ``1 << CLASSES`` means those that are in none.
+    """
+    if numbers >> CLASSES:
+        return ~classes_of_texts(feature, ~numbers & ((1 << CLASSES) - 1))
+    chosen = [number for number in range(CLASSES) if numbers >> number & 1]
+    if not chosen:
+        return StringSet.nothing()
+    if feature == LENGTH:
+        more = "|".join(rf"[\s\S]{{{number}}}" for number in chosen)
+        return StringSet.pattern(rf"^(?:[\s\S]{{{CLASSES}}})*(?:{more})$")
+    # mixed, so that neither neighbours nor characters with equal last bits share a class
+    codes = (code for code in range(0x80) if (code ^ code >> 3) % CLASSES in chosen)
+    kinds = [f"\\x{code:02X}" for code in codes]
+    more = r"\u0080-\u{10FFFF}" if 0 in chosen else ""
+    return StringSet.pattern(CHARACTERS[feature].format(f"[{''.join(kinds)}{more}]"))
+
+
 # -- formats --------------------------------------------------------------------------------------
 # The strings of each ``format`` of JSON Schema.
 #
