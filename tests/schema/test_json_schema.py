@@ -103,7 +103,7 @@ REFUSED: list[tuple[Any, str, str]] = [
     (
         {"properties": {"a": {"type": "object", "maxProperties": 6_000}}},
         "/properties/a/maxProperties: to distinguish its members takes more than 5,000 rules",
-        '"minProperties"',
+        '"maxProperties"',
     ),
 ]
 
