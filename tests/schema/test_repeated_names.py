@@ -144,7 +144,7 @@ def test_a_name_of_a_few_occurs_once(schema: dict[str, Any], order: str) -> None
         assert not grammar.accepts(text)
 
 
-def test_names_are_distinguished_by_a_character_or_their_length() -> None:
+def test_names_are_distinguished_by_a_checksum() -> None:
     grammar = Grammar.from_json_schema({"minProperties": 2}, whitespace="compact")
     for text in ('{"a":1,"b":1}', '{"a1":1,"a2":1}', '{"ab":1,"acb":1}', '{"x_a_x":1,"x_b_x":1}'):
         assert grammar.accepts(text), text
@@ -157,10 +157,10 @@ def test_names_are_distinguished_by_a_character_or_their_length() -> None:
 
 def test_more_undeclared_names_than_can_be_distinguished_are_refused() -> None:
     assert Grammar.from_json_schema({"minProperties": 6}).accepts(
-        json.dumps(dict.fromkeys("abcfgk"))
+        json.dumps(dict.fromkeys("abcdef"))
     )
     with pytest.raises(BuildError, match="more than 6 undeclared names") as caught:
         Grammar.from_json_schema({"type": "object", "minProperties": 7})
     assert caught.value.kind == "unsupported_schema"
     names = {"properties": dict.fromkeys("abcd", True), "minProperties": 7}
-    assert Grammar.from_json_schema(names).accepts(json.dumps(dict.fromkeys("abcdfgk")))
+    assert Grammar.from_json_schema(names).accepts(json.dumps(dict.fromkeys("abcdefg")))

@@ -37,7 +37,7 @@ from workbench.schema.normal_form import (
 )
 from workbench.schema.numbers import NumberSet
 from workbench.schema.schema_reader import unsupported
-from workbench.schema.string_sets import CLASSES, LENGTH, StringSet, classes_of_texts
+from workbench.schema.string_sets import CLASSES, LENGTH, StringSet, class_of_texts
 from workbench.schema.write_objects import write_graph
 from workbench.schema.write_values import RuleWriter, has_no_value, optional
 from workbench.syntax.grammar_tree import (
@@ -103,7 +103,7 @@ def class_of_values(algebra: SetAlgebra, feature: Feature, number: int) -> Value
         number == 2,
         frozenset((number == 0,)) if number < 2 else frozenset(),
         _numbers(number),
-        classes_of_texts(feature.name, 1 << number),
+        class_of_texts(feature.name, number),
         (algebra.any_array,) if number == 3 else (),
         (algebra.any_object,) if number == 4 else (),
     )

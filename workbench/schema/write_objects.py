@@ -5,7 +5,7 @@ any order. Of an object that has a name twice, readers keep the last member. A d
 one of a few undeclared ones, occurs once. Of infinitely many names any may occur twice: to exclude
 that, an automaton would need to store every name that it has read. Where that matters, because
 members are counted or one of them has to meet a condition, names are divided into classes by a
-feature (``classes_of``), and only members of different classes count as different.
+checksum, and only members of different classes count as different.
 
 With ``Order.ANY`` members are in any order, undeclared ones among them. A state is then the set of
 the declared names that have occurred, so there are at most ``MAX_ANY_ORDER`` of them.
@@ -276,9 +276,8 @@ class _ObjectGraph:
             count = min(count + 1, self._max_counted)
         if not is_new and self._shape.high is not None:
             others = others._replace(uncounted=others.uncounted + 1)
-        if others is not NONE_READ:
-            has_enough = count - others.uncounted >= self._shape.low
-            others = self.others.settled(others, has_enough)
+        if others.counted and count - others.uncounted >= self._shape.low:
+            others = others._replace(counted=0, uncounted=0)  # no more have to be counted
         return index + further, count, satisfied | more, others
 
     def _satisfying(self, satisfied: int, names: StringSet, lazy: LazySet) -> list[_Satisfying]:
