@@ -21,7 +21,7 @@ from workbench.lab.bench.visitors import served
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("threads", [(), ("--threads",)])
+@pytest.mark.parametrize("threads", [(), ("--threads",), ("--different",)])
 def test_every_number_of_runs_has_a_row(threads: tuple[str, ...]) -> None:
     app, before = typer.Typer(), torch.get_num_threads()
     app.command()(batch_bench.main)

@@ -7,7 +7,7 @@ import random
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ import torch
 from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM
 
 from tests.decoding.test_architectures import CONFIGS, HEADS
-from tests.decoding.tiny import write_tokenizer
+from tests.decoding.tiny import PADDING, write_tokenizer
 from tests.decoding.worlds import FiniteConstraint
 from workbench.base.errors import ModelError, WorkbenchError
 from workbench.decoding import transformers_session
@@ -368,6 +368,40 @@ def test_a_new_run_takes_its_whole_prompt_from_another_one_and_shares_its_pass(
             np.testing.assert_allclose(result[0][0], expected.pop(0), atol=1e-4)
 
 
+@pytest.mark.parametrize("ranges", [True, False])
+def test_new_contexts_share_the_pass_of_running_ones(
+    tiny_model: TransformersModel, monkeypatch: pytest.MonkeyPatch, ranges: bool
+) -> None:
+    """Without padding; a model whose attention ignores the ranges is padded from then on."""
+    if not ranges:
+        monkeypatch.setattr(transformers_session, "attention_in", nullcontext)
+    passes = TransformersPasses(tiny_model.module, 320 + PADDING, 64)
+    sessions = [passes.session() for _ in range(5)]
+    contexts = [[200 + number, *range(1, 4 + number)] for number in range(3)]
+    passes.score([ForwardPass(*one, 1) for one in zip(sessions, contexts, strict=False)])
+    contexts = [[*ids, 7] for ids in contexts] + [[210, *range(50, 90)], [211, 1, 2]]
+    lasts, shapes = [1, 1, 2, 3, 2], pass_shapes(tiny_model, monkeypatch)
+    for _ in range(2):
+        found = passes.score([ForwardPass(*x) for x in zip(sessions, contexts, lasts, strict=True)])
+        tried, shapes[:] = list(shapes), []
+        for ids, last, result in zip(contexts, lasts, found, strict=True):
+            assert isinstance(result, np.ndarray)
+            with torch.no_grad():
+                given = {"input_ids": torch.tensor([ids]), "use_cache": False}
+                plain = tiny_model.module(**given).logits[0, -last:]
+            np.testing.assert_allclose(result, plain.numpy(), atol=1e-4)
+        shapes.clear()
+        sessions, contexts = (
+            [*sessions[:3], passes.session(), passes.session()],
+            [
+                [*ids, 9] if number < 3 else [220 + number, *ids]
+                for number, ids in enumerate(contexts)
+            ],
+        )
+    # in the second pass the third row reads two positions again
+    assert tried == ([(1, 50)] if ranges else [(4, 4), (1, 42)])
+
+
 class LongModel:
     """A model whose context is 1,024 tokens, with nine contexts of 890 that share nothing."""
 
@@ -396,10 +430,14 @@ class LongModel:
         self.shapes.append(tuple(named["input_ids"].shape))
 
 
-def test_a_source_that_another_row_of_the_pass_overwrites(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("ranges", [True, False])
+def test_a_source_that_another_row_of_the_pass_overwrites(
+    monkeypatch: pytest.MonkeyPatch, ranges: bool
+) -> None:
     """In a full cache, one of two new sessions gets the row that the other one copies."""
     monkeypatch.setattr(transformers_session, "MAX_ROWS", 4)
     model = LongModel()
+    model.passes._takes_ranges = ranges
     sessions = [model.passes.session() for _ in range(4)]
     for session, ids in zip(sessions, model.texts, strict=False):
         model.read([session], [ids])
@@ -407,19 +445,21 @@ def test_a_source_that_another_row_of_the_pass_overwrites(monkeypatch: pytest.Mo
     del sessions[2], sessions[0], session, model.shapes[:]
     contexts = [[*model.texts[number], *range(1, 6)] for number in (1, 0)]
     model.read([model.passes.session() for _ in contexts], contexts)
-    assert model.shapes == [(1, 5), (1, 895)]
+    assert model.shapes == ([(1, 900)] if ranges else [(1, 5), (1, 895)])
     model.read([continued], [[*model.texts[1], 7]])
 
 
-def test_a_source_that_is_dropped_when_the_cache_shrinks() -> None:
+@pytest.mark.parametrize("ranges", [True, False])
+def test_a_source_that_is_dropped_when_the_cache_shrinks(ranges: bool) -> None:
     """One session continues, another one takes the text of an ended session."""
     model = LongModel()
+    model.passes._takes_ranges = ranges
     sessions = [model.passes.session() for _ in model.texts]
     model.read(sessions, [ids[:200] for ids in model.texts])
     model.read(sessions[2:3], model.texts[2:3])
     del sessions[2:], model.shapes[:]
     model.read(sessions, [[*model.texts[0][:200], *range(5)], [*model.texts[2], *range(5)]])
-    assert model.shapes == [(1, 5), (1, 895)]
+    assert model.shapes == ([(1, 900)] if ranges else [(1, 5), (1, 895)])
 
 
 @pytest.mark.slow

@@ -15,10 +15,11 @@ import shutil
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -540,6 +541,9 @@ def _store(model: Any, header: GgufHeader, directory: Path) -> None:  # noqa: AN
     save_model(model, str(directory / _WEIGHTS), metadata={"format": "pt"})
 
 
+# -- the forward pass of a model -------------------------------------------------------------------
+
+
 def rope_length_of(config: Any) -> int | None:  # noqa: ANN401  # a configuration of transformers
     """The context length past which the rotary embedding changes; None if it does not."""
     rope = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
@@ -554,3 +558,130 @@ def cache_argument(module: torch.nn.Module) -> str:
     """The name of the forward pass's argument for the cache; transformers renamed it in 5.24."""
     names = inspect.signature(module.forward).parameters
     return "cache" if "cache" in names else "past_key_values"
+
+
+#: How many tokens attention reads in the time of another call.
+_CALL = 32
+
+
+def _causal_mask(positions: torch.Tensor, length: int, dtype: torch.dtype) -> torch.Tensor:
+    """What tokens at these positions (texts, new) look at: (texts, 1, new, length), 0 or −∞."""
+    import torch
+
+    hidden = torch.arange(length, device=positions.device) > positions[:, :, None]
+    mask = torch.zeros(hidden.shape, dtype=dtype, device=positions.device)
+    return mask.masked_fill_(hidden, -torch.inf)[:, None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranges:
+    """A pass that reads the new tokens of several texts, one text after the other.
+
+    All layers but attention read them as one text (1, T). Attention reads ``width`` tokens of each
+    text at once, and each text that has more by itself.
+
+    ``rows``       the text of each token (T,).
+    ``positions``  its position there (T,).
+    ``mask``       what the tokens that are read at once look at (texts, 1, width, length).
+    ``queries``    these tokens (texts · width,); the last one of a shorter text is repeated.
+    ``answers``    where the result of each token is (T,), indices of texts · width.
+    ``longer``     for each longer text its index, its first token, the token after its last one,
+                   and its mask (1, 1, tokens, length).
+    """
+
+    rows: torch.Tensor
+    positions: torch.Tensor
+    mask: torch.Tensor
+    queries: torch.Tensor
+    answers: torch.Tensor
+    longer: Sequence[tuple[int, int, int, torch.Tensor]]
+
+    @staticmethod
+    def of(
+        known: Sequence[int], counts: Sequence[int], length: int, like: torch.nn.Module
+    ) -> Ranges:
+        """Texts with known tokens and new ones; keys for ``length`` tokens of each."""
+        import torch
+
+        dtype, device = next((p.dtype, p.device) for p in like.parameters())
+        width = _read_at_once(counts)
+        begins, new = torch.tensor([0, *accumulate(counts[:-1])]), torch.tensor(counts)
+        rows = torch.arange(len(counts)).repeat_interleave(new)
+        nth = torch.arange(len(rows)) - begins[rows]
+        positions = (torch.tensor(known)[rows] + nth).to(device)
+        queries = begins[:, None] + torch.arange(width).minimum(new[:, None] - 1)
+        longer = []
+        for row, (begin, count) in enumerate(zip(begins.tolist(), counts, strict=True)):
+            if count > width:
+                mask = _causal_mask(positions[None, begin : begin + count], length, dtype)
+                longer.append((row, begin, begin + count, mask))
+        return Ranges(
+            rows.to(device),
+            positions,
+            _causal_mask(positions[queries.to(device)], length, dtype),
+            queries.ravel().to(device),
+            (rows * width + nth.clamp(max=width - 1)).to(device),
+            longer,
+        )
+
+
+def _read_at_once(counts: Sequence[int]) -> int:
+    """How many new tokens of each text one call of attention reads: the fastest number."""
+    return min(
+        sorted(set(counts)),
+        key=lambda width: width * len(counts) + sum(_CALL + n for n in counts if n > width),
+    )
+
+
+class _Current(threading.local):
+    """The ranges of the forward pass that this thread runs."""
+
+    ranges: Ranges | None = None
+
+
+_current = _Current()
+
+
+@contextmanager
+def attention_in(ranges: Ranges) -> Iterator[None]:
+    """Give ranges to the attention of the forward pass that this thread runs."""
+    _register_attention()
+    _current.ranges = ranges
+    try:
+        yield
+    finally:
+        _current.ranges = None
+
+
+@cache
+def _register_attention() -> None:
+    """Replace transformers' attention function by one that does the same, and knows ranges.
+
+    It has the same name, because some models compare the name.
+    """
+    from transformers import AttentionInterface
+
+    plain: Callable[..., tuple[torch.Tensor, None]] = AttentionInterface()["sdpa"]
+
+    def attention(
+        module: torch.nn.Module,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        attention_mask: torch.Tensor | None,
+        **options: object,
+    ) -> tuple[torch.Tensor, None]:
+        ranges = _current.ranges
+        if ranges is None:
+            return plain(module, query, key, value, attention_mask, **options)
+        read = query[0].transpose(0, 1).index_select(0, ranges.queries)  # (texts · width, heads, …)
+        read = read.view(len(ranges.mask), -1, *read.shape[1:]).transpose(1, 2)
+        together, _ = plain(module, read, key, value, attention_mask, **options)
+        found = together.flatten(0, 1).index_select(0, ranges.answers)  # (T, heads, …)
+        for text, begin, end, mask in ranges.longer:
+            keys, values = (each[text : text + 1, :, : mask.shape[-1]] for each in (key, value))
+            alone, _ = plain(module, query[:, :, begin:end], keys, values, mask, **options)
+            found[begin:end] = alone[0]
+        return found[None], None
+
+    AttentionInterface.register("sdpa", attention)

@@ -77,6 +77,38 @@ class ForwardPass:
     last: int
 
 
+def check_pass(
+    token_ids: Sequence[TokenId], last: int, rows: int, context_length: int | None
+) -> None:
+    """Raise ModelError if a model with these rows of logits cannot run a forward pass."""
+    if not token_ids:
+        raise ModelError("expected at least one token", "an empty prompt is the end token")
+    if not 1 <= last <= len(token_ids):
+        raise ModelError(f"expected 1 to {len(token_ids)} positions, not {last}")
+    wrong = next((i for i in (min(token_ids), max(token_ids)) if not 0 <= i < rows), None)
+    if wrong is not None:
+        raise ModelError(
+            f"expected token ids from 0 to {rows - 1}, not {wrong}",
+            "use the model's own tokenizer",
+        )
+    if context_length is not None and len(token_ids) > context_length:
+        raise ModelError(
+            f"{len(token_ids):,} tokens are {len(token_ids) - context_length:,} too many: this"
+            f" model reads at most {context_length:,}",
+            "shorten the prompt, or ask for fewer tokens",
+        )
+
+
+def model_failed(error: Exception | None) -> ModelError:
+    """The error of a pass: out of memory, or any exception of a third party's model code."""
+    if isinstance(error, ModelError):
+        return error
+    message = (str(error).splitlines() or [type(error).__name__])[0]
+    found = ModelError(f"the model failed: {message}", "try a shorter prompt")
+    found.__cause__ = error
+    return found
+
+
 class SharedPasses(Protocol):
     """Runs the forward passes of several sessions of one model together.
 

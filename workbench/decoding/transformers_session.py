@@ -21,6 +21,7 @@ import weakref
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import accumulate, chain
 from typing import Any
 
 import numpy as np
@@ -28,10 +29,25 @@ import torch
 from transformers.cache_utils import Cache, CacheLayerMixin
 
 from workbench.base.errors import ModelError
-from workbench.decoding.checkpoint import cache_argument, free_memory, rope_length_of
+from workbench.decoding.checkpoint import (
+    Ranges,
+    attention_in,
+    cache_argument,
+    free_memory,
+    rope_length_of,
+)
 from workbench.decoding.generate import MAX_ROWS, Call, PassQueue
-from workbench.decoding.model import ForwardPass, Logits, common_prefix
+from workbench.decoding.model import (
+    ForwardPass,
+    Logits,
+    check_pass,
+    common_prefix,
+    model_failed,
+)
 from workbench.vocabulary.vocabulary import TokenId
+
+#: The tokens of each text of a pass.
+_Ids = list[list[TokenId]]
 
 #: The most bytes of keys and values of all sessions; a single session may have more.
 _MAX_CACHE_BYTES = 1 << 31
@@ -68,6 +84,11 @@ class _Request:
     def space(self) -> int:
         """The tokens for which its row needs space: a row also has padding."""
         return len(self.wanted) + _MAX_PADDING
+
+    @property
+    def new(self) -> list[TokenId]:
+        """The tokens that its pass reads: those without keys and values in its row."""
+        return self.wanted[len(self.session.read) :]
 
 
 @dataclass(slots=True, eq=False)
@@ -138,7 +159,7 @@ class _Span:
     known: int = 0
     #: The positions that the pass can look at.
     length: int = 0
-    #: Where new keys are written, (rows · new,) indices of positions in all rows; None for one row,
+    #: Where new keys are written, (new tokens,) indices of positions in all rows; None for one row,
     #: whose new positions follow the known ones.
     written: torch.Tensor | None = None
 
@@ -243,7 +264,9 @@ class KeyValueCache:
         if session.row is not None and length <= self._length:
             return True
         live = [one for one in self.live() if one is not session]
-        while len(live) >= self.most_rows(max(length, self._promised, *map(_length, live))):
+        while len(live) >= self.most_rows(
+            max(length, self._promised, *(len(one.read) for one in live))
+        ):
             free = [
                 one for one in live if one not in kept and (not only_idle or _is_idle(one, session))
             ]
@@ -361,10 +384,9 @@ class KeyValueCache:
             buffer[row.index, :count] = buffer[source.index, :count]
         row.read = source.read[:count]
 
-    def places(self, known: torch.Tensor, width: int) -> torch.Tensor:
-        """The places of the next ``width`` tokens of the span's rows, as ``_Span.written``."""
-        rows = torch.arange(self.span.begin, self.span.end, device=known.device)
-        return ((rows * self._length + known)[:, None] + torch.arange(width).to(known)).ravel()
+    def places(self, rows: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+        """The places of tokens at these positions of the span's rows, as ``_Span.written``."""
+        return (self.span.begin + rows) * self._length + positions
 
     def _resize(self, length: int) -> None:
         """Copy the rows of all live sessions to buffers of the size that is needed.
@@ -372,7 +394,7 @@ class KeyValueCache:
         Rows without a session are copied too if there is space, the last used ones first.
         """
         live = self.live()
-        length = max(length, *map(_length, live))
+        length = max(length, *(len(one.read) for one in live))
         size = min(1 << (len(live) - 1).bit_length(), self.most_rows(length))
         self._size, self._length = max(size, len(live)), _rounded(length)
         used = [_row(one) for one in live]
@@ -424,10 +446,6 @@ class KeyValueCache:
         self._size = self._length = self._promised = 0
 
 
-def _length(session: TransformersSession) -> int:
-    return len(session.read)
-
-
 def _row(session: TransformersSession) -> _Row:
     assert session.row is not None
     return session.row
@@ -456,22 +474,6 @@ def _shares(request: _Request, known: int, other: _Request) -> bool:
     )
 
 
-def _padding(requests: Sequence[_Request]) -> int:
-    """The positions without a token in a pass over the requests' rows."""
-    news = [len(request.wanted) - len(request.session.read) for request in requests]
-    return max(news) * len(news) - sum(news)
-
-
-def _failed(error: Exception | None) -> ModelError:
-    """The error of a pass: out of memory, or any exception of a third party's model code."""
-    if isinstance(error, ModelError):
-        return error
-    message = (str(error).splitlines() or [type(error).__name__])[0]
-    found = ModelError(f"the model failed: {message}", "try a shorter prompt")
-    found.__cause__ = error
-    return found
-
-
 class TransformersPasses:
     """Runs the forward passes of all sessions of one model.
 
@@ -492,21 +494,20 @@ class TransformersPasses:
         parameters = inspect.signature(module.forward).parameters
         #: Whether the model can compute logits of the last positions only.
         self._keeps = "logits_to_keep" in parameters
-        #: Recurrent models have a state that cannot be cropped: they read the whole context each
-        #: time.
+        #: Recurrent models have a state that cannot be cropped, and read the whole context again.
         self._croppable = not getattr(module, "_is_stateful", False)
         config = untyped.config.get_text_config()
         rope_length = rope_length_of(config)
         self._cache = KeyValueCache(rope_length, str(untyped.device))
         #: Up to this many tokens a row can share a pass; 0 for none.
         self._longest_shared = 0
-        if (
-            self._croppable
-            and getattr(module, "_supports_attention_backend", False)
-            and config._attn_implementation in ("sdpa", "eager")
-        ):
-            names = ("sliding_window", "attention_chunk_size")
-            windows = [getattr(config, name, None) for name in names]
+        attention = config._attn_implementation
+        #: Whether attention can be given the ranges of texts that are read as one; and whether a
+        #: pass showed it.
+        self._takes_ranges, self._took_ranges = attention == "sdpa", False
+        backend = getattr(module, "_supports_attention_backend", False)
+        if self._croppable and backend and attention in ("sdpa", "eager"):
+            windows = (getattr(config, n, None) for n in ("sliding_window", "attention_chunk_size"))
             self._longest_shared = min(filter(None, [*windows, rope_length]), default=1 << 62)
 
     def session(self) -> TransformersSession:
@@ -540,7 +541,7 @@ class TransformersPasses:
                 if one.rows is not None:
                     one.session.scored = one.wanted, one.rows
                     one.rows.flags.writeable = False  # the session returns them again
-        return [_failed(one.error) if one.rows is None else one.rows for one in requests]
+        return [model_failed(one.error) if one.rows is None else one.rows for one in requests]
 
     def _request(self, call: Call, one: ForwardPass) -> _Request:
         """A request; answered already if it is wrong, or the session's last pass was the same."""
@@ -548,7 +549,7 @@ class TransformersPasses:
         assert isinstance(session, TransformersSession)
         request = _Request(call, session, wanted, one.last)
         try:
-            self._check(wanted, one.last)
+            check_pass(wanted, one.last, self.rows, self.context_length)
         except ModelError as error:
             request.error = error
         else:
@@ -556,25 +557,6 @@ class TransformersPasses:
                 rows = session.scored[1]
                 request.rows = rows[-one.last :] if len(rows) >= one.last else None
         return request
-
-    def _check(self, wanted: list[TokenId], last: int) -> None:
-        if not wanted:
-            raise ModelError("expected at least one token", "an empty prompt is the end token")
-        if not 1 <= last <= len(wanted):
-            raise ModelError(f"expected 1 to {len(wanted)} positions, not {last}")
-        wrong = next((i for i in (min(wanted), max(wanted)) if not 0 <= i < self.rows), None)
-        if wrong is not None:
-            raise ModelError(
-                f"expected token ids from 0 to {self.rows - 1}, not {wrong}",
-                "use the model's own tokenizer",
-            )
-        longest = self.context_length
-        if longest is not None and len(wanted) > longest:
-            raise ModelError(
-                f"{len(wanted):,} tokens are {len(wanted) - longest:,} too many: this model reads"
-                f" at most {longest:,}",
-                "shorten the prompt, or ask for fewer tokens",
-            )
 
     def most_rows(self, tokens: int) -> int:
         """How many contexts of this length the cache has space for, at least one."""
@@ -585,22 +567,19 @@ class TransformersPasses:
         """The requests of the next pass: the oldest for which there is space, and similar ones."""
         chosen: list[_Request] = []
         sessions = {one.session for one in waiting}
-        widest = total = 0
+        news: list[int] = []
         for request in waiting:
             length, one = len(request.wanted), request.session
             if chosen and length > self._longest_shared:
                 continue
             _, known = self._cache.source(request)
-            new = length - known
-            width = max(widest, new)
-            padded = width * (len(chosen) + 1)
-            if chosen and not (padded - total - new <= _MAX_PADDING and padded <= _MAX_NEW):
+            if chosen and not self._can_share([*news, length - known]):
                 continue
             if any(one is other.session or _shares(request, known, other) for other in chosen):
                 continue
             if not self._croppable or self._cache.admit(request, sessions):
                 chosen.append(request)
-                widest, total = width, total + new
+                news.append(length - known)
                 if length > self._longest_shared or len(chosen) == MAX_ROWS or self._cache.is_new:
                     break
         if not chosen and all(one in sessions for one in self._cache.live()):
@@ -609,6 +588,11 @@ class TransformersPasses:
             if self._cache.admit(first, [first.session], only_idle=False):
                 chosen.append(first)
         return chosen
+
+    def _can_share(self, news: Sequence[int]) -> bool:
+        """Whether rows with these numbers of new tokens can share a pass."""
+        padding = 0 if self._takes_ranges else max(news) * len(news) - sum(news)
+        return padding <= _MAX_PADDING and sum(news) + padding <= _MAX_NEW
 
     def _run(self, chosen: Sequence[_Request]) -> None:
         """Answer the requests in one pass; if it fails, each in a separate pass."""
@@ -636,7 +620,8 @@ class TransformersPasses:
             if request.session.row is None:  # the memory was cleared after it was admitted
                 self._cache.admit(request, sessions, only_idle=False)
         self._cache.prepare(chosen)
-        if _padding(chosen) > _MAX_PADDING:  # a row to be copied was dropped or replaced
+        if len(chosen) > 1 and not self._can_share([len(one.new) for one in chosen]):
+            # a row to be copied was dropped or replaced
             for request in chosen:
                 self._forward([request])
             return
@@ -659,36 +644,55 @@ class TransformersPasses:
         request.rows = self._logits([new], request.last)[0]
 
     def _together(self, chosen: Sequence[_Request]) -> None:
-        """Rows of different lengths, padded on the right to the same number of new tokens."""
-        span, device = self._cache.span, self._module.device
-        news = [request.wanted[len(request.session.read) :] for request in chosen]
+        """Rows of different lengths: all new tokens as those of one text, or padded on the right.
+
+        A model whose attention ignores the ranges fails in its first pass with them, since queries
+        and mask have other shapes. From then on its rows are padded.
+        """
+        span, news = self._cache.span, [request.new for request in chosen]
+        known = [len(request.session.read) for request in chosen]
+        span.known, span.length = max(known), max(len(request.wanted) for request in chosen)
         width = max(map(len, news))
-        known = torch.tensor([len(request.session.read) for request in chosen], device=device)
-        positions = known[:, None] + torch.arange(width, device=device)  # (rows, new)
-        span.known = int(known.max())
-        span.length = max(len(request.wanted) for request in chosen)
-        span.written = self._cache.places(known, width)
-        hidden = torch.arange(span.length, device=device) > positions[:, :, None]
-        mask = torch.zeros(hidden.shape, dtype=self._module.dtype, device=device)
-        mask = mask.masked_fill_(hidden, -torch.inf)[:, None]  # (rows, 1, new, length)
+        joined = self._takes_ranges and min(map(len, news)) < width
+        read = news if joined else [new + [0] * (width - len(new)) for new in news]
+        ranges = Ranges.of(known, list(map(len, read)), span.length, self._module)
+        span.written = self._cache.places(ranges.rows, ranges.positions)
+        if not joined:
+            self._padded(chosen, read, ranges)
+            return
+        self._takes_ranges = self._took_ranges  # unless this pass ends well
+        self._joined(chosen, read, ranges)
+        self._takes_ranges = self._took_ranges = True
+
+    def _padded(self, chosen: Sequence[_Request], read: _Ids, ranges: Ranges) -> None:
+        width = len(read[0])
+        last = width - min(len(request.new) - request.last for request in chosen)
+        positions = ranges.positions.view(len(read), width)
         if self.context_length is not None:
-            positions.clamp_(max=self.context_length - 1)  # of the padding
-        logits = self._logits(
-            [new + [0] * (width - len(new)) for new in news],
-            width - min(len(new) - request.last for new, request in zip(news, chosen, strict=True)),
-            attention_mask=mask,
-            position_ids=positions,
-        )
-        for row, new, request in zip(logits, news, chosen, strict=True):
-            end = len(row) - width + len(new)
+            positions = positions.clamp(max=self.context_length - 1)  # of the padding
+        logits = self._logits(read, last, attention_mask=ranges.mask, position_ids=positions)
+        for row, request in zip(logits, chosen, strict=True):
+            end = last - width + len(request.new)
             request.rows = row[end - request.last : end].copy()
 
-    def _logits(self, ids: list[list[TokenId]], last: int, **options: object) -> Logits:
-        """The logits at the last positions of each row (rows, last, V or more)."""
+    def _joined(self, chosen: Sequence[_Request], read: _Ids, ranges: Ranges) -> None:
+        ends = zip(accumulate(map(len, read)), chosen, strict=True)
+        kept = torch.cat([torch.arange(end - request.last, end) for end, request in ends])
+        options = {"attention_mask": ranges.mask, "position_ids": ranges.positions[None]}
+        with attention_in(ranges):
+            logits = self._logits([list(chain(*read))], kept.to(self._module.device), **options)
+        for end, request in zip(accumulate(one.last for one in chosen), chosen, strict=True):
+            request.rows = logits[0, end - request.last : end].copy()
+
+    def _logits(self, ids: _Ids, kept: int | torch.Tensor, **options: object) -> Logits:
+        """The logits at some positions of each row, or the last ones (rows, kept, V or more)."""
         if self._keeps:
-            options["logits_to_keep"] = last
+            options["logits_to_keep"] = kept
         if options.setdefault("use_cache", True):
             options[self._cache_argument] = self._cache.layers
         out = self._module(input_ids=torch.tensor(ids, device=self._module.device), **options)
-        found: Logits = out.logits[:, -last:].float().cpu().numpy()
+        logits = out.logits
+        if isinstance(kept, int) or logits.shape[1] != len(kept):  # it may have all positions
+            logits = logits[:, slice(-kept, None) if isinstance(kept, int) else kept]
+        found: Logits = logits.float().cpu().numpy()
         return found

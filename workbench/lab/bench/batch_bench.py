@@ -41,14 +41,19 @@ _STEPS = 32
 
 
 def runs(
-    model: LanguageModel, constraints: Sequence[Constraint], tokens: int
+    model: LanguageModel, constraints: Sequence[Constraint], tokens: int, *, different: bool = False
 ) -> Iterator[Generation]:
-    """Endless generations with every constraint in turn."""
-    seed = 0
+    """Endless generations with every constraint in turn, all ``different`` in their prompt or none.
+
+    A prompt's number comes first, so that no run can take its keys and values from another.
+    """
+    seed = count = 0
     while True:
         for constraint in constraints:
             sampling = Sampling(temperature=1.0, seed=seed)
-            yield generate(model, constraint, "An example: ", sampling, max_tokens=tokens)
+            prompt = f"{count} An example: " if different else "An example: "
+            yield generate(model, constraint, prompt, sampling, max_tokens=tokens)
+            count += 1
         seed += 1
 
 
@@ -139,12 +144,13 @@ def main(
     repeat: Annotated[int, typer.Option(min=1, help="Repetitions; their median is printed.")] = 3,
     threads: Annotated[bool, typer.Option(help="Each run in a thread.")] = False,
     cores: Annotated[int, typer.Option(min=1, help="Threads of torch.")] = 1,
+    different: Annotated[bool, typer.Option(help="Each run has its own prompt.")] = False,
     page: Annotated[bool, typer.Option(help="Runs of the embedded model through a page.")] = False,
 ) -> None:
     """Print tokens a second with masks and without, for each number of runs at a time."""
     counts = [int(count) for count in rows.split(",")]
     if page:
-        if (model, device, threads, cores) != ("builtin", "auto", False, 1):
+        if (model, device, threads, cores, different) != ("builtin", "auto", False, 1, False):
             raise typer.BadParameter("--page takes only --rows, --tokens and --repeat")
         print(format_table(_page_table(counts, tokens, repeat), "markdown"))
         return
@@ -165,7 +171,8 @@ def main(
     for number in range(repeat + 1):
         for count in counts:
             for kind, constraints in kinds.items():
-                speed = tokens_per_second(runs(loaded, constraints, tokens), count, threads)
+                some = runs(loaded, constraints, tokens, different=different)
+                speed = tokens_per_second(some, count, threads)
                 if number:  # the first repetition computes masks and is not counted
                     found.setdefault((count, kind), []).append(speed)
     table = [["runs at a time", "tokens/s", "of one", "without masks", "with masks, of without"]]
