@@ -95,7 +95,7 @@ export const shades = { all: SCALES, legend, rule, rulesOf, colourOfRule, total,
 
 /* The numbers of a run. */
 
-const spoken = (steps) => steps.filter((step) => !step.token.end);
+export const spoken = (steps) => steps.filter((step) => !step.token.end);
 
 /** 2 to the mean surprisal, the end token left out; null where there is no token. */
 function perplexity(steps) {

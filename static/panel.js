@@ -267,6 +267,8 @@ function monitors(find) {
   return { chosen: () => menu.value, choose };
 }
 
+const BROKEN = "Run needs a grammar that can be read: see Problems";
+
 /** Knobs, numbers and alarms. */
 export function createRunPanel(find, server) {
   const mask = find("select.mask"),
@@ -307,6 +309,7 @@ export function createRunPanel(find, server) {
     if (depth() === null) k.value = "";
   }); // what is no depth is no bound, and looks so
   const buttons = { go: find(".go"), step: find(".step"), goon: find(".goon"), halt: find(".halt") };
+  const BLANK = find(".blank p").textContent;
   let looked = 0;
 
   /** Which buttons can be pressed: `ready` is the grammar, `open` the branch that is shown. */
@@ -315,6 +318,8 @@ export function createRunPanel(find, server) {
     buttons.step.disabled = running || taking || (!ready && !open);
     buttons.goon.disabled = running || taking || !open;
     buttons.halt.disabled = !running;
+    buttons.go.title = running || ready ? "" : BROKEN;
+    find(".blank p").textContent = ready || running ? BLANK : BROKEN;
   }
 
   const box = find(".runerr");

@@ -2,6 +2,7 @@
 
 import { copyText, debounce, download, el, markChosen, roving, showNotice } from "./dom.js";
 import { exportFiles } from "./export.js";
+import { spoken } from "./measures.js";
 import { exportEntries } from "./picture-tools.js";
 import { askServer, chatOf, grammarOf, on, state } from "./state.js";
 import { saved } from "./storage.js";
@@ -90,7 +91,7 @@ export function mountTakeaway({ element, server }) {
       "Run",
       "A replay is one page that plays the run with its machines: it opens from disk, in any " +
         "browser, without a server. The embed code shows it inside another page.",
-      () => (state.steps.length ? `${formatNumber(state.steps.length)} tokens` : "nothing generated yet"),
+      () => (state.steps.length ? `${formatNumber(spoken(state.steps).length)} tokens` : "nothing generated yet"),
       [
         [
           "Replay",

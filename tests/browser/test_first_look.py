@@ -113,6 +113,72 @@ def test_the_view_buttons_do_not_move(visit: Any) -> None:
             assert v.page.evaluate(places) == home, view
 
 
+def test_a_grammar_that_cannot_be_read_says_why_run_is_disabled(visit: Any) -> None:
+    with visit("?example=time") as v:
+        v.wait_run()
+        v.page.click(".intro .own")
+        v.page.wait_for_function("wb.state.compiled?.text === wb.state.text && !wb.state.pending")
+        blank = v.page.locator("#wb-run .blank p").first
+        assert blank.inner_text().startswith("Press Run")
+        v.type_grammar("[0-9")
+        v.page.wait_for_selector("#wb-grammar .verdict.no")
+        run = v.page.locator("#wb-run .go")
+        assert run.is_disabled()
+        assert "see Problems" in str(run.get_attribute("title"))
+        assert "see Problems" in blank.inner_text()
+        v.type_grammar("[0-9]")
+        v.page.wait_for_selector("#wb-run .go:enabled")
+        assert run.get_attribute("title") == ""
+        assert blank.inner_text().startswith("Press Run")
+
+
+def test_numbers_of_a_thousand_lines_stay_in_their_margin(visit: Any) -> None:
+    with visit("?example=person") as v:
+        v.wait_run()
+        v.page.evaluate(
+            "() => { const area = document.querySelector('#wb-grammar textarea.text');"
+            " area.value += '\\n'.repeat(1200); area.dispatchEvent(new Event('input')); }"
+        )
+        heights = v.page.evaluate(
+            "[...document.querySelectorAll('#wb-grammar .paint .l')].slice(-2)"
+            ".map((line) => Number.parseFloat(getComputedStyle(line, '::before').height))"
+        )
+        one = v.page.evaluate(
+            "Number.parseFloat(getComputedStyle(document.querySelector('#wb-grammar .paint .l'),"
+            " '::before').height)"
+        )
+        assert heights == [one, one], "a number is one line high"
+
+
+def test_the_title_of_the_example_is_whole_on_a_projector(visit: Any) -> None:
+    with visit("?example=person", width=1280, height=720) as v:
+        v.wait_run()
+        v.page.wait_for_selector("#wb-header button.model.ready")
+        assert v.page.locator("#wb-header .top > .pickwrap").bounding_box()["width"] >= 230
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_the_edges_under_the_tokens_are_visible(visit: Any, dark: bool) -> None:
+    contrast = """() => {
+      const pixel = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+      const light = (colour) => {
+        pixel.fillStyle = colour;
+        pixel.fillRect(0, 0, 1, 1);
+        const [r, g, b] = [...pixel.getImageData(0, 0, 1, 1).data].map((c) => (c / 255 <= 0.03928 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+      };
+      const edge = document.querySelector("#wb-picture svg.tokenmap .edge:not(.token):not(.gone) path:not(.hit)");
+      const paper = getComputedStyle(document.documentElement).getPropertyValue("--wash").trim();
+      const [low, high] = [light(getComputedStyle(edge).stroke), light(paper)].sort((a, b) => a - b);
+      return (high + 0.05) / (low + 0.05);
+    }"""
+    with visit("?example=person", dark=dark) as v:
+        v.wait_run()
+        v.wait_drawn()
+        v.page.wait_for_selector("#wb-picture svg.tokenmap .edge:not(.token)", state="attached")
+        assert v.page.evaluate(contrast) >= 3, "WCAG 1.4.11: contrast of graphics"
+
+
 @pytest.mark.parametrize("height", [400, 900])
 def test_help_opens_at_its_top(visit: Any, height: int) -> None:
     with visit("?example=time", height=height) as v:

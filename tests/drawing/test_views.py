@@ -157,3 +157,18 @@ def test_levels_of_the_rules() -> None:
     called = {node.calls for node in drawn.nodes if node.cluster == here and node.calls}
     assert {here, *called} <= set(around.clusters)
     assert len(around.clusters) < len(drawn.clusters)
+
+
+@pytest.mark.parametrize("level", [Level.STATES, Level.AROUND])
+@pytest.mark.parametrize("fields", [40, 110])
+def test_a_rule_higher_than_the_box_is_drawn_in_part(level: Level, fields: int) -> None:
+    properties = {f"field {i}": {"type": "array"} for i in range(fields)}
+    grammar = Grammar.from_json_schema({"properties": properties})
+    drawn = draw(grammar, Machine.STACK).graph
+    box = Box(708, 282)
+    found = draw_rules(drawn, box, renderer(), level=level)
+    assert found.legible
+    assert len(found.graph.states) >= 30, "more than the start rule and its call"
+    assert found.note.startswith("not drawn: ")
+    # of a grammar this large, only the rules near the state are laid out
+    assert len(found.graph.nodes) <= 60

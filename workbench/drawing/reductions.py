@@ -441,17 +441,18 @@ def nearest(graph: Graph, centre: str | None, count: int) -> Graph:
 
 
 def _whole_frames(graph: Graph, order: list[str], count: int) -> list[str]:
-    """As many whole frames as fit, in this order; of a first frame that is too large, a part."""
+    """As many whole frames as fit, in this order.
+
+    Of a frame that is too large, a part, if those before it take less than half of the nodes.
+    """
     frame = {node.id: node.cluster for node in graph.nodes}
     members: dict[str, list[str]] = defaultdict(list)
     for node in order:
         members[frame[node]].append(node)
     kept: list[str] = []
     for nodes in members.values():
-        if not kept:
-            kept = nodes[:count]
-        elif len(kept) + len(nodes) <= count:
-            kept += nodes
+        if len(kept) + len(nodes) <= count or 2 * len(kept) < count:
+            kept += nodes[: count - len(kept)]
     return kept
 
 

@@ -52,6 +52,12 @@ _RECURSIVE = "these rules call each other: here the stack grows"
 #: The most names that a note lists.
 _MAX_LISTED = 4
 
+#: The most nodes of rules that are laid out; of a larger grammar, those nearest to a state are.
+_MAX_LAID_OUT = 2_000
+
+#: Whole rules with less than this part of the states are replaced by a part of a larger rule.
+_MIN_SHARE = 20
+
 #: With at most this many rules, those that call nothing also have a lane.
 _MAX_ALL_LANES = 8
 
@@ -319,8 +325,9 @@ def draw_rules(
     if level is Level.CALLS:
         return draw_calls(graph, box, renderer, centre)
     small = merge_parallel(graph) if folded is False else lanes_of(graph, centre)
-    if level is Level.AROUND:
-        return _fitting(small, box, centre)
+    part = nearest(small, shown_at(small, centre), _MAX_LAID_OUT)
+    if level is Level.AROUND or part is not small:
+        return _nearby(small, part, box, centre)
     drawing = by_lanes(small, box, centre)
     leaves = _leaves(small, centre)
     if not drawing.whole and len(small.clusters) > _MAX_ALL_LANES and leaves:
@@ -329,14 +336,30 @@ def draw_rules(
         drawing = replace(by_lanes(callers, box, centre), note=note)
     if drawing.legible:
         return drawing
-    fitting = _fitting(small, box, centre)
-    if fitting.legible:
-        return fitting
+    near = _nearby(small, small, box, centre)
+    return near if near.legible else drawing
+
+
+def _nearby(whole: Graph, near: Graph, box: Box, centre: str) -> Drawing:
+    """The rules near a state that fit; of a rule too high for the box, the states nearest to it.
+
+    ``near`` is the part of ``whole`` that is considered.
+    """
+    fitting = _fitting(near, box, centre)
+    if fitting.legible and len(fitting.graph.states) * _MIN_SHARE >= len(near.states):
+        return replace(fitting, note=_hidden(whole, fitting.graph))
     for count in _SIZES:
-        part = by_lanes(nearest(small, shown_at(small, centre), count), box, centre)
+        part = by_lanes(nearest(near, shown_at(near, centre), count), box, centre)
         if part.legible:
-            return part
-    return drawing
+            return replace(part, note=_hidden(whole, part.graph))
+    return fitting
+
+
+def _hidden(whole: Graph, part: Graph) -> str:
+    """The note on the rules that are not in a part."""
+    shown = set(part.clusters)
+    hidden = [name for name in whole.clusters if name not in shown]
+    return f"not drawn: {_listed(hidden)}" if hidden else ""
 
 
 def _fitting(graph: Graph, box: Box, centre: str) -> Drawing:
@@ -352,9 +375,7 @@ def _fitting(graph: Graph, box: Box, centre: str) -> Drawing:
         kept.add(name)
     if not kept:
         kept = {_nearest_rules(graph, centre)[0]}
-    hidden = [name for name in graph.clusters if name not in kept]
-    note = f"not drawn: {_listed(hidden)}" if hidden else ""
-    return replace(by_lanes(_only_rules(graph, kept), box, centre), note=note)
+    return by_lanes(_only_rules(graph, kept), box, centre)
 
 
 def _listed(names: Sequence[str]) -> str:
