@@ -32,7 +32,7 @@ NOTATIONS = (
 REGULAR = (Notation.REGEX, Notation.MACHINE)
 CASES = Path(__file__).parent.parent / "data" / "grammar_cases.json.gz"
 #: Generous limits for a shared machine: exports of whole schemas are slow.
-PATIENT, QUICK = Limits(seconds=30.0), Limits(seconds=2.0)
+PATIENT, QUICK = Limits(seconds=30.0), Limits(seconds=0.6)
 
 #: Languages with byte strings that are not UTF-8, which only KBNF can express.
 OF_BYTES = {"kbnf_paragraph", "kbnf_limit", "kbnf_end", "kbnf_note"}

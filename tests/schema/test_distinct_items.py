@@ -16,8 +16,13 @@ from workbench.grammar.grammar import Grammar
 from workbench.schema.algebra.subschemas import Algebra
 from workbench.schema.normal_form import all_distinct
 from workbench.schema.schema_reader import Document, schema_source
-from workbench.schema.string_sets import CLASSES
-from workbench.schema.write_arrays import _FEATURES, _OF_PROPERTIES, Feature, class_of_values
+from workbench.schema.write_arrays import (
+    _CLASSES,
+    _FEATURES,
+    _OF_PROPERTIES,
+    Feature,
+    class_of_values,
+)
 
 
 def unique(items: Any, **keywords: Any) -> dict[str, Any]:
@@ -110,7 +115,7 @@ def test_the_classes_of_a_feature_are_disjoint(name: str, property_: str | None)
     values: list[Any] = [None, True, False, [], [1], *range(-9, 9), 0.5, -0.25, *texts]
     values += [{"a": value} for value in values] + [{}, {"b": 1}]
     classes = [
-        class_of_values(algebra, Feature(name, property_), number) for number in range(CLASSES)
+        class_of_values(algebra, Feature(name, property_), number) for number in range(_CLASSES)
     ]
     for value in values:
         assert sum(one.contains(value) for one in classes) <= 1, value

@@ -101,9 +101,9 @@ REFUSED: list[tuple[Any, str, str]] = [
         '"uniqueItems"',
     ),
     (
-        {"properties": {"a": {"type": "object", "maxProperties": 6_000}}},
-        "/properties/a/maxProperties: to distinguish its members takes more than 5,000 rules",
-        '"maxProperties"',
+        {"properties": {"a": {"type": "object", "minProperties": 6_000}}},
+        "/properties/a/minProperties: to distinguish its members takes more than 5,000 rules",
+        '"minProperties"',
     ),
 ]
 

@@ -4,19 +4,14 @@ An automaton that counts to 65,535 has at least one state for each number, and t
 characters of a string, because of their escapes. Counting in blocks takes a hundredth of that: a
 block is a rule, and the number of blocks read is given by the position from which it is called.
 Many blocks are grouped into larger blocks in the same way.
-
-Also what is recorded of undeclared names, of which only a few can be counted exactly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, reduce
-from itertools import product
-from math import comb
-from operator import or_
-from typing import NamedTuple, Protocol
+from functools import lru_cache
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -26,10 +21,8 @@ from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.limits import Limits
 from workbench.base.source import Span
 from workbench.schema.json_literals import QUOTE, character_machine, literals_machine
-from workbench.schema.normal_form import LazySet, Objects, SetAlgebra
-from workbench.schema.schema_reader import Node, Order, first_keyword
 from workbench.schema.string_machines import is_finite, with_lengths
-from workbench.schema.string_sets import StringSet, texts_with_checksums
+from workbench.schema.string_sets import StringSet
 from workbench.syntax.grammar_tree import (
     Automaton,
     Choice,
@@ -333,207 +326,3 @@ def _without_quotes(quoted: Dfa) -> Dfa:
     finals = quoted.table[:, quoted.classes[QUOTE]] == closed
     table = np.where(quoted.table == closed, DEAD, quoted.table)
     return trimmed(quoted.classes, table, finals, opened)
-
-
-# -- undeclared names -----------------------------------------------------------------------------
-# Of an object that has a name twice, readers keep the last member. So the members that are counted,
-# or meet a condition, must have different names. Of infinitely many names, an automaton knows only
-# to which class each belongs that it has read: the classes are those of a checksum. As a single
-# division, it makes the automaton of an object a few times larger; four of them, by characters and
-# the length, one of which had to distinguish the names, needed 100,000 states instead of 1,308.
-
-#: The most declared names of an object whose members are in any order. Measured with strings as
-#: values: 8 names compile in 28 ms, 10 in 200 ms.
-MAX_ANY_ORDER = 10
-
-#: The most undeclared names that are read at most once, for which a state has a bit each; for each
-#: condition of ``some`` there is one less.
-MAX_NAMES_ONCE = 6
-#: The most names of unbounded sets that count as different, and the most states for their classes.
-MAX_DIFFERENT = 6
-_MAX_CLASS_STATES = 128
-#: The checksums of names that are counted, and of others, which occur in larger automata.
-_COUNTED, _KEPT = 7, 3
-#: Keywords about the names of an object, one of which a note points to.
-ABOUT_NAMES = (
-    "minProperties",
-    "not",
-    "oneOf",
-    "if",
-    "dependentSchemas",
-    "dependencies",
-    "patternProperties",
-    "additionalProperties",
-)
-
-
-class NamesRead(NamedTuple):
-    """What is recorded of the undeclared members that were read."""
-
-    #: The bit set of the names that occur at most once.
-    once: int = 0
-    #: The bit set of the classes whose names were counted.
-    counted: int = 0
-    #: The number of members whose names were not counted, if there is a largest number of members.
-    uncounted: int = 0
-    #: Classes and names of members that satisfy a condition: a later member of one of these could
-    #: replace it.
-    kept: frozenset[int | str] = frozenset()
-
-
-NONE_READ = NamesRead()
-
-
-class UndeclaredNames:
-    """The undeclared names of a shape: some occur once, the others are divided into classes."""
-
-    def __init__(self, shape: Objects, owner: Node, algebra: SetAlgebra) -> None:
-        self._shape = shape
-        self._owner = owner
-        self._algebra = algebra
-        #: The names, their values, and the bit of a name that occurs once: 0 if a condition of
-        #: ``some`` excludes that it occurs again. None: these names may occur again.
-        self.members: list[tuple[StringSet, LazySet, int | None]] = []
-        room = MAX_NAMES_ONCE - len(shape.some)
-        if algebra.options.order == Order.ANY:
-            room = min(room, MAX_ANY_ORDER - len(shape.properties))
-        bit, certain = 1, len(shape.required)
-        for names, lazy in shape.extras:
-            words = listed_names(names, MAX_NAMES_ONCE)
-            sure = {word for word in words if self._is_required(word, lazy)}
-            if not words or len(words) - len(sure) > room:
-                self.members.append((names, lazy, None))
-                continue
-            room -= len(words) - len(sure)
-            certain += len(sure)
-            for word in words:
-                its_bit = 0 if word in sure else bit
-                self.members.append((StringSet.of([word]), lazy, its_bit))
-                bit <<= its_bit > 0
-        #: The most names that are counted although they may occur again; 0 if none has to be.
-        self._most = min(max(1, shape.low - certain), MAX_DIFFERENT) if shape.low > 1 else 0
-        #: Whether not all objects are accepted, because some names are not distinguished.
-        self.is_narrowed = False
-
-    def _is_required(self, word: str, lazy: LazySet) -> bool:
-        """Whether a condition of ``some`` requires a name; it then does not occur again."""
-        intersection = self._algebra.intersection
-        conditions = [pairs[0] for pairs in self._shape.some if len(pairs) == 1]
-        return any(
-            those.words == frozenset((word,)) and intersection(lazy, held) is lazy
-            for those, held in conditions
-        )
-
-    @cached_property
-    def _listed(self) -> list[str]:
-        """The names that may occur again, if they are few; each is a class then."""
-        sets = [
-            listed_names(names, _MAX_CLASS_STATES) for names, _, bit in self.members if bit is None
-        ]
-        words = [word for its in sets for word in its]
-        return words if all(sets) and self._states(len(words)) <= _MAX_CLASS_STATES else []
-
-    @cached_property
-    def _classes(self) -> int:
-        """The number of classes of the names that may occur again."""
-        if not self._listed:
-            self.is_narrowed = True
-            self._algebra.add_note(
-                first_keyword(self._owner, ABOUT_NAMES),
-                "undeclared properties count as different ones if an automaton can distinguish "
-                "their names, by a checksum",
-            )
-        return len(self._listed) or (_COUNTED if self._most > 1 else _KEPT)
-
-    def _of_classes(self, numbers: int) -> StringSet:
-        """The names in some classes, given by the bit set of their numbers."""
-        if not self._listed:
-            return texts_with_checksums(numbers, self._classes)
-        return StringSet.of(
-            word for number, word in enumerate(self._listed) if numbers >> number & 1
-        )
-
-    def _states(self, classes: int) -> int:
-        """The sets of classes that states distinguish."""
-        kept = len(self._uncertain)
-        return _subsets(classes, max(0, self._most - 1)) * _subsets(classes, kept)
-
-    @cached_property
-    def _uncertain(self) -> list[StringSet]:
-        """For each condition of ``some``, the names that may have a value which does not meet it.
-
-        Empty sets are left out.
-        """
-        intersection = self._algebra.intersection
-        again = [(names, lazy) for names, lazy, bit in self.members if bit is None]
-        found = [
-            [
-                those & names
-                for (those, held), (names, lazy) in product(pairs, again)
-                if intersection(lazy, held) is not lazy
-            ]
-            for pairs in self._shape.some
-        ]
-        united = [reduce(or_, sets) for sets in found if sets]
-        return [names for names in united if not names.is_empty]
-
-    @cached_property
-    def _any_uncertain(self) -> StringSet:
-        return reduce(or_, self._uncertain)
-
-    def read(
-        self, others: NamesRead, names: StringSet, missing: int, may_be_replaced: bool
-    ) -> Iterator[tuple[StringSet, NamesRead, bool]]:
-        """The ways to read a name that may occur again.
-
-        ``missing`` is the number of names still to be counted. ``may_be_replaced``: the member
-        meets a condition that a later one with the same name might not meet.
-
-        Yields the names, what is then recorded, and whether they differ from all names before.
-        """
-        for one in others.kept:
-            if isinstance(one, str):
-                names &= ~StringSet.of([one])
-            else:
-                names &= ~(self._of_classes(1 << one) & self._any_uncertain)
-        words = listed_names(names, MAX_NAMES_ONCE) if may_be_replaced else ()
-        if not words:
-            yield from self._by_class(others, names, missing, may_be_replaced)
-        for word in words:
-            kept = others._replace(kept=others.kept | {word})
-            yield from self._by_class(kept, StringSet.of([word]), missing, False)
-
-    def _by_class(
-        self, others: NamesRead, names: StringSet, missing: int, is_kept: bool
-    ) -> Iterator[tuple[StringSet, NamesRead, bool]]:
-        """The ways to read a name whose class is recorded if it has to be."""
-        counts = missing > 0 and others.counted.bit_count() < self._most
-        if not is_kept and (not counts or self._most == 1):
-            yield names, others._replace(counted=1) if counts else others, counts or missing <= 0
-            return
-        classes: dict[tuple[NamesRead, bool], int] = {}
-        for number in range(self._classes):
-            counted = others.counted | (1 << number if counts else 0)
-            is_new = missing <= 0 or counted != others.counted
-            if counted.bit_count() == self._most:
-                counted = (1 << self._most) - 1
-            kept = others.kept | {number} if is_kept else others.kept
-            key = others._replace(counted=counted, kept=kept), is_new
-            classes[key] = classes.get(key, 0) | 1 << number
-        for (after, is_new), numbers in classes.items():
-            yield names & self._of_classes(numbers), after, is_new
-
-
-def listed_names(names: StringSet, most: int) -> tuple[str, ...]:
-    """The strings of a set with at most ``most`` of them; none of a larger one."""
-    return (names.finite(most) if names.content is None else _listed(names, most)) or ()
-
-
-@lru_cache(maxsize=256)
-def _listed(names: StringSet, most: int) -> tuple[str, ...] | None:
-    return names.finite(most)
-
-
-def _subsets(count: int, most: int) -> int:
-    """The number of subsets with at most ``most`` elements."""
-    return sum(comb(count, size) for size in range(most + 1))

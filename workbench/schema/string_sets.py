@@ -236,51 +236,6 @@ def _machine(texts: StringSet, limits: Limits) -> Dfa:
     return literals_machine(texts.as_content(limits), limits)
 
 
-# -- classes --------------------------------------------------------------------------------------
-# Disjoint classes of strings. Strings of different classes are different; no automaton knows more
-# about all strings that it has read.
-
-#: The classes of a feature.
-CLASSES = 6
-#: The features: patterns with the class of a character, or the length.
-CHARACTERS = {"first": "^{}", "third": r"^[\s\S]{{2}}{}", "last": "{}$"}
-LENGTH = "length"
-
-
-@cache
-def class_of_texts(feature: str, number: int) -> StringSet:
-    """The strings of a class of a feature; not every string is in one of them."""
-    if feature == LENGTH:
-        return StringSet.pattern(rf"^(?:[\s\S]{{{CLASSES}}})*[\s\S]{{{number}}}$")
-    # mixed, so that neither neighbours nor characters with equal last bits share a class
-    codes = (code for code in range(0x80) if (code ^ code >> 3) % CLASSES == number)
-    kinds = [f"\\x{code:02X}" for code in codes]
-    more = r"\u0080-\u{10FFFF}" if number == 0 else ""
-    return StringSet.pattern(CHARACTERS[feature].format(f"[{''.join(kinds)}{more}]"))
-
-
-@cache
-def texts_with_checksums(numbers: int, count: int) -> StringSet:
-    """The strings whose checksum is in a bit set; ``count`` checksums, a prime number except 5.
-
-    A character after a checksum of ``c`` gives ``5 * c`` plus its code, modulo ``count``: strings
-    that differ in one character have different checksums if its codes have different remainders.
-    Characters beyond ASCII have the code 0.
-    """
-    kinds = [
-        tuple((code, code) for code in range(0x80) if code % count == number)
-        for number in range(1, count)
-    ]
-    alphabet = alphabet_of(kinds)
-    table = np.zeros((count, alphabet.size), np.int32)
-    for state in range(count):
-        for code in range(count):
-            table[state, alphabet.atom(code)] = (5 * state + code) % count
-    finals = np.array([bool(numbers >> number & 1) for number in range(count)])
-    classes = np.arange(alphabet.size, dtype=np.uint16)
-    return StringSet(content=Content(alphabet, trimmed(classes, table, finals, 0)))
-
-
 # -- formats --------------------------------------------------------------------------------------
 # The strings of each ``format`` of JSON Schema.
 #

@@ -3,7 +3,7 @@
 An array with ``contains`` is a graph whose states count the matching items. With ``uniqueItems``,
 a state is the set of values already used, or of classes of values.
 
-No automaton knows all items that it has read. The items are therefore divided into ``CLASSES``
+No automaton knows all items that it has read. The items are therefore divided into ``_CLASSES``
 disjoint classes by one feature: a character at some place, the length, an integer's remainder, or
 one of these of a property. Arrays whose items are in different classes have different items. An
 array is accepted if its items differ in one of several features, so nothing forbidden is accepted;
@@ -37,7 +37,7 @@ from workbench.schema.normal_form import (
 )
 from workbench.schema.numbers import NumberSet
 from workbench.schema.schema_reader import unsupported
-from workbench.schema.string_sets import CLASSES, LENGTH, StringSet, class_of_texts
+from workbench.schema.string_sets import StringSet
 from workbench.schema.write_objects import write_graph
 from workbench.schema.write_values import RuleWriter, has_no_value, optional
 from workbench.syntax.grammar_tree import (
@@ -49,17 +49,21 @@ from workbench.syntax.grammar_tree import (
     sequence,
 )
 
-#: The most items. An array of strings compiles in 14 ms; with 8 classes in 35, and with all their
-#: subsets, for 8 items, in 70 ms.
+#: The most items, and the classes. An array of strings compiles in 14 ms; with 8 classes in 35 ms,
+#: and with all their subsets, for 8 items, in 70 ms.
 MAX_ITEMS = 4
+_CLASSES = 6
 #: The modulus of integers: 7 distinguishes round numbers.
 _MODULUS = 7
 #: The state in which there are as many items as there may be.
 _FULL = -1
-_FEATURES = ("first", "third", "last", LENGTH)
+#: The features of a string: patterns with the class of a character, or the length.
+_CHARACTERS = {"first": "^{}", "third": r"^[\s\S]{{2}}{}", "last": "{}$"}
+_LENGTH = "length"
+_FEATURES = (*_CHARACTERS, _LENGTH)
 #: The most properties by which objects are distinguished, and the features of their values.
 _MAX_PROPERTIES = 2
-_OF_PROPERTIES = ("first", "last", LENGTH)
+_OF_PROPERTIES = ("first", "last", _LENGTH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +95,7 @@ def _distinguishing(shapes: tuple[Objects, ...]) -> list[str]:
     for shape in shapes:
         for name, lazy in shape.properties.items():
             values = lazy.values
-            if values.texts.finite(CLASSES) is None or values.numbers.finite(CLASSES) is None:
+            if values.texts.finite(_CLASSES) is None or values.numbers.finite(_CLASSES) is None:
                 found[name] = found.get(name, False) or name in shape.required
     required = [name for name, is_required in found.items() if is_required]
     return required[:1] or [*found][:_MAX_PROPERTIES]
@@ -103,7 +107,7 @@ def class_of_values(algebra: SetAlgebra, feature: Feature, number: int) -> Value
         number == 2,
         frozenset((number == 0,)) if number < 2 else frozenset(),
         _numbers(number),
-        class_of_texts(feature.name, number),
+        _texts(feature.name, number),
         (algebra.any_array,) if number == 3 else (),
         (algebra.any_object,) if number == 4 else (),
     )
@@ -121,12 +125,23 @@ def _objects(algebra: SetAlgebra, name: str, plain: Values, number: int) -> Iter
         yield Objects({name: algebra.nothing}, frozenset(), others, undeclared=names)
 
 
-@lru_cache(maxsize=CLASSES)
+@lru_cache(maxsize=_CLASSES)
 def _numbers(number: int) -> NumberSet:
     """The numbers of a class: integers by remainder, others in the last class."""
-    remainders = frozenset(n for n in range(_MODULUS) if n % CLASSES == number)
-    grid = Grid(Fraction(1), _MODULUS, remainders, between=number == CLASSES - 1)
+    remainders = frozenset(n for n in range(_MODULUS) if n % _CLASSES == number)
+    grid = Grid(Fraction(1), _MODULUS, remainders, between=number == _CLASSES - 1)
     return NumberSet((Interval(None, None, grid),))
+
+
+@lru_cache(maxsize=_CLASSES * len(_FEATURES))
+def _texts(feature: str, number: int) -> StringSet:
+    if feature == _LENGTH:
+        return StringSet.pattern(rf"^(?:[\s\S]{{{_CLASSES}}})*[\s\S]{{{number}}}$")
+    # mixed, so that neither neighbours nor characters with equal last bits share a class
+    codes = (code for code in range(0x80) if (code ^ code >> 3) % _CLASSES == number)
+    kinds = [f"\\x{code:02X}" for code in codes]
+    more = r"\u0080-\u{10FFFF}" if number == 0 else ""
+    return StringSet.pattern(_CHARACTERS[feature].format(f"[{''.join(kinds)}{more}]"))
 
 
 class DistinctGraph:
@@ -140,7 +155,7 @@ class DistinctGraph:
         self._comma = writer.spacing.comma
         self._held = [
             (1 << number, item)
-            for number in range(CLASSES)
+            for number in range(_CLASSES)
             if (item := _item(shape.rest, feature, number, writer)) is not None
         ]
 
