@@ -261,8 +261,6 @@ _UNTOUCHED = np.uint32(2**32 - 1)
 CACHED, COMPUTED, IN_LOOP, ENTERS_LOOP, IN_CHAIN, COVERED = range(6)
 FULL_ROW_CACHE = -30
 
-#: The most states before a self-loop that is entered, and the loop's own.
-_MAX_ENTERING = 3
 #: The number of characters that may follow in a self-loop.
 _UNBOUNDED = 2**31 - 1
 #: A state from which fewer characters follow is walked.
@@ -399,7 +397,7 @@ def _begin_part(
     # the first member of the loop that the previous part used
     previous = scratch.members[0] if cursor[USED_LOOP] == 1 else int64(DEAD)
     status, there, count = IN_LOOP, state, int64(0)
-    for _ in range(_MAX_ENTERING):
+    for _ in range(3):  # the loop's own state, and two that lead to it
         if there == previous:
             return status
         count, following = find_loop(growth, room, nodes, scratch, there, there)
