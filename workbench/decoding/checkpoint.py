@@ -578,11 +578,11 @@ class Ranges:
     """A pass that reads the new tokens of several texts, one text after the other.
 
     All layers but attention read them as one text (1, T). Attention reads ``width`` tokens of each
-    text at once, and each text that has more by itself.
+    text together, and each text that has more by itself.
 
     ``rows``       the text of each token (T,).
     ``positions``  its position there (T,).
-    ``mask``       what the tokens that are read at once look at (texts, 1, width, length).
+    ``mask``       what the tokens that are read together look at (texts, 1, width, length).
     ``queries``    these tokens (texts · width,); the last one of a shorter text is repeated.
     ``answers``    where the result of each token is (T,), indices of texts · width.
     ``longer``     for each longer text its index, its first token, the token after its last one,
