@@ -430,14 +430,13 @@ def _separate_automata(
     clock = limits.clock()
     # a call at the end of a rule pushes nothing anyway: jumps would only copy states
     writer = Writer(program, number, frozenset(), limits)
-    symbols = CALLS + max(number.values(), default=0) + 1
     found: dict[int, Dfa] = {}
     large: list[int] = []
     for i, rule in enumerate(roots):
         clock.check()
         machine = program.machines.get(rule)
         if machine is not None:
-            found[i] = _with_symbols(machine, symbols)
+            found[i] = machine
             continue
         nfa = writer.rule(rule)
         dfa = small_dfa(nfa, min(limits.states, proportional_states(nfa)))
@@ -446,12 +445,3 @@ def _separate_automata(
         elif not large:
             found[i] = dfa or smallest(nfa, limits, clock)
     return found, large
-
-
-def _with_symbols(machine: Dfa, symbols: int) -> Dfa:
-    """A machine over bytes, extended to the symbols of calls, of which it reads none."""
-    none = machine.table.shape[1]
-    classes = np.full(symbols, none, np.uint16)
-    classes[:CALLS] = machine.classes
-    dead = np.full((len(machine), 1), DEAD, np.int32)
-    return Dfa(classes, np.append(machine.table, dead, axis=1), machine.finals, machine.initial)

@@ -143,8 +143,20 @@ def _leaf(rules: Mapping[int, Dfa], kept: Set[int]) -> int | None:
 
 def called(rule: Dfa) -> list[int]:
     """The rules an automaton calls."""
-    used = (rule.table != DEAD).any(axis=0)
-    return [int(other) for other in np.flatnonzero(used[rule.classes[CALLS:]])]
+    if len(rule.classes) == CALLS:  # only bytes
+        return []
+    found: list[int] = np.flatnonzero(_read(rule.table)[rule.classes[CALLS:]]).tolist()
+    return found
+
+
+@njit()
+def _read(table: Ints) -> Flags:
+    """Whether some state reads each class."""
+    read = np.zeros(table.shape[1], np.bool_)
+    for row in table:
+        for its_class in range(len(row)):
+            read[its_class] |= row[its_class] >= 0
+    return read
 
 
 def without_calls(rule: Dfa) -> Dfa:
@@ -223,6 +235,8 @@ def _without(machine: Dfa, symbol: int, states: list[State]) -> Dfa:
 def linked(names: Sequence[str], rules: Mapping[int, Dfa], limits: Limits) -> Network:
     """The network of all automata; the rules that are still called are renumbered in order.
 
+    Automata that call nothing may have the symbols of bytes only.
+
     Raises: LimitError if the table needs more than ``limits.megabytes``.
     """
     order = sorted(reachable([0], lambda rule: called(rules[rule])))
@@ -230,14 +244,15 @@ def linked(names: Sequence[str], rules: Mapping[int, Dfa], limits: Limits) -> Ne
     symbols = np.array([*range(CALLS), *(CALLS + old for old in order)])
     # the classes of the network are the common refinement of the rules' classes
     classes, width = np.zeros(len(symbols), np.uint16), 1
-    for machine in machines:
-        width = _refine(classes, width, machine.classes[symbols], machine.table.shape[1])
+    own = [_classes_of(machine, symbols) for machine in machines]
+    for machine, its_classes in zip(machines, own, strict=True):
+        width = _refine(classes, width, its_classes, machine.table.shape[1] + 1)
     sizes = [len(machine) for machine in machines]
     offsets = np.cumsum([0, *sizes]).tolist()
     limits.check("megabytes", 4 * offsets[-1] * width / 2**20)
     table = np.full((offsets[-1], width), DEAD, np.int32)
-    for machine, offset in zip(machines, offsets, strict=False):
-        _write_rule(table, offset, classes, machine.classes[symbols], machine.table)
+    for machine, its_classes, offset in zip(machines, own, offsets, strict=False):
+        _write_rule(table, offset, classes, its_classes, machine.table)
     return Network(
         names=tuple(names[old] for old in order),
         initials=tuple(at + one.initial for one, at in zip(machines, offsets, strict=False)),
@@ -247,6 +262,15 @@ def linked(names: Sequence[str], rules: Mapping[int, Dfa], limits: Limits) -> Ne
         finals=np.concatenate([machine.finals for machine in machines]),
         owner=np.repeat(np.arange(len(order), dtype=np.int32), sizes),
     )
+
+
+def _classes_of(machine: Dfa, symbols: Ints) -> Classes:
+    """The classes of some symbols; a new one for symbols that the machine does not have."""
+    if len(machine.classes) > CALLS:
+        return machine.classes[symbols]
+    classes = np.full(len(symbols), machine.table.shape[1], np.uint16)
+    classes[:CALLS] = machine.classes
+    return classes
 
 
 @njit()
@@ -268,11 +292,10 @@ def _refine(classes: Classes, count: int, own: Classes, width: int) -> int:
 @njit()
 def _write_rule(table: Ints, offset: int, classes: Classes, own: Classes, part: Ints) -> None:
     """Write the edges of one rule into its (still empty) rows of the network's table."""
-    used = np.zeros(part.shape[1], np.bool_)
+    used, written = np.zeros(part.shape[1] + 1, np.bool_), 0
     for row in part:
         for source in range(len(row)):
             used[source] |= row[source] >= 0
-    written = 0
     for symbol in range(len(classes)):
         column, source = classes[symbol], own[symbol]
         if column < written:

@@ -244,20 +244,21 @@ def _entries(
             numbers[column], columns[bytes_read] = bytes_read, column
             bytes_read += 1
         byte_classes[byte] = numbers[column]
-    goes_on, made = np.zeros(states, np.bool_), 0
-    for state in range(states):
-        column = 0
-        while column < width and table[state, column] < 0:
-            column += 1
-        goes_on[state] = column < width
-        for rule in range(len(initials) if goes_on[state] else 0):
-            made += table[state, classes[CALLS + rule]] >= 0
-    calls, entered = np.empty((made, 3), np.int32), np.empty((made, 2), np.int32)
-    first, stars = np.empty(states + 1, np.int32), np.zeros(states, np.bool_)
-    made = 0
+    goes_on, first = np.zeros(states, np.bool_), np.empty(states + 1, np.int32)
+    callable_rules, made = np.zeros(width, np.int32), 0
+    for rule in range(len(initials)):
+        callable_rules[classes[CALLS + rule]] += 1
     for state in range(states):
         first[state] = made
-        for rule in range(len(initials) if goes_on[state] else 0):
+        for column in range(width):
+            if table[state, column] >= 0:
+                goes_on[state] = True
+                made += callable_rules[column]
+    first[states] = made
+    calls, entered = np.empty((made, 3), np.int32), np.empty((made, 2), np.int32)
+    stars, made = np.zeros(states, np.bool_), 0
+    for state in range(states):
+        for rule in range(len(initials) if first[state] < first[state + 1] else 0):
             target = table[state, classes[CALLS + rule]]
             if target >= 0:
                 calls[made, 0], calls[made, 1], calls[made, 2] = state, rule, target
@@ -266,7 +267,6 @@ def _entries(
                 # not states without edges: with ``all_wait`` they are pushed to name their rule
                 stars[target] = goes_on[target]
                 made += 1
-    first[states] = made
     _keep_stars(table, finals, stars, np.empty((2, states), np.int32))
     flags = np.empty(states, np.uint8)
     for state in range(states):

@@ -158,6 +158,14 @@ class AutomatonConstraint(ABC):
         return bytes(found)
 
 
+def _can_spell(
+    table: npt.NDArray[np.int32], classes: npt.NDArray[np.uint16], vocabulary: Vocabulary
+) -> bool:
+    """Whether each byte that a machine reads is a token."""
+    single = vocabulary.single_bytes
+    return len(single) == 256 or used_bytes(table, classes) <= single
+
+
 class DfaConstraint(AutomatonConstraint):
     """A regular language over tokens; its states are the DFA's.
 
@@ -169,14 +177,12 @@ class DfaConstraint(AutomatonConstraint):
         super().__init__(vocabulary, limits)
         self.dfa = dfa
         self._rows = MaskRows(TableMachine(dfa), vocabulary, limits)
-        used = used_bytes(dfa.table, dfa.classes)
         if dfa.is_empty:
             raise cannot_spell(vocabulary)
         #: The closed form, built only if the vocabulary lacks single-byte tokens: then dead ends
         #: are possible, and it has none.
-        self._trimmed = (
-            None if used <= vocabulary.single_bytes else compose(dfa, vocabulary, limits)
-        )
+        complete = _can_spell(dfa.table, dfa.classes, vocabulary)
+        self._trimmed = None if complete else compose(dfa, vocabulary, limits)
 
     @property
     def initial(self) -> State:
@@ -240,8 +246,7 @@ class StackConstraint(AutomatonConstraint):
         super().__init__(vocabulary, limits)
         self.runner = Runner(network, limits)
         self._rows = MaskRows(self.runner, vocabulary, limits)
-        used = used_bytes(network.table, network.classes[:CALLS])
-        complete = used <= vocabulary.single_bytes
+        complete = _can_spell(network.table, network.classes[:CALLS], vocabulary)
         self._coaccessibility = None if complete else Coaccessibility(network, vocabulary, limits)
         if not self.is_coaccessible(self.initial):
             raise cannot_spell(vocabulary)
