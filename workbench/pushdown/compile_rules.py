@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from workbench.automata.graphs import reachable
-from workbench.automata.nfa import Classes, Ints, Nfa, NfaBuilder, class_runs
+from workbench.automata.nfa import Classes, Flags, Ints, Nfa, NfaBuilder, class_runs
 from workbench.automata.program_nfa import rule_nfa
 from workbench.automata.small_dfa import SMALL, small_dfa, smallest
 from workbench.base.dfa import DEAD, Dfa, State
