@@ -337,8 +337,8 @@ def sampled_examples() -> list[str]:
 
 
 #: What a page says about the columns of a gallery's table.
-SAMPLED = """A column with fewer examples has a random sample of them: compare its figures with each
-other, not with those of another column."""
+SAMPLED = """A column with fewer examples lacks those named below, or has a random sample of them:
+compare its figures with each other, not with those of another column."""
 
 
 def measured_examples(column: Column) -> list[Record]:
