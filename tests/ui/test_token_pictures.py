@@ -35,3 +35,16 @@ def test_text_with_several_readings_is_shown_at_the_requested_state() -> None:
     shown = {after("5", state)["current"] for state in others}
     assert len(shown) > 1  # "5" can end in start, in expression and in number
     assert after("5", "no state")["current"] == first["current"]
+
+
+def test_of_many_rules_those_that_tokens_lead_to_are_sent() -> None:
+    """The record of a large grammar has the rules that may fit into the box, not all of them."""
+    rules = [f"r{i} ::= '{chr(97 + i % 26)}' r{i + 1} | '(' r{i} ')';" for i in range(300)]
+    text = "start ::= r0;\n" + "\n".join(rules) + "\nr300 ::= 'z';"
+    sent = {"text": text, "notation": "kbnf", "tab": "together", "height": 400}
+    for so_far in ("", "a(((b"):
+        drawn = Handlers(toy_room()).draw({**sent, "so_far": so_far.encode().hex()})
+        assert "token" in drawn["svg"]
+        assert len({state["rule"] for state in drawn["states"]} - {""}) <= 20
+        numbers = {state["id"] for state in drawn["states"]}
+        assert all(edge["target"] in numbers for edge in drawn["edges"])

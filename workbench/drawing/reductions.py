@@ -426,6 +426,14 @@ def _spelled(labels: list[str], kinds: list[tuple[str, ...]]) -> str:
     return "".join(written)
 
 
+def only_rules(graph: Graph, names: Container[str]) -> Graph:
+    """The graph with some of its rules; calls of the others are boxes."""
+    nodes = tuple(node for node in graph.nodes if node.cluster in names)
+    ids = {node.id for node in nodes}
+    edges = tuple(edge for edge in graph.edges if edge.source in ids and edge.target in ids)
+    return replace(graph, nodes=nodes, edges=edges)
+
+
 def nearest(graph: Graph, centre: str | None, count: int) -> Graph:
     """The ``count`` nodes nearest to ``centre``; the whole graph if it is not larger.
 
