@@ -323,6 +323,7 @@ export function createRunPanel(find, server) {
     buttons.goon.disabled = running || taking || !open;
     buttons.halt.disabled = !running;
     find(".blank p").textContent = ready || running ? BLANK : BROKEN;
+    find(".blank .byhand").hidden = !ready;
   }
 
   const box = find(".runerr");

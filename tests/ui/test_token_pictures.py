@@ -48,3 +48,17 @@ def test_of_many_rules_those_that_tokens_lead_to_are_sent() -> None:
         assert len({state["rule"] for state in drawn["states"]} - {""}) <= 20
         numbers = {state["id"] for state in drawn["states"]}
         assert all(edge["target"] in numbers for edge in drawn["edges"])
+
+
+@pytest.mark.parametrize(("width", "height"), [(778, 409), (364, 473)])
+def test_a_rule_higher_than_the_box_is_drawn_around_its_state(width: int, height: int) -> None:
+    schema = (
+        '{"properties": {"name": {"type": "string"}, "age": {"type": "integer"}, '
+        '"tags": {"items": {"type": "string"}}, "home": {"type": "object"}}}'
+    )
+    sent = {"text": schema, "notation": "json_schema", "tab": "together"}
+    box = {"width": width, "height": height}
+    drawn = Handlers(toy_room()).draw({**sent, **box, "so_far": b"{".hex()})
+    assert 'class="tokenmap fan' not in drawn["svg"]
+    assert drawn["svg"].count('id="state-') >= 5
+    assert drawn["current"] in {state["id"] for state in drawn["states"]}

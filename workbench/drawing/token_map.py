@@ -133,10 +133,11 @@ def over_lanes(
     if wide or layout.height > height or layout.width > width + 1 or 2 * len(shown) < total:
         return None
     left_out = sorted(name for name in counts if name not in chosen)
-    note = ""
+    hidden = sum(edge.count for edge in leaving if "bytes" not in edge.kinds)
+    hidden -= sum(flag.tokens for flag in shown)
+    note = f"{count_of(hidden, 'token')} not drawn" if hidden else ""
     if left_out:
-        hidden = sum(counts[name] for name in left_out)
-        note = f"{count_of(hidden, 'token')} not drawn, leading to {', '.join(left_out)}"
+        note += f", leading to {', '.join(left_out)}"
     return TokenPicture(
         graph, _drawn(layout, rows, centre), layout.width, layout.height, note, _parts_of(shown)
     )
