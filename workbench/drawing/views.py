@@ -16,7 +16,7 @@ from typing import NamedTuple
 from workbench.automata.graphs import cyclic_components
 from workbench.base.errors import LimitError
 from workbench.base.visible_text import columns, count_of
-from workbench.drawing.connectors import CHAR
+from workbench.drawing.connectors import BOX, CHAR
 from workbench.drawing.dot import Direction
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.lane_svg import svg as lanes_svg
@@ -440,10 +440,7 @@ def draw_calls(graph: Graph, box: Box, renderer: Renderer, centre: str = "") -> 
     leaves = set(names) - {caller for caller, _ in calls} - {here, *names[:1]}
     for kept in _call_variants(names, leaves, _nearest_rules(graph, centre)):
         boxes = _call_graph(graph.name, kept, calls, sizes)
-        for direction in ("TB", "LR"):
-            drawing = by_graphviz(boxes, box, renderer, direction)
-            if drawing is not None:
-                break
+        drawing = _calls_fitting(boxes, box, renderer)
         if drawing is not None:
             break
     else:
@@ -453,6 +450,18 @@ def draw_calls(graph: Graph, box: Box, renderer: Renderer, centre: str = "") -> 
     hidden = len(names) - len(kept)
     note = f"{count_of(hidden, 'rule')} not drawn" if hidden else ""
     return replace(drawing, where=where, note=note)
+
+
+def _calls_fitting(boxes: Graph, box: Box, renderer: Renderer) -> Drawing | None:
+    """The layout of Graphviz if it is legible.
+
+    Not tried if the nodes alone need more area: for hundreds of rules Graphviz takes many seconds.
+    """
+    areas = ((columns(node.label) * CHAR + 2 * STREET) * (BOX + STREET) for node in boxes.nodes)
+    if sum(areas) * _MIN_SCALE**2 > box.width * box.height:
+        return None
+    drawings = (by_graphviz(boxes, box, renderer, direction) for direction in ("TB", "LR"))
+    return next(filter(None, drawings), None)
 
 
 def _call_variants(

@@ -125,12 +125,16 @@ def picture(drawn: Drawn, under: Drawn, machine: Machine, view: View, *, own: bo
             drawn.parts, view.box, renderer(), centre, folded=view.chains, size=view.size
         )
     graph = drawing.graph
+    count = _shown(graph, drawn.parts.states)
+    if machine in (Machine.RULES, Machine.STACK) and view.level is Level.CALLS:
+        shown, rules = len(graph.nodes), len(drawn.graph.clusters)
+        count = count_of(rules, "rule") if shown == rules else f"{shown:,} of {rules:,} rules"
     note = " · ".join(filter(None, (drawing.note, graph.note)))
     where = {**graph.where, **drawing.where}
     return {
         "ok": True,
         "svg": drawing.svg,
-        "count": _shown(graph, drawn.parts.states),
+        "count": count,
         "centre": centre,
         "partial": len(graph.where) < drawn.parts.states or not drawn.parts.states,
         "opening": asdict(drawing.opening),
