@@ -248,8 +248,8 @@ export function createCallout(find) {
   show(null);
 }
 
-/** On a phone the run card is below the first screen: until it is in view, a bar over the lower edge has the text of the
-    run, what the selected token says, and Run. */
+/** On a phone the run card is below the first screen: until it is in view, a bar over the lower edge has the text of
+    the run, what the selected token says, and Run. */
 export function createRunBar(find, run) {
   const bar = find(".runbar"),
     [go, peek] = bar.querySelectorAll("button"),
