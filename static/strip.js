@@ -259,7 +259,7 @@ export function createRunBar(find, run) {
     const text = spelledText(state.steps.map((each) => each.token)).trim();
     wrote.textContent = state.running ? text.slice(-MOST_PEEKED) : text.slice(0, MOST_PEEKED);
     if (step?.wanted) about.replaceChildren(...sentence(step));
-    else about.textContent = state.running ? "the run goes on…" : "Run: the model writes under the grammar";
+    else about.textContent = state.running ? "the model is writing…" : "Run: the model writes under the grammar";
   }
   const reveal = () => scrollTo({ top: card.getBoundingClientRect().top + scrollY - 8 });
   peek.addEventListener("click", reveal);
