@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import permutations, takewhile
+from itertools import permutations
 from string import ascii_lowercase
 
 from workbench.drawing.graph import Edge, Graph, Node
@@ -431,15 +431,17 @@ def _spelled(labels: list[str], kinds: list[tuple[str, ...]]) -> str:
 
     Letters in any case are one word: ``(?i:select)``.
     """
+    pairs = zip(labels, kinds, strict=True)
+    letters = [_ANY_CASE.get(label, "") if "class" in kind else "" for label, kind in pairs]
     written: list[str] = []
     i = 0
     while i < len(labels):
-        later = zip(labels[i:], kinds[i:], strict=True)
-        cased = (_ANY_CASE.get(label, "") if "class" in kind else "" for label, kind in later)
-        word = "".join(takewhile(bool, cased))
-        if len(word) > 1:
-            written.append(f"(?i:{word})")
-            i += len(word)
+        end = i
+        while end < len(letters) and letters[end]:
+            end += 1
+        if end > i + 1:
+            written.append(f"(?i:{''.join(letters[i:end])})")
+            i = end
             continue
         same = i + 1
         while "class" in kinds[i] and same < len(labels) and labels[same] == labels[i]:
