@@ -174,6 +174,12 @@ ERRORS = [
     ),
     ("dataclass", "@dataclas\nclass A:\n    x: int", "@dataclass\nclass A:\n    x: int"),
     ("dataclass", "class A:\n    x: int", "@dataclass\nclass A:\n    x: int"),
+    ("dataclass", "class A(BaseModel):\n    x: int", "@dataclass\nclass A:\n    x: int"),
+    (
+        "dataclass",
+        "from pydantic import BaseModel, Field\n@dataclass\nclass A:\n    x: int",
+        "from dataclasses import dataclass\n@dataclass\nclass A:\n    x: int",
+    ),
     ("dataclass", "@dataclass\nclass A:\n    x: list", "@dataclass\nclass A:\n    x: list[str]"),
     ("dataclass", "@dataclass\nclass A:\n    x: datetime", "@dataclass\nclass A:\n    x: str"),
     (
