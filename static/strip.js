@@ -6,8 +6,9 @@ import { shades } from "./measures.js";
 import { on, state } from "./state.js";
 import { formatNumber, formatPercent, glyphs, hexOf, readOf, spelledText, tokenNodes } from "./tokens.js";
 
-/** The most characters of a run in the bar of a phone. */
-const MOST_PEEKED = 80;
+/** The most characters of a run in the bar of a phone; the pixels that it and the links below it cover. */
+const MOST_PEEKED = 80,
+  COVERED = 100;
 
 /** `doors.select(index, focus)` is called when a token is chosen; `doors.key(event, index)` for other keys. */
 export function createStrip(box, doors) {
@@ -248,8 +249,8 @@ export function createCallout(find) {
   show(null);
 }
 
-/** On a phone the run card is below the first screen: until it is in view, a bar over the lower edge has the text of
-    the run, what the selected token says, and Run. */
+/** On a phone the run card is below the first screen: until its Run is in view, a bar over the lower edge has the text
+    of the run, what the selected token says, and Run. */
 export function createRunBar(find, run) {
   const bar = find(".runbar"),
     [go, peek] = bar.querySelectorAll("button"),
@@ -272,7 +273,7 @@ export function createRunBar(find, run) {
     ([seen]) => {
       bar.hidden = seen.isIntersecting || seen.boundingClientRect.top < 0;
     },
-    { rootMargin: "0px 0px -50%" },
-  ).observe(card);
+    { rootMargin: `0px 0px -${COVERED}px` },
+  ).observe(find(".go"));
   show(null);
 }
