@@ -308,18 +308,22 @@ export function createRunPanel(find, server) {
   k.addEventListener("change", () => {
     if (depth() === null) k.value = "";
   }); // what is no depth is no bound, and looks so
-  const buttons = { go: find(".go"), step: find(".step"), goon: find(".goon"), halt: find(".halt") };
+  const buttons = { go: find(".go"), step: find(".step"), goon: find(".goon"), halt: find(".halt") },
+    starts = [buttons.go, find(".runbar .primary")];
   const BLANK = find(".blank p").textContent;
   let looked = 0;
 
   /** Which buttons can be pressed: `ready` is the grammar, `open` the branch that is shown. */
   function busy({ running, taking, open, ready }) {
-    buttons.go.disabled = running || !ready;
+    for (const go of starts) {
+      go.disabled = running || !ready;
+      go.title = running || ready ? "" : BROKEN;
+    }
     buttons.step.disabled = running || taking || (!ready && !open);
     buttons.goon.disabled = running || taking || !open;
     buttons.halt.disabled = !running;
-    buttons.go.title = running || ready ? "" : BROKEN;
     find(".blank p").textContent = ready || running ? BLANK : BROKEN;
+    find(".blank .byhand").hidden = !ready;
   }
 
   const box = find(".runerr");

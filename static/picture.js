@@ -309,7 +309,7 @@ export function mountPicture({ element, server }, { createConstruction = /** @ty
       return;
     }
     foot.append(
-      ...(shown?.note ? [el("span", {}, `${shown.note} · `)] : []),
+      ...(shown?.note ? [el("span", { class: "drawn" }, shown.note)] : []),
       el("span", { class: "legend" }, ...(LEGEND[state.tab]?.() ?? [])),
     );
   }

@@ -7,7 +7,7 @@ import { bindRunKeys, createAnnouncer, createRunPanel, createRunViews, createWal
 import { IDLE, isIdle, selectedIn, transition } from "./run-state.js";
 import { askServer, cards, emit, grammarKey, grammarOf, on, state } from "./state.js";
 import { createStream } from "./stream.js";
-import { createCallout, createStrip } from "./strip.js";
+import { createCallout, createRunBar, createStrip } from "./strip.js";
 
 /** @import { Context } from "./wire" */
 
@@ -80,6 +80,7 @@ export function mountRun(
   const views = createRunViews(key, { chart: chart.by, shade: strip.by, steps: () => state.steps });
   panel.onTraps(strip.traps);
   createCallout(find);
+  createRunBar(find, run);
   const incoming = createStream(props, watch, {
     take: record,
     arrived: drawn,

@@ -3,8 +3,12 @@
 
 import { el } from "./dom.js";
 import { shades } from "./measures.js";
-import { on } from "./state.js";
-import { formatNumber, formatPercent, glyphs, hexOf, readOf, tokenNodes } from "./tokens.js";
+import { on, state } from "./state.js";
+import { formatNumber, formatPercent, glyphs, hexOf, readOf, spelledText, tokenNodes } from "./tokens.js";
+
+/** The most characters of a run in the bar of a phone; the pixels that it and the links below it cover. */
+const MOST_PEEKED = 80,
+  COVERED = 100;
 
 /** `doors.select(index, focus)` is called when a token is chosen; `doors.key(event, index)` for other keys. */
 export function createStrip(box, doors) {
@@ -242,5 +246,34 @@ export function createCallout(find) {
   on("step", show);
   new ResizeObserver(point).observe(strip);
   strip.addEventListener("scroll", point, { passive: true });
+  show(null);
+}
+
+/** On a phone the run card is below the first screen: until its Run is in view, a bar over the lower edge has the text
+    of the run, what the selected token says, and Run. */
+export function createRunBar(find, run) {
+  const bar = find(".runbar"),
+    [go, peek] = bar.querySelectorAll("button"),
+    [wrote, about] = peek.querySelectorAll("span"),
+    card = bar.parentElement;
+  function show(step) {
+    const text = spelledText(state.steps.map((each) => each.token)).trim();
+    wrote.textContent = state.running ? text.slice(-MOST_PEEKED) : text.slice(0, MOST_PEEKED);
+    if (step?.wanted) about.replaceChildren(...sentence(step));
+    else about.textContent = state.running ? "the model is writing…" : "Run: the model writes under the grammar";
+  }
+  const reveal = () => scrollTo({ top: card.getBoundingClientRect().top + scrollY - 8 });
+  peek.addEventListener("click", reveal);
+  go.addEventListener("click", () => {
+    run();
+    reveal();
+  });
+  on("step", show);
+  new IntersectionObserver(
+    ([seen]) => {
+      bar.hidden = seen.isIntersecting || seen.boundingClientRect.top < 0;
+    },
+    { rootMargin: `0px 0px -${COVERED}px` },
+  ).observe(find(".go"));
   show(null);
 }

@@ -89,7 +89,10 @@ ERRORS = [
     ("kbnf", "start ::= #'a)';", r"start ::= #'a\\)';"),
     ("kbnf", "start ::= #'(a';", "start ::= #'(a)';"),
     ("kbnf", "start ::= #'[z-a]';", "start ::= #'[a-z]';"),
+    ("kbnf", "(* all *)\nb ::= 'a';", "(* all *)\nstart ::= b;\nb ::= 'a';"),
+    ("kbnf", "b ::= c; c ::= 'a' b?;", "start ::= b;\nb ::= c; c ::= 'a' b?;"),
     # -- GBNF
+    ("gbnf", 'b ::= "a"', 'root ::= b\nb ::= "a"'),
     ("gbnf", 'root ::= nmae\nname ::= "a"', 'root ::= name\nname ::= "a"'),
     ("gbnf", "root ::= 'a'", 'root ::= "a"'),
     ("gbnf", 'root ::= "a";', 'root ::= "a"'),
@@ -105,7 +108,10 @@ ERRORS = [
     ("gbnf", 'root ::= Regex("a", falgs="i")', 'root ::= Regex("a", flags="i")'),
     ("gbnf", 'root ::= Regex("a{5,2}")', 'root ::= Regex("a{2,5}")'),
     # -- Lark
+    ("lark", '?b: b "x" | "a"', 'start: b\n?b: b "x" | "a"'),
+    ("lark", '%ignore " "\nb: "a"', '%ignore " "\nstart: b\nb: "a"'),
     ("lark", 'start: nmae\nname: "a"', 'start: name\nname: "a"'),
+    ("lark", 'start ::= "a"', 'start : "a"'),
     ("lark", "start: INT", "start: INT\n%import common.INT\n"),
     ("lark", "start: INT\n", "start: INT\n%import common.INT\n"),
     ("lark", "start: INT\n%import common.INTT -> INT", "start: INT\n%import common.INT -> INT"),
@@ -168,6 +174,12 @@ ERRORS = [
     ),
     ("dataclass", "@dataclas\nclass A:\n    x: int", "@dataclass\nclass A:\n    x: int"),
     ("dataclass", "class A:\n    x: int", "@dataclass\nclass A:\n    x: int"),
+    ("dataclass", "class A(BaseModel):\n    x: int", "@dataclass\nclass A:\n    x: int"),
+    (
+        "dataclass",
+        "from pydantic import BaseModel, Field\n@dataclass\nclass A:\n    x: int",
+        "from dataclasses import dataclass\n@dataclass\nclass A:\n    x: int",
+    ),
     ("dataclass", "@dataclass\nclass A:\n    x: list", "@dataclass\nclass A:\n    x: list[str]"),
     ("dataclass", "@dataclass\nclass A:\n    x: datetime", "@dataclass\nclass A:\n    x: str"),
     (
@@ -208,6 +220,8 @@ ADVICE = [
         '{"properties": {"name": {}}, "required": ["name"]}',
     ),
     ("regex", "(?P<QUOTED_TXT>)", "(?P<QUOTED_TEXT>)"),
+    ("regex", r"/a[0-9]\/b/", r"a[0-9]\/b"),
+    ("regex", "/ab+c/gi", "(?i)ab+c"),
     ("kbnf", "start ::= #'(?P<UNQUOTED_TEX>)';", "start ::= #'(?P<UNQUOTED_TEXT>)';"),
 ]
 
@@ -278,6 +292,11 @@ def test_nearest(word: str, known: tuple[str, ...], wanted: str | None) -> None:
 def test_an_unknown_word_that_is_intended_gets_no_suggestion() -> None:
     grammar = Grammar.from_text('{"units": "m", "x-order": 1}', "json_schema")
     assert [one.fix for one in tree_advice(grammar)] == [None]
+
+
+@pytest.mark.parametrize("path", ["/usr/bin", "/usr/bin/", "/a", "a/b", "/a/x", "//"])
+def test_the_slashes_of_a_path_are_no_mistake(path: str) -> None:
+    assert not tree_advice(Grammar.from_regex(path))
 
 
 def test_errors_without_a_place_have_no_fix() -> None:

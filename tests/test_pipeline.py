@@ -10,7 +10,8 @@ from workbench.app.pipeline import Pipeline, _Slot, compile_text, held_bytes
 from workbench.base.errors import LimitError, Problem, SourceError, WorkbenchError
 from workbench.base.limits import Limits
 from workbench.base.source import Source, Span
-from workbench.drawing.drawable import Machine
+from workbench.drawing.drawable import Machine, draw
+from workbench.grammar.gallery import load_gallery
 from workbench.grammar.notations import Notation
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import Vocabulary
@@ -184,6 +185,7 @@ def test_remembered_texts_are_bounded_by_their_bytes() -> None:
 def test_a_large_text_is_dropped_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     size = held_bytes(compile_text(LAZY % 40, Notation.REGEX))
     monkeypatch.setattr("workbench.app.pipeline._BYTE_SECONDS", 0.3 * size)
+    monkeypatch.setattr("workbench.app.pipeline._LEAST_SECONDS", 0.0)
     monkeypatch.setattr("workbench.app.pipeline._WEIGHING_SECONDS", 0.01)
     pipeline = Pipeline()
     large, small = (
@@ -196,6 +198,17 @@ def test_a_large_text_is_dropped_after_a_while(monkeypatch: pytest.MonkeyPatch) 
         time.sleep(0.01)
     assert pipeline.compile("a", Notation.REGEX) is small
     assert pipeline.compile(LAZY % 40, Notation.REGEX) is not large
+
+
+def test_rules_are_the_stack_machine_without_what_calls_push() -> None:
+    example = load_gallery()["json"]
+    compiled = compile_text(example.text, example.notation)
+    grammar = compiled.readable()
+    stack, rules = (compiled.drawn(machine) for machine in (Machine.STACK, Machine.RULES))
+    alone = draw(grammar, Machine.RULES)
+    assert rules.graph.nodes == alone.graph.nodes != stack.graph.nodes
+    assert rules.graph.edges == alone.graph.edges
+    assert (rules.names, rules.numbers) == (alone.names, alone.numbers)
 
 
 def test_the_default_is_a_quarter_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -268,6 +268,46 @@ def test_a_phone_has_a_bar_that_leads_to_the_parts(visit: Any) -> None:
             )
 
 
+def test_a_phone_starts_a_run_on_its_first_screen(visit: Any) -> None:
+    with visit("?example=person", **PHONE) as v:
+        v.wait_run()
+        bar, card = v.page.locator("#wb-run .runbar"), v.page.locator("#wb-run .card")
+        assert bar.is_visible()
+        assert bar.locator(".wrote").inner_text()[:40] in v.page.inner_text("#wb-run .tokens")
+        assert "the model preferred" in bar.inner_text()
+        over = "document.querySelector('#wb-run .runbar').getBoundingClientRect().bottom"
+        assert v.page.evaluate(f"{over} <= innerHeight - 44"), "above the links to the parts"
+        v.shot("phone_first")
+        bar.locator(".peek").click()
+        bar.wait_for(state="hidden")
+        assert card.bounding_box()["y"] < 20
+        v.page.evaluate("scrollTo(0, 0)")
+        bar.wait_for(state="visible")
+        before = v.page.locator("#wb-run .branches .branch").count()
+        bar.locator(".primary").click()
+        bar.wait_for(state="hidden")
+        v.page.wait_for_function(
+            "n => document.querySelectorAll('#wb-run .branches .branch').length > n && !wb.state.running",
+            arg=before,
+        )
+        assert card.bounding_box()["y"] < 20
+        v.page.click(".parts >> text=See")
+        v.page.wait_for_function("scrollY > 1500")
+        assert bar.is_hidden(), "the run is above"
+
+
+@pytest.mark.parametrize("size", [{"width": 1280, "height": 720}, PHONE], ids=["laptop", "phone"])
+def test_the_bar_of_a_phone_follows_the_grammar(visit: Any, size: dict[str, int]) -> None:
+    """A grammar that cannot be read does not run; a laptop, and a short grammar, need no bar."""
+    with visit("?example=person", **size) as v:
+        v.wait_run()
+        assert v.page.locator("#wb-run .runbar").is_visible() == (size is PHONE)
+        v.page.fill("#wb-grammar textarea.text", "(")
+        v.page.wait_for_function("wb.state.compiled?.text === '(' && !wb.state.compiled.ok")
+        assert v.page.locator("#wb-run .runbar .primary").is_disabled()
+        v.page.wait_for_function("!document.querySelector('#wb-run .runbar').checkVisibility()")
+
+
 def test_a_phone_has_targets_for_a_finger(visit: Any) -> None:
     small = """() => [...document.querySelectorAll('.wb :is(button, a[href], select, input, textarea, summary)')]
       .filter((each) => each.checkVisibility({ visibilityProperty: true }))

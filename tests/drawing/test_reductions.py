@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from string import ascii_lowercase
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.drawing.graphs import Arc, arcs, graph, states, texts
+from workbench.drawing.drawable import draw
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.reductions import (
     collapse_chains,
@@ -16,6 +18,7 @@ from workbench.drawing.reductions import (
     nearest,
     reduce,
 )
+from workbench.grammar.grammar import Grammar
 
 COUNT = 7
 GRAPHS = st.builds(
@@ -99,6 +102,20 @@ def test_collapse_counts_a_class_read_several_times() -> None:
     (edge,) = collapse_chains(Graph("year", nodes, (*digits, dash))).edges
     assert edge.labels == ("[0-9]{4}-",)
     assert edge.inside == ("1", "2", "3", "4")
+
+
+def test_collapse_writes_letters_in_any_case_as_a_word() -> None:
+    """The label, read as a regex, has the same texts; ASCII's cases alone are another class."""
+    regex = "(?i:ask)_(?i:by)[sS][eE][kK]t"
+    (edge,) = collapse_chains(draw(Grammar.from_regex(regex)).graph).edges
+    assert edge.labels == (regex,)
+    for letter in ascii_lowercase:
+        (edge,) = collapse_chains(draw(Grammar.from_regex(f"(?i:{letter}x)")).graph).edges
+        assert edge.labels == (f"(?i:{letter}x)",)
+    letters = [Edge("0", "1", ("[xX]",)), Edge("1", "2", ("[yY]",))]  # texts, not classes
+    nodes = (Node("0", kinds=("initial",)), Node("1"), Node("2", kinds=("final",)))
+    (edge,) = collapse_chains(Graph("text", nodes, tuple(letters))).edges
+    assert edge.labels == ("[xX][yY]",)
 
 
 @pytest.mark.parametrize("kind", ["epsilon", "push", "pop", "skip", "bytes"])

@@ -159,3 +159,14 @@ def test_tokens_that_end_inside_a_rule_drawn_as_one_edge_are_drawn(handlers: Han
     drawn = handlers.draw({**sent, "so_far": b'{"city": "'.hex(), "width": 900, "height": 700})
     counts = [drawn["edges"][int(edge)]["count"] for edge in drawn["parts"]]
     assert drawn["count"] == f"{sum(counts):,} tokens may follow"
+
+
+@pytest.mark.parametrize(("rules", "count"), [(4, "5 rules"), (400, "12 of 401 rules")])
+def test_the_picture_of_calls_counts_rules(handlers: Handlers, rules: int, count: str) -> None:
+    """Of hundreds of rules Graphviz lays out those near the state alone: all take half a minute."""
+    calls = [f"rule_{i} ::= 'a' rule_{i + 1} | rule_{i * 7 % rules} 'b';" for i in range(rules)]
+    text = "\n".join(["start ::= rule_0;", *calls[:-1], f"rule_{rules - 1} ::= 'c' start?;"])
+    sent = {"text": text, "notation": "kbnf", "tab": "rules", "level": "calls"}
+    drawn = handlers.draw(sent)
+    assert drawn["count"] == count
+    assert drawn["legible"]

@@ -13,6 +13,7 @@ from workbench.app.pipeline import Pipeline
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import ModelRoom
 from workbench.app.ui.page import QUESTIONS, answered
+from workbench.base.errors import LimitError
 from workbench.base.limits import LIMITS, Limits
 from workbench.decoding.model import Logits, ToyModel
 from workbench.vocabulary.vocabulary import TokenId
@@ -61,3 +62,21 @@ def test_forward_passes_are_not_part_of_the_budget() -> None:
         assert isinstance(answer, dict)
         assert answer["ok"], answer
         assert not answer.get("failed"), answer
+
+
+def test_error_a_machine_of_rules_that_takes_too_long_names_railroad(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A regex has no railroad diagram: there the hint is the limit's own."""
+    handlers = Handlers(toy_room(ToyModel))
+    nested = {"text": "start ::= '(' start ')' | 'a';", "notation": "kbnf", "tab": "stack"}
+    regex = {"text": "ab*", "notation": "regex", "tab": "characters"}
+    assert handlers.draw(nested)["ok"]
+    assert handlers.draw(regex)["ok"]
+
+    def slow(*_: object, **__: object) -> None:
+        raise LimitError("needs more than 2.0 seconds", "seconds", "simplify it")
+
+    monkeypatch.setattr("workbench.app.ui.handlers.picture", slow)
+    assert handlers.draw(nested)["why"].endswith("Railroad draws the rules without their machine")
+    assert handlers.draw(regex)["why"].endswith("simplify it")

@@ -83,9 +83,26 @@ def regex_advice(regex: Regex, source: Source) -> tuple[Advice, ...]:
         [
             *unproductive,
             *misspelt_extensions((regex,), source),
+            *_slashes(source),
             *(_loop_advice(loop) for loop in cheap_regex_loops(regex, source.text)),
         ]
     )
+
+
+#: A regex as JavaScript writes it, with its flags.
+_IN_SLASHES = re.compile(r"/((?:[^/\\\n]|\\.)+)/([dgimsuvy]*)")
+
+
+def _slashes(source: Source) -> Iterator[Advice]:
+    """A note on slashes around a regex: here they are characters of the text, and flags are too."""
+    written = _IN_SLASHES.fullmatch(source.text)
+    if written is None:
+        return
+    kept = "".join(flag for flag in dict.fromkeys(written[2]) if flag in "ims")
+    meant = (f"(?{kept})" if kept else "") + written[1]
+    whole = Span(0, len(source.text))
+    message = "the slashes around the regex are characters of the text"
+    yield Advice(message, whole, "slashes", f"did you mean {shorten(meant, 60)!r}?", meant)
 
 
 def misspelt_extensions(regexes: Iterable[Regex], source: Source) -> Iterator[Advice]:

@@ -48,6 +48,7 @@ from workbench.drawing.drawable import (
     draw_tokens,
     machine_below,
     missing,
+    rules_of,
 )
 from workbench.drawing.graph import Graph
 from workbench.grammar.fill import fill
@@ -258,6 +259,8 @@ class Compiled:
         if machine is Machine.TOKENS and vocabulary is not None:
             under = self.drawn(machine_below(grammar))
             make = partial(draw_tokens, grammar, under, vocabulary, limits)
+        elif machine is Machine.RULES and not self.missing(Machine.STACK):
+            make = partial(rules_of, self.drawn(Machine.STACK))
         else:
             make = partial(draw, grammar, machine, vocabulary, limits=limits)
         return self._once((machine, vocabulary if machine in OVER_TOKENS else None), make)
@@ -453,7 +456,7 @@ class Pipeline:
             self._bytes |= {key: size for key, size in weighed.items() if key in self._cache}
             before, now = self.nbytes, time.monotonic()
             ends = {
-                key: self._requested.get(key, now) + _BYTE_SECONDS / size
+                key: self._requested.get(key, now) + max(_LEAST_SECONDS, _BYTE_SECONDS / size)
                 for key, size in self._bytes.items()
             }
             old = [key for key, end in ends.items() if end <= now]
@@ -491,9 +494,10 @@ _Key = tuple[str, Notation, str, str, tuple[str, str] | None]
 #: Seconds from a request until its text is weighed, with what was computed from it.
 _WEIGHING_SECONDS = 1.0
 
-#: The seconds that a text is kept without a request, times its bytes: 20 MB for 15 seconds, 50 kB
-#: for 100 minutes. To compile it again takes longer for more bytes, two seconds at most.
-_BYTE_SECONDS = 300e6
+#: The seconds that a text is kept without a request, times its bytes: 50 kB for 100 minutes. The
+#: least seconds: a visitor looks at a picture for that long, and a text that is compiled again for
+#: the next picture leaves too little of the request's time for drawing.
+_BYTE_SECONDS, _LEAST_SECONDS = 300e6, 90.0
 
 #: After texts of that many bytes were dropped, free memory is returned to the operating system.
 _MIN_TRIMMED_BYTES = 32_000_000

@@ -218,6 +218,13 @@ def draw(
     return Drawn(Whole(graph), PicturedMachine.CHARACTERS, numbers=_numbers(graph))
 
 
+def rules_of(stack: Drawn) -> Drawn:
+    """The machine ``rules`` of a grammar from its machine ``stack``: without what calls push."""
+    graph = stack.graph
+    nodes = tuple(replace(node, mark="") if node.mark else node for node in graph.nodes)
+    return replace(stack, parts=Whole(replace(graph, nodes=nodes)))
+
+
 def _numbers(graph: Graph) -> dict[str, str]:
     return {node.id: node.label for node in graph.states if node.label}
 

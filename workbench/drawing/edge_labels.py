@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import pairwise, product
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -223,15 +223,13 @@ def byte_edges(
     columns = classes[:256]
     cuts = [0, *(np.flatnonzero(np.diff(columns)) + 1).tolist(), 256]
     targets = table[:, columns[cuts[:-1]]]  # (Q, runs)
-    runs = list(pairwise(cuts))
-    return [
-        [
-            (low, end - 1, target)
-            for (low, end), target in zip(runs, row.tolist(), strict=True)
-            if target != DEAD
-        ]
-        for row in targets
-    ]
+    sources, runs = np.nonzero(targets != DEAD)
+    rows: list[list[ByteEdge]] = [[] for _ in range(len(table))]
+    for source, run, target in zip(
+        sources.tolist(), runs.tolist(), targets[sources, runs].tolist(), strict=True
+    ):
+        rows[source].append((cuts[run], cuts[run + 1] - 1, target))
+    return rows
 
 
 def _tidy(row: Iterable[ByteEdge]) -> list[ByteEdge]:

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from workbench.base.limits import check_time_budget
 from workbench.base.visible_text import columns, shorten
 from workbench.drawing.connectors import (
+    BOX,
     CHAR,
     DOWN,
     RADIUS,
@@ -164,6 +165,11 @@ def lay_out(
     return LaneLayout(
         graph, tuple(placed_lanes), max(width, widest + 8), y - STREET + 2, margin, above
     )
+
+
+def most_lanes(height: float) -> int:
+    """The most lanes that can fit into a height: those with one row and no slot."""
+    return max(1, int((height + STREET) / (BOX + 2 * PADDING + STREET)))
 
 
 def _right(lane: Lane) -> float:

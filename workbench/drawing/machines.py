@@ -196,14 +196,17 @@ def draw_network(
     labels = _labels(network, leaves or {})
     for state in _states_of(network, labels):
         rows[state] = []
-    calls = [(s, rule, back) for s in range(len(network)) for rule, back in network.calling[s]]
+    callers: dict[tuple[int, int], list[int]] = {}
+    for state, calling in enumerate(network.calling):
+        for call in calling:
+            callers.setdefault(call, []).append(state)
     finals = set(np.flatnonzero(network.finals).tolist())
-    solid = finals | {s for s, _, _ in calls}
-    entries = [*network.initials, *(back for _, _, back in calls)]
+    solid = finals.union(*callers.values())
+    entries = [*network.initials, *(back for _, back in callers)]
     read = read_back(rows, entries, solid)
     nodes = [_rule_state(network, s) for s in sorted(read.states)]
     edges = list(reading_edges(read, written))
-    for rule, back in dict.fromkeys((rule, back) for _, rule, back in calls):
+    for (rule, back), sources in callers.items():
         box = f"call-{rule}-{back}"
         called = printable(network.names[rule])
         title = f"calls {called}, then continues in state {back}"
@@ -211,7 +214,7 @@ def draw_network(
         entered = network.names[rule]
         nodes.append(Node(box, f"→ {called}", ("call",), title, home, entered))
         edges.append(Edge(box, str(back), kinds=("call",)))
-        edges += [Edge(str(s), box, kinds=("call",)) for s, r, b in calls if (r, b) == (rule, back)]
+        edges += [Edge(str(source), box, kinds=("call",)) for source in sources]
     for rule, label in labels.items():
         here = network.initials[rule]
         end = f"{here}-end"

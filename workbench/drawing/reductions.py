@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import permutations
+from string import ascii_lowercase
 
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.token_edges import MAX_EXAMPLES, MAX_WRITTEN_OUT, fitting
@@ -413,17 +415,48 @@ def _followed(edge: Edge, out: dict[str, list[Edge]], inner: set[str]) -> Edge:
     )
 
 
+#: The cases beyond ASCII: long s, the Kelvin sign, I with and without a dot.
+_OTHER_CASES = {"s": "\u017f", "k": "\u212a", "i": "\u0130\u0131"}
+
+#: The letters of ASCII with all their cases, as labels of classes.
+_ANY_CASE = {
+    f"[{''.join(order)}]": letter
+    for letter in ascii_lowercase
+    for order in permutations(letter + letter.upper() + _OTHER_CASES.get(letter, ""))
+}
+
+
 def _spelled(labels: list[str], kinds: list[tuple[str, ...]]) -> str:
-    """The labels of a chain as one; a class read several times in a row is counted."""
+    """The labels of a chain as one; a class read several times in a row is counted.
+
+    Letters in any case are one word: ``(?i:select)``.
+    """
+    pairs = zip(labels, kinds, strict=True)
+    letters = [_ANY_CASE.get(label, "") if "class" in kind else "" for label, kind in pairs]
     written: list[str] = []
     i = 0
     while i < len(labels):
+        end = i
+        while end < len(letters) and letters[end]:
+            end += 1
+        if end > i + 1:
+            written.append(f"(?i:{''.join(letters[i:end])})")
+            i = end
+            continue
         same = i + 1
         while "class" in kinds[i] and same < len(labels) and labels[same] == labels[i]:
             same += 1
         written.append(labels[i] if same == i + 1 else f"{labels[i]}{{{same - i}}}")
         i = same
     return "".join(written)
+
+
+def only_rules(graph: Graph, names: Container[str]) -> Graph:
+    """The graph with some of its rules; calls of the others are boxes."""
+    nodes = tuple(node for node in graph.nodes if node.cluster in names)
+    ids = {node.id for node in nodes}
+    edges = tuple(edge for edge in graph.edges if edge.source in ids and edge.target in ids)
+    return replace(graph, nodes=nodes, edges=edges)
 
 
 def nearest(graph: Graph, centre: str | None, count: int) -> Graph:

@@ -19,8 +19,9 @@ from workbench.base.visible_text import columns, count_of, fitted, printable, sh
 from workbench.drawing.connectors import BOX, CHAR, MAX_LABEL_LETTERS, RADIUS, TOKEN, Point
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.lane_svg import add_rect, add_text, draw_line, draw_state, root_of, svg_of
-from workbench.drawing.lanes import STREET, LaneLayout, Line, Placed, lay_out
+from workbench.drawing.lanes import STREET, LaneLayout, Line, Placed, lay_out, most_lanes
 from workbench.drawing.lanes import state_width as width_of
+from workbench.drawing.reductions import only_rules
 from workbench.drawing.token_edges import fitting
 
 #: The most stack effects of one target that are drawn separately.
@@ -108,28 +109,35 @@ def over_lanes(
     for flag in flags:
         counts[home[flag.anchor]] += flag.tokens
     names = list(graph.clusters) or [""]
-    layout, rows = _laid_out(graph, names, flags, centre, width)
-    high = {one.name: one.height + STREET for one in layout.lanes}
     # the lanes that tokens lead to, those with the most tokens first; others if there is room
+    ranked = sorted(names, key=lambda name: (name != lane, -counts.get(name, 0)))
+    ranked = ranked[: 2 * most_lanes(height)]  # a lane too high leaves its room to a later one
+    tried = [name for name in names if name in set(ranked)]
+    total = len(flags)
+    if len(tried) < len(names):
+        graph, flags = _flags(only_rules(base, set(tried)), leaving, centre)
+    layout, rows = _laid_out(graph, tried, flags, centre, width)
+    high = {one.name: one.height + STREET for one in layout.lanes}
     room, chosen = height + STREET, set[str]()
-    for name in sorted(names, key=lambda name: (name != lane, -counts.get(name, 0))):
+    for name in ranked:
         if high[name] <= room:
             room -= high[name]
             chosen.add(name)
         elif name == lane:
             return None
     shown = [flag for flag in flags if home[flag.anchor] in chosen]
-    if len(chosen) < len(names):
-        kept = [name for name in names if name in chosen]
+    if len(chosen) < len(tried):
+        kept = [name for name in tried if name in chosen]
         layout, rows = _laid_out(graph, kept, shown, centre, width)
     wide = any(flag.x + flag.width > width - 3 for flag in shown)
-    if wide or layout.height > height or layout.width > width + 1 or 2 * len(shown) < len(flags):
+    if wide or layout.height > height or layout.width > width + 1 or 2 * len(shown) < total:
         return None
     left_out = sorted(name for name in counts if name not in chosen)
-    note = ""
+    hidden = sum(edge.count for edge in leaving if "bytes" not in edge.kinds)
+    hidden -= sum(flag.tokens for flag in shown)
+    note = f"{count_of(hidden, 'token')} not drawn" if hidden else ""
     if left_out:
-        hidden = sum(counts[name] for name in left_out)
-        note = f"{count_of(hidden, 'token')} not drawn, leading to {', '.join(left_out)}"
+        note += f", leading to {', '.join(left_out)}"
     return TokenPicture(
         graph, _drawn(layout, rows, centre), layout.width, layout.height, note, _parts_of(shown)
     )

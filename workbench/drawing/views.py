@@ -16,13 +16,19 @@ from typing import NamedTuple
 from workbench.automata.graphs import cyclic_components
 from workbench.base.errors import LimitError
 from workbench.base.visible_text import columns, count_of
-from workbench.drawing.connectors import CHAR
+from workbench.drawing.connectors import BOX, CHAR
 from workbench.drawing.dot import Direction
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.lane_svg import svg as lanes_svg
-from workbench.drawing.lanes import STREET, LaneLayout, lay_out
+from workbench.drawing.lanes import STREET, LaneLayout, lay_out, most_lanes
 from workbench.drawing.parts import Parts
-from workbench.drawing.reductions import collapse_chains, fold_counts, merge_parallel, nearest
+from workbench.drawing.reductions import (
+    collapse_chains,
+    fold_counts,
+    merge_parallel,
+    nearest,
+    only_rules,
+)
 from workbench.drawing.render import Renderer
 
 #: The scales of pictures: at the least, state numbers have 9.1 pixels, at the most, labels 16.5.
@@ -332,7 +338,7 @@ def draw_rules(
     leaves = _leaves(small, centre)
     if not drawing.whole and len(small.clusters) > _MAX_ALL_LANES and leaves:
         note = "rules that call nothing are grey boxes"
-        callers = _only_rules(small, set(small.clusters) - leaves)
+        callers = only_rules(small, set(small.clusters) - leaves)
         drawing = replace(by_lanes(callers, box, centre), note=note)
     if drawing.legible:
         return drawing
@@ -364,32 +370,24 @@ def _hidden(whole: Graph, part: Graph) -> str:
 
 def _fitting(graph: Graph, box: Box, centre: str) -> Drawing:
     """The rule of a state and the rules nearest in calls, as many as fit into the box."""
-    layout = lay_out(graph, box.width - 2 * _PADDING, margin=_MARGIN)
-    high = {lane.name: lane.height + STREET for lane in layout.lanes}
-    room = (box.height - 2 * _PADDING) / _MIN_SCALE + STREET
+    height = (box.height - 2 * _PADDING) / _MIN_SCALE
+    names = _nearest_rules(graph, centre)[: most_lanes(height)]
+    layout = lay_out(graph, box.width - 2 * _PADDING, lanes=names, margin=_MARGIN)
+    room = height + STREET
     kept: set[str] = set()
-    for name in _nearest_rules(graph, centre):
-        if high[name] > room:
+    for lane in layout.lanes:
+        if lane.height + STREET > room:
             break
-        room -= high[name]
-        kept.add(name)
-    if not kept:
-        kept = {_nearest_rules(graph, centre)[0]}
-    return by_lanes(_only_rules(graph, kept), box, centre)
+        room -= lane.height + STREET
+        kept.add(lane.name)
+    kept = kept or {names[0]}
+    return by_lanes(only_rules(graph, kept), box, centre)
 
 
 def _listed(names: Sequence[str]) -> str:
     """The first names, and the number of the others."""
     more = len(names) - _MAX_LISTED
     return ", ".join(names[:_MAX_LISTED]) + (f" and {more} more" if more > 0 else "")
-
-
-def _only_rules(graph: Graph, names: set[str]) -> Graph:
-    """The graph with some of its rules; calls of the others are boxes."""
-    nodes = tuple(node for node in graph.nodes if node.cluster in names)
-    ids = {node.id for node in nodes}
-    edges = tuple(edge for edge in graph.edges if edge.source in ids and edge.target in ids)
-    return replace(graph, nodes=nodes, edges=edges)
 
 
 def _nearest_rules(graph: Graph, centre: str) -> list[str]:
@@ -442,10 +440,7 @@ def draw_calls(graph: Graph, box: Box, renderer: Renderer, centre: str = "") -> 
     leaves = set(names) - {caller for caller, _ in calls} - {here, *names[:1]}
     for kept in _call_variants(names, leaves, _nearest_rules(graph, centre)):
         boxes = _call_graph(graph.name, kept, calls, sizes)
-        for direction in ("TB", "LR"):
-            drawing = by_graphviz(boxes, box, renderer, direction)
-            if drawing is not None:
-                break
+        drawing = _calls_fitting(boxes, box, renderer)
         if drawing is not None:
             break
     else:
@@ -455,6 +450,18 @@ def draw_calls(graph: Graph, box: Box, renderer: Renderer, centre: str = "") -> 
     hidden = len(names) - len(kept)
     note = f"{count_of(hidden, 'rule')} not drawn" if hidden else ""
     return replace(drawing, where=where, note=note)
+
+
+def _calls_fitting(boxes: Graph, box: Box, renderer: Renderer) -> Drawing | None:
+    """The layout of Graphviz if it is legible.
+
+    Not tried if the nodes alone need more area: for hundreds of rules Graphviz takes many seconds.
+    """
+    areas = ((columns(node.label) * CHAR + 2 * STREET) * (BOX + STREET) for node in boxes.nodes)
+    if sum(areas) * _MIN_SCALE**2 > box.width * box.height:
+        return None
+    drawings = (by_graphviz(boxes, box, renderer, direction) for direction in ("TB", "LR"))
+    return next(filter(None, drawings), None)
 
 
 def _call_variants(

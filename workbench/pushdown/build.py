@@ -95,14 +95,26 @@ def check_defined(tree: GrammarTree, rules: Mapping[str, Expression], start: str
                 kind = "undefined_nonterminal"
                 raise BuildError(message, tree.source, call.span, hint, kind, fix)
     if start not in rules:
-        whole = tree.rules[0].name_span if tree.rules else Span(0, len(tree.source.text))
-        raise BuildError(
-            f"the start symbol {start!r} has no rule",
-            tree.source,
-            whole,
-            f"name the first rule {start!r}, or choose another start symbol",
-            kind="undefined_nonterminal",
-        )
+        raise _no_start(tree, start)
+
+
+def _no_start(tree: GrammarTree, start: str) -> BuildError:
+    """The error for a start symbol without a rule; its fix is a rule that calls the first one."""
+    text = tree.source.text
+    whole = tree.rules[0].name_span if tree.rules else Span(0, len(text))
+    error = BuildError(
+        f"the start symbol {start!r} has no rule",
+        tree.source,
+        whole,
+        f"name the first rule {start!r}, or choose another start symbol",
+        kind="undefined_nonterminal",
+    )
+    name = text[whole.start : whole.end]
+    if not tree.calling or not tree.rules or name != tree.rules[0].name:
+        return error
+    at = text.rfind("\n", 0, whole.start) + 1
+    fix = tree.calling.format(name=start, called=name)
+    return error.with_fix(f"{fix}\n", Span(at, at))
 
 
 def check_something_left(cfg: Cfg, tree: GrammarTree) -> None:

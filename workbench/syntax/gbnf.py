@@ -581,7 +581,9 @@ def parse_gbnf(
     _check_called(source, rules)
     if reader.options:
         rules = _AttributeRules(source, rules, reader.options, operations).rules()
-    return GrammarTree(tuple(rules), source, counted="{{{low},{high}}}")
+    return GrammarTree(
+        tuple(rules), source, counted="{{{low},{high}}}", calling="{name} ::= {called}"
+    )
 
 
 def _check_called(source: Source, rules: list[Rule]) -> None:

@@ -216,6 +216,8 @@ class GrammarTree:
     counted: str = ""
     #: The rules as they are in the source, if the parser made most of ``rules`` as copies of them.
     written: tuple[Rule, ...] = ()
+    #: The notation's syntax of a rule that only calls another, with ``{name}`` and ``{called}``.
+    calling: str = ""
 
 
 #: A node as nested tuples without spans; nodes with equal shapes have the same language.

@@ -29,7 +29,7 @@ from workbench.app.ui.requests import (
 )
 from workbench.app.ui.streams import Record, Streams, token_record
 from workbench.automata.code_points import expected
-from workbench.base.errors import Problem, WorkbenchError
+from workbench.base.errors import LimitError, Problem, WorkbenchError
 from workbench.base.kernels import interpreting
 from workbench.base.limits import time_budget
 from workbench.constraint.compile import METHODS
@@ -45,6 +45,9 @@ from workbench.vocabulary.vocabulary import Vocabulary, toy
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+#: The hint where a machine of rules is too large to be drawn.
+_RAILROAD = "Railroad draws the rules without their machine"
 
 #: Names of stopped runs that are stored.
 MAX_STOPPED_RUNS = 500
@@ -208,11 +211,17 @@ class Handlers:
     @or_refusal
     def draw(self, sent: Record) -> Record:
         """A machine as SVG with the data of its parts, or the reason why there is no picture."""
-        machine, drawn, own = self.drawn(sent)
-        view = View.of(sent)
-        if text_in(sent, "tab", 40) == TABLE:
-            return table(drawn, view.centre)
-        return picture(drawn, self._under(sent, machine, drawn), machine, view, own=own)
+        try:
+            machine, drawn, own = self.drawn(sent)
+            view = View.of(sent)
+            if text_in(sent, "tab", 40) == TABLE:
+                return table(drawn, view.centre)
+            return picture(drawn, self._under(sent, machine, drawn), machine, view, own=own)
+        except LimitError as error:
+            grammar = self.compiled(TextRequest.of(sent)).grammar
+            if grammar is None or grammar.tree is None:
+                raise
+            raise LimitError(error.message, error.budget, _RAILROAD) from None
 
     @or_refusal
     def tikz(self, sent: Record) -> Record:

@@ -44,6 +44,9 @@ TOGETHER = "together"
 #: The most states of a machine over tokens that is drawn whole, if that is legible.
 _MAX_WHOLE_STATES = 14
 
+#: The nodes of a rule that is drawn in part below the token edges: the most that fit.
+_PART_SIZES = (60, 40, 26, 18, 12, 8, 6)
+
 #: The most states a reader can request, and the bounds of a box, in pixels.
 _MAX_SHOWN_STATES = 120
 _SMALLEST_BOX, _LARGEST_BOX = 120.0, 4000.0
@@ -122,12 +125,16 @@ def picture(drawn: Drawn, under: Drawn, machine: Machine, view: View, *, own: bo
             drawn.parts, view.box, renderer(), centre, folded=view.chains, size=view.size
         )
     graph = drawing.graph
+    count = _shown(graph, drawn.parts.states)
+    if machine in (Machine.RULES, Machine.STACK) and view.level is Level.CALLS:
+        shown, rules = len(graph.nodes), len(drawn.graph.clusters)
+        count = count_of(rules, "rule") if shown == rules else f"{shown:,} of {rules:,} rules"
     note = " · ".join(filter(None, (drawing.note, graph.note)))
     where = {**graph.where, **drawing.where}
     return {
         "ok": True,
         "svg": drawing.svg,
-        "count": _shown(graph, drawn.parts.states),
+        "count": count,
         "centre": centre,
         "partial": len(graph.where) < drawn.parts.states or not drawn.parts.states,
         "opening": asdict(drawing.opening),
@@ -159,12 +166,16 @@ def _tokens(drawn: Drawn, under: Drawn, view: View) -> tuple[Drawing, Record]:
         edges = [replace(edge, target=under.names.get(edge.target, edge.target)) for edge in edges]
     width, height = view.box.width - 16, view.box.height - 12
     drawn_tokens = None
+    tried = []
     for graph in _base(under, state, {edge.target for edge in edges}):
+        tried.append(graph)
         here = shown_at(graph, state) or state
         drawn_tokens = over_lanes(graph, edges, here, width, height)
         if drawn_tokens is not None:
             break
     else:
+        graph = tried[0 if graph.clusters else -1]  # of rules, a part may lack states
+        here = shown_at(graph, state) or state
         drawn_tokens = fan(graph, edges, here, width, height)
     opening = Opening(
         -(view.box.width - drawn_tokens.width) / 2,
@@ -229,7 +240,12 @@ def _whole(drawn: Drawn, view: View) -> Drawing | None:
 def _base(under: Drawn, state: str, landings: set[str]) -> Iterator[Graph]:
     """The graphs that may be drawn below the token edges, the most detailed first."""
     if under.followed is PicturedMachine.RULES:
-        yield lanes_of(under.graph, state)
+        rules = lanes_of(under.graph, state)
+        yield rules
+        for count in _PART_SIZES:  # the rule is higher than the box: its part around the state
+            part = nearest(rules, shown_at(rules, state), count)
+            if all(end in part.where for end in landings):
+                yield part
         return
     part = under.parts.around(state, _MAX_SHOWN_STATES)
     plain = merge_parallel(part)

@@ -15,7 +15,7 @@ from dataclasses import field as dataclass_field
 from workbench.base.errors import ParseError, suggestion
 from workbench.base.source import Source, Span
 from workbench.schema.typed.annotations import Annotations, read_enumeration
-from workbench.schema.typed.python_text import Names, PythonText, dotted, literal_or
+from workbench.schema.typed.python_text import PYDANTIC_HINT, Names, PythonText, dotted, literal_or
 from workbench.schema.typed.type_printer import type_text
 from workbench.schema.typed.types import (
     OPAQUE,
@@ -216,6 +216,10 @@ def _define(names: Names, name: str, waiting: tuple[str, ...]) -> None:
         indent = " " * (start - text.source.text.rfind("\n", 0, start) - 1)
         error = ParseError(message, text.source, text.name_span(node), hint, "unsupported_class")
         fields = any(isinstance(statement, ast.AnnAssign) for statement in node.body)
+        if bases == ["BaseModel"] or bases == ["pydantic.BaseModel"]:
+            error.hint = PYDANTIC_HINT
+            head = text.source.text.index(")", text.span(node.bases[0]).end) + 1
+            raise error.with_fix(f"@dataclass\n{indent}class {node.name}", Span(start, head))
         decorated = f"@dataclass\n{indent}" if fields and not node.bases else None
         raise error.with_fix(decorated, Span(start, start))
 

@@ -107,6 +107,10 @@ class PythonText:
         raise ParseError(message, self.source, span, hint, kind, fix)
 
 
+#: The hint for classes of Pydantic.
+PYDANTIC_HINT = "write a dataclass, or paste the output of model_json_schema() as a JSON Schema"
+
+
 def _parsed(text: str) -> ast.Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # such as an invalid escape in a docstring of the text
@@ -206,9 +210,10 @@ class Names:
                 start = text.source.text.index(word, text.span(statement).start)
                 place = Span(start, start + len(word))
         if "pydantic" in (getattr(statement, "module", None) or name.name):
-            otherwise = (
-                "write a dataclass, or paste the output of model_json_schema() as a JSON Schema"
-            )
+            otherwise = PYDANTIC_HINT
+            if name.name == "BaseModel":  # its classes have the next fix
+                error = ParseError(message, text.source, place, otherwise, "unsupported_import")
+                raise error.with_fix("from dataclasses import dataclass", text.span(statement))
         hint, fix = suggestion(word, known, otherwise)
         as_name = fix if name.asname is None or place != text.span(name) else None
         text.refuse(message, place, hint, "unsupported_import", as_name)

@@ -75,7 +75,7 @@ def parse_kbnf(source: Source, clock: Clock | None = None) -> GrammarTree:
             for a string with more characters than its limit of states.
     Source: KBNF specification, sections 1 and 2.
     """
-    return GrammarTree(_Parser(source, clock).grammar(), source)
+    return GrammarTree(_Parser(source, clock).grammar(), source, calling="{name} ::= {called};")
 
 
 class _Parser:

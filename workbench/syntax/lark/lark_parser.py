@@ -632,11 +632,13 @@ class _Statements(Bodies):
         attributes: tuple[Attribute, ...] = ()
         if cursor.ahead("ATTRIBUTES"):
             attributes = take_attributes(cursor, self._attribute_value)
+        colons = cursor.here.start
         indexed = cursor.take("PARAMETER") is not None
         if indexed:
-            cursor.expect(
-                "NAME", "'_' after '::'", "a rule with a parameter is written name::_ : …"
-            )
+            if self.source.text.startswith("::=", colons):
+                span = Span(colons, colons + 3)
+                raise ParseError("expected ':', not '::='", self.source, span, RULE_HINT, fix=":")
+            cursor.expect("NAME", "'_'", "a rule with a parameter is written name::_ : …")
         priority = cursor.take("PRIORITY")
         cursor.expect("COLON", "':'", RULE_HINT)
         body = self.choice()

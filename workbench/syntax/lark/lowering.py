@@ -410,4 +410,4 @@ def parse_lark(
     grammar = parse_statements(source, clock)
     lowering = _Lowering(source, grammar, start, operations, clock, "", Names(()))
     rules = tuple(lowering.rules())
-    return GrammarTree(rules, source, "~{low}..{high}", written=lowering.written)
+    return GrammarTree(rules, source, "~{low}..{high}", lowering.written, "{name}: {called}")
