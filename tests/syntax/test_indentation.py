@@ -254,6 +254,7 @@ ERRORS = [
     (PYTHONIC + '//%indenter {"tabs": 1}',                       '{"tabs": 1}',     "no attribute 'tabs' like this"),
     (PYTHONIC + "//%indenter []",                                "[]",              "an object of attributes"),
     (PYTHONIC + '//%indenter {"NL_type": "_NL"}',                '{"NL_type": "_NL"}', "needs the terminal '_NL'"),
+    (PYTHONIC.replace(")+/", ")+(?=x)/"),                         r"/(\r?\n[\t ]*)+(?=x)/", "in newlines or ignored text"),
     (PYTHONIC + '%extend simple: B\nB: "\\n\\nb"',                "_NEWLINE",        "continue '_NEWLINE'"),
     (PYTHONIC.replace("%declare _INDENT _DEDENT", "%declare _INDENT _DEDENT A\n%extend simple: A"), "A", "has no texts"),
 ]  # fmt: skip

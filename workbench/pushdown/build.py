@@ -269,6 +269,8 @@ def network_of(dfa: Dfa, name: str = "start") -> Network:
 
 #: A rule name that no notation allows.
 _WHOLE = "·"
+#: Where operands of the operations are, in messages.
+_COMBINED = "in a combination, a negation or a lazy terminal"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -348,24 +350,26 @@ class Combining:
         rules: Rules,
     ) -> tuple[LineStart, ...]:
         """The newline tokens that begin a line at column 0, 1, … up to ``limits.columns``."""
-        token, rest = (self._with_called(part, rules) for part in (newline, ignored))
+        where = "in newlines or ignored text next to indentation"
+        token, rest = (self._with_called(part, rules, where) for part in (newline, ignored))
         # what looks beyond a terminal leaves some of its texts out, wherever the terminal is
         plain = {name: _without_looks(body) for name, body in rules.items()}
         others = [self._with_called(_without_looks(part), plain) for part in terminals]
         return line_starts(token, rest, others, tab, self.limits)
 
-    def _with_called(self, part: Expression, rules: Rules) -> Dfa:
-        return self._machine(part, {name: rules[name] for name in all_called(part, rules)})
+    def _with_called(self, part: Expression, rules: Rules, where: str = _COMBINED) -> Dfa:
+        called_rules = {name: rules[name] for name in all_called(part, rules)}
+        return self._machine(part, called_rules, where)
 
     def _characters(self, most: int | None) -> Dfa:
         """All texts of at most ``most`` characters."""
         return regex_dfa(any_characters(0, most, NO_SPAN), self.limits)
 
-    def _machine(self, part: Expression, rules: Rules) -> Dfa:
+    def _machine(self, part: Expression, rules: Rules, where: str = _COMBINED) -> Dfa:
         bodies = {_WHOLE: part, **rules}
         tree = self._tree(part, rules)
         self._refuse_labels(tree)
-        check_own_text(tree, self.limits, self._looking)
+        check_own_text(tree, self.limits, self._looking, where)
         try:
             program = rule_program(tree, bodies, self.limits)
         except KeyError:

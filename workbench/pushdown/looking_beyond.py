@@ -41,14 +41,16 @@ def first_looking_beyond(
     return next((pattern for key, pattern in patterns if known[key]), None)
 
 
-def check_own_text(tree: GrammarTree, limits: Limits, known: dict[Shape, bool]) -> None:
+def check_own_text(tree: GrammarTree, limits: Limits, known: dict[Shape, bool], where: str) -> None:
     """Check that all assertions test the text of their terminals only; ``known`` as above.
+
+    ``where`` names the place in the error's message.
 
     Raises: BuildError at the first other one.
     """
     pattern = first_looking_beyond(tree, limits, known)
     if pattern is not None:
-        raise refused(tree.source, pattern, "in a combination, a negation or a lazy terminal")
+        raise refused(tree.source, pattern, where)
 
 
 def refused(source: Source, pattern: Pattern, where: str) -> BuildError:
