@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
+from workbench.base.errors import LimitError
+from workbench.base.limits import Limits
 from workbench.grammar.grammar import Grammar
 
 JSON = Grammar.from_kbnf(
@@ -73,3 +77,16 @@ def test_regular_grammars_need_no_stack() -> None:
 
 def test_a_rule_of_another_name_can_be_the_start() -> None:
     assert Grammar.from_kbnf("x ::= 'a';", start="x").accepts("a")
+
+
+def test_texts_that_fill_the_memory_leave_room_for_others() -> None:
+    rules = "start ::= 'a' start 'b' | 'c' start 'd' | 'x';"
+    grammar, random = Grammar.from_kbnf(rules, limits=Limits(megabytes=1)), Random(0)
+    for _ in range(50):
+        left = "".join(random.choices("ac", k=100))
+        text = left + "x" + left[::-1].replace("a", "b").replace("c", "d")
+        assert grammar.accepts(text)
+        assert grammar.is_prefix(text[:150])
+        assert not grammar.accepts(text + "b")
+    with pytest.raises(LimitError):
+        grammar.accepts("ac" * 20_000)

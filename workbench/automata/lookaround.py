@@ -428,7 +428,7 @@ class Looks:
                     for low, high, target in body.edges[node]:
                         builder.edge(here, low, high, number(target, both, ()))
                     continue
-                runs = self._after(both, closed)
+                runs = self.after(both, closed)
                 for low, high, target in body.edges[node]:
                     at = bisect_left(runs, low, key=itemgetter(1))
                     while at < len(runs) and runs[at][0] <= high:
@@ -438,7 +438,7 @@ class Looks:
                         at += 1
         return Product(builder, exits)
 
-    def _after(self, left: Obligations, closed: Behind) -> list[Run]:
+    def after(self, left: Obligations, closed: Behind) -> list[Run]:
         """The contexts after each symbol that the obligations allow, as sorted ranges."""
         key = left, closed
         if key not in self._contexts:

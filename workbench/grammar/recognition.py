@@ -7,10 +7,10 @@ vocabulary.
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from workbench.automata.code_points import character_edges, describe
 from workbench.automata.lazy_dfa import LazyDfa
@@ -22,6 +22,8 @@ from workbench.pushdown.build import network_of
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
 from workbench.syntax.ranges import Ranges, union
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,18 +238,32 @@ class Language:
 
     def accepts(self, text: str | bytes) -> bool:
         """Whether the whole text is in the language."""
-        return self._checker.accepts(utf8(text))
+        return self._read(lambda checker: checker.accepts(utf8(text)))
 
     def is_prefix(self, text: str | bytes) -> bool:
         """Whether some accepted text begins with ``text``."""
-        return self._checker.is_prefix(utf8(text))
+        return self._read(lambda checker: checker.is_prefix(utf8(text)))
 
     def check_each(self, so_far: bytes, texts: Iterable[bytes]) -> list[Verdict]:
         """The verdict, without ``rules``, on ``so_far`` followed by each of the texts.
 
         Cost: ``so_far`` is read once.
         """
-        return self._checker.check_each(so_far, texts)
+        rows = list(texts)
+        return self._read(lambda checker: checker.check_each(so_far, rows))
+
+    def _read(self, reading: Callable[[Checker], T]) -> T:
+        """The result of a reading, with a new checker where the texts before have filled one.
+
+        Raises: LimitError
+        """
+        try:
+            return reading(self._checker)
+        except LimitError as error:
+            if error.budget != "megabytes":
+                raise
+            self.__dict__.pop("_checker")
+        return reading(self._checker)
 
 
 def utf8(text: str | bytes) -> bytes:

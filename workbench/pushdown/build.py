@@ -53,7 +53,7 @@ from workbench.pushdown.compile_rules import (
     proportional_states,
     without_calls,
 )
-from workbench.pushdown.contexts import check_own_text, first_looking_beyond, refused
+from workbench.pushdown.looking_beyond import check_own_text, first_looking_beyond, refused
 from workbench.pushdown.network import CALLS, Network
 from workbench.pushdown.recursion import (
     kept_rules,
@@ -66,6 +66,7 @@ from workbench.syntax.grammar_tree import (
     Expression,
     GrammarTree,
     Literal,
+    Pattern,
     Rule,
     Shape,
     all_called,
@@ -77,7 +78,15 @@ from workbench.syntax.grammar_tree import (
     referenced,
     regex_of,
 )
-from workbench.syntax.regex.tree import Concat, Operation, Regex, combined, walk
+from workbench.syntax.regex.tree import (
+    Concat,
+    Operation,
+    Regex,
+    asserted,
+    combined,
+    walk,
+    without_looks,
+)
 from workbench.syntax.rule_attributes import LineStart, Rules
 
 
@@ -272,6 +281,8 @@ def network_of(dfa: Dfa, name: str = "start") -> Network:
 
 #: A rule name that no notation allows.
 _WHOLE = "·"
+#: Where operands of the operations are, in messages.
+_COMBINED = "in a combination, a negation or a lazy terminal"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -351,21 +362,26 @@ class Combining:
         rules: Rules,
     ) -> tuple[LineStart, ...]:
         """The newline tokens that begin a line at column 0, 1, … up to ``limits.columns``."""
-        token, rest, *others = (
-            self._machine(part, {name: rules[name] for name in all_called(part, rules)})
-            for part in (newline, ignored, *terminals)
-        )
+        where = "in newlines or ignored text next to indentation"
+        token, rest = (self._with_called(part, rules, where) for part in (newline, ignored))
+        # what looks beyond a terminal leaves some of its texts out, wherever the terminal is
+        plain = {name: _without_looks(body) for name, body in rules.items()}
+        others = [self._with_called(_without_looks(part), plain) for part in terminals]
         return line_starts(token, rest, others, tab, self.limits)
+
+    def _with_called(self, part: Expression, rules: Rules, where: str = _COMBINED) -> Dfa:
+        called_rules = {name: rules[name] for name in all_called(part, rules)}
+        return self._machine(part, called_rules, where)
 
     def _characters(self, most: int | None) -> Dfa:
         """All texts of at most ``most`` characters."""
         return regex_dfa(any_characters(0, most, NO_SPAN), self.limits)
 
-    def _machine(self, part: Expression, rules: Rules) -> Dfa:
+    def _machine(self, part: Expression, rules: Rules, where: str = _COMBINED) -> Dfa:
         bodies = {_WHOLE: part, **rules}
         tree = self._tree(part, rules)
         self._refuse_labels(tree)
-        check_own_text(tree, self.limits, self._looking)
+        check_own_text(tree, self.limits, self._looking, where)
         try:
             program = rule_program(tree, bodies, self.limits)
         except KeyError:
@@ -398,6 +414,13 @@ class Combining:
                 "leave it out of the combination, or write a regex of the intended texts",
                 kind="unsupported",
             )
+
+
+def _without_looks(body: Expression) -> Expression:
+    """An expression of at least the same texts, without assertions."""
+    if isinstance(body, Pattern) and asserted(body.regex) is not None:
+        return replace(body, regex=without_looks(body.regex))
+    return body.rebuild(_without_looks)
 
 
 def build_separately(

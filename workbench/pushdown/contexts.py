@@ -16,30 +16,32 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Set
 from collections.abc import Sequence as Row
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import reduce
+from operator import or_
 
 from workbench.automata.build import regex_dfa
 from workbench.automata.code_points import Alphabet, alphabet_of
+from workbench.automata.graphs import reachable
 from workbench.automata.lookaround import (
-    Behind,
     Context,
     Looks,
+    Obligation,
     atom_nfa,
-    looks_over_atoms,
     of_atoms,
     over_bytes,
     reads_bytes,
     sets_of,
 )
-from workbench.automata.nfa import BYTES, NfaBuilder, nfa_of_dfa
+from workbench.automata.nfa import BYTES, nfa_of_dfa
 from workbench.automata.operations import equivalent, literals
 from workbench.automata.small_dfa import smallest
 from workbench.automata.thompson import thompson
 from workbench.base.dfa import Dfa
 from workbench.base.errors import BuildError
 from workbench.base.limits import Clock, Limits
-from workbench.base.source import Source
 from workbench.pushdown.cfg import gathered, terminal_machine
+from workbench.pushdown.looking_beyond import Dependence, asserted_patterns, dependences
 from workbench.syntax.grammar_tree import (
     Automaton,
     Choice,
@@ -71,8 +73,8 @@ from workbench.syntax.regex.tree import (
     Concat,
     Regex,
     asserted,
-    outermost,
     walk,
+    without_looks,
 )
 
 #: A terminal, a literal included.
@@ -90,10 +92,10 @@ def without_contexts(tree: GrammarTree, start: str, limits: Limits) -> GrammarTr
     Raises: BuildError for a label next to such an assertion, for ``#e`` with one, and if no text is
             left; LimitError for too many contexts.
     """
-    patterns = [(shape(one.regex), one) for one in _asserted_patterns(tree)]
+    patterns = [(shape(one.regex), one) for one in asserted_patterns(tree)]
     if not patterns:
         return tree
-    known = _dependences(patterns, limits)
+    known = dependences(patterns, limits)
     if not any(known.values()):
         return tree
     if any(known[key] and pattern.stop is Stop.FIRST_MATCH for key, pattern in patterns):
@@ -101,8 +103,8 @@ def without_contexts(tree: GrammarTree, start: str, limits: Limits) -> GrammarTr
             replace(rule, body=_with_first_matches(rule.body, known)) for rule in tree.rules
         )
         tree = replace(tree, rules=rewritten)
-        patterns = [(shape(one.regex), one) for one in _asserted_patterns(tree)]
-        known = _dependences(patterns, limits)
+        patterns = [(shape(one.regex), one) for one in asserted_patterns(tree)]
+        known = dependences(patterns, limits)
     rules = gathered(tree)
     names = {call.name for rule in tree.rules for call in referenced(rule.body)}
     if not names | {start} <= rules.keys():
@@ -112,7 +114,7 @@ def without_contexts(tree: GrammarTree, start: str, limits: Limits) -> GrammarTr
     return replace(made, rules=tuple(settled))
 
 
-def _with_first_matches(body: Expression, known: Mapping[Shape, _Dependence]) -> Expression:
+def _with_first_matches(body: Expression, known: Mapping[Shape, Dependence]) -> Expression:
     """The body with ``#e`` as an operation on regexes where assertions look beyond it."""
     if isinstance(body, Pattern) and body.stop is Stop.FIRST_MATCH:
         regex = asserted(body.regex)
@@ -130,115 +132,6 @@ def _without_operations(body: Expression, limits: Limits) -> Expression:
     return body.rebuild(lambda part: _without_operations(part, limits))
 
 
-def first_looking_beyond(
-    tree: GrammarTree, limits: Limits, known: dict[Shape, bool]
-) -> Pattern | None:
-    """The first pattern with an assertion that tests the text around its terminal.
-
-    ``known`` has the results for the patterns of earlier calls, by shape, and gets the new ones.
-    """
-    patterns = [(shape(one.regex), one) for one in _asserted_patterns(tree)]
-    unknown = _dependences([pair for pair in patterns if pair[0] not in known], limits)
-    known.update((key, bool(one)) for key, one in unknown.items())
-    return next((pattern for key, pattern in patterns if known[key]), None)
-
-
-def check_own_text(tree: GrammarTree, limits: Limits, known: dict[Shape, bool]) -> None:
-    """Check that all assertions test the text of their terminals only; ``known`` as above.
-
-    Raises: BuildError at the first other one.
-    """
-    pattern = first_looking_beyond(tree, limits, known)
-    if pattern is not None:
-        raise refused(tree.source, pattern, "in a combination, a negation or a lazy terminal")
-
-
-def refused(source: Source, pattern: Pattern, where: str) -> BuildError:
-    """The error for an assertion in a place where it must not look beyond the terminal."""
-    return BuildError(
-        f"expected no assertion {where} that looks beyond the terminal",
-        source,
-        pattern.span,
-        "let it test the terminal's text only, or write it in a separate terminal",
-        kind="unsupported_regex",
-    )
-
-
-def _asserted_patterns(tree: GrammarTree) -> Iterable[Pattern]:
-    """The regexes with assertions, except those of complements, which test their own text."""
-    for rule in tree.rules:
-        for node in outermost(rule.body, Pattern):
-            if node.stop is not Stop.BEFORE_MATCH and asserted(node.regex) is not None:
-                yield node
-
-
-@dataclass(frozen=True, slots=True)
-class _Dependence:
-    """Whether a terminal depends on the text before it, or constrains the text after it."""
-
-    regex: Regex
-    on_before: bool
-    on_after: bool
-
-    def __bool__(self) -> bool:
-        return self.on_before or self.on_after
-
-
-def _dependences(
-    patterns: Iterable[tuple[Shape, Pattern]], limits: Limits
-) -> dict[Shape, _Dependence]:
-    """The dependence of each pattern; assertions that several patterns share are compiled once."""
-    regexes: dict[Shape, Regex] = {}
-    for key, pattern in patterns:
-        if key not in regexes:
-            regex = asserted(pattern.regex)
-            assert regex is not None, "a pattern with assertions"
-            regexes[key] = regex
-    found: dict[Shape, _Dependence] = {}
-    over_bytes = {key: regex for key, regex in regexes.items() if reads_bytes(regex)}
-    over_atoms = {key: regex for key, regex in regexes.items() if key not in over_bytes}
-    for group in (over_bytes, over_atoms):
-        if group is over_bytes:
-            looks = Looks([*group.values()], BYTES, thompson, limits)
-        else:
-            looks, _ = looks_over_atoms([*group.values()], thompson, limits)
-        for number, (key, regex) in enumerate(group.items()):
-            found[key] = _dependence(looks, number, regex, limits)
-    return {key: found[key] for key in regexes}
-
-
-def _dependence(looks: Looks, number: int, regex: Regex, limits: Limits) -> _Dependence:
-    """Compare a terminal after all texts, character by character."""
-    on_after, first, on_before = False, None, False
-    for behind in _reachable(looks, number):
-        made = looks.product(looks.bodies[number], behind)
-        exits = sorted({tuple(sorted(left)) for left, _ in made.exits.values()})
-        on_after = on_after or any(exits)
-        builder = made.builder
-        builder.symbols += len(exits)
-        for state, (left, _) in made.exits.items():
-            symbol = looks.symbols + exits.index(tuple(sorted(left)))
-            builder.edge(state, symbol, symbol, 0)
-        dfa = smallest(builder.build(1, {0}), limits)
-        first = first or (exits, dfa)
-        if exits != first[0] or not equivalent(dfa, first[1]):
-            on_before = True
-    return _Dependence(regex, on_before, on_after)
-
-
-def _reachable(looks: Looks, number: int) -> list[Behind]:
-    """The states of the lookbehinds of a regex after all texts."""
-    begin = looks.at_start(looks.inside[number])
-    if not begin:
-        return [begin]
-    every = NfaBuilder(looks.symbols)
-    state = every.new_state()
-    every.edge(state, 0, looks.symbols - 1, state)
-    kept = frozenset(look for look, _ in begin)
-    made = looks.product(looks.body(every.build(state, {state})), begin, kept=kept)
-    return list(dict.fromkeys(behind for _, behind in made.exits.values()))
-
-
 class _Contexts:
     """The rules for each pair of contexts."""
 
@@ -246,7 +139,7 @@ class _Contexts:
         self,
         tree: GrammarTree,
         rules: Mapping[str, Expression],
-        dependent: Mapping[Shape, _Dependence],
+        dependent: Mapping[Shape, Dependence],
         limits: Limits,
     ) -> None:
         self._tree = tree
@@ -272,6 +165,9 @@ class _Contexts:
         self._leaf_numbers: dict[int, int] = {}
         self._shapes: dict[Shape, int] = {}
         self._leaves: dict[tuple[int, Context], dict[Context, _Leaf]] = {}
+        #: Made when the first obligation is left after a terminal.
+        self._following: _Following | None = None
+        self._certain: dict[Obligation, int] = {}
         #: The contexts after a rule, by its name and the context before it: the least fixed point.
         self._after: dict[_Call, frozenset[Context]] = {}
         #: The calls whose contexts depend on those of a call, and those to be computed (again).
@@ -297,6 +193,7 @@ class _Contexts:
         """The rules, the start symbol's first."""
         begin: Context = frozenset(), self._looks.at_start(sorted(self._tracked))
         head = self._head = self._heads[start]
+        self._start = start
         self._find_ends(start, begin)
         met = [after for after in self._after[start, begin] if self._looks.is_met(after[0])]
         if not met:
@@ -335,7 +232,7 @@ class _Contexts:
                 self._limits.check("states", len(self._after), _HINT)
                 self._reading = call
                 name, context = call
-                ends = self._after[call] | self._ends(self._rules[name], context)
+                ends = self._after[call] | self._ends_of_rule(name, context).keys()
                 if ends != self._after[call]:
                     self._after[call] = ends
                     self._unread.update(self._readers[call])
@@ -351,6 +248,13 @@ class _Contexts:
         if self._reading is not None:
             self._readers[call][self._reading] = None
         return self._after[call]
+
+    def _ends_of_rule(self, name: str, before: Context) -> dict[Context, list[Context]]:
+        """The contexts after a rule, each with those after its body that become it."""
+        found: dict[Context, list[Context]] = {}
+        for end in self._ends(self._rules[name], before):
+            found.setdefault(self._uncertain(end, name), []).append(end)
+        return found
 
     def _ends(self, expression: Expression, before: Context) -> frozenset[Context]:
         """The contexts after an expression; those of calls as far as they are known."""
@@ -416,8 +320,12 @@ class _Contexts:
 
     def _variant(self, name: str, before: Context, after: Context) -> str:
         body, head = self._rules[name], self._heads[name]
-        key = name, before, after
-        return self._rule(key, head, lambda: self._between(body, before, after))
+
+        def between() -> Expression:
+            ends = self._ends_of_rule(name, before)[after]
+            return choice([self._between(body, before, end) for end in ends], head.span)
+
+        return self._rule((name, before, after), head, between)
 
     def _rule(self, key: object, head: Rule, body: Callable[[], Expression]) -> str:
         """The name of a new rule, after that of ``head``; its body is written later."""
@@ -506,14 +414,17 @@ class _Contexts:
 
     def _leaf(self, leaf: _Leaf, before: Context) -> dict[Context, _Leaf]:
         """The parts of a terminal by the context that they lead to."""
+        key = self._number(leaf), before
+        if key not in self._leaves:
+            self._leaves[key] = self._parts(leaf, before)
+        return self._leaves[key]
+
+    def _number(self, leaf: _Leaf) -> int:
         number = self._leaf_numbers.get(id(leaf))
         if number is None:
             number = self._shapes.setdefault(shape(leaf), len(self._shapes))
             self._leaf_numbers[id(leaf)] = number
-        key = number, before
-        if key not in self._leaves:
-            self._leaves[key] = self._parts(leaf, before)
-        return self._leaves[key]
+        return number
 
     def _parts(self, leaf: _Leaf, before: Context) -> dict[Context, _Leaf]:
         left, behind = before
@@ -532,7 +443,7 @@ class _Contexts:
         made = self._looks.product(body, behind, left, self._tracked)
         ends: dict[Context, set[int]] = {}
         for state, context in made.exits.items():
-            ends.setdefault(context, set()).add(state)
+            ends.setdefault(self._uncertain(context, self._number(leaf)), set()).add(state)
         parts: dict[Context, _Leaf] = {}
         for context, finals in ends.items():
             dfa = smallest(made.builder.build(1, finals), self._limits)
@@ -546,6 +457,51 @@ class _Contexts:
                     self._machines[dfa.data] = self._over_bytes(dfa)
                 parts[context] = Automaton(self._machines[dfa.data], label, leaf.span)
         return parts
+
+    def _uncertain(self, context: Context, of: str | int) -> Context:
+        """A context after a rule or terminal without obligations that any text after it fulfils."""
+        left, behind = context
+        if not left:
+            return context
+        if self._following is None:
+            symbols = self._looks.symbols
+            self._following = _Following(self._rules, self._number, self._first, symbols)
+            self._following.find(self._start, self._clock)
+        after = self._following.after.get(of, 0)
+        return frozenset(one for one in left if after & ~self._fulfilling(one)), behind
+
+    def _fulfilling(self, obligation: Obligation) -> int:
+        """The first symbols, as of ``_Following``, of texts that all fulfil an obligation."""
+        if obligation not in self._certain:
+            left = frozenset((obligation,))
+            found = 1 << self._looks.symbols if self._looks.is_met(left) else 0
+            for low, high, (then, _) in self._looks.after(left, ()):
+                found |= 0 if then else (2 << high) - (1 << low)
+            self._certain[obligation] = found
+        return self._certain[obligation]
+
+    def _first(self, leaf: _Leaf) -> int:
+        """The first symbols, as of ``_Following``, of at least the texts of a terminal."""
+        symbols = self._looks.symbols
+        match leaf:
+            case _ if self._alphabet is not None:
+                regex = _over_characters(leaf)
+                assert regex is not None, "all terminals have a common alphabet"
+                nfa = atom_nfa(without_looks(regex), self._alphabet, thompson, self._limits)
+            case Literal(value):
+                return 1 << value[0] if value else 1 << symbols
+            case Automaton(machine):
+                nfa = nfa_of_dfa(machine, symbols)
+            case Pattern(regex, Stop.ANYWHERE) if not any(labels_in(regex)):
+                nfa = thompson(without_looks(regex), self._limits)
+            case _:
+                return (2 << symbols) - 1
+        found = 0
+        for state in reachable([nfa.initial], nfa.epsilons.__getitem__):
+            found |= (state in nfa.finals) << symbols
+            for low, high, _ in nfa.edges[state]:
+                found |= (2 << high) - (1 << low)
+        return found
 
     def _over_bytes(self, dfa: Dfa) -> Dfa:
         if self._alphabet is None:
@@ -572,6 +528,95 @@ class _Contexts:
                     kind="unsupported_regex",
                 )
         return terminal_machine(leaf, self._rules, self._tree.source, self._limits)
+
+
+class _Following:
+    """The first symbols of what may follow each rule and each terminal.
+
+    A set has a bit for each symbol, and one for the empty text or the end of the text. Assertions
+    are left out, so some of the symbols may never follow.
+
+    Source: Aho, Sethi & Ullman 1986, "Compilers", section 4.4: FIRST and FOLLOW.
+    """
+
+    def __init__(
+        self,
+        rules: Mapping[str, Expression],
+        number: Callable[[_Leaf], int],
+        first: Callable[[_Leaf], int],
+        symbols: int,
+    ) -> None:
+        self._rules, self._number, self._first_of_leaf = rules, number, first
+        self._end = 1 << symbols
+        self._first: dict[str | int, int] = {}
+        #: What may follow a rule, by its name, and a terminal, by its number.
+        self.after: dict[str | int, int] = {}
+
+    def find(self, start: str, clock: Clock) -> None:
+        """Fill ``after`` for all that the start symbol reaches."""
+        names = reachable([start], lambda name: called(self._rules[name]))
+        self._first |= dict.fromkeys(names, 0)
+        changed = True
+        while changed:
+            changed = False
+            for name in reversed(names):
+                clock.check()
+                first = self._first_of(self._rules[name])
+                changed |= first != self._first[name]
+                self._first[name] = first
+        self.after[start] = self._end
+        unread = {start: None}
+        while unread:
+            clock.check()
+            name, _ = unread.popitem()
+            self._pass(self._rules[name], self.after[name], unread)
+
+    def _first_of(self, node: Expression) -> int:
+        match node:
+            case Nonterminal(name=name):
+                return self._first[name]
+            case Sequence(items=items):
+                first = self._end
+                for item in items:
+                    if not first & self._end:
+                        break
+                    first = first & ~self._end | self._first_of(item)
+                return first
+            case Choice(options=options):
+                return reduce(or_, map(self._first_of, options), 0)
+            case Repetition(item=item, low=low):
+                return self._first_of(item) | (0 if low else self._end)
+            case _:
+                number = self._number(node)
+                if number not in self._first:
+                    self._first[number] = self._first_of_leaf(node)
+                return self._first[number]
+
+    def _pass(self, node: Expression, after: int, unread: dict[str, None]) -> None:
+        """Add what follows a node to what follows its parts, and record the changed rules."""
+        match node:
+            case Sequence(items=items):
+                for item in reversed(items):
+                    self._pass(item, after, unread)
+                    first = self._first_of(item)
+                    after = first & ~self._end | after if first & self._end else first
+            case Choice(options=options):
+                for option in options:
+                    self._pass(option, after, unread)
+            case Repetition(item=item, high=high):
+                again = 0 if high == 1 else self._first_of(item) & ~self._end
+                self._pass(item, after | again, unread)
+            case Nonterminal(name=name):
+                if self._add(name, after):
+                    unread[name] = None
+            case _:
+                self._add(self._number(node), after)
+
+    def _add(self, key: str | int, after: int) -> bool:
+        """Whether some of the symbols are new."""
+        known = self.after.get(key, 0)
+        self.after[key] = known | after
+        return self.after[key] != known
 
 
 def _common_alphabet(rules: Mapping[str, Expression], regexes: Iterable[Regex]) -> Alphabet | None:

@@ -146,5 +146,5 @@ class Runner:
                 limits.configurations + 1,
                 "the grammar is ambiguous without bound here; factor its alternatives",
             )
-        limits.check("megabytes", rooms.GROWTH * room.bytes / 2**20)
+        limits.check("megabytes", rooms.bytes_when_grown(room, status) / 2**20)
         self.room = grown(room, status)

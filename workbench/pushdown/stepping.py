@@ -20,7 +20,7 @@ A kernel that needs more room, or has computed ``STEPS_PER_CHECK`` steps, return
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -163,35 +163,42 @@ def _same(found: Longs, count: int, configurations: Longs, begin: int, end: int)
 Kind = TypeVar("Kind", bound=np.generic)
 
 
+def bytes_when_grown(room: Room, full: int) -> int:
+    """The memory of all arrays after ``grown``."""
+    growing: list[npt.NDArray[Any]] = [getattr(room, name) for name in _growing(room, full)]
+    return room.bytes + (_factor(room, full) - 1) * sum(array.nbytes for array in growing)
+
+
 def grown(room: Room, full: int) -> Room:
-    """The buffers with the full array (a status of a kernel) four times as long."""
+    """The buffers with the full array (a status of a kernel) four times as long; twice if large."""
+    factor = _factor(room, full)
+    longer = {name: _longer(getattr(room, name), factor) for name in _growing(room, full)}
     if full == FULL_NODES:
-        nodes = _longer(room.nodes)
-        slots = np.full(2 * len(nodes), -1, np.int32)
         made = int(room.used[NODES])
-        fill_slots(_hashes_of_nodes(nodes[1:made]), slots)
+        slots = longer["node_slots"]
+        slots[:] = -1
+        fill_slots(_hashes_of_nodes(room.nodes[1:made]), slots)
         slots[slots >= 0] += 1  # node 0, the empty stack, is not looked up
-        return room._replace(nodes=nodes, node_slots=slots)
-    if full == FULL_OPENINGS:
-        return room._replace(
-            openings=_longer(room.openings),
-            pushes=_longer(room.pushes),
-            groups=_longer(room.groups),
-            reads=_longer(room.reads),
-        )
-    if full == FULL_CONFIGURATIONS:
-        return room._replace(configurations=_longer(room.configurations))
-    if full == FULL_FOUND:
-        return room._replace(found=_longer(room.found))
-    about = _longer(room.about)
-    slots = np.full(2 * len(about), -1, np.int32)
-    fill_slots(room.about[: room.used[SITUATIONS], HASH].astype(np.int64), slots)
-    table, floors = _longer(room.table), _longer(room.floors)
-    return room._replace(about=about, floors=floors, table=table, slots=slots)
+    elif full == FULL_SITUATIONS:
+        slots = longer["slots"]
+        slots[:] = -1
+        fill_slots(room.about[: room.used[SITUATIONS], HASH].astype(np.int64), slots)
+    return room._replace(**longer)
 
 
-def _longer(array: npt.NDArray[Kind]) -> npt.NDArray[Kind]:
-    longer = np.empty((GROWTH * len(array), *array.shape[1:]), array.dtype)
+def _growing(room: Room, full: int) -> tuple[str, ...]:
+    """The arrays that are enlarged together, the largest one first."""
+    if full == FULL_OPENINGS and room.used[OPENED] == len(room.groups):
+        return "groups", "reads"
+    return _GROWING[full]
+
+
+def _factor(room: Room, full: int) -> int:
+    return 2 if getattr(room, _growing(room, full)[0]).nbytes > _LARGE else GROWTH
+
+
+def _longer(array: npt.NDArray[Kind], factor: int) -> npt.NDArray[Kind]:
+    longer = np.empty((factor * len(array), *array.shape[1:]), array.dtype)
     longer[: len(array)] = array
     return longer
 
@@ -449,8 +456,16 @@ _MAX_HASH = 2**31 - 1
 STEPS_PER_CHECK = 20_000
 #: The initial capacity for situations; a power of two, like all hash tables.
 _INITIAL_CAPACITY = 256
-#: A full array grows by this factor, a power of two.
-GROWTH = 4
+#: A full array grows by this factor, a power of two; one of more bytes than ``_LARGE`` by 2.
+GROWTH, _LARGE = 4, 1 << 22
+#: The arrays that are enlarged together, by the status of a kernel.
+_GROWING = {
+    FULL_NODES: ("nodes", "node_slots"),
+    FULL_OPENINGS: ("openings", "pushes"),
+    FULL_SITUATIONS: ("table", "about", "floors", "slots"),
+    FULL_CONFIGURATIONS: ("configurations",),
+    FULL_FOUND: ("found",),
+}
 
 
 class Rules(NamedTuple):

@@ -305,6 +305,18 @@ def asserted(regex: Regex) -> Regex | None:
     return None
 
 
+def without_looks(regex: Regex) -> Regex:
+    """A regex of at least the texts that a regex with assertions matches in some context."""
+    match regex:
+        case Look():
+            return Concat((), regex.span)
+        case Extension(Kind.ASSERTED, (part,)):
+            return without_looks(part)
+        case Combined(_, (whole, *_)):
+            return without_looks(whole)
+    return regex.rebuild(without_looks)
+
+
 def has_look(regex: Regex) -> bool:
     """Whether a regex contains an assertion that is not inside an ``Extension``."""
     return bool(outermost(regex, Look))
