@@ -25,7 +25,7 @@ SMALL = 5.0
 #: For inputs that always reach the time limit.
 SHORT = Limits(seconds=0.5)
 
-regex, kbnf = Grammar.from_regex, Grammar.from_kbnf
+regex, kbnf, schema = Grammar.from_regex, Grammar.from_kbnf, Grammar.from_json_schema
 #: The newline of a Lark grammar with an indenter, and one more terminal.
 LINES = r"""//%indenter {"NL_type": "_NL"}
 %declare _INDENT _DEDENT
@@ -114,6 +114,7 @@ WORK: list[tuple[str, Callable[[], Grammar], str]] = [
     ("nested to the limit",     lambda: kbnf(f"start ::= {'(' * 64}'a'{')' * 64};"), "a"),
     ("repeated repeated lines", lambda: lark(f"start: {'(' * 4}A _NL{' A?)+' * 4}"), "a\na\naa\n"),
     ("repeated lines",          lambda: lark(f"start: {'(' * 60}A _NL{')+' * 60}"), "a\na\n"),
+    ("one of 400 numbers",      lambda: schema({"oneOf": [{"const": n} for n in range(400)]}), "399"),
     ("a NUL",                   lambda: regex("a\0b"),                             "a\0b"),
     ("a NUL, rules",            lambda: kbnf("start ::= 'a\0b';"),                 "a\0b"),
 ]  # fmt: skip
@@ -171,6 +172,9 @@ EITHER: list[tuple[str, Callable[[], Grammar]]] = [
     ("rules in cycles",        lambda: kbnf(mutual(5_000), limits=SHORT)),
     ("some rules all over",     lambda: kbnf(scattered(300), limits=SHORT)),
     ("rules that double",       lambda: kbnf("start ::= r0;" + "".join(f"r{i} ::= r{i + 1} r{i + 1};" for i in range(40)) + "r40 ::= 'a';", limits=SHORT)),
+    ("one of many numbers",     lambda: schema({"oneOf": [{"const": n} for n in range(3_000)]}, limits=SHORT)),
+    ("any of many numbers",     lambda: schema({"anyOf": [{"const": n} for n in range(3_000)]}, limits=SHORT)),
+    ("any of many ranges",      lambda: schema({"anyOf": [{"minimum": 9 * n + 0.1, "maximum": 9 * n + 5.3} for n in range(1_000)]}, limits=SHORT)),
     ("words excepted",          lambda: kbnf(f"s ::= {QUOTED}; start ::= except!(s) 'x';", limits=SHORT)),
     ("steps of words, rules",   lambda: kbnf(r"start ::= #'(\\w{1,3} ){1,50}' ('(' start ')')?;", limits=SHORT)),
     ("the same rule over",      lambda: kbnf("start ::= 'a' start 'b';\n" * 5_000 + "start ::= 'c';", limits=SHORT)),

@@ -132,6 +132,30 @@ def test_a_style_is_how_texts_are_laid_out(
     assert grammar.parse(good) is not None
 
 
+@pytest.mark.parametrize("notation", [*Notation, "latin"])
+def test_error_for_what_is_no_text(notation: str) -> None:
+    wrong: object
+    for wrong in (None, 5, b"x", ["x"]):
+        with pytest.raises(WorkbenchError):
+            Grammar.from_text(wrong, notation)  # type: ignore[arg-type]
+
+
+def test_error_for_an_unknown_notation() -> None:
+    with pytest.raises(WorkbenchError) as raised:
+        Grammar.from_text("x", "larks")
+    assert raised.value.message == "there is no notation 'larks'"
+    assert "lark" in raised.value.hint
+
+
+def test_error_for_a_text_to_check_that_is_none() -> None:
+    grammar = Grammar.from_regex("[a-z]*")
+    assert grammar.accepts(bytearray(b"ab"))  # type: ignore[arg-type]
+    wrong: object
+    for wrong in (None, 5, ["a"]):
+        with pytest.raises(WorkbenchError, match="expected a text or bytes"):
+            grammar.accepts(wrong)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("notation", list(Notation))
 def test_error_for_an_unknown_style(notation: Notation) -> None:
     told = " or ".join(map(repr, notation.styles)) or "leave it out"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 import zipfile
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -14,6 +16,7 @@ from typer.testing import CliRunner, Result
 
 from tests.decoding.tiny import write_model
 from tests.tiny_checkpoint import write_checkpoint
+from workbench.__main__ import main as started
 from workbench.app.cli.main import app, main
 from workbench.app.cli.options import STRATEGIES
 from workbench.base.resources import BUILTIN_MODEL, GRAMMARS
@@ -305,6 +308,36 @@ def test_the_console_script_starts() -> None:
     assert script.load() is main
     assert result.exit_code == 0
     assert "generate" in result.stdout
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk that is always full")
+@pytest.mark.parametrize("command", ["check --regex a a", "convert --regex a --to kbnf"])
+def test_error_a_full_disk(command: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "workbench", *command.split()],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert ended.returncode == 2
+    assert ended.stderr.splitlines() == [
+        "error: cannot write the output: No space left on device",
+        "hint: free space, or write elsewhere",
+    ]
+
+
+def test_control_c_while_modules_are_loaded_ends_without_a_traceback(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def stopped() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("workbench.app.cli.main.main", stopped)
+    with pytest.raises(SystemExit) as ended:
+        started()
+    assert ended.value.code == 130
 
 
 def test_a_monitor_keeps_the_meaning() -> None:

@@ -198,6 +198,29 @@ def test_a_refused_token_changes_nothing() -> None:
     assert constraint.mask(state) is before
 
 
+FOREIGN = {
+    "a DFA": Grammar.from_regex("[a-z]{0,3}"),
+    "a lazy DFA": Grammar.from_regex("(a|b)*a(a|b){200}"),
+    "a stack": ANBN,
+}
+
+
+@pytest.mark.parametrize("grammar", FOREIGN.values(), ids=FOREIGN)
+def test_error_for_a_state_of_another_constraint(grammar: Grammar) -> None:
+    constraint = automaton(grammar, BYTES, LIMITS)
+    state: object
+    for state in (len(constraint._states), 10**6, 2**62, -1, None, "0"):
+        with pytest.raises(WorkbenchError, match="not a state of this constraint"):
+            constraint.mask(state)  # type: ignore[arg-type]
+        with pytest.raises(WorkbenchError, match="not a state of this constraint"):
+            constraint.advance(state, 97)  # type: ignore[arg-type]
+
+
+def test_error_when_grammar_and_vocabulary_are_confused() -> None:
+    with pytest.raises(WorkbenchError, match="not Vocabulary and Grammar"):
+        compile(BYTES, ANBN)  # type: ignore[arg-type]
+
+
 def test_cached_rows_stay_within_the_limit() -> None:
     constraint = automaton(Grammar.from_regex("[a-z]{0,50}"), BYTES, Limits(rows=5))
     state = constraint.initial

@@ -127,6 +127,7 @@ ERRORS = [
     ({"temperature": -0.1}, "expected a temperature of 0 or more, not -0.1"),
     ({"temperature": math.nan}, "expected a temperature of 0 or more, not nan"),
     ({"temperature": math.inf}, "expected a temperature of 0 or more, not inf"),
+    ({"temperature": 10**400}, "expected a temperature of 0 or more, not 1" + "0" * 400),
     ({"top_k": 0}, "expected top-k to be 1 or more, not 0"),
     ({"top_p": 0.0}, "expected top-p above 0 and up to 1, not 0.0"),
     ({"top_p": 1.1}, "expected top-p above 0 and up to 1, not 1.1"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from workbench.base.errors import BuildError, ParseError, SourceError
+from workbench.base.errors import BuildError, ParseError, SourceError, WorkbenchError
 from workbench.grammar.grammar import Grammar
 
 TREE: dict[str, Any] = {
@@ -185,3 +185,8 @@ def test_format_as_annotation() -> None:
     assert not grammar.notes
     with pytest.raises(BuildError):
         Grammar.from_json_schema(schema)
+
+
+def test_error_for_an_address_that_is_no_text() -> None:
+    with pytest.raises(WorkbenchError, match="expected the address of a schema"):
+        Grammar.from_json_schema(True, documents={5: True})  # type: ignore[dict-item]

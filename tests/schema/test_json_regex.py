@@ -85,5 +85,7 @@ def test_the_example_of_the_gallery() -> None:
 def test_error_too_deep() -> None:
     with pytest.raises(LimitError, match="unrolled"):
         json_regex(objects=9, arrays=9)
+    with pytest.raises(LimitError, match="unrolled"):
+        json_regex(objects=10_000, arrays=0)
     with pytest.raises(ValueError, match="0 or more"):
         json_regex(objects=-1, arrays=0)

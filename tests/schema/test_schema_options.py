@@ -26,6 +26,8 @@ CASES = [
     ({"json_allow_general_unicode_escapes": 1},                "any",       ["json_allow_general_unicode_escapes"], "1 is not true"),
     ({"lenient": True},                                        "any",       ["lenient"], "another choice of llguidance"),
     (["compact"],                                              "any",       [""], "no object"),
+    ({"item_separator": {}, "key_separator": [","]},           "any",       ["item_separator", "key_separator"], "no texts"),
+    ({"whitespace_flexible": False, "item_separator": [","]},  "any",       ["whitespace_flexible", "item_separator"], "one is no text"),
 ]  # fmt: skip
 
 

@@ -287,6 +287,19 @@ def test_errors_have_their_place(text: str, place: str, message: str) -> None:
     assert error.source.text == text
 
 
+@pytest.mark.parametrize("most", [200_000, 2**31, 10**30])
+def test_error_a_bound_of_many_characters(most: int) -> None:
+    with pytest.raises(LimitError, match="100,000 states"):
+        grammar_of({"type": "any_text", "max_chars": most})
+    with pytest.raises(LimitError, match="100,000 states"):
+        grammar_of({"type": "json_schema", "json_schema": {}, "max_whitespace_cnt": most})
+
+
+def test_error_a_type_that_is_no_text() -> None:
+    with pytest.raises(ParseError, match="/type"):
+        Grammar.from_structural_tag({"type": ["any_text"], "format": {"type": "any_text"}})
+
+
 def test_error_within_limits() -> None:
     form = {"type": "any_text", "max_chars": 2_000_000_000}
     with pytest.raises(LimitError):

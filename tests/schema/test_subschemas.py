@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from workbench.base.errors import BuildError, ParseError, SourceError
 from workbench.schema.algebra.subschemas import Algebra
@@ -116,6 +118,17 @@ REFERENCES = [
 def test_targets_of_references(schema: Any, why: str) -> None:
     assert fits(schema, None), why
     assert not fits(schema, 1), why
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sets(st.integers(0, 5)), min_size=1, max_size=9))
+def test_exactly_one_of_many_options(options: list[set[int]]) -> None:
+    schema = {"oneOf": [{"enum": [*held, *map(str, held)]} if held else False for held in options]}
+    instances = algebra_of(schema).root.raw
+    for number in range(6):
+        expected = sum(number in held for held in options) == 1
+        assert instances.numbers.contains(number) is expected
+        assert instances.texts.contains(str(number)) is expected
 
 
 def test_evaluated_items_of_one_option_next_to_an_option_that_allows_all() -> None:

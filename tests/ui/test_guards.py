@@ -348,6 +348,10 @@ def test_a_body_that_does_not_arrive_is_refused(monkeypatch: pytest.MonkeyPatch)
     assert b"did not arrive" in answered[1]["body"]
 
 
+#: What Gradio reads as a file, and would fetch.
+FILE = {"path": "http://example.test/x", "meta": {"_type": "gradio.FileData"}}
+
+
 @pytest.mark.parametrize(
     ("path", "body", "status"),
     [
@@ -372,6 +376,9 @@ def test_a_body_that_does_not_arrive_is_refused(monkeypatch: pytest.MonkeyPatch)
         ("/gradio_api/call/v2/nothing", {}, 404),
         ("/gradio_api/call/v2/check", {"text": "a"}, 422),
         ("/gradio_api/call/v2/check", {"text": "a", "notation": "regex", "tried": "a", "x": 1}, 422),
+        ("/gradio_api/call/check", {"data": [FILE, "regex", "a", "start"]}, 422),
+        ("/gradio_api/call/check", {"data": ["a", [{"b": {**FILE, "meta": 5}}], "a", "start"]}, 422),
+        ("/gradio_api/call/v2/check", {"text": FILE, "notation": "regex", "tried": "a"}, 422),
         ("/gradio_api/queue/join", {"data": [], "fn_index": 999, "session_hash": "x"}, 404),
         ("/gradio_api/queue/join", {"data": [], "fn_index": None, "session_hash": "x"}, 404),
         ("/gradio_api/queue/join", {"data": [], "fn_index": 1, "session_hash": "x"}, 404),

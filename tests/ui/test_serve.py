@@ -30,9 +30,19 @@ def test_error_a_port_that_is_taken() -> None:
             _port(ServeSettings(port=taken.getsockname()[1]))
 
 
-def test_error_an_address_that_is_not_ours() -> None:
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ServeSettings(host="203.0.113.7"),
+        ServeSettings(host="a" * 300),
+        ServeSettings(port=99_999_999),
+        ServeSettings(port=-1),
+    ],
+    ids=["not ours", "no name", "a large port", "a negative port"],
+)
+def test_error_an_address_that_is_not_ours(settings: ServeSettings) -> None:
     with pytest.raises(WorkbenchError, match="cannot serve at"):
-        _port(ServeSettings(host="203.0.113.7"))
+        _port(settings)
 
 
 @pytest.mark.parametrize(

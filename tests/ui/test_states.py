@@ -45,6 +45,10 @@ def test_an_edge_tells_all_its_tokens(handlers: Handlers) -> None:
         assert reported["count"] == drawn["edges"][int(number)]["count"]
         assert len(reported["tokens"]) == reported["count"]
     assert about_edge(handlers, {**sent, "source": "77", "target": "0"})["ok"] is False
+    for tab in ("characters", "rules", "stack"):
+        refused = about_edge(handlers, {**TIME, "tab": tab, "parts": [0]})
+        assert not refused["ok"]
+        assert refused["why"]
 
 
 @pytest.mark.parametrize(

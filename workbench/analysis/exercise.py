@@ -22,7 +22,7 @@ from workbench.base.errors import LimitError, Problem, WorkbenchError
 from workbench.base.limits import LIMITS, Clock, Limits
 from workbench.base.visible_text import shorten, visible
 from workbench.grammar.grammar import Grammar
-from workbench.grammar.notations import Notation
+from workbench.grammar.notations import Notation, notation_of
 from workbench.pushdown.network import Network
 from workbench.pushdown.shortest_texts import rank
 
@@ -197,7 +197,7 @@ class GrammarText:
     style: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "notation", Notation(self.notation))  # its name is accepted too
+        object.__setattr__(self, "notation", notation_of(self.notation))  # its name is accepted too
 
     def __repr__(self) -> str:
         return f"GrammarText({shorten(self.text, 60)!r}, {self.notation.label})"

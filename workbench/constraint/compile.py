@@ -316,6 +316,12 @@ def compile(
             for a monitor that does not fit; VocabularyError where no accepted text can be
             tokenized; LimitError.
     """
+    if not isinstance(grammar, Grammar) or not isinstance(vocabulary, Vocabulary):
+        given = f"{type(grammar).__name__} and {type(vocabulary).__name__}"
+        raise WorkbenchError(
+            f"expected a Grammar and a Vocabulary, not {given}",
+            "make them with Grammar.from_regex and Vocabulary.load, for example",
+        )
     chosen = METHODS.get(method)
     if chosen is None:
         known, _ = suggestion(str(method), METHODS, f"choose one of {', '.join(METHODS)}")

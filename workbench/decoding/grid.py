@@ -26,7 +26,7 @@ from workbench.decoding.model import Message, chatting
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.trace import Measures, TimeSpent, Trace, measure
 from workbench.grammar.grammar import Grammar
-from workbench.grammar.notations import Notation
+from workbench.grammar.notations import Notation, notation_of
 from workbench.tasks.datasets import BadRow, Row, mapped
 from workbench.tasks.task import Outcome, Record, Result, Task, Work
 
@@ -163,14 +163,9 @@ def _grammar_of(values: Mapping[str, Any], default: Mapping[str, str] | None) ->
             "the row has no grammar and no schema",
             "name its column with --column schema=COLUMN, or a grammar for all rows",
         )
-    notation = str(values.get("notation", Notation.KBNF))
-    if notation not in [str(one) for one in Notation]:
-        raise WorkbenchError(
-            f"there is no notation {notation!r}", f"choose from {', '.join(map(str, Notation))}"
-        )
     return {
         "text": text,
-        "notation": notation,
+        "notation": str(notation_of(str(values.get("notation", Notation.KBNF)))),
         "start": str(values.get("start", "start")),
         "style": str(values.get("style", "")),
     }

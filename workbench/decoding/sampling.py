@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -46,7 +47,7 @@ class Sampling:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.temperature) and self.temperature >= 0):
+        if not 0 <= self.temperature <= sys.float_info.max:
             raise SamplingError(
                 f"expected a temperature of 0 or more, not {self.temperature!r}",
                 "0 always takes the likeliest token, 0.7 is a usual choice",

@@ -26,10 +26,12 @@ from workbench.grammar.notations import (
     Notation,
     ParsedGrammar,
     check_style,
+    notation_of,
     parse_dataclass,
     parse_grammar,
     parse_schema,
     prepare_notation,
+    text_source,
     without_gc,
 )
 from workbench.grammar.recognition import Language, Verdict, character_start, utf8
@@ -94,7 +96,7 @@ class Grammar(Language):
 
         Raises: ParseError, LimitError.
         """
-        source, work = Source(pattern, name), limits.begun()
+        source, work = text_source(pattern, name), limits.begun()
         with timed("read", phases):
             regex = parse_regex(source, clock=work.clock())
         with timed("NFA", phases):
@@ -225,14 +227,14 @@ class Grammar(Language):
 
         ``phases`` collects the time of each phase of the compilation, also if it fails.
 
-        Raises: ParseError, BuildError, LimitError; WorkbenchError for an unknown style.
+        Raises: ParseError, BuildError, LimitError; WorkbenchError for an unknown notation or style.
         """
-        notation = Notation(notation)
+        notation = notation_of(notation)
         check_style(notation, style)
         if notation is Notation.REGEX:
             return Grammar.from_regex(text, limits=limits, name=name or "regex", phases=phases)
         prepare_notation(notation)
-        source, work = Source(text, name or "grammar"), limits.begun()
+        source, work = text_source(text, name or "grammar"), limits.begun()
         with timed("read", phases):
             read = parse_grammar(source, notation, start, work, style)
         return Grammar._built(source, notation, read, work, limits, phases)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from workbench.base.errors import Advice, ParseError, WorkbenchError
+from workbench.base.errors import Advice, ParseError, WorkbenchError, suggestion
 from workbench.base.limits import Limits
 from workbench.base.source import Source, Span
 from workbench.pushdown.build import Combining
@@ -300,6 +300,30 @@ def parse_grammar(
         return read
     tree = without_contexts(read.tree, read.start, limits)
     return read if tree is read.tree else replace(read, tree=tree)
+
+
+def text_source(text: str, name: str) -> Source:
+    """The text of a grammar with its name.
+
+    Raises: WorkbenchError if it is not a text.
+    """
+    if not isinstance(text, str):
+        raise WorkbenchError(
+            f"expected the text of a {name}, not {type(text).__name__}",
+            "give its text; a file is read with Path.read_text",
+        )
+    return Source(text, name)
+
+
+def notation_of(name: str) -> Notation:
+    """The notation of a name.
+
+    Raises: WorkbenchError for an unknown one.
+    """
+    if name not in [*Notation]:
+        known, _ = suggestion(str(name), Notation, f"choose from {', '.join(Notation)}")
+        raise WorkbenchError(f"there is no notation {name!r}", known)
+    return Notation(name)
 
 
 def check_style(notation: Notation, style: str) -> None:

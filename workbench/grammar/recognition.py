@@ -16,7 +16,7 @@ from workbench.automata.code_points import character_edges, describe
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.automata.small_dfa import smallest
 from workbench.base.dfa import DEAD, Dfa, State
-from workbench.base.errors import LimitError
+from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.limits import Limits
 from workbench.pushdown.build import network_of
 from workbench.pushdown.network import Network
@@ -267,5 +267,12 @@ class Language:
 
 
 def utf8(text: str | bytes) -> bytes:
-    """The bytes of a text; bytes are returned unchanged."""
-    return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    """The bytes of a text; bytes are returned unchanged.
+
+    Raises: WorkbenchError for anything else.
+    """
+    if isinstance(text, str):
+        return text.encode("utf-8", "surrogatepass")
+    if not isinstance(text, bytes | bytearray):
+        raise WorkbenchError(f"expected a text or bytes, not {type(text).__name__}")
+    return bytes(text)

@@ -65,6 +65,9 @@ def json_regex(*, objects: int, arrays: int, space: str = SPACE, limits: Limits 
     if objects < 0 or arrays < 0:
         raise ValueError(f"expected depths of 0 or more, not {objects} and {arrays}")
 
+    hint = "allow fewer objects or arrays inside one another"
+    limits.check("unrolled", 2 ** min(objects + arrays, 64), hint)  # each level doubles the text
+
     @cache
     def value(objects: int, arrays: int) -> str:
         options = [_SCALAR]
@@ -74,7 +77,7 @@ def json_regex(*, objects: int, arrays: int, space: str = SPACE, limits: Limits 
         if arrays:
             options.append(_listed(r"\[", value(objects, arrays - 1), r"\]", space))
         text = f"(?:{'|'.join(options)})"
-        limits.check("unrolled", len(text), "allow fewer objects or arrays inside one another")
+        limits.check("unrolled", len(text), hint)
         return text
 
     return f"{space}{value(objects, arrays)}{space}"
@@ -146,6 +149,7 @@ def _rules(
 
     Empty if there is no instance.
     """
+    limits.check("states", options.bound, "allow shorter runs of white space")
     spacing = Spacing.of(options, instances.span)
     writer = RuleWriter(algebra, spacing, limits)
     start = writer.new_name("start")

@@ -137,7 +137,15 @@ class NumberSet:
     def __or__(self, other: NumberSet) -> NumberSet:
         if not self.intervals or not other.intervals:
             return self if self.intervals else other
+        if self._is_points and other._is_points:
+            points = {end.number for one in (*self.intervals, *other.intervals) if (end := one.low)}
+            return replace(NumberSet.of(points), digits_only=self.digits_only and other.digits_only)
         return replace(~(~self & ~other), digits_only=self.digits_only and other.digits_only)
+
+    @property
+    def _is_points(self) -> bool:
+        """Whether each interval is one number."""
+        return all(interval.point is not None for interval in self.intervals)
 
     @property
     def is_empty(self) -> bool:

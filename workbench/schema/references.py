@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import unquote, urljoin
 
-from workbench.base.errors import suggestion
+from workbench.base.errors import WorkbenchError, suggestion
 from workbench.schema.schema_reader import (
     Document,
     Node,
@@ -178,8 +178,11 @@ Anchors = Mapping[str, Node]
 def given_documents(documents: Mapping[str, Any]) -> tuple[Document, ...]:
     """The documents that a caller hands in: address → schema, a text or a Python value.
 
-    Raises: ParseError for a value that is not JSON.
+    Raises: ParseError for a value that is not JSON; WorkbenchError for an address that is no text.
     """
+    for address in documents:
+        if not isinstance(address, str):
+            raise WorkbenchError(f"expected the address of a schema, as text, not {address!r}")
     return tuple(
         Document(schema_source(schema, address), address.partition("#")[0])
         for address, schema in documents.items()

@@ -525,12 +525,13 @@ def apply_guidance(root: Node, options: SchemaOptions) -> tuple[SchemaOptions, t
 
 def _policy(guidance: dict[str, Node]) -> Whitespace | None:
     """The policy of the layout settings; None if there is no such policy here."""
-    given = {name: node.value for name, node in guidance.items() if name in _LAYOUT}
+    given = {name: node.json_value() for name, node in guidance.items() if name in _LAYOUT}
     separators = tuple(given.get(name, usual) for name, usual in _SEPARATORS)
     flexible = given.get(_FLEXIBLE, not given)
     if flexible is True:
         return Whitespace.ANY if separators == (",", ":") else None
-    return _POLICIES.get(separators) if flexible is False else None
+    found = (policy for written, policy in _POLICIES.items() if written == separators)
+    return next(found, None) if flexible is False else None
 
 
 def _unsupported(guidance: dict[str, Node], policy: Whitespace | None) -> Iterator[Node]:

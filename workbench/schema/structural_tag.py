@@ -153,7 +153,12 @@ class _Reader:
         """The format of the whole object, in the current or in the older form."""
         members = members_of(root, f"an object such as {TOP_HINT}")
         kind = members.get("type")
-        if kind is not None and kind.value in FORMATS and "structures" not in members:
+        if (
+            kind is not None
+            and isinstance(kind.value, str)
+            and kind.value in FORMATS
+            and "structures" not in members
+        ):
             message = f"/type: {kind.value!r} is a format: a structural tag contains it"
             text = self.source.text[root.start : root.end]
             error = ParseError(
@@ -347,6 +352,7 @@ class _Reader:
         excluded = [*texts_of(members.get("excludes")), *_encoded(ends)]
         body = free_text(excluded, node.span, self.operations)
         if (most := members.get("max_chars")) is not None and most.value is not None:
+            self.limits.check("states", count_of(most), "allow fewer characters")
             machine = self.operations.at_most(body, count_of(most), {})
             body = Automaton(machine, f"up to {most.value} characters", node.span)
         return self._rule("any_text", body, node.span)

@@ -6,8 +6,10 @@ the options that name a grammar, so that they are equal in all commands.
 
 from __future__ import annotations
 
+import errno
 import inspect
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -103,7 +105,7 @@ def before_prompt(chat: bool, system: str | None) -> tuple[Message, ...] | None:
 
 @contextmanager
 def errors_reported() -> Iterator[None]:
-    """Print a ``WorkbenchError`` to stderr, and exit with status 2."""
+    """Print a ``WorkbenchError`` to stderr, and exit with status 2; so for a disk that is full."""
     try:
         yield
     except WorkbenchError as error:
@@ -111,6 +113,12 @@ def errors_reported() -> Iterator[None]:
     except BrokenPipeError:
         sys.stderr.close()  # the reader of stdout has closed it
         raise typer.Exit(1) from None
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+            raise
+        # what stdout still holds would fail again at the end of the process
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        fail(f"cannot write the output: {error.strerror}\nhint: free space, or write elsewhere")
 
 
 def fail(message: str) -> NoReturn:
@@ -143,6 +151,7 @@ def write_file(path: Path | None, content: bytes, hint: str) -> None:
     """
     if path is None:
         sys.stdout.buffer.write(content)
+        sys.stdout.flush()
         return
     try:
         path.write_bytes(content)

@@ -280,6 +280,8 @@ class RequestGuard:
 
         Raises: HTTPException
         """
+        if _describes_file(body):
+            raise HTTPException(422, "expected texts, numbers and records of them, not files")
         parameters = self._endpoints[name]
         names = [one["parameter_name"] for one in parameters]
         if not named:
@@ -297,6 +299,23 @@ class RequestGuard:
 
 def _is_name(value: object) -> bool:
     return isinstance(value, str) and len(value) <= _MAX_SESSION
+
+
+def _describes_file(value: object) -> bool:
+    """Whether a JSON value contains a description of a file.
+
+    Gradio would copy the file into its cache, from its address if that is another server's.
+    """
+    waiting = [value]
+    while waiting:
+        match waiting.pop():
+            case {"path": _, "meta": _}:
+                return True
+            case dict() as held:
+                waiting += held.values()
+            case list() as items:
+                waiting += items
+    return False
 
 
 def _object_of(body: bytes) -> dict[str, Any]:

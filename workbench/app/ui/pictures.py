@@ -262,7 +262,8 @@ def _base(under: Drawn, state: str, landings: set[str]) -> Iterator[Graph]:
 def leaving_edges(drawn: Drawn, centre: str, so_far: bytes | None) -> Leaving:
     """The token edges of the current state.
 
-    Raises: WorkbenchError where no accepted text begins with ``so_far``.
+    Raises: WorkbenchError where no accepted text begins with ``so_far``, and for a machine without
+            tokens.
     """
     if isinstance(drawn.parts, RuleTokens):
         found = drawn.parts.after(so_far or b"", centre)
@@ -272,7 +273,8 @@ def leaving_edges(drawn: Drawn, centre: str, so_far: bytes | None) -> Leaving:
             )
         return found
     parts = drawn.parts
-    assert isinstance(parts, TokenFsaParts | LazyTokenParts), "the other machines over tokens"
+    if not isinstance(parts, TokenFsaParts | LazyTokenParts):
+        raise WorkbenchError("the edges of this machine read no tokens")
     state = centre or parts.initial
     edges = parts.leaving(state)
     return Leaving(state, (), edges, tuple(() for _ in edges))

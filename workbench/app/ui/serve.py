@@ -290,9 +290,10 @@ def _port(settings: ServeSettings) -> int:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((settings.host, settings.port))
-        except OSError as error:
+        except (OSError, OverflowError, ValueError) as error:  # a port or a name of another form
+            why = getattr(error, "strerror", str(error))
             raise WorkbenchError(
-                f"cannot serve at {settings.host}, port {settings.port}: {error.strerror}",
+                f"cannot serve at {settings.host}, port {settings.port}: {why}",
                 "another page may be open there; port 0 takes any free one",
             ) from error
         port: int = probe.getsockname()[1]

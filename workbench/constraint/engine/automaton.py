@@ -14,14 +14,14 @@ from __future__ import annotations
 import sys
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sized
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.base.dfa import DEAD, Dfa, State, used_bytes
-from workbench.base.errors import LimitError, TokenNotAllowed
+from workbench.base.errors import LimitError, TokenNotAllowed, WorkbenchError
 from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.engine.compose import cannot_spell, compose
 from workbench.constraint.engine.mask_rows import MaskRows, TableMachine
@@ -41,7 +41,9 @@ class AutomatonConstraint(ABC):
 
     __repr__ = constraint_repr
 
-    def __init__(self, vocabulary: Vocabulary, limits: Limits = LIMITS) -> None:
+    def __init__(self, machine: Sized, vocabulary: Vocabulary, limits: Limits) -> None:
+        #: Its length is the number of states, those computed until now if they are made on demand.
+        self._states = machine
         self.vocabulary = vocabulary
         self.limits = limits
         self._size = len(vocabulary)
@@ -74,6 +76,7 @@ class AutomatonConstraint(ABC):
         return cached if cached is not None else self._compute_mask(state)
 
     def _compute_mask(self, state: State) -> TokenMask:
+        self._check(state)
         with self._lock:
             while len(self._masks) >= self._max_masks:
                 del self._masks[next(iter(self._masks))]
@@ -113,7 +116,16 @@ class AutomatonConstraint(ABC):
             self._steps[key] = cached
         return cached
 
+    def _check(self, state: State) -> None:
+        """Raise WorkbenchError for what is no state: compiled code reads the tables unchecked."""
+        if not isinstance(state, int | np.integer) or not 0 <= state < len(self._states):
+            raise WorkbenchError(
+                f"{state!r} is not a state of this constraint",
+                "use the states that its own initial and advance give",
+            )
+
     def _advance(self, state: State, token_id: TokenId) -> State:
+        self._check(state)
         if not 0 <= token_id < len(self.vocabulary):
             raise TokenNotAllowed(
                 f"token {token_id} is not in a vocabulary of {len(self.vocabulary)}"
@@ -174,7 +186,7 @@ class DfaConstraint(AutomatonConstraint):
     """
 
     def __init__(self, dfa: Dfa, vocabulary: Vocabulary, limits: Limits = LIMITS) -> None:
-        super().__init__(vocabulary, limits)
+        super().__init__(dfa, vocabulary, limits)
         self.dfa = dfa
         self._rows = MaskRows(TableMachine(dfa), vocabulary, limits)
         if dfa.is_empty:
@@ -214,10 +226,9 @@ class LazyConstraint(AutomatonConstraint):
     """
 
     def __init__(self, machine: LazyDfa, vocabulary: Vocabulary, limits: Limits = LIMITS) -> None:
-        super().__init__(vocabulary, limits)
-        self.machine = machine = (
-            machine.private_copy()
-        )  # a copy: walks add states to it under this constraint's lock
+        # a copy: walks add states to it under this constraint's lock
+        self.machine = machine = machine.private_copy()
+        super().__init__(machine, vocabulary, limits)
         self._rows = MaskRows(TableMachine(machine), vocabulary, limits)
         if machine.is_empty:
             raise cannot_spell(vocabulary)
@@ -243,8 +254,8 @@ class StackConstraint(AutomatonConstraint):
     """
 
     def __init__(self, network: Network, vocabulary: Vocabulary, limits: Limits = LIMITS) -> None:
-        super().__init__(vocabulary, limits)
         self.runner = Runner(network, limits)
+        super().__init__(self.runner, vocabulary, limits)
         self._rows = MaskRows(self.runner, vocabulary, limits)
         complete = _can_spell(network.table, network.classes[:CALLS], vocabulary)
         self._coaccessibility = None if complete else Coaccessibility(network, vocabulary, limits)

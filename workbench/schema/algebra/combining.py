@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import reduce
 from itertools import chain, product
 from operator import or_
 from typing import TypeVar
 
+from workbench.base.limits import Clock
 from workbench.schema.algebra.set_operations import (
     complement,
     complement_arrays,
@@ -26,6 +26,7 @@ from workbench.schema.algebra.set_operations import (
     meet,
     meet_arrays,
     meet_objects,
+    reduced,
 )
 from workbench.schema.algebra.simplify import (
     Shape,
@@ -155,10 +156,8 @@ def exactly_one(algebra: SetAlgebra, plain: Sequence[Values], kept: Sequence[Val
     return Values(
         sum(option.null for option in plain) == 1,
         frozenset(one for one in booleans if sum(one in option.booleans for option in plain) == 1),
-        _leaves([(option.numbers, option.numbers) for option in plain], algebra.no_values.numbers),
-        _leaves(
-            [(option.texts, possible_texts(option)) for option in plain], algebra.no_values.texts
-        ),
+        _leaves([(option.numbers, option.numbers) for option in plain], algebra.clock),
+        _leaves([(option.texts, possible_texts(option)) for option in plain], algebra.clock),
         _shapes(
             algebra,
             [option.arrays for option in plain],
@@ -177,18 +176,21 @@ def exactly_one(algebra: SetAlgebra, plain: Sequence[Values], kept: Sequence[Val
                 ),
             )
         ),
-        reduce(or_, [option.undecided for option in plain]),
+        reduced(or_, [option.undecided for option in plain], algebra.clock),
     )
 
 
-def _leaves(options: list[tuple[Leaf, Leaf]], nothing: Leaf) -> Leaf:
+def _leaves(options: list[tuple[Leaf, Leaf]], clock: Clock) -> Leaf:
     """Values in exactly one option, from pairs (values surely in it, values possibly in it)."""
-    once = seen = nothing
-    for sure, whole in options:
-        common = seen & whole
-        once = once | sure if common.is_empty else (once & ~whole) | (sure & ~seen)
-        seen |= whole
-    return once
+
+    def either(left: tuple[Leaf, Leaf], right: tuple[Leaf, Leaf]) -> tuple[Leaf, Leaf]:
+        """Values surely in exactly one option of both groups, and values possibly in any."""
+        (once, seen), (sure, whole) = left, right
+        if not (seen & whole).is_empty:
+            once, sure = once & ~whole, sure & ~seen
+        return once | sure, seen | whole
+
+    return reduced(either, options, clock)[0]
 
 
 def _shapes(

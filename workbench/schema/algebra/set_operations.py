@@ -6,11 +6,14 @@ condition that may fail. The complement of a union of shapes is the conjunction 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial, reduce
 from itertools import product
+from operator import or_
+from typing import TypeVar
 
 from workbench.base.errors import BuildError, LimitError
+from workbench.base.limits import Clock
 from workbench.schema.algebra.simplify import declared_names, non_empty_shapes, with_common_order
 from workbench.schema.normal_form import (
     Arrays,
@@ -73,19 +76,9 @@ def meet_objects(
 
 def join(algebra: SetAlgebra, sets: Iterable[Values]) -> Values:
     """The values in at least one of the sets."""
-    null, booleans = False, frozenset[bool]()
-    undecided = algebra.no_values.undecided
-    numbers, texts = algebra.no_values.numbers, algebra.no_values.texts
-    arrays: list[Arrays] = []
-    objects: list[Objects] = []
-    for values in sets:
-        null = null or values.null
-        booleans |= values.booleans
-        numbers |= values.numbers
-        texts |= values.texts
-        undecided |= values.undecided
-        arrays += values.arrays
-        objects += values.objects
+    sets = [*sets] or [algebra.no_values]
+    arrays = [shape for values in sets for shape in values.arrays]
+    objects = [shape for values in sets for shape in values.objects]
     if algebra.any_array in arrays and all(
         shape.evaluated == 0 and not shape.also for shape in arrays
     ):
@@ -93,14 +86,29 @@ def join(algebra: SetAlgebra, sets: Iterable[Values]) -> Values:
     if algebra.any_object in objects and all(shape.evaluated is None for shape in objects):
         objects = [algebra.any_object]
     return Values(
-        null,
-        booleans,
-        numbers,
-        texts,
+        any(values.null for values in sets),
+        frozenset[bool]().union(*(values.booleans for values in sets)),
+        reduced(or_, [values.numbers for values in sets], algebra.clock),
+        reduced(or_, [values.texts for values in sets], algebra.clock),
         non_empty_shapes(algebra, arrays),
         non_empty_shapes(algebra, with_common_order(objects)),
-        undecided,
+        reduced(or_, [values.undecided for values in sets], algebra.clock),
     )
+
+
+Part = TypeVar("Part")
+
+
+def reduced(operation: Callable[[Part, Part], Part], parts: Sequence[Part], clock: Clock) -> Part:
+    """The result of an associative operation on at least one part.
+
+    Neighbours first, then their results: each part is copied a logarithmic number of times.
+    """
+    while len(parts) > 1:
+        clock.check()
+        rest = parts[-1:] if len(parts) % 2 else []
+        parts = [*map(operation, parts[:-1:2], parts[1::2]), *rest]
+    return parts[0]
 
 
 def _arrays(algebra: SetAlgebra, left: Arrays, right: Arrays) -> Arrays | None:
