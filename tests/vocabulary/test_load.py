@@ -90,7 +90,7 @@ def test_loaded_once_in_a_process(tmp_path: Path) -> None:
         thread.join()
     assert len(found) == 4
     assert all(vocabulary is found[0] for vocabulary in found)
-    assert Vocabulary.load(path) is found[0]
+    assert Vocabulary.load(Path(path)) is found[0]
 
 
 def test_the_tokenizer_of_the_same_name(tmp_path: Path) -> None:

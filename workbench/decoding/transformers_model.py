@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Sequence
 from functools import cached_property
@@ -153,7 +154,7 @@ _loaded: dict[tuple[str, str, str, str | None], TransformersModel] = {}
 
 
 def load_model(
-    name: str = "builtin",
+    name: str | os.PathLike[str] = "builtin",
     device: str = "auto",
     dtype: str = "auto",
     *,
@@ -164,6 +165,7 @@ def load_model(
 
     Raises: ModelError, VocabularyError.
     """
+    name = os.fspath(name)
     key = name, device, dtype, revision
     with _loading:  # concurrent requests wait for one load
         if key not in _loaded:

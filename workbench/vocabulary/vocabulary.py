@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -218,7 +219,7 @@ class Vocabulary:
         return b"".join(self.tokens[i] or b"" for i in token_ids)
 
     @staticmethod
-    def load(name: str) -> Vocabulary:
+    def load(name: str | os.PathLike[str]) -> Vocabulary:
         """``builtin``, ``mistral-v1``, ``mistral-v3``, ``tekken``, or a model (``wb.load_model``).
 
         Raises: VocabularyError with a hint what to install or to do if it cannot be loaded;
@@ -226,7 +227,7 @@ class Vocabulary:
         """
         from workbench.vocabulary.load import load_vocabulary  # the libraries it needs are heavy
 
-        return load_vocabulary(name)
+        return load_vocabulary(os.fspath(name))
 
 
 def _empty(tokens: Sequence[bytes | None]) -> list[TokenId]:
