@@ -488,7 +488,7 @@ def find_self_loop(
     # 1. count the bytes that lead back, and find the majority target
     stays, most, votes = 0, int64(-1), 0
     for byte in range(128):
-        target = int64(table[state * width + classes[byte]])
+        target = int64(table[state * width + int64(classes[byte])])
         if target == UNKNOWN:
             return -1, state, byte
         stays += target == following
@@ -499,7 +499,7 @@ def find_self_loop(
     if stays < MIN_LOOP_BYTES:
         entering = 0
         for byte in range(128):
-            entering += table[state * width + classes[byte]] == most
+            entering += table[state * width + int64(classes[byte])] == most
         return 0, most if most >= 0 and entering >= MIN_LOOP_BYTES else -1, 0
     # 2. collect the members: the states reached by up to three bytes of a multi-byte character
     members[0] = state
