@@ -46,6 +46,11 @@ value ::= name | "(" value ")" | value "*" value | #"[0-9]+";
 name ::= #"[a-z_][a-z_0-9]*";
 comment ::= #"([^*]|\\*[^/*])*";
 """
+#: Without blanks, the letters after a name may also begin a keyword.
+KEYWORDS = r"""
+start ::= value (("in" | "int" | "ab" | "or") value)*;
+value ::= #"[a-z_][a-z_0-9]*" | "(" start ")" | "return" value;
+"""
 
 #   grammar                                          read before                 because
 WIDE = [
@@ -57,6 +62,7 @@ WIDE = [
     (r"[\x20-\x7e]*\xe9?",                           (b"", b"a"),                "one character past the loop"),
     (JSON,                                           (b'"', b'["a', b'{"', b'{"k":"\xc3'), "strings in a stack"),
     (C,                                              (b"", b"in", b"int a=(b*", b"/*a", b"ret"), "names in a stack"),
+    (KEYWORDS, (b"", b"a", b"xi", b"(in", b"((xa", b"x1ab", b"return"), "keywords after names in a stack"),
     (r'"[a-z ]{0,7}"[a-z]{6}',                       (b'"', b'"abc', b'"abcdefg', b'""a'), "at most so many characters"),
     (r'"[^"]{3,8}"',                                 (b'"', b'"ab', b'"abc\xe6', b'"abcdefg', b'"abcdefgh'), "at least some"),
     (r"[a-z]{5,6}[a-c]*!",                           (b"", b"a", b"ab", b"abcde", b"abcdef"), "the last one reads more"),

@@ -59,6 +59,7 @@ def push(room: Room, node: int, symbol: int) -> int:
     if depth > room.used[DEEPEST]:
         return TOO_DEEP
     nodes[made, PARENT], nodes[made, SYMBOL], nodes[made, DEPTH] = node, symbol, depth
+    room.returns[made, ACCEPTED] = -1
     slots[slot] = made
     room.used[NODES] += 1
     return made
@@ -130,17 +131,61 @@ def _read_returns(rules: Rules, room: Room, count: int) -> tuple[int, int]:
     readable[:] = 0
     for k in range(count):
         state, node = room.found[k] >> 32, room.found[k] & _LOW
-        while state >= 0:
+        opened = open_state(rules, room, state)
+        if opened < 0:
+            return opened, lowest
+        for word in range(len(readable)):
+            readable[word] |= room.reads[opened, word]
+        if not rules.flags[state] & FINAL:
+            lowest = min(lowest, int64(room.nodes[node, DEPTH]))
+        elif node == 0:
+            accepts, lowest = int64(1), int64(-1)
+        else:
+            status = _find_returns(rules, room, node)
+            if status < 0:
+                return status, lowest
+            below = room.returns[node]
+            accepts, lowest = max(accepts, below[ACCEPTED]), min(lowest, below[FLOOR])
+            for word in range(len(readable)):
+                readable[word] |= below[RETURN_READS + word]
+    return accepts, lowest
+
+
+@inner
+def _find_returns(rules: Rules, room: Room, top: int) -> int:
+    """Fill ``room.returns`` of a stack whose rule has ended, and of those after its returns.
+
+    Returns 0, or the status of a full array.
+    """
+    nodes, returns, node, above = room.nodes, room.returns, int64(top), int64(-1)
+    while returns[node, ACCEPTED] < 0:  # down to a known stack; ``FLOOR`` is the way back
+        returns[node, FLOOR] = above
+        above, symbol, parent = node, int64(nodes[node, SYMBOL]), int64(nodes[node, PARENT])
+        state, node, _ = settle(rules, room, symbol, parent)
+        if state >= 0:
             opened = open_state(rules, room, state)
             if opened < 0:
-                return opened, lowest
-            for word in range(len(readable)):
-                readable[word] |= room.reads[opened, word]
-            if node == 0 and rules.flags[state] & FINAL:
-                accepts = int64(1)
-            state, node, floor = returned(rules, room, state, node)
-            lowest = min(lowest, floor)
-    return accepts, lowest
+                return opened
+        if state < 0 or node == 0 or not rules.flags[state] & FINAL:
+            break
+    while above >= 0:
+        node, above = above, int64(returns[above, FLOOR])
+        symbol, parent = int64(nodes[node, SYMBOL]), int64(nodes[node, PARENT])
+        state, below, floor = settle(rules, room, symbol, parent)
+        ends, accepts = state >= 0 and rules.flags[state] & FINAL != 0, int64(0)
+        if ends and below == 0:
+            accepts, floor = int64(1), int64(-1)
+        elif ends:
+            accepts, floor = returns[below, ACCEPTED], min(floor, returns[below, FLOOR])
+        elif state >= 0:
+            floor = min(floor, int64(nodes[below, DEPTH]))
+        for word in range(room.reads.shape[1]):
+            reads = room.reads[room.opened[state, GROUPS], word] if state >= 0 else int64(0)
+            if ends and below != 0:
+                reads |= returns[below, RETURN_READS + word]
+            returns[node, RETURN_READS + word] = reads
+        returns[node, FLOOR], returns[node, ACCEPTED] = floor, accepts
+    return 0
 
 
 @inner
@@ -237,6 +282,12 @@ def successor(rules: Rules, room: Room, situation: int, byte_class: int) -> int:
                 if count < 0:
                     return count
                 floor = min(floor, lowest)
+            if not rules.flags[state] & FINAL or node == 0:
+                break
+            if not room.returns[node, RETURN_READS + word] >> bit & 1:
+                for at in range(len(alike)):
+                    alike[at] &= ~room.returns[node, RETURN_READS + at]
+                break
             state, node, _ = returned(rules, room, state, node)
     result = DEAD
     if count > 0:
@@ -381,6 +432,7 @@ def _group(rules: Rules, room: Room, begin: int, end: int, row: int) -> None:
     width, classes = len(rules.table) // len(rules.flags), len(rules.columns)
     groups, hashes, firsts = room.groups[row], room.marks[0], room.marks[1]
     groups[:], room.reads[row, :] = 0, 0
+    last_dead = int64(-1)
     for byte_class in range(classes):
         column, found, dead = rules.columns[byte_class], int64(0), True
         for opening in range(begin, end):
@@ -388,13 +440,15 @@ def _group(rules: Rules, room: Room, begin: int, end: int, row: int) -> None:
             if target >= 0:
                 found, dead = mixed(found, (opening << 32) + int64(target)), False
         word, bit, other = byte_class >> 6, int64(1) << (byte_class & 63), byte_class - 1
-        if not dead:
+        if dead:  # as most classes
+            other, last_dead = last_dead, byte_class
+        else:
             room.reads[row, word] |= bit
-        while other >= 0 and not (
-            hashes[other] == found
-            and _same_targets(rules, room, begin, end, column, rules.columns[other])
-        ):
-            other -= 1
+            while other >= 0 and not (
+                hashes[other] == found
+                and _same_targets(rules, room, begin, end, column, rules.columns[other])
+            ):
+                other -= 1
         hashes[byte_class] = found
         firsts[byte_class] = firsts[other] if other >= 0 else byte_class
         groups[firsts[byte_class], word] |= bit
@@ -444,6 +498,10 @@ PAUSED, TOO_DEEP = -9, -8
 #: The columns of ``Room.nodes``: the node of the stack below, the top symbol, the depth.
 PARENT, SYMBOL, DEPTH = range(3)
 
+#: The columns of ``Room.returns``: whether the text is accepted, or −1 if nothing is known yet; the
+#: lowest stack depth examined; the byte classes that are read, from the third column on.
+ACCEPTED, FLOOR, RETURN_READS = range(3)
+
 #: The columns of ``Room.opened``: a slice of ``openings``, and a row of ``groups``.
 BEGIN, END, GROUPS = range(3)
 
@@ -460,7 +518,7 @@ _INITIAL_CAPACITY = 256
 GROWTH, _LARGE = 4, 1 << 22
 #: The arrays that are enlarged together, by the status of a kernel.
 _GROWING = {
-    FULL_NODES: ("nodes", "node_slots"),
+    FULL_NODES: ("nodes", "node_slots", "returns"),
     FULL_OPENINGS: ("openings", "pushes"),
     FULL_SITUATIONS: ("table", "about", "floors", "slots"),
     FULL_CONFIGURATIONS: ("configurations",),
@@ -514,7 +572,8 @@ class Room(NamedTuple):
 
     A configuration is an int64: a state in the high half, a stack node in the low half.
 
-    Shape: stacks: ``nodes`` (n, 3) int32, node 0 is the empty stack.
+    Shape: stacks: ``nodes`` (n, 3) int32, node 0 is the empty stack; ``returns`` (n, 2 + W) int64,
+           what the configurations after all returns from a stack read (see ``ACCEPTED``).
            Openings: ``opened`` (Q, 3) int32, columns ``BEGIN``, ``END``, ``GROUPS``, −1 for a state
            not opened yet; ``openings`` (o, 3) int32: a state that reads bytes, and the slice of
            ``pushes`` with the return states pushed before. Sets of byte classes as W words of 64
@@ -530,6 +589,7 @@ class Room(NamedTuple):
     """
 
     nodes: Ints
+    returns: Longs
     node_slots: Ints
     opened: Ints
     openings: Ints
@@ -555,6 +615,7 @@ class Room(NamedTuple):
         nodes[0, SYMBOL] = DEAD
         return Room(
             nodes=nodes,
+            returns=np.empty((_INITIAL_CAPACITY, 2 + words), np.int64),
             node_slots=np.full(2 * _INITIAL_CAPACITY, -1, np.int32),
             opened=np.full((states, 3), -1, np.int32),
             openings=np.empty((4 * _INITIAL_CAPACITY, 3), np.int32),
@@ -578,6 +639,7 @@ class Room(NamedTuple):
         empty, rows = np.empty(0, np.int32), np.empty((0, 3), np.int32)
         return Room(
             nodes=rows,
+            returns=np.empty((0, 2), np.int64),
             node_slots=empty,
             opened=rows,
             openings=rows,

@@ -69,6 +69,7 @@ from workbench.constraint.engine.row_cache import (
     find_loop,
     find_row,
     has_steps,
+    range_after,
     step_by,
     store_row,
     walk_below,
@@ -215,8 +216,7 @@ def _exit_group(
     goes_on, index, width = has_steps(room, state), 0, room.groups.shape[1]
     for k in range(begin, end):
         node = int64(loop.nodes[k])
-        while index < agreed and scratch.agreed[index, 1] <= node:
-            index += 1
+        index = range_after(scratch.agreed, index, agreed, node)
         if index == agreed:
             return 0
         if scratch.agreed[index, 0] > node:

@@ -295,6 +295,8 @@ NO_FLOOR = 2**31 - 1
 #: The most node ranges recorded on which an entered loop and the state agree; the others are
 #: walked.
 _MAX_AGREED_RANGES = 2_048
+#: The most members of a loop, with the states that have its configurations and more.
+_MAX_LOOP_STATES = 32
 #: The least ASCII bytes that the loop of a configuration must read to be used for its situation.
 MIN_COVERING_BYTES = 96
 #: The most pairs of states compared before two rows are considered different.
@@ -351,8 +353,8 @@ class Scratch(NamedTuple):
         return Scratch(
             path=np.empty(height + 1, np.uint32),
             loop_path=np.zeros(height + 1, np.int8),
-            members=np.empty(trie_walk.MAX_MEMBERS, np.int32),
-            local=np.empty((trie_walk.MAX_MEMBERS, 256), np.int8),
+            members=np.empty(_MAX_LOOP_STATES, np.int32),
+            local=np.empty((_MAX_LOOP_STATES, 256), np.int8),
             agreed=np.empty((_MAX_AGREED_RANGES, 2), np.int32),
             partner=np.zeros(states, np.int32),
             pairs=np.empty((_MAX_COMPARED_PAIRS, 2), np.int32),
@@ -451,12 +453,57 @@ def find_loop(
             room.table, room.groups.shape[1], nodes.classes, state, following, scratch.members,
             scratch.local,
         )  # fmt: skip
+        if count > 0 and state == following and len(room.floors) > 0:
+            return _add_supersets(growth, room, nodes, scratch, count), 0
         if count >= 0:
             return count, there
         for byte in range(first, 128 if first < 128 else 256):
             status = step_by(growth, room, nodes, scratch, there, byte)
             if status < DEAD:
                 return status, 0
+
+
+@inlined
+def _add_supersets(
+    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, count: int
+) -> int:
+    """Add the states to a loop that have its configurations and more.
+
+    For example, a name that may also be the beginning of a keyword: bytes of the loop lead to it,
+    and most of them back. Returns the new number of members, or a status below ``DEAD``.
+    """
+    members, local, at, first = scratch.members, scratch.local, int64(0), count
+    while at < count:
+        for byte in range(128 if at == 0 else 256):
+            if at > 0:
+                local[at, byte] = -1
+            if (local[0, byte] >= 0) == (at == 0):  # a byte that needs no step
+                continue
+            target = step_by(growth, room, nodes, scratch, int64(members[at]), byte)
+            if target < DEAD:
+                return target
+            index = int64(0)
+            while index < count and members[index] != target:
+                index += 1
+            if index == count < len(members) and _has_all(room, target, int64(members[0])):
+                members[count] = target
+                count += 1
+            if index < count:
+                local[at, byte] = index
+        at = max(at + 1, first)  # those in the middle of a character are complete
+    return count
+
+
+@inlined
+def _has_all(room: Room, situation: int, part: int) -> bool:
+    """Whether a situation, or ``DEAD``, has all configurations of another."""
+    if situation < 0:
+        return False
+    at, end = room.about[part, FROM], room.about[part, TO]
+    for k in range(room.about[situation, FROM], room.about[situation, TO]):
+        if at < end and room.configurations[k] == room.configurations[at]:
+            at += 1
+    return bool(at == end)
 
 
 @inlined
@@ -541,3 +588,18 @@ def has_steps(room: Room, state: int) -> bool:
     while column < width and room.table[state * width + column] == DEAD:
         column += 1
     return bool(column < width)
+
+
+@inlined
+def range_after(ranges: Ints, index: int, count: int, node: int) -> int:
+    """The first of the ranges from ``index`` on that ends after a node, or ``count``."""
+    if index == count or ranges[index, 1] > node:
+        return index
+    jump = 1
+    while index + jump < count and ranges[index + jump, 1] <= node:
+        index, jump = index + jump, 2 * jump
+    while jump > 0:
+        if index + jump < count and ranges[index + jump, 1] <= node:
+            index += jump
+        jump //= 2
+    return index + 1

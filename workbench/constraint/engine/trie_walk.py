@@ -112,6 +112,11 @@ def set_token_bits(
 # members and bytes, and shared by all grammars. Koo et al. 2024, §2.5, call this idea terminal
 # labels; here it is exact.
 #
+# In a network, a name may also be the beginning of a keyword: such a state has the configurations
+# of the loop and more. Bytes of the loop lead to it, and most of them back, so the first of these
+# states are members too (``row_cache.find_loop``). Otherwise all tokens with one of these letters
+# would be walked: half of the time of SQL's masks, because a keyword may follow a name.
+#
 # Mask rows need the tokens read inside a loop as bits (``SelfLoop``); the closed form needs the
 # member in which each ends (``EdgeLoop``). Inside a JSON string, over 131k tokens, all but 900 of
 # 266 thousand nodes are taken from it; one walk of them takes 0.3 ms. Slower alternatives of this
@@ -488,7 +493,7 @@ def find_self_loop(
     # 1. count the bytes that lead back, and find the majority target
     stays, most, votes = 0, int64(-1), 0
     for byte in range(128):
-        target = int64(table[state * width + classes[byte]])
+        target = int64(table[state * width + int64(classes[byte])])
         if target == UNKNOWN:
             return -1, state, byte
         stays += target == following
@@ -499,7 +504,7 @@ def find_self_loop(
     if stays < MIN_LOOP_BYTES:
         entering = 0
         for byte in range(128):
-            entering += table[state * width + classes[byte]] == most
+            entering += table[state * width + int64(classes[byte])] == most
         return 0, most if most >= 0 and entering >= MIN_LOOP_BYTES else -1, 0
     # 2. collect the members: the states reached by up to three bytes of a multi-byte character
     members[0] = state
