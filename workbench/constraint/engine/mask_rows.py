@@ -63,7 +63,9 @@ from workbench.constraint.engine.row_cache import (
     TrieView,
     ascii_bytes,
     bisimilar,
+    clear_token_bits,
     compute_missing_step,
+    cover_part,
     covering_loop,
     doubled,
     find_loop,
@@ -74,7 +76,6 @@ from workbench.constraint.engine.row_cache import (
     store_row,
     walk_below,
     walk_nodes,
-    walk_to_exits,
 )
 from workbench.constraint.engine.trie_walk import (
     BEGIN,
@@ -157,7 +158,7 @@ def _walk_with_loop(
             at = past
             continue
         if there >= 0:  # the state leads elsewhere than the loop, or cannot read the byte
-            _clear_token_bits(nodes, at, past if state < 0 else at + ONE, bits)
+            clear_token_bits(nodes, at, past if state < 0 else at + ONE, bits)
         if state < 0:
             at = past
             continue
@@ -167,14 +168,6 @@ def _walk_with_loop(
         set_token_bits(record, at, nodes.first, nodes.token_ids, bits)
         at += ONE
     return agreed
-
-
-@inlined
-def _clear_token_bits(nodes: TrieView, begin: np.uint64, end: np.uint64, bits: Words) -> None:
-    """Clear the bits of the tokens that end at the nodes ``range(begin, end)``."""
-    for k in range(nodes.first[begin], nodes.first[end]):
-        token = nodes.token_ids[k]
-        bits[token >> 5] &= ~(np.uint32(1) << np.uint32(token & 31))
 
 
 @inlined
@@ -403,9 +396,9 @@ def _begin_part(
         count, following = find_loop(growth, room, nodes, scratch, there, there)
         if count < 0:
             return count
-        few = len(room.floors) > 0 and ascii_bytes(scratch, count) < MIN_COVERING_BYTES
-        if status == IN_LOOP and few:
-            covering = covering_loop(growth, room, nodes, scratch, state)
+        if len(room.floors) > 0:
+            most = max(ascii_bytes(scratch, count), MIN_COVERING_BYTES - 1)
+            covering = covering_loop(growth, room, nodes, scratch, there, most)
             if covering > 0:
                 cursor[LOOP_SIZE] = covering
                 return COVERED
@@ -460,7 +453,7 @@ def _part_by_loop(
                     cursor[FLOOR] = min(cursor[FLOOR], room.floors[members[read, k]])
     status = int64(0)
     if kind == COVERED:
-        status = walk_to_exits(growth, room, nodes, scratch, loop.exits, bits)
+        status = cover_part(growth, room, nodes, scratch, loop.exits, bits)
     elif kind == IN_LOOP:
         run = nodes.runs[cursor[PART]]
         for k in range(2):

@@ -24,12 +24,9 @@ from workbench.base.dfa import DEAD
 from workbench.base.kernels import inlined, inner, int64
 from workbench.constraint.engine import trie_walk
 from workbench.constraint.engine.trie_walk import (
-    BEGIN,
     BYTE_MASK,
     DEPTH_MASK,
     DEPTH_SHIFT,
-    END,
-    LEVEL,
     SIZE_SHIFT,
     Classes,
     Ints,
@@ -298,7 +295,7 @@ _MAX_AGREED_RANGES = 2_048
 #: The most members of a loop, with the states that have its configurations and more.
 _MAX_LOOP_STATES = 32
 #: The least ASCII bytes that the loop of a configuration must read to be used for its situation.
-MIN_COVERING_BYTES = 96
+MIN_COVERING_BYTES = 32
 #: The most pairs of states compared before two rows are considered different.
 _MAX_COMPARED_PAIRS = 1_024
 
@@ -518,67 +515,124 @@ def ascii_bytes(scratch: Scratch, count: int) -> int:
 
 @inlined
 def covering_loop(
-    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, situation: int
+    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, situation: int, most: int
 ) -> int:
-    """Find a configuration that loops on nearly every byte, as in a comment.
+    """Find the configuration that loops on the most ASCII bytes, as in a name or a comment.
 
     All tokens inside its loop can be read, whatever the other configurations read. Returns the
-    number of members, as ``find_self_loop`` does, or 0.
+    number of members, as ``find_self_loop`` does, or 0 if none loops on more bytes than ``most``.
     """
-    table, columns = growth.rules.table, nodes.columns
+    table, columns, found = growth.rules.table, nodes.columns, int64(-1)
     width = len(table) // len(growth.rules.flags)
     for k in range(room.about[situation, FROM], room.about[situation, TO]):
-        state, reads = room.configurations[k] >> 32, 0
+        state, reads = room.configurations[k] >> 32, int64(0)
         for byte in range(128):
             reads += table[state * width + columns[byte]] == state
-        if reads >= MIN_COVERING_BYTES:
-            count, _, _ = find_self_loop(
-                table, width, columns, state, state, scratch.members, scratch.local
-            )
-            return count
+        if reads > most:
+            found, most = state, reads
+    if found < 0:
+        return 0
+    count, _, _ = find_self_loop(
+        table, width, columns, found, found, scratch.members, scratch.local
+    )
+    return count
+
+
+@inlined
+def _has_configuration(room: Room, situation: int, state: int) -> bool:
+    """Whether a configuration of a situation is in a state of the network, with any stack."""
+    at, end = room.about[situation, FROM], room.about[situation, TO]
+    while at < end and room.configurations[at] >> 32 != state:
+        at += 1
+    return bool(at < end)
+
+
+@inlined
+def _walk_to_exits(
+    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, node: int, state: int,
+    exits: Ints, index: int, bits: Words,
+) -> int:  # fmt: skip
+    """Walk from a node whose byte leads to ``state`` to ``exits[index:]``, and below them.
+
+    All tokens above the exits have their bits. Returns the index of the next exit after the
+    subtree of the node, or a status below ``DEAD``.
+    """
+    width, cursor = room.groups.shape[1], scratch.cursor
+    record = nodes.records[node]
+    scratch.path[int64((record >> DEPTH_SHIFT) & DEPTH_MASK) + 1] = state * width
+    at, stop = node + 1, node + int64(record >> SIZE_SHIFT)
+    while at < stop and index < len(exits) and exits[index] < stop:
+        record = nodes.records[at]
+        past = at + int64(record >> SIZE_SHIFT)
+        if exits[index] >= past:
+            at = past
+            continue
+        level = int64((record >> DEPTH_SHIFT) & DEPTH_MASK)
+        there = int64(room.table[scratch.path[level] + nodes.classes[record & BYTE_MASK]])
+        if there == UNKNOWN:
+            there = compute_missing_step(growth, room, nodes, scratch, at)
+            if there < DEAD:
+                return there
+        if exits[index] == at:
+            if there != DEAD:
+                status = walk_below(growth, room, nodes, scratch, at, there, at + 1, bits)
+                if status < 0:
+                    return status
+            index += 1
+            at = past
+        else:  # the loop can read the byte
+            scratch.path[level + 1] = there * width
+            cursor[FLOOR] = min(cursor[FLOOR], room.floors[there])
+            at += 1
+    return index
+
+
+@inlined
+def cover_part(
+    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, exits: Ints, bits: Words
+) -> int:
+    """Correct the bits of a loop of configurations for a state that some bytes lead into it.
+
+    Below such a byte all tokens inside the loop can be read: only the paths to its exits are
+    walked. Below the others every node is walked. Returns 0, or a status below ``DEAD``.
+    """
+    cursor, index = scratch.cursor, int64(0)
+    for byte in range(256):
+        node = int64(nodes.children[cursor[PART], byte])
+        if node < 0:
+            continue
+        target = step_by(growth, room, nodes, scratch, cursor[STATE], byte)
+        if target < DEAD:
+            return target
+        while index < len(exits) and exits[index] < node:
+            index += 1
+        member = scratch.local[0, byte]
+        if (
+            target != DEAD
+            and member >= 0
+            and _has_configuration(room, target, int64(scratch.members[member]))
+        ):
+            cursor[FLOOR] = min(cursor[FLOOR], room.floors[target])
+            index = _walk_to_exits(growth, room, nodes, scratch, node, target, exits, index, bits)
+            if index < 0:
+                return index
+            continue
+        if member >= 0:
+            end = node + int64(nodes.records[node] >> SIZE_SHIFT)
+            clear_token_bits(nodes, np.uint64(node), np.uint64(end), bits)
+        if target != DEAD:
+            status = walk_below(growth, room, nodes, scratch, node, target, node + 1, bits)
+            if status < 0:
+                return status
     return 0
 
 
 @inlined
-def walk_to_exits(
-    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, exits: Ints, bits: Words
-) -> int:
-    """Walk the state of the current part to the exits of a loop, and below them.
-
-    All tokens above the exits have their bits. Returns 0, or a status below ``DEAD``.
-    """
-    width, cursor = room.groups.shape[1], scratch.cursor
-    run, index = nodes.runs[cursor[PART]], 0
-    scratch.path[int64(run[LEVEL])] = cursor[STATE] * width
-    for half in range(2):
-        at, stop = int64(run[BEGIN + 2 * half]), int64(run[END + 2 * half])
-        while at < stop and index < len(exits):
-            record = nodes.records[at]
-            past = at + int64(record >> SIZE_SHIFT)
-            if exits[index] >= past:
-                at = past
-                continue
-            level = int64((record >> DEPTH_SHIFT) & DEPTH_MASK)
-            state = int64(room.table[scratch.path[level] + nodes.classes[record & BYTE_MASK]])
-            if state == UNKNOWN:
-                state = compute_missing_step(growth, room, nodes, scratch, at)
-                if state < DEAD:
-                    return state
-            if state == DEAD:
-                while index < len(exits) and exits[index] < past:
-                    index += 1
-                at = past
-            elif exits[index] == at:
-                status = walk_below(growth, room, nodes, scratch, at, state, at + 1, bits)
-                if status < 0:
-                    return status
-                index += 1
-                at = past
-            else:
-                scratch.path[level + 1] = state * width
-                cursor[FLOOR] = min(cursor[FLOOR], room.floors[state])
-                at += 1
-    return 0
+def clear_token_bits(nodes: TrieView, begin: np.uint64, end: np.uint64, bits: Words) -> None:
+    """Clear the bits of the tokens that end at the nodes ``range(begin, end)``."""
+    for k in range(nodes.first[begin], nodes.first[end]):
+        token = nodes.token_ids[k]
+        bits[token >> 5] &= ~(np.uint32(1) << np.uint32(token & 31))
 
 
 @inlined
