@@ -8,6 +8,8 @@ A row is obtained in the cheapest exact way of three:
    state (``trie_walk``). The row of the loop is corrected at the trie nodes where a path leaves
    the loop. A state that enters the loop is walked together with it: where both paths reach the
    same state, the row of the loop is right for all tokens below, except at those nodes.
+   Tokens inside the loop of one configuration, such as a name, are right whatever the others
+   read, such as keywords: only the paths to the exits of that loop are walked.
    The row of a state in a string of bounded length is obtained likewise, from the tokens and exits
    of the loop that have few enough characters.
 3. From a walk of the trie (``trie_walk``). Missing steps of the machine are added during the walk
@@ -248,7 +250,7 @@ _UNTOUCHED = np.uint32(2**32 - 1)
 #: IN_LOOP        a self-loop covers the current part: the loop kernel must compute this part
 #: ENTERS_LOOP    the same for a state that enters a self-loop
 #: IN_CHAIN       the same for a state that may be in a chain, as in a string of bounded length
-#: COVERED        the same where one configuration is in a loop that reads nearly every byte
+#: COVERED        the same where a configuration loops on more bytes than the whole state does
 #: FULL_ROW_CACHE the row cache must be enlarged before the call is repeated
 #: ============== ============================================================================
 CACHED, COMPUTED, IN_LOOP, ENTERS_LOOP, IN_CHAIN, COVERED = range(6)
