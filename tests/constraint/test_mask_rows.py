@@ -71,12 +71,9 @@ WIDE = [
     (r"[\x20-\x7e]*\xe9?",                           (b"", b"a"),                "one character past the loop"),
     (JSON,                                           (b'"', b'["a', b'{"', b'{"k":"\xc3'), "strings in a stack"),
     (C,                                              (b"", b"in", b"int a=(b*", b"/*a", b"ret"), "names in a stack"),
-<<<<<<< HEAD
     (KEYWORDS, (b"", b"a", b"xi", b"(in", b"((xa", b"x1ab", b"return"), "keywords after names in a stack"),
-=======
     (NAMES,                                          (b"", b"(", b"a", b"if", b"retu", b"i,", b"\"a", b" "), "names beside names and keywords"),
     (WIDE_NAMES,                                     (b"", b"(", b"a\xc3", b"if", b"\xe6", b"i,", b"\xc3\xa9"), "the same with more letters"),
->>>>>>> masks2
     (r'"[a-z ]{0,7}"[a-z]{6}',                       (b'"', b'"abc', b'"abcdefg', b'""a'), "at most so many characters"),
     (r'"[^"]{3,8}"',                                 (b'"', b'"ab', b'"abc\xe6', b'"abcdefg', b'"abcdefgh'), "at least some"),
     (r"[a-z]{5,6}[a-c]*!",                           (b"", b"a", b"ab", b"abcde", b"abcdef"), "the last one reads more"),
