@@ -362,6 +362,10 @@ def _cached_row(
     return int64(cursor[LAST_ROW])
 
 
+#: The ASCII bytes that a configuration must loop on to replace the loop of a whole situation.
+_MANY_BYTES = 96
+
+
 @inlined
 def _begin_part(
     growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, state: int, bits: Words
@@ -399,8 +403,11 @@ def _begin_part(
         if count < 0:
             return count
         if len(room.floors) > 0:
-            most = max(ascii_bytes(scratch, count), MIN_COVERING_BYTES - 1)
-            covering = covering_loop(growth, room, nodes, scratch, there, most)
+            reads = ascii_bytes(scratch, count)
+            least = (
+                MIN_COVERING_BYTES if reads < MIN_COVERING_BYTES else max(reads + 1, _MANY_BYTES)
+            )
+            covering = covering_loop(growth, room, nodes, scratch, there, least - 1)
             if covering > 0:
                 cursor[LOOP_SIZE] = covering
                 return COVERED
