@@ -50,7 +50,7 @@ comment ::= #"([^*]|\\*[^/*])*";
 #: Every letter begins a name, and some begin a keyword: configurations loop on more than a state.
 NAMES = r"""
 start ::= item (',' item)*;
-item ::= name name? | 'if' item | 'return' name? '=' item | '(' start ')' | '\"' text '\"' | '  ' name;
+item ::= name (name | 'int' item | 'b=' item)? | 'if' item | 'return' name? '=' item | '(' start ')' | '\"' text '\"' | '  ' name;
 name ::= #"[a-zA-Z_][a-zA-Z_0-9]*";
 text ::= #"[^\"]*";
 """
