@@ -50,7 +50,8 @@ comment ::= #"([^*]|\\*[^/*])*";
 #: Every letter begins a name, and some begin a keyword: configurations loop on more than a state.
 NAMES = r"""
 start ::= item (',' item)*;
-item ::= name (name | 'int' item | 'b=' item)? | 'if' item | 'return' name? '=' item | '(' start ')' | '\"' text '\"' | '  ' name;
+item ::= name (name | 'int' item | 'b=' item)? | 'if' item | 'return' name? '=' item | '(' start ')'
+       | '\"' text '\"' | '  ' name | '1' '!';
 name ::= #"[a-zA-Z_][a-zA-Z_0-9]*";
 text ::= #"[^\"]*";
 """
