@@ -55,7 +55,8 @@ value ::= #"[a-z_][a-z_0-9]*" | "(" start ")" | "return" value;
 #: Every letter begins a name, and some begin a keyword: configurations loop on more than a state.
 NAMES = r"""
 start ::= item (',' item)*;
-item ::= name name? | 'if' item | 'return' name? '=' item | '(' start ')' | '\"' text '\"' | '  ' name;
+item ::= name (name | 'int' item | 'b=' item)? | 'if' item | 'return' name? '=' item | '(' start ')'
+       | '\"' text '\"' | '  ' name | '1' '!';
 name ::= #"[a-zA-Z_][a-zA-Z_0-9]*";
 text ::= #"[^\"]*";
 """
