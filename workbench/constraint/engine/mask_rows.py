@@ -52,6 +52,7 @@ from workbench.constraint.engine.row_cache import (
     LAST_ROW,
     LAST_STATE,
     LOOP_SIZE,
+    MANY_BYTES,
     MIN_COVERING_BYTES,
     MUST_WALK,
     NO_FLOOR,
@@ -362,10 +363,6 @@ def _cached_row(
     return int64(cursor[LAST_ROW])
 
 
-#: The ASCII bytes that a configuration must loop on to replace the loop of a whole situation.
-_MANY_BYTES = 96
-
-
 @inlined
 def _begin_part(
     growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, state: int, bits: Words
@@ -404,9 +401,7 @@ def _begin_part(
             return count
         if len(room.floors) > 0:
             reads = ascii_bytes(scratch, count)
-            least = (
-                MIN_COVERING_BYTES if reads < MIN_COVERING_BYTES else max(reads + 1, _MANY_BYTES)
-            )
+            least = MIN_COVERING_BYTES if reads < MIN_COVERING_BYTES else max(reads + 1, MANY_BYTES)
             covering = covering_loop(growth, room, nodes, scratch, there, least - 1)
             if covering > 0:
                 cursor[LOOP_SIZE] = covering
