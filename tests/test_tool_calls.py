@@ -183,7 +183,8 @@ def test_a_schema_of_several_parts_is_not_closed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "message"), [("1" * 5000, "too many digits"), ("[" * 3000 + "]" * 3000, "too deeply")]
+    ("value", "message"),
+    [("1" * 5000, "too many digits"), ("[" * 12_000 + "]" * 12_000, "too deeply")],
 )
 def test_error_of_a_value_that_python_cannot_hold(value: str, message: str) -> None:
     tree = {"$defs": {"t": {"type": ["integer", "array"], "items": {"$ref": "#/$defs/t"}}}}
