@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from random import Random
 
 import pytest
@@ -90,3 +91,15 @@ def test_texts_that_fill_the_memory_leave_room_for_others() -> None:
         assert not grammar.accepts(text + "b")
     with pytest.raises(LimitError):
         grammar.accepts("ac" * 20_000)
+
+
+def test_threads_share_a_memory_that_fills() -> None:
+    rules = "start ::= 'a' start 'b' | 'c' start 'd' | 'x';"
+    grammar = Grammar.from_kbnf(rules, limits=Limits(megabytes=1))
+
+    def read(seed: int) -> bool:
+        left = "".join(Random(seed).choices("ac", k=100))
+        return grammar.accepts(left + "x" + left[::-1].replace("a", "b").replace("c", "d"))
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(read, range(400)))

@@ -91,29 +91,49 @@ class Checker:
 
     def accepts(self, data: bytes) -> bool:
         """Whether the whole text is in the language."""
-        with self._lock:
+
+        def reading() -> bool:
             here = self._machine.run(data)
             return here != DEAD and self._machine.is_final(here)
+
+        return self._read(reading)
 
     def is_prefix(self, data: bytes) -> bool:
         """Whether some accepted text begins with ``data``."""
         if not isinstance(self._machine, Runner) and self._machine.is_empty:
             return False
-        with self._lock:
-            return self._machine.run(data) != DEAD
+        return self._read(lambda: self._machine.run(data) != DEAD)
 
     def check_each(self, so_far: bytes, texts: Iterable[bytes]) -> list[Verdict]:
         """The verdict, without ``rules``, on ``so_far`` followed by each of the texts.
 
         Cost: ``so_far`` is read once.
         """
-        with self._lock:
+        rows = list(texts)
+
+        def reading() -> list[Verdict]:
             known = max(0, len(so_far) - _MAX_CHARACTER_BYTES)  # it may end inside a character
             here = self._machine.run(so_far[:known])
             if here == DEAD:
                 known, here = 0, self._machine.initial
             expected: dict[State, Ranges] = {}
-            return [self._verdict(so_far + text, known, here, expected) for text in texts]
+            return [self._verdict(so_far + text, known, here, expected) for text in rows]
+
+        return self._read(reading)
+
+    def _read(self, reading: Callable[[], T]) -> T:
+        """The result of a reading, with new situations if those of earlier texts fill the memory.
+
+        Raises: LimitError
+        """
+        with self._lock:
+            try:
+                return reading()
+            except LimitError as error:
+                if error.budget != "megabytes" or not isinstance(self._machine, Runner):
+                    raise
+                self._machine = Runner(self._machine.network, self._machine.limits)
+            return reading()
 
     def _verdict(
         self, data: bytes, known: int, here: State, expected: dict[State, Ranges]
@@ -238,32 +258,18 @@ class Language:
 
     def accepts(self, text: str | bytes) -> bool:
         """Whether the whole text is in the language."""
-        return self._read(lambda checker: checker.accepts(utf8(text)))
+        return self._checker.accepts(utf8(text))
 
     def is_prefix(self, text: str | bytes) -> bool:
         """Whether some accepted text begins with ``text``."""
-        return self._read(lambda checker: checker.is_prefix(utf8(text)))
+        return self._checker.is_prefix(utf8(text))
 
     def check_each(self, so_far: bytes, texts: Iterable[bytes]) -> list[Verdict]:
         """The verdict, without ``rules``, on ``so_far`` followed by each of the texts.
 
         Cost: ``so_far`` is read once.
         """
-        rows = list(texts)
-        return self._read(lambda checker: checker.check_each(so_far, rows))
-
-    def _read(self, reading: Callable[[Checker], T]) -> T:
-        """The result of a reading, with a new checker where the texts before have filled one.
-
-        Raises: LimitError
-        """
-        try:
-            return reading(self._checker)
-        except LimitError as error:
-            if error.budget != "megabytes":
-                raise
-            self.__dict__.pop("_checker")
-        return reading(self._checker)
+        return self._checker.check_each(so_far, texts)
 
 
 def utf8(text: str | bytes) -> bytes:

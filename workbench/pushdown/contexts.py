@@ -6,6 +6,8 @@ these constraints: a rule A becomes a rule for each pair of a context before and
 (``lookaround.Context``), a terminal the part of its texts that leads from one to the other. The
 intersection of a context-free and a regular language is context-free, so the result is exact for
 every assertion; assertions that only test the terminal's own text leave the rules as they are.
+Most contexts are not needed: an obligation of a lookahead that every following text fulfils, by the
+first symbols of what may follow the rule or terminal (``_Following``), is dropped.
 
 Source: Bar-Hillel, Perles & Shamir 1961, "On formal properties of simple phrase structure
         grammars", theorem 8.1.

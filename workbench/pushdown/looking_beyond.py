@@ -18,13 +18,7 @@ from workbench.automata.thompson import thompson
 from workbench.base.errors import BuildError
 from workbench.base.limits import Limits
 from workbench.base.source import Source
-from workbench.syntax.grammar_tree import (
-    GrammarTree,
-    Pattern,
-    Shape,
-    Stop,
-    shape,
-)
+from workbench.syntax.grammar_tree import GrammarTree, Pattern, Shape, Stop, shape
 from workbench.syntax.regex.tree import Regex, asserted, outermost
 
 

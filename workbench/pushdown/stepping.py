@@ -232,7 +232,7 @@ def grown(room: Room, full: int) -> Room:
 
 
 def _growing(room: Room, full: int) -> tuple[str, ...]:
-    """The arrays that are enlarged together, the largest one first."""
+    """The arrays that are enlarged, as in ``_GROWING``."""
     if full == FULL_OPENINGS and room.used[OPENED] == len(room.groups):
         return "groups", "reads"
     return _GROWING[full]
@@ -516,9 +516,9 @@ STEPS_PER_CHECK = 20_000
 _INITIAL_CAPACITY = 256
 #: A full array grows by this factor, a power of two; one of more bytes than ``_LARGE`` by 2.
 GROWTH, _LARGE = 4, 1 << 22
-#: The arrays that are enlarged together, by the status of a kernel.
+#: The arrays that are enlarged together, the largest one first, by the status of a kernel.
 _GROWING = {
-    FULL_NODES: ("nodes", "node_slots", "returns"),
+    FULL_NODES: ("returns", "nodes", "node_slots"),
     FULL_OPENINGS: ("openings", "pushes"),
     FULL_SITUATIONS: ("table", "about", "floors", "slots"),
     FULL_CONFIGURATIONS: ("configurations",),

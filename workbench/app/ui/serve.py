@@ -291,7 +291,7 @@ def _port(settings: ServeSettings) -> int:
         try:
             probe.bind((settings.host, settings.port))
         except (OSError, OverflowError, ValueError) as error:  # a port or a name of another form
-            why = getattr(error, "strerror", str(error))
+            why = getattr(error, "strerror", None) or error
             raise WorkbenchError(
                 f"cannot serve at {settings.host}, port {settings.port}: {why}",
                 "another page may be open there; port 0 takes any free one",
