@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+from random import Random
 
+import numpy as np
 import pytest
 
 from workbench.base.errors import LimitError, TokenNotAllowed, VocabularyError, WorkbenchError
@@ -12,6 +14,7 @@ from workbench.constraint.compile import METHODS, MethodOptions, compile
 from workbench.constraint.engine.automaton import StackConstraint, automaton
 from workbench.constraint.engine.compose import compose
 from workbench.constraint.protocol import Constraint, TokenMask
+from workbench.constraint.within_budget import token_distances
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -263,3 +266,57 @@ def test_threads_share_one_constraint() -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+_BRACKETS = "start ::= '(' start ')' start | '[' start ']' start | 'x';"
+
+
+@pytest.mark.parametrize("method", ["automaton", "xgrammar"])
+def test_texts_of_any_length_fit_into_the_memory(method: str) -> None:
+    """Every state stays valid while the runner begins anew, as in a constraint that never does."""
+    grammar, vocabulary = Grammar.from_kbnf(_BRACKETS), Vocabulary([*BYTES.tokens[:256], b"(("])
+    endless = compile(grammar, vocabulary, method, Limits(megabytes=1))
+    wide = compile(grammar, vocabulary)
+    pairs, random = [(wide.initial, endless.initial)], Random(1)
+    for _ in range(15_000):
+        recent = pairs[-40:] if random.random() < 0.9 else pairs
+        one, other = random.choice(recent)
+        mask = wide.mask(one)
+        assert np.array_equal(mask.bits, endless.mask(other).bits)
+        assert wide.is_final(one) == endless.is_final(other)
+        if len(mask):
+            token_id = random.choice(mask.ids.tolist())
+            pairs.append((wide.advance(one, token_id), endless.advance(other, token_id)))
+    assert max(other >> 32 for _, other in pairs) >= 2, "the runner began anew several times"
+
+
+def _renew(constraint: Constraint, times: int) -> None:
+    """Read texts of brackets until the runner of a constraint began anew so often."""
+    random, state = Random(1), constraint.initial
+    while state >> 32 < times:
+        state = constraint.initial
+        for _ in range(100):  # 2 ** 100 stacks
+            state = constraint.advance(state, ord(random.choice("([")))
+
+
+def test_a_state_of_long_ago_is_refused() -> None:
+    """The steps of earlier runners take a part of the memory; the initial state is always valid."""
+    constraint = automaton(Grammar.from_kbnf(_BRACKETS), BYTES, Limits(megabytes=1))
+    old = constraint.advance(constraint.initial, ord("("))
+    _renew(constraint, 20)
+    with pytest.raises(WorkbenchError, match="too old"):
+        constraint.mask(old)
+    assert constraint.mask(constraint.initial)
+
+
+def test_distances_after_the_runner_began_anew() -> None:
+    constraint = automaton(Grammar.from_kbnf(_BRACKETS), BYTES, Limits(megabytes=1))
+    distances = token_distances(constraint)
+    before = constraint.advance(constraint.initial, ord("["))
+    assert distances.distance(before) == 3
+    _renew(constraint, 1)
+    state = constraint.initial
+    for depth in range(1, 50):
+        state = constraint.advance(state, ord("("))
+        assert distances.distance(state) == 2 * depth + 1
+    assert distances.distance(before) == 3

@@ -4,16 +4,21 @@ A state of this machine is called a *situation*: the set of all configurations (
 network can be in. Situations are interned: equal sets have the same number, so an old number
 rewinds the machine, and the step from a situation by a byte class is computed once. Stacks are
 interned as nodes of a tree. A step took 5 µs in Python and takes 0.2 µs in kernels.
+
+``RenewingRunner`` is for texts of any length: when the memory is full, it begins anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from workbench.automata.lazy_dfa import UNKNOWN
 from workbench.base.dfa import DEAD, State
+from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.limits import LIMITS, Clock, Limits
 from workbench.pushdown import stepping as rooms
 from workbench.pushdown.network import Network
@@ -36,6 +41,11 @@ Configuration = tuple[State, StackNode]
 
 #: The number of an interned set of configurations.
 Situation = int
+
+#: For each situation the one before it and the byte class read, (n, 2) int32.
+Steps = npt.NDArray[np.int32]
+
+T = TypeVar("T")
 
 
 class Runner:
@@ -100,6 +110,10 @@ class Runner:
     def depth(self, node: StackNode) -> int:
         return int(self.room.nodes[node, rooms.DEPTH])
 
+    def steps(self) -> Steps:
+        """The step by which each situation was found; a view, −1 for the initial one."""
+        return self.room.about[: len(self), rooms.BEFORE : rooms.READ + 1]
+
     def is_final(self, situation: Situation) -> bool:
         """Whether a text that leads to the situation is accepted."""
         return bool(self.room.about[situation, rooms.ACCEPTS])
@@ -148,3 +162,103 @@ class Runner:
             )
         limits.check("megabytes", rooms.bytes_when_grown(room, status) / 2**20)
         self.room = grown(room, status)
+
+
+#: The low bits of a state of a ``RenewingRunner`` are a situation, the others number its runner.
+_BITS = 32
+#: The steps of earlier runners take at most this part of ``Limits.megabytes``.
+_PART_FOR_STEPS = 0.25
+
+
+class RenewingRunner:
+    """A runner for texts of any length: it begins anew when its memory is full.
+
+    A state is the number of a runner and a situation of it, packed in an int. States stay valid: of
+    earlier runners the steps that found their situations are kept (8 bytes each), and the text that
+    leads to an earlier state is read again when it is used. The caller must guard all calls.
+
+    ``renewed`` is called after the runner was replaced.
+
+    Raises: LimitError, as ``Runner``; for ``megabytes`` only if one reading alone needs more;
+            WorkbenchError for a state whose steps are no longer kept.
+    """
+
+    initial: State = Runner.initial
+
+    def __init__(self, network: Network, limits: Limits, renewed: Callable[[], None]) -> None:
+        self.runner = Runner(network, limits)
+        self._renewed = renewed
+        #: The steps of each earlier runner, the oldest first; None if they are no longer kept.
+        self._steps: list[Steps | None] = []
+        #: The situations of earlier states that were read again.
+        self._read_again: dict[State, Situation] = {}
+
+    def __contains__(self, state: State) -> bool:
+        """Whether a number is a state, one no longer kept included."""
+        number, situation = divmod(int(state), 1 << _BITS)
+        if not 0 <= number < len(self._steps):
+            return number == len(self._steps) and situation < len(self.runner)
+        steps = self._steps[number]
+        return steps is None or situation < len(steps)
+
+    def read(self, state: State, reading: Callable[[Runner, Situation], T]) -> T:
+        """The result of a reading that begins at a state.
+
+        ``reading`` is called again with a new runner if the situations of earlier readings fill the
+        memory.
+        """
+        try:
+            return reading(self.runner, self._situation(state))
+        except LimitError as error:
+            if error.budget != "megabytes":
+                raise
+        self._renew()
+        return reading(self.runner, self._situation(state))
+
+    def run(self, data: bytes, state: State) -> State:
+        """The state after all of ``data``, or ``DEAD``."""
+        target = self.read(state, lambda runner, situation: runner.run(data, situation))
+        return target if target == DEAD else len(self._steps) << _BITS | target
+
+    def _situation(self, state: State) -> Situation:
+        """The situation of a state in the current runner."""
+        number, situation = divmod(int(state), 1 << _BITS)
+        if number == len(self._steps) or situation == self.initial:
+            return situation
+        known = self._read_again.get(state)
+        if known is None:
+            steps = self._steps[number]
+            if steps is None:
+                raise WorkbenchError(
+                    "this state is too old: the memory was filled several times since it was made",
+                    "begin with the initial state, and read the text again",
+                )
+            known = self._read_again[state] = self._follow(_path(steps, situation))
+        return known
+
+    def _follow(self, classes: Iterable[int]) -> Situation:
+        """The situation after a text that can be read, given as byte classes."""
+        byte_of = {each: byte for byte, each in enumerate(self.runner.classes.tolist())}
+        return self.runner.run(bytes(byte_of[each] for each in classes))
+
+    def _renew(self) -> None:
+        """Begin with a new runner, and keep the steps of the one before."""
+        old, limits = self.runner, self.runner.limits
+        self._steps.append(old.steps().copy())
+        most = _PART_FOR_STEPS * limits.megabytes * 2**20
+        oldest = 0
+        while sum(steps.nbytes for steps in self._steps if steps is not None) > most:
+            self._steps[oldest] = None
+            oldest += 1
+        self._read_again.clear()
+        self.runner = Runner(old.network, limits)
+        self._renewed()
+
+
+def _path(steps: Steps, situation: Situation) -> list[int]:
+    """The byte classes of the text by which a situation was found."""
+    found = []
+    while situation != Runner.initial:
+        situation, byte_class = steps[situation].tolist()
+        found.append(byte_class)
+    return found[::-1]

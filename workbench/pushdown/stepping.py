@@ -291,9 +291,12 @@ def successor(rules: Rules, room: Room, situation: int, byte_class: int) -> int:
             state, node, _ = returned(rules, room, state, node)
     result = DEAD
     if count > 0:
+        known = room.used[SITUATIONS]
         result = number(rules, room, count, floor)
         if result < 0:
             return result
+        if result == known:
+            room.about[result, BEFORE], room.about[result, READ] = situation, byte_class
     for other in range(classes):
         if alike[other >> 6] >> (other & 63) & 1:
             room.table[situation * classes + other] = result
@@ -506,8 +509,9 @@ ACCEPTED, FLOOR, RETURN_READS = range(3)
 BEGIN, END, GROUPS = range(3)
 
 #: The columns of ``Room.about``: a slice of ``configurations``, whether the text is accepted, the
-#: lowest stack depth that their returns examine, and the low bits of their hash.
-FROM, TO, ACCEPTS, LOWEST, HASH = range(5)
+#: lowest stack depth that their returns examine, the low bits of their hash, and the step by which
+#: the situation was found first: the situation before and the byte class read, −1 if initial.
+FROM, TO, ACCEPTS, LOWEST, HASH, BEFORE, READ = range(7)
 _MAX_HASH = 2**31 - 1
 
 #: The number of steps computed before the clock is checked: a few milliseconds.
@@ -579,7 +583,7 @@ class Room(NamedTuple):
            ``pushes`` with the return states pushed before. Sets of byte classes as W words of 64
            bits: ``groups`` (q, C, W) int64, for each class those with equal targets; ``reads``
            (q, W) int64, those that are read.
-           Situations: ``about`` (s, 5) int32, ``floors`` (s,) int32 (see ``Runner``), ``table``
+           Situations: ``about`` (s, 7) int32, ``floors`` (s,) int32 (see ``Runner``), ``table``
            (s · C,) int32, the next situation.
            Scratch: ``found``, the configurations of the next situation; ``marks`` (2, C), hashes of
            byte classes and the first class with equal targets; ``alike`` (2, W), sets of byte
@@ -623,7 +627,7 @@ class Room(NamedTuple):
             groups=np.empty((_INITIAL_CAPACITY, classes, words), np.int64),
             reads=np.empty((_INITIAL_CAPACITY, words), np.int64),
             configurations=np.empty(4 * _INITIAL_CAPACITY, np.int64),
-            about=np.empty((_INITIAL_CAPACITY, 5), np.int32),
+            about=np.full((_INITIAL_CAPACITY, 7), -1, np.int32),
             floors=np.empty(_INITIAL_CAPACITY, np.int32),
             table=np.empty(_INITIAL_CAPACITY * classes, np.int32),
             slots=np.full(2 * _INITIAL_CAPACITY, -1, np.int32),
@@ -647,7 +651,7 @@ class Room(NamedTuple):
             groups=np.empty((0, table.shape[1], 0), np.int64),
             reads=np.empty((0, 0), np.int64),
             configurations=np.empty(0, np.int64),
-            about=np.empty((0, 5), np.int32),
+            about=np.empty((0, 7), np.int32),
             floors=empty,
             table=np.ascontiguousarray(table).reshape(-1),
             slots=empty,

@@ -14,7 +14,8 @@ from __future__ import annotations
 import sys
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Sized
+from collections.abc import Callable, Hashable, Iterable, Sized
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,8 +29,10 @@ from workbench.constraint.engine.mask_rows import MaskRows, TableMachine
 from workbench.constraint.protocol import TokenMask, constraint_repr, set_bits
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.network import CALLS, Network
-from workbench.pushdown.runner import Runner
+from workbench.pushdown.runner import Configuration, RenewingRunner, Runner, Situation
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
+
+T = TypeVar("T")
 
 
 class AutomatonConstraint(ABC):
@@ -83,13 +86,13 @@ class AutomatonConstraint(ABC):
             computed = self._masks[state] = self._computed(state)
         return computed
 
-    def _mask_of_row(self, rows: MaskRows, state: State) -> TokenMask:
-        """The mask of a state from its row; states with equal rows share the mask."""
+    def _mask_of_row(self, rows: MaskRows, state: State, is_final: bool) -> TokenMask:
+        """The mask of a machine's state from its row; states with equal rows share the mask."""
         if len(self._row_masks) >= self._max_masks:
             self._row_masks.clear()  # very ambiguous grammars need a new row at every step
             rows.clear()
         number, bits = rows.row(state)
-        key = 2 * number + self.is_final(state)
+        key = 2 * number + is_final
         cached = self._row_masks.get(key)
         if cached is None:
             if bits is None:  # the row was computed for a state of the other finality
@@ -116,9 +119,12 @@ class AutomatonConstraint(ABC):
             self._steps[key] = cached
         return cached
 
+    def _is_state(self, number: int) -> bool:
+        return 0 <= number < len(self._states)
+
     def _check(self, state: State) -> None:
         """Raise WorkbenchError for what is no state: compiled code reads the tables unchecked."""
-        if not isinstance(state, int | np.integer) or not 0 <= state < len(self._states):
+        if not isinstance(state, int | np.integer) or not self._is_state(int(state)):
             raise WorkbenchError(
                 f"{state!r} is not a state of this constraint",
                 "use the states that its own initial and advance give",
@@ -212,7 +218,7 @@ class DfaConstraint(AutomatonConstraint):
 
     def _computed(self, state: State) -> TokenMask:
         if self._trimmed is None:
-            return self._mask_of_row(self._rows, state)
+            return self._mask_of_row(self._rows, state, self.is_final(state))
         bits = TokenMask.of(self._trimmed.row(state), len(self.vocabulary)).bits.copy()
         return self._with_ends(bits, allowed=self.is_final(state))
 
@@ -244,61 +250,99 @@ class LazyConstraint(AutomatonConstraint):
         return self.machine.step(state, byte)
 
     def _computed(self, state: State) -> TokenMask:
-        return self._mask_of_row(self._rows, state)
+        return self._mask_of_row(self._rows, state, self.is_final(state))
 
 
 class StackConstraint(AutomatonConstraint):
-    """A context-free language over tokens; its states are the situations of a ``Runner``.
+    """A context-free language over tokens; its states are those of a ``RenewingRunner``.
 
     Raises: VocabularyError where no accepted text can be tokenized with the vocabulary.
     """
 
     def __init__(self, network: Network, vocabulary: Vocabulary, limits: Limits = LIMITS) -> None:
-        self.runner = Runner(network, limits)
-        super().__init__(self.runner, vocabulary, limits)
-        self._rows = MaskRows(self.runner, vocabulary, limits)
+        self.network = network
+        self._runner = RenewingRunner(network, limits, self._begin_anew)
+        super().__init__(self._runner.runner, vocabulary, limits)
+        self._begin_anew()
         complete = _can_spell(network.table, network.classes[:CALLS], vocabulary)
         self._coaccessibility = None if complete else Coaccessibility(network, vocabulary, limits)
         if not self.is_coaccessible(self.initial):
             raise cannot_spell(vocabulary)
 
+    def _begin_anew(self) -> None:
+        """Drop what refers to the situations of an earlier runner."""
+        self._states = runner = self._runner.runner
+        self._rows = MaskRows(runner, self.vocabulary, self.limits)
+        self._row_masks.clear()
+        self._steps.clear()
+
     @property
     def initial(self) -> State:
-        return self.runner.initial
+        return self._runner.initial
+
+    def _is_state(self, number: int) -> bool:
+        return number in self._runner
+
+    def _read(self, state: State, reading: Callable[[Runner, Situation], T]) -> T:
+        with self._lock:
+            return self._runner.read(state, reading)
 
     def is_final(self, state: State) -> bool:
-        return self.runner.is_final(state)
+        return self._read(state, Runner.is_final)
 
     def step(self, state: State, byte: int) -> State:
-        return self.runner.step(state, byte)
+        return self._runner.run(bytes((byte,)), state)
+
+    def step_bytes(self, state: State, data: bytes) -> State | None:
+        with self._lock:
+            target = self._runner.run(data, state)
+        return None if target == DEAD else target
+
+    def next_bytes(self, state: State) -> list[int]:
+        def reading(runner: Runner, situation: Situation) -> list[int]:
+            return [byte for byte in range(256) if runner.step(situation, byte) != DEAD]
+
+        return self._read(state, reading)
+
+    def configurations(self, state: State) -> tuple[Runner, tuple[Configuration, ...]]:
+        """All configurations of a state, and the runner that knows their stacks."""
+        return self._read(state, lambda runner, there: (runner, runner.configurations(there)))
 
     def state_key(self, state: State) -> Hashable:
         """The states of the automata and the top return states of the stacks: α and β of DOMINO.
 
         With whole stacks every depth of nesting would have to be learnt separately.
         """
-        configurations = self.runner.configurations(state)
-        return frozenset((at, next(self.runner.unstack(node), None)) for at, node in configurations)
+        runner, configurations = self.configurations(state)
+        return frozenset((at, next(runner.unstack(node), None)) for at, node in configurations)
 
     def is_coaccessible(self, state: State) -> bool:
-        return self._coaccessibility is None or any(
-            self._coaccessibility.is_coaccessible(at, self.runner.unstack(node))
-            for at, node in self.runner.configurations(state)
+        return self._coaccessibility is None or self._read(state, self._leads_on)
+
+    def _leads_on(self, runner: Runner, situation: Situation) -> bool:
+        assert self._coaccessibility is not None, "dead ends are possible"
+        return any(
+            self._coaccessibility.is_coaccessible(at, runner.unstack(node))
+            for at, node in runner.configurations(situation)
         )
 
     def _computed(self, state: State) -> TokenMask:
-        mask = self._mask_of_row(self._rows, state)
+        return self._runner.read(state, self._mask_of)
+
+    def _mask_of(self, runner: Runner, situation: Situation) -> TokenMask:
+        is_final = runner.is_final(situation)
+        mask = self._mask_of_row(self._rows, situation, is_final)
         if self._coaccessibility is None:
             return mask
         # whether a token leads to a dead end depends on the whole stack: do not share the mask
-        leading_on = [i for i in mask if self._reaches(state, i)]
+        leading_on = [i for i in mask if self._reaches(runner, situation, i)]
         bits = TokenMask.of(leading_on, len(self.vocabulary)).bits.copy()
-        return self._with_ends(bits, allowed=self.is_final(state))
+        return self._with_ends(bits, allowed=is_final)
 
-    def _reaches(self, state: State, token_id: int) -> bool:
+    def _reaches(self, runner: Runner, situation: Situation, token_id: int) -> bool:
         token = self.vocabulary.tokens[token_id]
-        target = self.step_bytes(state, token) if token is not None else None
-        return target is not None and self.is_coaccessible(target)
+        target = DEAD if token is None else runner.run(token, situation)
+        return target != DEAD and self._leads_on(runner, target)
 
 
 def automaton(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> AutomatonConstraint:

@@ -29,7 +29,7 @@ from workbench.constraint.engine.compose import TokenFsa
 from workbench.constraint.engine.compose_pda import END, Composition, Relative, RelativeMachine
 from workbench.constraint.engine.trie_walk import Ints
 from workbench.pushdown.network import Network
-from workbench.pushdown.runner import EMPTY, Configuration, StackNode
+from workbench.pushdown.runner import EMPTY, Configuration, Runner, StackNode
 from workbench.pushdown.stepping import PARENT, SYMBOL
 
 #: The distance where no tokens lead to an accepted text. Sums of it stay in the range of int32.
@@ -240,8 +240,8 @@ class StackDistances:
     """
 
     def __init__(self, constraint: StackConstraint, limits: Limits) -> None:
-        self._runner = constraint.runner
-        self._network = network = constraint.runner.network
+        self._constraint = constraint
+        self._network = network = constraint.network
         self._limits = limits
         self._machine = _Returning(network, limits)
         self._composition = Composition(self._machine, constraint.vocabulary, limits)
@@ -251,7 +251,9 @@ class StackDistances:
         self._numbers = _Exits()
         #: The fewest tokens from each move to each of its exits, (moves, exits).
         self._table = np.zeros((0, 0), np.int32)
+        #: The distances from the exits above each stack of ``_runner``.
         self._vectors: dict[StackNode, Ints] = {}
+        self._runner: Runner | None = None
         self._leaving: dict[State, _Leaving] = {}
         #: The moves and exits of the tokens of a state, while summaries are computed.
         self._leading: dict[State, tuple[Ints, Ints]] = {}
@@ -379,16 +381,17 @@ class StackDistances:
         """The distance from each exit above a stack, (exits,) int32."""
         if len(self._vectors) > self._limits.rows:
             self._vectors.clear()
-        path = []
+        assert self._runner is not None, "the stacks are those of a runner"
+        nodes, path = self._runner.room.nodes, []
         while node not in self._vectors and node != EMPTY:
             path.append(node)
-            node = int(self._runner.room.nodes[node, PARENT])
+            node = int(nodes[node, PARENT])
         if node == EMPTY and EMPTY not in self._vectors:
             self._vectors[EMPTY] = np.full(self._table.shape[1], FAR, np.int32)
             self._vectors[EMPTY][0] = 0
         vector = self._vectors[node]
         for above in reversed(path):
-            symbol = int(self._runner.room.nodes[above, SYMBOL])
+            symbol = int(nodes[above, SYMBOL])
             vector = self._vectors[above] = self._above(symbol, vector)
         return vector
 
@@ -439,7 +442,10 @@ class StackDistances:
     # -- situations ----------------------------------------------------------------------------
 
     def _configurations(self, state: State) -> tuple[Configuration, ...]:
-        found = self._runner.configurations(state)
+        runner, found = self._constraint.configurations(state)
+        if runner is not self._runner:
+            self._runner = runner
+            self._vectors.clear()
         for at, _ in found:
             self._require(at)
         return found

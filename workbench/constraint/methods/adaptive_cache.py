@@ -38,7 +38,7 @@ from workbench.constraint.protocol import Precomputed, TokenByToken, TokenMask, 
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.build import network_of
 from workbench.pushdown.network import Network
-from workbench.pushdown.runner import Runner, Situation
+from workbench.pushdown.runner import RenewingRunner, Runner
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 Ids = npt.NDArray[np.int32]
@@ -156,11 +156,12 @@ class Positions:
         )
 
 
-class AdaptiveCacheConstraint(TokenByToken[Situation]):
+class AdaptiveCacheConstraint(TokenByToken[State]):
     """A grammar by its push-down automaton and a cache of tokens for each position.
 
-    A state is a situation of the automaton: the set of its configurations. The masks are those of
-    the exact engine if every byte is a token; otherwise every text read can be completed by bytes.
+    A state is a set of the automaton's configurations, as a number of a ``RenewingRunner``. The
+    masks are those of the exact engine if every byte is a token; otherwise every text read can be
+    completed by bytes.
 
     Raises: LimitError where the grammar is too ambiguous, or the stack too deep; VocabularyError
             for an empty language.
@@ -170,15 +171,15 @@ class AdaptiveCacheConstraint(TokenByToken[Situation]):
         refuse_empty_language(grammar, vocabulary)
         self.vocabulary, self.limits = vocabulary, limits
         self.network = _network(grammar)
-        self.runner = Runner(self.network, limits)
+        self._runner = RenewingRunner(self.network, limits, lambda: None)
         self._positions = Positions(self.network, vocabulary, limits)
         self._entries: dict[State, CacheEntry] = {}
         self._lock = threading.RLock()
         self.mask = lru_cache(maxsize=limits.rows_of(len(vocabulary) // 8 + 1))(self._mask)
 
     @property
-    def initial(self) -> Situation:
-        return self.runner.initial
+    def initial(self) -> State:
+        return self._runner.initial
 
     def entry(self, position: State) -> CacheEntry:
         """The cached tokens of a position."""
@@ -188,24 +189,25 @@ class AdaptiveCacheConstraint(TokenByToken[Situation]):
                 cached = self._entries[position] = self._positions.entry(position)
         return cached
 
-    def positions(self, state: Situation) -> tuple[State, ...]:
+    def positions(self, state: State) -> tuple[State, ...]:
         """The positions of a state: the tops of its configurations."""
         with self._lock:
-            return tuple(sorted({top for top, _ in self.runner.configurations(state)}))
+            configurations = self._runner.read(state, Runner.configurations)
+        return tuple(sorted({top for top, _ in configurations}))
 
     def precompute(self) -> Precomputed:
         """Make the entries of all positions."""
         entries = [self.entry(position) for position in range(len(self.network))]
         return Precomputed(len(entries), sum(entry.bytes for entry in entries))
 
-    def undecided(self, state: Situation) -> tuple[TokenId, ...]:
+    def undecided(self, state: State) -> tuple[TokenId, ...]:
         """The tokens of a state that only the stack decides, sorted."""
         entries = [self.entry(position) for position in self.positions(state)]
         accepted = {i for entry in entries for i in entry.accepted.tolist()}
         dependent = {i for entry in entries for i in entry.dependent.tolist()}
         return tuple(sorted(dependent - accepted))
 
-    def _mask(self, state: Situation) -> TokenMask:
+    def _mask(self, state: State) -> TokenMask:
         allowed = np.zeros(len(self.vocabulary), np.bool_)
         for position in self.positions(state):
             allowed[self.entry(position).accepted] = True
@@ -215,24 +217,25 @@ class AdaptiveCacheConstraint(TokenByToken[Situation]):
         set_bits(bits, self.vocabulary.ends, allowed=self.is_final(state))
         return TokenMask(bits, len(self.vocabulary))
 
-    def target(self, state: Situation, token_id: TokenId) -> Situation | None:
+    def target(self, state: State, token_id: TokenId) -> State | None:
         token = self.bytes_of(token_id)
         if token is None:
             return None
         with self._lock:
-            target = self.runner.run(token, state)
+            target = self._runner.run(token, state)
         return None if target == DEAD else target
 
-    def step(self, state: Situation, byte: int) -> Situation | None:
+    def step(self, state: State, byte: int) -> State | None:
         """The state after a byte, or None where no accepted text continues with it."""
         with self._lock:
-            target = self.runner.step(state, byte)
+            target = self._runner.run(bytes((byte,)), state)
         return None if target == DEAD else target
 
-    def is_final(self, state: Situation) -> bool:
-        return self.runner.is_final(state)
+    def is_final(self, state: State) -> bool:
+        with self._lock:
+            return self._runner.read(state, Runner.is_final)
 
-    def forced(self, state: Situation, most: int = sys.maxsize) -> bytes:
+    def forced(self, state: State, most: int = sys.maxsize) -> bytes:
         return forced(self, state, most)
 
 
