@@ -246,6 +246,56 @@ def test_mask_at_the_beginning_of_a_line(pythonic: Grammar) -> None:
     assert b"e:" not in [words[token] for token in constraint.mask(state).ids]
 
 
+#: A prefix of an accepted text over ``WORDS`` is completed by one of these.
+COMPLETIONS = [
+    " " * blanks + rest
+    for rest in (
+        "",
+        "\n",
+        "x\n",
+        "\nx\n",
+        ":x\n",
+        ": x",
+        "x",
+        ":\n       x\n",
+        "\n       x\n",
+        "\ne:x\n",
+    )
+    for blanks in range(7)
+]
+WORDS = ["x", "i", ":", "e:", "\n", " ", "  ", "i:", ":\n", "x\n", "\n ", ":\n  ", " i", "\n\n"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["python", "trees", "separated"])
+def test_masks_by_completing_the_text(name: str) -> None:
+    """A token is allowed if and only if lark accepts the text after it with some completion."""
+    text, postlex = GRAMMARS[name]
+    theirs = Lark(text, parser="lalr", postlex=postlex)
+    tokens = [*(bytes([byte]) for byte in range(256)), *(word.encode() for word in WORDS)]
+    constraint = wb.compile(Grammar.from_lark(text, limits=LIMITS), wb.Vocabulary(tokens))
+    random, known = Random(name), dict[str, bool]()
+
+    def is_prefix(read: str) -> bool:
+        if read not in known:
+            known[read] = any(accepts(theirs, read + rest) for rest in COMPLETIONS)
+        return known[read]
+
+    for _ in range(12):
+        read, state = "", constraint.initial
+        for _ in range(8):
+            mask = constraint.mask(state)
+            allowed = [256 + k for k in range(len(WORDS)) if 256 + k in mask]
+            expected = [256 + k for k, word in enumerate(WORDS) if is_prefix(read + word)]
+            assert allowed == expected, read
+            token = random.choice(allowed)
+            read, state = read + WORDS[token - 256], constraint.advance(state, token)
+            if not read.endswith(" ") or read.rpartition("\n")[2].strip():  # see the module
+                assert constraint.is_final(state) is accepts(theirs, read), read
+    assert sum(known.values()) > 50
+    assert not all(known.values())
+
+
 #   grammar                                                     under the carets   message
 ERRORS = [
     (PYTHONIC.replace('")"', '"x"'),                             '"("',             "with its counterpart"),
