@@ -247,7 +247,10 @@ def property_of(shape: Objects, name: str) -> LazySet | None:
     lazy = shape.properties.get(name)
     if lazy is not None:
         return lazy
-    return next((extra for names, extra in shape.extras if names.contains(name)), None)
+    for names, extra in shape.extras:
+        if names.contains(name):
+            return extra
+    return None
 
 
 def _is_in_array_shape(shape: Arrays, items: list[Json]) -> bool:

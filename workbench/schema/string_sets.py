@@ -77,7 +77,8 @@ class StringSet:
 
     def __and__(self, other: StringSet) -> StringSet:
         if self.words is not None:
-            return StringSet.of(word for word in self.words if other.contains(word))
+            kept = frozenset(filter(other.contains, self.words))
+            return self if len(kept) == len(self.words) else StringSet(words=kept)
         if other.words is not None:
             return other & self
         highs = [high for high in (self.high, other.high) if high is not None]
@@ -113,8 +114,10 @@ class StringSet:
 
     def contains(self, text: str) -> bool:
         """Whether a string is a member."""
-        if self.words is not None or SURROGATE.search(text):
-            return self.words is not None and text in self.words
+        if self.words is not None:
+            return text in self.words
+        if not text.isascii() and SURROGATE.search(text):
+            return False
         if len(text) < self.low or (self.high is not None and len(text) > self.high):
             return False
         return text not in self.without and (self.content is None or self.content.contains(text))

@@ -206,6 +206,8 @@ class RuleWriter:
         self._typed: dict[int, list[Expression]] = {}
         #: The expressions of unique items, by what determines them.
         self.unique_items: dict[Hashable, Expression] = {}
+        #: The declared members of objects, by name, set and place: shapes share most of them.
+        self._members: dict[tuple[str, LazySet, Node | None], tuple[Expression, ...]] = {}
         self._counted = 0
         #: The rules of blocks, by name, character class and level.
         self._blocks: dict[tuple[str, Content | None, int], str] = {}
@@ -218,10 +220,11 @@ class RuleWriter:
 
     def of(self, lazy: LazySet, span: Span | None = None) -> Expression:
         """The expression of a set: its leaves or a call of its rule, with its span or ``span``."""
-        raw, values, span = lazy.raw, lazy.values, lazy.span if span is None else span
+        raw, span = lazy.raw, lazy.span if span is None else span
         name = self._calls.get(id(raw))
         if name is not None:
             return Nonterminal(name, span)
+        values = lazy.values
         is_leaf = not values.arrays and not values.objects
         if is_leaf:
             leaves = self.leaves(lazy, span)
@@ -312,13 +315,18 @@ class RuleWriter:
     ) -> tuple[Expression, ...]:
         """A declared name of an object, a colon and a value; ``places`` as ``declared_in``."""
         place = places.get(name)
-        if place is not None and place.document.referred_from is None:
-            key, span = place.name_span, place.span
-        else:
-            key = span = lazy.span
-        if _PLAIN.fullmatch(name):
-            return self.pair(Literal(b'"%b"' % name.encode(), key), lazy, span)
-        return self.pair(choice(self.strings(StringSet.of([name]), key), key), lazy, span)
+        found = self._members.get((name, lazy, place))
+        if found is None:
+            if place is not None and place.document.referred_from is None:
+                key, span = place.name_span, place.span
+            else:
+                key = span = lazy.span
+            if _PLAIN.fullmatch(name):
+                text: Expression = Literal(b'"%b"' % name.encode(), key)
+            else:
+                text = choice(self.strings(StringSet.of([name]), key), key)
+            found = self._members[name, lazy, place] = self.pair(text, lazy, span)
+        return found
 
     def other(
         self, names: StringSet, lazy: LazySet, owner: LazySet
