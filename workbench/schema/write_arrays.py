@@ -36,7 +36,7 @@ from workbench.schema.normal_form import (
     item_of,
 )
 from workbench.schema.numbers import NumberSet
-from workbench.schema.schema_reader import unsupported
+from workbench.schema.schema_reader import Node, unsupported
 from workbench.schema.string_sets import StringSet
 from workbench.schema.write_objects import write_graph
 from workbench.schema.write_values import RuleWriter, has_no_value, optional
@@ -55,8 +55,6 @@ MAX_ITEMS = 4
 _CLASSES = 6
 #: The modulus of integers: 7 distinguishes round numbers.
 _MODULUS = 7
-#: The state in which there are as many items as there may be.
-_FULL = -1
 #: The features of a string: patterns with the class of a character, or the length.
 _CHARACTERS = {"first": "^{}", "third": r"^[\s\S]{{2}}{}", "last": "{}$"}
 _LENGTH = "length"
@@ -144,37 +142,61 @@ def _texts(feature: str, number: int) -> StringSet:
     return StringSet.pattern(_CHARACTERS[feature].format(f"[{''.join(kinds)}{more}]"))
 
 
-class DistinctGraph:
-    """The items of arrays that differ in one feature; a state is the bit set of used classes."""
+class _DistinctItems:
+    """Writes the items of arrays that differ in one feature.
+
+    There is a rule for each set of used classes, with the items that may follow.
+    """
 
     def __init__(self, shape: Arrays, name: str, feature: Feature, writer: RuleWriter) -> None:
         self._name = name
         self._low = shape.low
-        self._high = MAX_ITEMS if shape.high is None else min(shape.high, MAX_ITEMS)
         self._span = shape.rest.span
-        self._comma = writer.spacing.comma
-        self._held = [
-            (1 << number, item)
-            for number in range(_CLASSES)
-            if (item := _item(shape.rest, feature, number, writer)) is not None
+        self._writer = writer
+        held = (_item(shape.rest, feature, number, writer) for number in range(_CLASSES))
+        self._items = [(1 << place, item) for place, item in enumerate(filter(None, held))]
+        high = MAX_ITEMS if shape.high is None else min(shape.high, MAX_ITEMS)
+        self._high = min(high, len(self._items))
+        #: The names of the rules after the items of each set of classes, and those not yet written.
+        self._names: dict[int, str] = {}
+        self._waiting: list[int] = []
+
+    def write(self, owner: Node) -> Expression | None:
+        """The items, at least one; None if there are none.
+
+        Raises: BuildError if there are too many rules; LimitError.
+        """
+        if not self._high or self._high < self._low:
+            return None
+        writer, span = self._writer, self._span
+        whole = self._options(0)
+        while self._waiting:
+            used = self._waiting.pop()
+            writer.count_state(owner)
+            body: Expression = Sequence((writer.spacing.comma, self._options(used)), span)
+            if used.bit_count() >= self._low:
+                body = optional(body, span)
+            writer.rule(self._names[used], body, span)
+        return whole
+
+    def _options(self, used: int) -> Expression:
+        """The possible next items, those of all classes that are not used yet, and what follows."""
+        is_last = used.bit_count() + 1 == self._high
+        options = [
+            item if is_last else Sequence((item, self._after(used | bit)), self._span)
+            for bit, item in self._items
+            if not used & bit
         ]
+        return choice(options, self._span)
 
-    def edges(self, state: int) -> Iterator[tuple[Expression | None, int]]:
-        """The possible next items: those of all classes that are not used yet."""
-        count = state.bit_count()
-        if state == _FULL or not self._high:
-            return
-        comma = [self._comma] if count else []
-        for bit, item in self._held:
-            if not state & bit:
-                after = _FULL if count + 1 == self._high else state | bit
-                yield sequence([*comma, item], self._span), after
-
-    def is_final(self, state: int) -> bool:
-        return state == _FULL or state.bit_count() >= self._low
-
-    def name_of(self, state: int) -> str:
-        return f"{self._name}_after_{state.bit_count()}"
+    def _after(self, used: int) -> Expression:
+        """The call of the rule after the items of some classes."""
+        name = self._names.get(used)
+        if name is None:
+            name = self._writer.new_name(f"{self._name}_after_{used.bit_count()}")
+            self._names[used] = name
+            self._waiting.append(used)
+        return Nonterminal(name, self._span)
 
 
 def _item(items: LazySet, feature: Feature, number: int, writer: RuleWriter) -> Expression | None:
@@ -351,8 +373,7 @@ def _by_classes(
     """Items that differ in one of the features; each is a rule."""
     options: list[Expression] = []
     for feature in features:
-        graph = DistinctGraph(shape, name, feature, writer)
-        inside, _ = write_graph(graph, 0, writer, owner.node)
+        inside = _DistinctItems(shape, name, feature, writer).write(owner.node)
         if inside is not None:
             its_name = writer.new_name(f"{name}_by_{feature.property or feature.name}")
             writer.rule(its_name, inside, owner.span)
