@@ -13,7 +13,7 @@ Source: Koo et al. 2024, section 5.1: the limits are its k_O and k_A.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -172,16 +172,30 @@ def _write(name: str, lazy: LazySet, writer: RuleWriter) -> None:
     for shape in shapes:
         here = len(rules)
         separate = len(shapes) > 1
+        key = _key(shape, lazy) if separate and lazy in writer.distinguished else None
+        if key is not None and key in writer.shared:
+            options.append(Nonterminal(writer.shared[key], span))
+            continue
         kind = "object" if isinstance(shape, Objects) else "array"
         rule_name = writer.new_name(f"{name}_{kind}") if separate else name
         body = _body(shape, rule_name, lazy, writer)
         if body is not None and separate:
+            if key is not None:
+                writer.shared[key] = rule_name
             rules.insert(here, Rule(rule_name, body, span, span))  # before the rules it calls
             body = Nonterminal(rule_name, span)
         if body is not None:
             options.append(body)
     writer.without_text |= not options
     rules.insert(index, Rule(name, choice(options, span), span, span))
+
+
+def _key(shape: Objects | Arrays, owner: LazySet) -> Hashable:
+    """A key of a shape of items of one class: shapes with equal keys have the same texts."""
+    if isinstance(shape, Arrays):
+        return shape
+    held = (*shape.properties.items(),)
+    return owner.node, held, shape.required, shape.extras, shape.low, shape.high, shape.some
 
 
 def _body(

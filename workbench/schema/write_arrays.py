@@ -206,6 +206,8 @@ def _item(items: LazySet, feature: Feature, number: int, writer: RuleWriter) -> 
     held = algebra.intersection(items, kind)
     if algebra.is_empty(held):
         return None
+    if feature.property is not None:
+        writer.distinguished[held] = feature.property
     body = writer.of(held)
     if isinstance(body, Nonterminal):
         return body

@@ -43,6 +43,9 @@ _MAX_ANY_ORDER = 10
 _MAX_IN_A_ROW = 128
 _BLOCK = 16
 
+#: Up to this many members before or after a property that distinguishes items are written in place.
+_MAX_IN_PLACE = 3
+
 #: The texts with at least one member of a part of an object, None if none, and whether there may be
 #: no member.
 _Part = tuple[Expression | None, bool]
@@ -77,7 +80,7 @@ def object_expression(
     elif len(shape.properties) > _MAX_IN_A_ROW and not counts:
         inside, may_be_empty = _in_blocks(shape, name, owner, writer)
     elif shape.required and not (counts or shape.low):
-        inside, may_be_empty = _row(shape, owner, writer), False
+        inside, may_be_empty = _row(shape, name, owner, writer), False
     elif not (counts or shape.required):
         inside, may_be_empty = _optional_members(shape, name, owner, writer)
     else:
@@ -111,31 +114,76 @@ def _unordered(shape: Objects, writer: RuleWriter) -> Objects:
     )
 
 
-def _row(shape: Objects, owner: LazySet, writer: RuleWriter) -> Expression:
+def _row(shape: Objects, name: str, owner: LazySet, writer: RuleWriter) -> Expression:
     """The members of an object with a required property.
+
+    Where items are distinguished by a property, the members before it and those after it are rules.
+    """
+    names, span = [*shape.properties], owner.span
+    middle = writer.distinguished.get(owner)
+    if middle not in shape.required:
+        row = _members(shape, names, True, owner, writer)
+        return sequence([*row, *_others(shape, owner, writer)], span)
+    place = names.index(middle)
+    before, after = names[:place], names[place + 1 :]
+    row = [
+        *_shared(shape, before, True, f"{name}_before", owner, writer),
+        *_members(shape, [middle], shape.required.isdisjoint(before), owner, writer),
+        *_shared(shape, after, False, f"{name}_after", owner, writer),
+    ]
+    return sequence(row, span)
+
+
+def _members(
+    shape: Objects, names: Iterable[str], is_first: bool, owner: LazySet, writer: RuleWriter
+) -> list[Expression]:
+    """Declared members of an object, which has a required one; ``is_first``: none is before them.
 
     The first required member has no comma; members before it have one after them, members after it
     have one before them.
     """
     comma, span, places = writer.spacing.comma, owner.span, declared_in(owner)
     row: list[Expression] = []
-    is_first = True
-    for name, lazy in shape.properties.items():
-        pair = writer.member(name, lazy, places)
+    for name in names:
+        pair = writer.member(name, shape.properties[name], places)
         if name not in shape.required:
             parts = [*pair, comma] if is_first else [comma, *pair]
             row.append(optional(sequence(parts, span), span))
         else:
             row += pair if is_first else [comma, *pair]
             is_first = False
+    return row
+
+
+def _others(shape: Objects, owner: LazySet, writer: RuleWriter) -> list[Expression]:
+    """Any number of undeclared members, each after a comma."""
+    comma, span = writer.spacing.comma, owner.span
     extras = [
         sequence([comma, *pair], span)
         for names, lazy in shape.extras
         for pair in writer.other(names, lazy, owner)
     ]
-    if extras:
-        row.append(Repetition(choice(extras, span), 0, None, span))
-    return sequence(row, span)
+    return [Repetition(choice(extras, span), 0, None, span)] if extras else []
+
+
+def _shared(
+    shape: Objects, names: list[str], is_first: bool, name: str, owner: LazySet, writer: RuleWriter
+) -> list[Expression]:
+    """The members before a property that distinguishes items, or those after it: a rule, if many.
+
+    Equal ones of several shapes are the same rule.
+    """
+    held = tuple((one, shape.properties[one], one in shape.required) for one in names)
+    key = owner.node, is_first, held, () if is_first else shape.extras
+    if key not in writer.shared:
+        row = _members(shape, names, is_first, owner, writer)
+        if not is_first:
+            row += _others(shape, owner, writer)
+        if len(row) <= _MAX_IN_PLACE:
+            return row
+        writer.shared[key] = writer.new_name(name)
+        writer.rule(writer.shared[key], sequence(row, owner.span), owner.span)
+    return [Nonterminal(writer.shared[key], owner.span)]
 
 
 def _optional_members(shape: Objects, name: str, owner: LazySet, writer: RuleWriter) -> _Part:

@@ -206,6 +206,11 @@ class RuleWriter:
         self._typed: dict[int, list[Expression]] = {}
         #: The expressions of unique items, by what determines them.
         self.unique_items: dict[Hashable, Expression] = {}
+        #: The property by which items are distinguished, for the set of each class of items. The
+        #: members before and after it are the same for all classes: they are rules, by what
+        #: determines them, and so are whole shapes.
+        self.distinguished: dict[LazySet, str] = {}
+        self.shared: dict[Hashable, str] = {}
         #: The declared members of objects, by name, set and place: shapes share most of them.
         self._members: dict[tuple[str, LazySet, Node | None], tuple[Expression, ...]] = {}
         self._counted = 0
