@@ -361,6 +361,10 @@ class Emptiness:
         #: The smallest depth of an assumption that the current result depends on.
         self._lowest_assumed = 0
         self._steps = 0
+        #: Whether the query has left out a set: its other answers are not cached then.
+        self._left_out = False
+        #: The answers about shapes.
+        self._known: dict[Arrays | Objects, bool] = {}
 
     def is_surely_empty(self, condition: LazySet | Arrays | Objects) -> bool:
         """Whether a set or a shape is known to be empty.
@@ -368,21 +372,24 @@ class Emptiness:
         A set may be computed during a query about another one, and its value must not depend on
         that query: this call starts without the assumptions of the queries in progress.
         """
-        outer = self._assumed, self._lowest_assumed
+        if not isinstance(condition, LazySet) and condition in self._known:
+            return self._known[condition]
+        outer = self._assumed, self._lowest_assumed, self._left_out
         if not self._assumed:
             self._steps = 0
-        self._assumed, self._lowest_assumed = {}, 0
+        self._assumed, self._lowest_assumed, self._left_out = {}, 0, False
         try:
-            answer = (
-                self.of_set(condition)
-                if isinstance(condition, LazySet)
-                else self.of_shape(condition)
-            )
-            if answer is None and self._steps > _MAX_STEPS and isinstance(condition, LazySet):
-                condition.empty = False  # do not repeat a query that found nothing
+            if isinstance(condition, LazySet):
+                empty = self.of_set(condition) is True
+                if not empty and self._steps > _MAX_STEPS:
+                    condition.empty = False  # do not repeat a query that found nothing
+            else:
+                empty = self.of_shape(condition) is True
+                if empty or not self._left_out:
+                    self._known[condition] = empty
         finally:
-            self._assumed, self._lowest_assumed = outer
-        return answer is True
+            self._assumed, self._lowest_assumed, self._left_out = outer
+        return empty
 
     def of_set(self, lazy: LazySet) -> bool | None:
         """Whether a set is empty; None where that is not known."""
@@ -395,10 +402,12 @@ class Emptiness:
         level = len(self._assumed)
         self._steps += 1
         if level > _MAX_DEPTH or self._steps > _MAX_STEPS:
+            self._left_out = True
             return None
         try:
             values = lazy.raw
         except (CircularReference, BuildError, LimitError):
+            self._left_out = True
             return None  # the error is reported when the set is written as rules
         return self._of_values(lazy, values, level)
 
@@ -410,6 +419,8 @@ class Emptiness:
         finally:
             del self._assumed[lazy]
         leaning = self._lowest_assumed
+        if empty is None and leaning >= level and not self._left_out:
+            empty = False  # not known to be empty: another query would find no more
         if empty is False or (empty is True and leaning >= level):
             lazy.empty = empty
             leaning = level + 1
