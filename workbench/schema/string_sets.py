@@ -76,6 +76,10 @@ class StringSet:
         return None if content is None else StringSet(content=content)
 
     def __and__(self, other: StringSet) -> StringSet:
+        if other is self or other is _EVERYTHING:
+            return self
+        if self is _EVERYTHING:
+            return other
         if self.words is not None:
             kept = frozenset(filter(other.contains, self.words))
             return self if len(kept) == len(self.words) else StringSet(words=kept)

@@ -155,11 +155,14 @@ def _objects(algebra: SetAlgebra, left: Objects, right: Objects) -> Objects | No
     low, high = max(left.low, right.low), smaller_bound(left.high, right.high)
     if high is not None and high < max(low, len(required)):
         return None
+    intersection, nothing = algebra.intersection, algebra.nothing
+    mine, its = left.properties, right.properties
     properties: dict[str, LazySet] = {}
-    for name in dict.fromkeys(_names(left, right)):
-        one, other = property_of(left, name), property_of(right, name)
-        lazy = algebra.nothing if one is None or other is None else algebra.intersection(one, other)
-        if lazy is algebra.nothing and name in required:
+    for name in _names(left, right):
+        one = mine.get(name) or property_of(left, name)
+        other = its.get(name) or property_of(right, name)
+        lazy = nothing if one is None or other is None else intersection(one, other)
+        if lazy is nothing and name in required:
             return None
         properties[name] = lazy
     order: tuple[str, ...] | None = None
@@ -189,16 +192,14 @@ def _loose(left: Objects, right: Objects) -> Iterator[str]:
             yield name
 
 
-def _names(left: Objects, right: Objects) -> Iterator[str]:
-    """The names of two shapes, declared ones first; a name may be yielded twice."""
+def _names(left: Objects, right: Objects) -> Iterable[str]:
+    """The names of two shapes, declared ones first."""
+    names = left.properties | right.properties
     if not left.undeclared and not right.undeclared:
-        yield from left.properties
-        yield from right.properties
-        return
-    for shape in (left, right):
-        yield from (name for name in shape.properties if name not in shape.undeclared)
-    yield from left.properties
-    yield from right.properties
+        return names
+    shapes = (left, right)
+    declared = [name for one in shapes for name in one.properties if name not in one.undeclared]
+    return dict.fromkeys([*declared, *names])
 
 
 def _extras(

@@ -327,7 +327,7 @@ def _within(algebra: SetAlgebra, one: Arrays | Objects, other: Arrays | Objects)
     if other.high is not None and (one.high is None or one.high > other.high):
         return False
     for name, lazy in other.properties.items():
-        own = property_of(one, name) or algebra.nothing
+        own = one.properties.get(name) or property_of(one, name) or algebra.nothing
         if own is not algebra.nothing and not lazy.key <= own.key:
             return False
     for name, lazy in one.properties.items():
