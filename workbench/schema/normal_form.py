@@ -253,6 +253,14 @@ def property_of(shape: Objects, name: str) -> LazySet | None:
     return None
 
 
+def is_open(shape: Objects, anything: LazySet) -> bool:
+    """Whether a shape surely allows ``anything`` under each undeclared name."""
+    if len(shape.extras) != 1 or shape.extras[0][1] is not anything:
+        return False
+    names = shape.extras[0][0]
+    return names.is_complement and names.without <= shape.properties.keys()
+
+
 def _is_in_array_shape(shape: Arrays, items: list[Json]) -> bool:
     high = len(items) if shape.high is None else shape.high
     if not shape.low <= len(items) <= high:

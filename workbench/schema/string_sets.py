@@ -108,6 +108,11 @@ class StringSet:
         return run is not None and run[:2] == (0, None)
 
     @property
+    def is_complement(self) -> bool:
+        """Whether it is all strings except those in ``without``."""
+        return self.words is None and not self.low and self.high is None and self.content is None
+
+    @property
     def is_empty(self) -> bool:
         """Whether no string is a member."""
         if self.words is not None:
@@ -199,7 +204,7 @@ def _bounded(texts: StringSet) -> StringSet:
 def _complement(texts: StringSet) -> StringSet:
     if texts.words is not None:
         return _bounded(StringSet(without=texts.words))
-    if texts.low == 0 and texts.high is None and texts.content is None:
+    if texts.is_complement:
         return StringSet.of(texts.without)
     if not texts.without and texts.content is None and (texts.low == 0 or texts.high is None):
         low = 0 if texts.high is None else texts.high + 1
@@ -214,7 +219,7 @@ def _union(left: StringSet, right: StringSet) -> StringSet:
     for one, rest in ((left, right), (right, left)):
         if one.words is not None and all(rest.contains(word) for word in one.words):
             return rest
-        if rest == StringSet(without=rest.without):
+        if rest.is_complement:
             return StringSet(without=frozenset(w for w in rest.without if not one.contains(w)))
     return StringSet(content=string_machines.union(left.as_content(), right.as_content()))
 
@@ -238,7 +243,7 @@ def _machine(texts: StringSet, limits: Limits) -> Dfa:
         return nothing(256)
     if texts.words is not None:
         return words_machine(sorted(texts.words), limits)
-    if texts.without and texts == StringSet(without=texts.without):
+    if texts.without and texts.is_complement:
         return all_but_words_machine(sorted(texts.without), limits)
     return literals_machine(texts.as_content(limits), limits)
 

@@ -22,6 +22,7 @@ from typing import Any
 
 from workbench.base.errors import BuildError
 from workbench.base.source import Span
+from workbench.schema.algebra.set_operations import both_objects, meet
 from workbench.schema.counting import MAX_COUNTED_SINGLY, BlockCounter
 from workbench.schema.intervals import Grid, Interval
 from workbench.schema.normal_form import (
@@ -202,8 +203,7 @@ class _DistinctItems:
 def _item(items: LazySet, feature: Feature, number: int, writer: RuleWriter) -> Expression | None:
     """The call of a rule of the items in one class; None if there are none."""
     algebra = writer.algebra
-    kind = algebra.atom(items.node, lambda: class_of_values(algebra, feature, number))
-    held = algebra.intersection(items, kind)
+    held = algebra.atom(items.node, lambda: _in_class(algebra, items.raw, feature, number))
     if algebra.is_empty(held):
         return None
     if feature.property is not None:
@@ -214,6 +214,18 @@ def _item(items: LazySet, feature: Feature, number: int, writer: RuleWriter) -> 
     name = writer.new_name(f"{items.name}_{feature.name}_{number}")
     writer.rule(name, body, items.span)
     return Nonterminal(name, items.span)
+
+
+def _in_class(algebra: SetAlgebra, items: Values, feature: Feature, number: int) -> Values:
+    """The items of one class.
+
+    Their shapes are not compared: a class restricts one property of each.
+    """
+    kind = class_of_values(algebra, feature, number)
+    pairs = product(items.objects, kind.objects)
+    shapes = (both_objects(algebra, *pair) for pair in pairs)
+    others = meet(algebra, replace(items, objects=()), kind)
+    return replace(others, objects=tuple(shape for shape in shapes if shape is not None))
 
 
 #: The most states for unique items, which are sets of used values: enough for all subsets of ten

@@ -26,6 +26,7 @@ from workbench.schema.normal_form import (
     Values,
     all_but,
     certain_complement,
+    is_open,
     item_of,
     non_empty,
     property_of,
@@ -70,7 +71,7 @@ def meet_objects(
 ) -> tuple[Objects, ...]:
     """The objects in both unions."""
     return non_empty_shapes(
-        algebra, (_objects(algebra, one, other) for one, other in product(left, right))
+        algebra, (both_objects(algebra, one, other) for one, other in product(left, right))
     )
 
 
@@ -145,7 +146,7 @@ def _arrays(algebra: SetAlgebra, left: Arrays, right: Arrays) -> Arrays | None:
     )
 
 
-def _objects(algebra: SetAlgebra, left: Objects, right: Objects) -> Objects | None:
+def both_objects(algebra: SetAlgebra, left: Objects, right: Objects) -> Objects | None:
     """The objects of both shapes; None if there obviously is no such object."""
     if left is algebra.any_object:
         return right
@@ -155,12 +156,14 @@ def _objects(algebra: SetAlgebra, left: Objects, right: Objects) -> Objects | No
     low, high = max(left.low, right.low), smaller_bound(left.high, right.high)
     if high is not None and high < max(low, len(required)):
         return None
-    intersection, nothing = algebra.intersection, algebra.nothing
+    intersection, nothing, anything = algebra.intersection, algebra.nothing, algebra.anything
     mine, its = left.properties, right.properties
+    else_mine = anything if is_open(left, anything) else None
+    else_its = anything if is_open(right, anything) else None
     properties: dict[str, LazySet] = {}
     for name in _names(left, right):
-        one = mine.get(name) or property_of(left, name)
-        other = its.get(name) or property_of(right, name)
+        one = mine.get(name) or else_mine or property_of(left, name)
+        other = its.get(name) or else_its or property_of(right, name)
         lazy = nothing if one is None or other is None else intersection(one, other)
         if lazy is nothing and name in required:
             return None

@@ -25,6 +25,7 @@ from workbench.schema.normal_form import (
     SetAlgebra,
     Values,
     all_but,
+    is_open,
     item_of,
     non_empty,
     property_of,
@@ -326,15 +327,15 @@ def _within(algebra: SetAlgebra, one: Arrays | Objects, other: Arrays | Objects)
         return False
     if other.high is not None and (one.high is None or one.high > other.high):
         return False
-    for name, lazy in other.properties.items():
-        own = one.properties.get(name) or property_of(one, name) or algebra.nothing
+    mine, its = one.properties, other.properties
+    for name, lazy in its.items():
+        own = mine.get(name) or property_of(one, name) or algebra.nothing
         if own is not algebra.nothing and not lazy.key <= own.key:
             return False
-    for name, lazy in one.properties.items():
-        if name not in other.properties and lazy is not algebra.nothing:
-            held = property_of(other, name)
-            if held is None or not held.key <= lazy.key:
-                return False
+    for name in () if is_open(other, algebra.anything) else mine.keys() - its.keys():
+        held = property_of(other, name)
+        if mine[name] is not algebra.nothing and not (held and held.key <= mine[name].key):
+            return False
     return all(
         any(
             held.key <= lazy.key and _covered(names, allowed, other)
