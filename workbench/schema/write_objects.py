@@ -73,7 +73,7 @@ def object_expression(
         shape = _unordered(shape, writer)
     if not shape.properties and not shape.extras:
         return writer.bracketed(b"{}", None, True, span)
-    counts = shape.some or shape.low > 1 or shape.high is not None
+    counts = _counts(shape)
     if in_any_order and (len(shape.properties) > 1 or shape.extras):
         any_order = _AnyOrderGraph(shape, name, owner, writer)
         inside, may_be_empty = write_graph(any_order, (0, 0, 0), writer, owner.node)
@@ -93,25 +93,38 @@ def _unordered(shape: Objects, writer: RuleWriter) -> Objects:
     """Moves names that no schema declares to the undeclared names, so that they have no order.
 
     A required one becomes a condition in ``some``. There is a rule for every set of satisfied
-    conditions, so with too many of them the shape stays unchanged.
+    conditions, so with too many of them the shape stays unchanged. A single one in a row of members
+    stays the last property: ``_row`` writes undeclared members before it too.
     """
     required = shape.required & shape.undeclared
     if len(required) + len(shape.some) > _MAX_CONDITIONS:
         return shape
+    is_row = not _counts(shape) and len(shape.properties) <= _MAX_IN_A_ROW
+    kept = required if len(required) == 1 and is_row else frozenset[str]()
+    required -= kept
     names = [(StringSet.of([name]), shape.properties[name]) for name in shape.properties
-             if name in shape.undeclared]  # fmt: skip
+             if name in shape.undeclared and name not in kept]  # fmt: skip
     conditions = [((StringSet.of([name]), writer.algebra.anything),) for name in sorted(required)]
     declared = {
         name: held for name, held in shape.properties.items() if name not in shape.undeclared
     }
     return replace(
         shape,
-        properties=declared,
+        properties=declared | {name: shape.properties[name] for name in kept},
         required=shape.required - required,
         extras=(*names, *shape.extras),
         some=(*shape.some, *conditions),
-        undeclared=frozenset(),
+        undeclared=kept,
     )
+
+
+def _counts(shape: Objects) -> bool:
+    """Whether the members of a shape are counted, or have conditions."""
+    return bool(shape.some) or shape.low > 1 or shape.high is not None
+
+
+#: The name of a member; None stands for any number of undeclared ones.
+_Step = str | None
 
 
 def _row(shape: Objects, name: str, owner: LazySet, writer: RuleWriter) -> Expression:
@@ -119,66 +132,60 @@ def _row(shape: Objects, name: str, owner: LazySet, writer: RuleWriter) -> Expre
 
     Where items are distinguished by a property, the members before it and those after it are rules.
     """
-    names, span = [*shape.properties], owner.span
+    steps: list[_Step] = [*shape.properties, None]
+    if shape.undeclared:
+        steps.insert(-2, None)
     middle = writer.distinguished.get(owner)
     if middle not in shape.required:
-        row = _members(shape, names, True, owner, writer)
-        return sequence([*row, *_others(shape, owner, writer)], span)
-    place = names.index(middle)
-    before, after = names[:place], names[place + 1 :]
+        return sequence(_members(shape, steps, True, owner, writer), owner.span)
+    place = steps.index(middle)
+    is_first = shape.required.isdisjoint(steps[:place])
     row = [
-        *_shared(shape, before, True, f"{name}_before", owner, writer),
-        *_members(shape, [middle], shape.required.isdisjoint(before), owner, writer),
-        *_shared(shape, after, False, f"{name}_after", owner, writer),
+        *_shared(shape, steps[:place], True, f"{name}_before", owner, writer),
+        *_members(shape, [middle], is_first, owner, writer),
+        *_shared(shape, steps[place + 1 :], False, f"{name}_after", owner, writer),
     ]
-    return sequence(row, span)
+    return sequence(row, owner.span)
 
 
 def _members(
-    shape: Objects, names: Iterable[str], is_first: bool, owner: LazySet, writer: RuleWriter
+    shape: Objects, steps: Row[_Step], is_first: bool, owner: LazySet, writer: RuleWriter
 ) -> list[Expression]:
-    """Declared members of an object, which has a required one; ``is_first``: none is before them.
+    """Members of an object with a required property; ``is_first``: no required one is before them.
 
     The first required member has no comma; members before it have one after them, members after it
     have one before them.
     """
     comma, span, places = writer.spacing.comma, owner.span, declared_in(owner)
     row: list[Expression] = []
-    for name in names:
-        pair = writer.member(name, shape.properties[name], places)
-        if name not in shape.required:
-            parts = [*pair, comma] if is_first else [comma, *pair]
-            row.append(optional(sequence(parts, span), span))
+    for name in steps:
+        if name is None or name in shape.undeclared:
+            extras = shape.extras if name is None else [(StringSet.of([name]), shape.properties[name])]
+            pairs = [pair for names, lazy in extras for pair in writer.other(names, lazy, owner)]
         else:
+            pairs = [writer.member(name, shape.properties[name], places)]
+        if name in shape.required:
+            (pair,) = pairs
             row += pair if is_first else [comma, *pair]
             is_first = False
+        elif pairs:
+            parts = [[*pair, comma] if is_first else [comma, *pair] for pair in pairs]
+            option = choice([sequence(part, span) for part in parts], span)
+            row.append(Repetition(option, 0, None if name is None else 1, span))
     return row
 
 
-def _others(shape: Objects, owner: LazySet, writer: RuleWriter) -> list[Expression]:
-    """Any number of undeclared members, each after a comma."""
-    comma, span = writer.spacing.comma, owner.span
-    extras = [
-        sequence([comma, *pair], span)
-        for names, lazy in shape.extras
-        for pair in writer.other(names, lazy, owner)
-    ]
-    return [Repetition(choice(extras, span), 0, None, span)] if extras else []
-
-
 def _shared(
-    shape: Objects, names: list[str], is_first: bool, name: str, owner: LazySet, writer: RuleWriter
+    shape: Objects, steps: Row[_Step], is_first: bool, name: str, owner: LazySet, writer: RuleWriter
 ) -> list[Expression]:
     """The members before a property that distinguishes items, or those after it: a rule, if many.
 
     Equal ones of several shapes are the same rule.
     """
-    held = tuple((one, shape.properties[one], one in shape.required) for one in names)
-    key = owner.node, is_first, held, () if is_first else shape.extras
+    held = tuple((step and shape.properties[step], step in shape.required) for step in steps)
+    key = owner.node, is_first, (*steps,), held, shape.extras if None in steps else ()
     if key not in writer.shared:
-        row = _members(shape, names, is_first, owner, writer)
-        if not is_first:
-            row += _others(shape, owner, writer)
+        row = _members(shape, steps, is_first, owner, writer)
         if len(row) <= _MAX_IN_PLACE:
             return row
         writer.shared[key] = writer.new_name(name)
