@@ -93,12 +93,12 @@ def _unordered(shape: Objects, writer: RuleWriter) -> Objects:
     """Moves names that no schema declares to the undeclared names, so that they have no order.
 
     A required one becomes a condition in ``some``. There is a rule for every set of satisfied
-    conditions, so with too many of them the shape stays unchanged. A single one in a row of members
-    stays the last property: ``_row`` writes undeclared members before it too.
+    conditions, so with too many of them all names have an order. A single one in a row of members
+    stays in ``undeclared``, as the last property: ``_row`` writes undeclared members before it too.
     """
     required = shape.required & shape.undeclared
     if len(required) + len(shape.some) > _MAX_CONDITIONS:
-        return shape
+        return replace(shape, undeclared=frozenset())
     is_row = not _counts(shape) and len(shape.properties) <= _MAX_IN_A_ROW
     kept = required if len(required) == 1 and is_row else frozenset[str]()
     required -= kept
