@@ -159,8 +159,8 @@ def _of_metaschema(metaschema: Node) -> Dialect:
 
 #: A character of a keyword may be written as an escape.
 _ESCAPED = re.compile(r"\\u00[2-7]")
-#: The value of a ``$schema``.
-_NAMED_DRAFT = re.compile(r'"\$schema"[ \t\n\r]*:[ \t\n\r]*("[^"]*")')
+#: The value of a ``$schema``, without an empty fragment.
+_NAMED_DRAFT = re.compile(r'"\$schema"[ \t\n\r]*:[ \t\n\r]*"([^"#]*)#?"')
 _INDEX = re.compile("0|[1-9][0-9]*")
 #: The value of these keywords is not a schema but maps names to schemas.
 _MAPS = (
