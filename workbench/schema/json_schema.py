@@ -164,24 +164,25 @@ def _rules(
 
 
 def _write(name: str, lazy: LazySet, writer: RuleWriter) -> None:
-    """Write the rule of a set; several shapes get separate rules."""
+    """Write the rule of a set; several shapes get separate rules.
+
+    An object that another set has too is written once.
+    """
     values, span, rules = lazy.values, lazy.span, writer.rules
     shapes: list[Objects | Arrays] = [*values.objects, *values.arrays]
     options = writer.leaves(lazy, span)
-    index = len(rules)
+    separate, index = len(shapes) > 1, len(rules)
     for shape in shapes:
-        here = len(rules)
-        separate = len(shapes) > 1
-        key = _key(shape, lazy) if separate and lazy in writer.distinguished else None
-        if key is not None and key in writer.shared:
+        here, key = len(rules), _key(shape)
+        if key in writer.shared:
             options.append(Nonterminal(writer.shared[key], span))
             continue
         kind = "object" if isinstance(shape, Objects) else "array"
         rule_name = writer.new_name(f"{name}_{kind}") if separate else name
         body = _body(shape, rule_name, lazy, writer)
+        if key is not None and body is not None and (separate or not options):
+            writer.shared[key] = rule_name
         if body is not None and separate:
-            if key is not None:
-                writer.shared[key] = rule_name
             rules.insert(here, Rule(rule_name, body, span, span))  # before the rules it calls
             body = Nonterminal(rule_name, span)
         if body is not None:
@@ -190,12 +191,12 @@ def _write(name: str, lazy: LazySet, writer: RuleWriter) -> None:
     rules.insert(index, Rule(name, choice(options, span), span, span))
 
 
-def _key(shape: Objects | Arrays, owner: LazySet) -> Hashable:
-    """A key of a shape of items of one class: shapes with equal keys have the same texts."""
-    if isinstance(shape, Arrays):
-        return shape
-    held = (*shape.properties.items(),)
-    return owner.node, held, shape.required, shape.extras, shape.low, shape.high, shape.some
+def _key(shape: Objects | Arrays) -> Hashable:
+    """A key of an object with properties: objects with equal keys have the same texts."""
+    if isinstance(shape, Arrays) or not shape.properties:
+        return None
+    names = *shape.properties.items(), shape.required, shape.undeclared
+    return names, shape.extras, shape.low, shape.high, shape.some
 
 
 def _body(
