@@ -224,24 +224,24 @@ def _possible_overlaps(options: Sequence[tuple[Shape, ...]]) -> Iterator[tuple[i
     Most options have a tag under one name. One with this tag is only compared with those that have
     a value of it too, and with those without the tag.
     """
-    tags = [[tags_of(shape) for shape in option] for option in options]
-    names = [reduce(and_, (one.keys() for one in option)) if option else set() for option in tags]
+    tags = [(i, [*map(tags_of, option)]) for i, option in enumerate(options) if option]
+    names = [reduce(and_, (shape.keys() for shape in option)) for _, option in tags]
     common = Counter(chain.from_iterable(names)).most_common(1)
+    name = common[0][0] if common else None
     alike: defaultdict[object, list[int]] = defaultdict(list)
     untagged: list[int] = []
-    for index, option in enumerate(tags):
-        name = common[0][0] if common and common[0][0] in names[index] else None
-        near = {*range(index)}
-        if name is not None:
-            values = frozenset[object]().union(*(one[name] for one in option))
+    for place, (index, option) in enumerate(tags):
+        if name is None or name not in names[place]:
+            near = {*range(place)}
+            untagged.append(place)
+        else:
+            values = frozenset[object]().union(*(shape[name] for shape in option))
             near = {*untagged, *(before for value in values for before in alike[value])}
             for value in values:
-                alike[value].append(index)
-        elif option:
-            untagged.append(index)
+                alike[value].append(place)
         for before in sorted(near):
-            if not all(have_disjoint_tags(*pair) for pair in product(tags[before], option)):
-                yield before, index
+            if not all(have_disjoint_tags(*pair) for pair in product(tags[before][1], option)):
+                yield tags[before][0], index
 
 
 def _options(keyword: Node) -> list[Node]:
