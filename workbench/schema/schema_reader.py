@@ -252,11 +252,13 @@ class _Reader:
 
     def number(self, kind: int, text: str, start: int) -> int | Decimal:
         """The value of a numeral."""
-        if len(text) <= _MAX_DIGITS:
-            number = int(text) if kind == 3 else Decimal(text)
-            if kind == 3 or abs(Decimal(number).adjusted()) <= _MAX_DIGITS:
-                return number
-        self.fail(start, f"expected a number of at most {_MAX_DIGITS} digits")
+        is_long = len(text) > _MAX_DIGITS
+        if kind == 3 and not is_long:
+            return int(text)
+        number = Decimal(text)
+        if is_long or abs(number.adjusted()) > _MAX_DIGITS:
+            self.fail(start, f"expected a number of at most {_MAX_DIGITS} digits")
+        return number
 
     def members(self, node: Node, position: int) -> int:
         """Parse the members of an object into its node; returns its end."""
@@ -289,8 +291,11 @@ class _Reader:
     def end(self, bracket: str, position: int, *, is_first: bool) -> int:
         """The position after a closing bracket; ``is_first``: there is no value before it."""
         match = _END[bracket].match(self.text, position)
-        if match is not None:
-            return match.end()
+        if match is None:
+            self.fail_at_end(bracket, position, is_first=is_first)
+        return match.end()
+
+    def fail_at_end(self, bracket: str, position: int, *, is_first: bool) -> NoReturn:
         position = self.after_space(position)
         if not is_first:
             if self.text[position : position + 1] != ",":

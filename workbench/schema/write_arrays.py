@@ -154,8 +154,8 @@ class _DistinctItems:
         self._low = shape.low
         self._span = shape.rest.span
         self._writer = writer
-        held = (_item(shape.rest, feature, number, writer) for number in range(_CLASSES))
-        self._items = [(1 << place, item) for place, item in enumerate(filter(None, held))]
+        held = [_item(shape.rest, feature, number, writer) for number in range(_CLASSES)]
+        self._items = [(1 << place, item) for place, item in enumerate(held) if item is not None]
         high = MAX_ITEMS if shape.high is None else min(shape.high, MAX_ITEMS)
         self._high = min(high, len(self._items))
         #: The names of the rules after the items of each set of classes, and those not yet written.
@@ -183,7 +183,7 @@ class _DistinctItems:
     def _options(self, used: int) -> Expression:
         """The possible next items, those of all classes that are not used yet, and what follows."""
         is_last = used.bit_count() + 1 == self._high
-        options = [
+        options: list[Expression] = [
             item if is_last else Sequence((item, self._after(used | bit)), self._span)
             for bit, item in self._items
             if not used & bit

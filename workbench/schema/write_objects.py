@@ -159,9 +159,12 @@ def _members(
     comma, span, places = writer.spacing.comma, owner.span, declared_in(owner)
     row: list[Expression] = []
     for name in steps:
-        if name is None or name in shape.undeclared:
-            extras = shape.extras if name is None else [(StringSet.of([name]), shape.properties[name])]
-            pairs = [pair for names, lazy in extras for pair in writer.other(names, lazy, owner)]
+        if name is None:
+            pairs = [
+                one for those, lazy in shape.extras for one in writer.other(those, lazy, owner)
+            ]
+        elif name in shape.undeclared:
+            pairs = writer.other(StringSet.of([name]), shape.properties[name], owner)
         else:
             pairs = [writer.member(name, shape.properties[name], places)]
         if name in shape.required:

@@ -32,6 +32,7 @@ from workbench.schema.algebra.set_operations import (
 )
 from workbench.schema.algebra.simplify import (
     Shape,
+    Tags,
     have_disjoint_tags,
     non_empty_shapes,
     tags_of,
@@ -224,24 +225,28 @@ def _possible_overlaps(options: Sequence[tuple[Shape, ...]]) -> Iterator[tuple[i
     Most options have a tag under one name. One with this tag is only compared with those that have
     a value of it too, and with those without the tag.
     """
-    tags = [(i, [*map(tags_of, option)]) for i, option in enumerate(options) if option]
-    names = [reduce(and_, (shape.keys() for shape in option)) for _, option in tags]
-    common = Counter(chain.from_iterable(names)).most_common(1)
-    name = common[0][0] if common else None
+    tags: dict[int, list[Tags]] = {}
+    for index, option in enumerate(options):
+        if option:
+            tags[index] = [tags_of(shape) for shape in option]
+    names = {index: reduce(and_, (one.keys() for one in tags[index])) for index in tags}
+    common = Counter(chain.from_iterable(names.values())).most_common(1)
+    name = common[0][0] if common else ""
     alike: defaultdict[object, list[int]] = defaultdict(list)
     untagged: list[int] = []
-    for place, (index, option) in enumerate(tags):
-        if name is None or name not in names[place]:
-            near = {*range(place)}
-            untagged.append(place)
-        else:
-            values = frozenset[object]().union(*(shape[name] for shape in option))
-            near = {*untagged, *(before for value in values for before in alike[value])}
-            for value in values:
-                alike[value].append(place)
-        for before in sorted(near):
-            if not all(have_disjoint_tags(*pair) for pair in product(tags[before][1], option)):
-                yield tags[before][0], index
+    for index, its_tags in tags.items():
+        values: set[object] = set()
+        if name in names[index]:
+            values.update(*(one[name] for one in its_tags))
+        near = {before for value in values for before in alike[value]}
+        near.update(untagged if values else range(index))
+        for before in sorted(near & tags.keys()):
+            if not all(have_disjoint_tags(*pair) for pair in product(tags[before], its_tags)):
+                yield before, index
+        for value in values:
+            alike[value].append(index)
+        if not values:
+            untagged.append(index)
 
 
 def _options(keyword: Node) -> list[Node]:

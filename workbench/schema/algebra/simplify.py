@@ -304,33 +304,37 @@ def non_empty_shapes(algebra: SetAlgebra, shapes: Iterable[Shape | None]) -> tup
     return tuple(untested if kept is None else kept.shapes)
 
 
-class _Kept(Generic[Shape]):
+_Kind = TypeVar("_Kind", bound="Arrays | Objects")
+
+
+class _Kept(Generic[_Kind]):
     """Shapes that may have a value, and of which none is obviously contained in another.
 
     Shapes with different sets under one required name do not contain each other, so a shape is
     compared with those that have the same set there, and with those that lack the name.
     """
 
-    def __init__(self, algebra: SetAlgebra, shapes: Sequence[Shape]) -> None:
+    def __init__(self, algebra: SetAlgebra, shapes: Sequence[_Kind]) -> None:
         self._algebra = algebra
         self._name = _distinguishing_name(shapes)
         #: The shapes by their atom under this name.
-        self._alike: defaultdict[frozenset[int] | None, list[Shape]] = defaultdict(list)
-        self.shapes: dict[Shape, None] = {}
+        self._alike: defaultdict[frozenset[int] | None, list[_Kind]] = defaultdict(list)
+        self.shapes: dict[_Kind, None] = {}
         for shape in shapes:
             self.add(shape)
 
-    def add(self, shape: Shape) -> None:
+    def add(self, shape: _Kind) -> None:
         """Adds a shape unless it is empty or contained in another; removes those it contains."""
         atom = _atom(shape, self._name)
-        near = [*self._alike[atom], *self._alike[None]] if atom else [*self.shapes]
-        near = [other for other in near if other in self.shapes]
-        algebra = self._algebra
+        algebra, near = self._algebra, [*self.shapes]
+        if atom is not None:
+            alike = self._alike[atom] + self._alike[None]
+            near = [other for other in alike if other in self.shapes]
         if algebra.is_empty(shape) or any(_within(algebra, shape, other) for other in near):
             return
         for other in near:
             if _within(algebra, other, shape):
-                del self.shapes[other]
+                self.shapes.pop(other)
         self.shapes[shape] = None
         self._alike[atom].append(shape)
 
