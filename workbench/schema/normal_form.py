@@ -361,8 +361,6 @@ class SetAlgebra(Protocol):
     all_values: Values
     any_array: Arrays
     any_object: Objects
-    #: The values of each type whose values are leaves.
-    leaves_of: dict[str, Values]
 
     def add_note(
         self,

@@ -158,8 +158,8 @@ class _DistinctItems:
         self._items = [(1 << place, item) for place, item in enumerate(held) if item is not None]
         high = MAX_ITEMS if shape.high is None else min(shape.high, MAX_ITEMS)
         self._high = min(high, len(self._items))
-        #: The names of the rules after the items of each set of classes, and those not yet written.
-        self._names: dict[int, str] = {}
+        #: The calls of the rules after the items of each set of classes, and those not yet written.
+        self._calls: dict[int, Nonterminal] = {}
         self._waiting: list[int] = []
 
     def write(self, owner: Node) -> Expression | None:
@@ -177,27 +177,24 @@ class _DistinctItems:
             body: Expression = Sequence((writer.spacing.comma, self._options(used)), span)
             if used.bit_count() >= self._low:
                 body = optional(body, span)
-            writer.rule(self._names[used], body, span)
+            writer.rule(self._calls[used].name, body, span)
         return whole
 
     def _options(self, used: int) -> Expression:
         """The possible next items, those of all classes that are not used yet, and what follows."""
-        is_last = used.bit_count() + 1 == self._high
-        options: list[Expression] = [
-            item if is_last else Sequence((item, self._after(used | bit)), self._span)
-            for bit, item in self._items
-            if not used & bit
-        ]
-        return choice(options, self._span)
+        span, left = self._span, [one for one in self._items if not used & one[0]]
+        if used.bit_count() + 1 == self._high:
+            return choice([item for _, item in left], span)
+        return choice([Sequence((item, self._after(used | bit)), span) for bit, item in left], span)
 
-    def _after(self, used: int) -> Expression:
+    def _after(self, used: int) -> Nonterminal:
         """The call of the rule after the items of some classes."""
-        name = self._names.get(used)
-        if name is None:
+        call = self._calls.get(used)
+        if call is None:
             name = self._writer.new_name(f"{self._name}_after_{used.bit_count()}")
-            self._names[used] = name
+            call = self._calls[used] = Nonterminal(name, self._span)
             self._waiting.append(used)
-        return Nonterminal(name, self._span)
+        return call
 
 
 def _item(items: LazySet, feature: Feature, number: int, writer: RuleWriter) -> Expression | None:

@@ -23,7 +23,7 @@ from workbench.base.errors import LimitError
 from workbench.base.limits import Limits
 from workbench.base.source import Span
 from workbench.pushdown.cfg import derives, least
-from workbench.schema.algebra.subschemas import Algebra
+from workbench.schema.algebra.subschemas import LEAVES_OF, Algebra
 from workbench.schema.counting import (
     BLOCK,
     MAX_COUNTED_SINGLY,
@@ -202,8 +202,8 @@ class RuleWriter:
         #: The name of each set's rule, by the identity of ``LazySet.raw``, which a ``$ref`` and its
         #: target share.
         self._calls: dict[int, str] = {}
-        #: The leaves of each of ``SetAlgebra.leaves_of``, by the identity of the values.
-        self._typed: dict[int, list[Expression]] = {}
+        #: The leaves of each of ``LEAVES_OF``, once they are written, by the identity of the values.
+        self._typed: dict[int, list[Expression]] = {id(one): [] for one in LEAVES_OF.values()}
         #: The expressions of unique items, by what determines them.
         self.unique_items: dict[Hashable, Expression] = {}
         #: The property by which items are distinguished, for the set of each class of items. The
@@ -252,7 +252,7 @@ class RuleWriter:
         """The expressions of the strings, numbers, booleans and null of a set."""
         values = lazy.values
         typed = self._typed.get(id(values))
-        if typed is not None:
+        if typed:
             return [_at(leaf, span) for leaf in typed]
         found: list[Expression] = [
             Literal(b"true" if boolean else b"false", span)
@@ -265,8 +265,8 @@ class RuleWriter:
             found.append(Automaton(machine, numbers_label(values.numbers), span))
         if not values.texts.is_empty:
             found += self.strings(values.texts, span, lazy)
-        if any(values is typed for typed in self.algebra.leaves_of.values()):
-            self._typed[id(values)] = found
+        if typed is not None:
+            typed += found
         return found
 
     def strings(
