@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
 from functools import cached_property, lru_cache
+from json.decoder import scanstring
 from typing import NoReturn
 
 import numpy as np
@@ -47,7 +48,7 @@ _MAX_DIGITS = 400
 
 #: JSON whitespace, a string with its quotation marks, and a value up to its first bracket.
 _BLANK = r"[ \t\n\r]*"
-_STRING = r'("[^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*")'
+_STRING = r'("[^"\\\x00-\x1f]*+(?:\\.[^"\\\x00-\x1f]*+)*+")'
 _VALUE = rf"""{_BLANK}(?:
       {_STRING}                                                                  # 2: a string
     | ( -?(?:0|[1-9][0-9]*) ) (?![0-9.eE])                                       # 3: an integer
@@ -264,16 +265,18 @@ class _Reader:
         """Parse the members of an object into its node; returns its end."""
         members = node.members
         assert members is not None
-        match = _MEMBER.match(self.text, position)
+        text, following = self.text, _NEXT_MEMBER.match
+        match = _MEMBER.match(text, position)
         while match is not None:
             start, end = match.span(1)
-            text = match[1]
-            step = text[1:-1] if "\\" not in text else self.unescaped(start, end)
+            step = text[start + 1 : end - 1]
+            if "\\" in step:
+                step = self.unescaped(start, end)
             if step in members:
                 self.fail(start, f"duplicate name {json.dumps(step)}")
             member = members[step] = self.node(match, node, step, start, end)
             position = member.end
-            match = _NEXT_MEMBER.match(self.text, position)
+            match = following(text, position)
         return self.end("}", position, is_first=not members)
 
     def array(self, node: Node, position: int) -> int:
@@ -317,9 +320,9 @@ class _Reader:
         """The string between two positions, which include its quotation marks."""
         value: str
         try:
-            value = json.loads(self.text[start:end])
+            value, _ = scanstring(self.text, start + 1)
         except json.JSONDecodeError as error:
-            self.fail(start + error.pos, "expected a JSON escape")
+            self.fail(error.pos, "expected a JSON escape")
         if SURROGATE.search(value):
             self.fail(start, "expected characters, not half of a surrogate pair")
         return value
