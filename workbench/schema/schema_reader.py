@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
 from functools import cached_property, lru_cache
-from json.decoder import scanstring
 from typing import NoReturn
 
 import numpy as np
@@ -87,6 +86,7 @@ _REWRITES = (
 #: A value that is neither an array nor an object.
 Scalar = None | bool | int | Decimal | str
 
+_DECODER = json.JSONDecoder()
 _CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 
 
@@ -320,7 +320,7 @@ class _Reader:
         """The string between two positions, which include its quotation marks."""
         value: str
         try:
-            value, _ = scanstring(self.text, start + 1)
+            value, _ = _DECODER.raw_decode(self.text, start)
         except json.JSONDecodeError as error:
             self.fail(error.pos, "expected a JSON escape")
         if SURROGATE.search(value):

@@ -202,7 +202,7 @@ class RuleWriter:
         #: The name of each set's rule, by the identity of ``LazySet.raw``, which a ``$ref`` and its
         #: target share.
         self._calls: dict[int, str] = {}
-        #: The leaves of each of ``LEAVES_OF``, once they are written, by the identity of the values.
+        #: The leaves of each of ``LEAVES_OF`` that are written, by the identity of the values.
         self._typed: dict[int, list[Expression]] = {id(one): [] for one in LEAVES_OF.values()}
         #: The expressions of unique items, by what determines them.
         self.unique_items: dict[Hashable, Expression] = {}
