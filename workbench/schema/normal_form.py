@@ -44,7 +44,7 @@ class LazySet:
     """
 
     __slots__ = (
-        "_compute", "_make", "_making", "_raw", "_settle", "_values", "empty", "key", "node",
+        "_compute", "_make", "_making", "_raw", "_settle", "_span", "_values", "empty", "key", "node",
     )  # fmt: skip
 
     def __init__(
@@ -63,12 +63,13 @@ class LazySet:
         self._settle = settle
         self._raw: Values | None = None
         self._values: Values | None = None
+        self._span: Span | None = None
         self._making = False
         #: The final result of ``set_operations``; None until there is one.
         self.empty: bool | None = None
 
-    def with_leaves(self, values: Values) -> LazySet:
-        """Give the set its values, which are some leaves and no shapes; return it."""
+    def with_values(self, values: Values) -> LazySet:
+        """Give the set its values, which are simplified and not empty; return it."""
         self._raw = self._values = values
         self.empty = False
         return self
@@ -115,7 +116,9 @@ class LazySet:
     @property
     def span(self) -> Span:
         """The span of its subschema in the text; if it is in another document, of the reference."""
-        return self.node.shown_span
+        if self._span is None:
+            self._span = self.node.shown_span
+        return self._span
 
     def __repr__(self) -> str:
         return f"Later({self.name!r}, {sorted(self.key)})"

@@ -383,7 +383,9 @@ class RuleWriter:
 
     def new_name(self, wanted: str) -> str:
         """An unused name of letters, digits and underscores."""
-        name = _NO_NAME.sub("_", wanted).strip("_") or "value"
+        name = wanted
+        if not (wanted.isascii() and wanted.isidentifier()) or "_" in (wanted[0], wanted[-1]):
+            name = _NO_NAME.sub("_", wanted).strip("_") or "value"
         if name[0].isdigit():
             name = f"_{name}"
         count = self._names.get(name, 0)

@@ -203,7 +203,7 @@ class Subschemas:
             named = value["type"].value
             if isinstance(named, str) and named in LEAVES_OF:
                 leaves = LEAVES_OF[named]
-                return algebra.atom(node, lambda: leaves).with_leaves(leaves)
+                return algebra.atom(node, lambda: leaves).with_values(leaves)
         return algebra.atom(node, lambda: self._read(node, value, tracked))
 
     def _note_unknown(self, members: dict[str, Node]) -> None:
@@ -360,7 +360,7 @@ class Algebra:
         #: The empty set and the set of all JSON values.
         self.nothing = self._new_set(frozenset((_NOTHING,)), root, lambda: self.no_values)
         self.anything = self._new_set(frozenset(), root, lambda: self.all_values)
-        self.nothing.empty, self.anything.empty = True, False
+        self.nothing.empty = True
         self.any_array = Arrays((), self.anything)
         self.any_object = Objects({}, frozenset(), ((StringSet.everything(), self.anything),))
         self.no_values: Values = _NO_VALUES
@@ -372,6 +372,7 @@ class Algebra:
             (self.any_array,),
             (self.any_object,),
         )
+        self.anything.with_values(self.all_values)
         self._emptiness = Emptiness(self)
         references = References(document, others)
         dialect = references.dialect
