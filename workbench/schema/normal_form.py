@@ -44,7 +44,8 @@ class LazySet:
     """
 
     __slots__ = (
-        "_compute", "_make", "_making", "_raw", "_settle", "_span", "_values", "empty", "key", "node",
+        "_compute", "_make", "_making", "_raw", "_settle", "_span", "_values",
+        "empty", "key", "node",
     )  # fmt: skip
 
     def __init__(

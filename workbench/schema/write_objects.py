@@ -199,21 +199,24 @@ def _shared(
 def _optional_members(shape: Objects, name: str, owner: LazySet, writer: RuleWriter) -> _Part:
     """The members of an object without a required property, counts and conditions.
 
-    Any member may be the first one, which has no comma. The members after each one are a rule.
+    Those after each member, at least one of them, are a rule: they follow the member and a comma,
+    or the member is missing.
     """
     comma, span, places = writer.spacing.comma, owner.span, declared_in(owner)
     pairs = [writer.member(one, lazy, places) for one, lazy in shape.properties.items()]
     others = [pair for names, lazy in shape.extras for pair in writer.other(names, lazy, owner)]
     further = choice([Sequence((comma, *pair), span) for pair in others], span)
     rest: Row[Expression] = [Repetition(further, 0, None, span)] if others else []
-    names = [writer.new_name(f"{name}_after_{one}") for one in [*shape.properties][:-1]]
-    called = [*([Nonterminal(rule, span)] for rule in names), rest]
-    for rule, pair, after in zip(names[::-1], pairs[:0:-1], called[:0:-1], strict=True):
-        member = optional(Sequence((comma, *pair), span), span)
-        writer.rule(rule, sequence([member, *after], span), span)
-    firsts = [*zip(pairs, called, strict=False), *((pair, rest) for pair in others)]
-    options = [sequence([Sequence(pair, span), *after], span) for pair, after in firsts]
-    return choice(options, span) if options else None, shape.low == 0
+    firsts = [sequence([Sequence(pair, span), *rest], span) for pair in others]
+    after = rest
+    for place, (one, pair) in enumerate(zip([*shape.properties][::-1], pairs[::-1], strict=True)):
+        if place:
+            rule = writer.new_name(f"{name}_after_{one}")
+            writer.rule(rule, choice(firsts, span), span)
+            call = Nonterminal(rule, span)
+            firsts, after = [call], [optional(Sequence((comma, call), span), span)]
+        firsts.insert(0, Sequence((*pair, *after), span))
+    return choice(firsts, span) if firsts else None, shape.low == 0
 
 
 def _in_blocks(shape: Objects, name: str, owner: LazySet, writer: RuleWriter) -> _Part:
