@@ -123,7 +123,7 @@ def _counts(shape: Objects) -> bool:
     return bool(shape.some) or shape.low > 1 or shape.high is not None
 
 
-#: The name of a member; None stands for any number of undeclared ones.
+#: The name of a member; None is any number of undeclared ones.
 _Step = str | None
 
 
