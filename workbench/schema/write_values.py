@@ -206,10 +206,10 @@ class RuleWriter:
         self._typed: dict[int, list[Expression]] = {id(one): [] for one in LEAVES_OF.values()}
         #: The expressions of unique items, by what determines them.
         self.unique_items: dict[Hashable, Expression] = {}
-        #: The property by which items are distinguished, for the set of each class of items. The
-        #: members before and after it are the same for all classes: they are rules, by what
-        #: determines them, and so are whole shapes.
+        #: The property by which items are distinguished, for the set of each class of items.
         self.distinguished: dict[LazySet, str] = {}
+        #: The rules of objects, and of the members before and after such a property, by what
+        #: determines them: several sets and classes have the same ones.
         self.shared: dict[Hashable, str] = {}
         #: The declared members of objects, by name, set and place: shapes share most of them.
         self._members: dict[tuple[str, LazySet, Node | None], tuple[Expression, ...]] = {}
