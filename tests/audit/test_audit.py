@@ -98,7 +98,7 @@ def test_masks_that_lack_a_token_of_their_language() -> None:
     [
         ("compact", PLAIN, {"x": 1, "name": "a"}, "narrower by policy: white space"),
         ("closed", PLAIN, {"x": 1, "other": 2}, "narrower by policy: undeclared properties"),
-        ("any order", PLAIN, {"x": 1, "name": "a"}, "wider by policy: property order"),
+        ("any order", PLAIN, {"other": 0}, "wider by policy: property order"),
         ("no formats", {"x": {"type": "string", "format": "date"}}, {"x": "2020-01-01"}, "wider by policy: format"),
     ],
 )  # fmt: skip

@@ -88,6 +88,33 @@ def test_no_array_with_equal_objects(items: list[Any]) -> None:
         assert validates({"uniqueItems": True}, items)
 
 
+#: Members before and after the name ``e``.
+_MANY: dict[str, Any] = {name: {"type": "integer"} for name in "abcdefghi"} | {"e": STRING}
+
+
+@pytest.mark.parametrize("others", [False, STRING])
+@pytest.mark.parametrize("name", ["e", "other"])
+def test_members_around_the_name(name: str, others: Any) -> None:
+    """Items that differ under a required name are accepted, whichever members they have besides."""
+    if name not in _MANY and others is False:
+        pytest.skip("no item has the name")
+    items = {"type": "object", "properties": _MANY, "required": [name]}
+    grammar = Grammar.from_json_schema(
+        unique({**items, "additionalProperties": others}), whitespace="compact"
+    )
+
+    def written(*pairs: tuple[str, str]) -> str:
+        objects = [
+            {one: value if one == name else 1 for one in (*_MANY, "other") if one in (*rest, name)}
+            for rest, value in pairs
+        ]
+        return json.dumps(objects, separators=(",", ":"))
+
+    for one, other in product(["", "a", "i", "bh", "abcdfghi"], repeat=2):
+        assert grammar.accepts(written((one, "x"), (other, "y")))
+        assert not grammar.accepts(written((one, "x"), (other, "x")))
+
+
 def test_numbers_of_one_value_are_equal() -> None:
     grammar = Grammar.from_json_schema(unique({"type": "number"}), whitespace="compact")
     assert grammar.accepts("[10,20,30,1.5]")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.base.errors import BuildError, ParseError, SourceError
+from workbench.schema.algebra import combining, simplify
 from workbench.schema.algebra.subschemas import Algebra
 from workbench.schema.schema_reader import Document, Json, schema_source
 
@@ -316,6 +319,32 @@ def test_sets_do_not_depend_on_the_emptiness_test_in_progress() -> None:
     assert root.contains({"x": {"e": 1}})
     assert root.contains({"x": {"d": {"x": {"b": {"x": {"e": 1}}}}}})
     assert not root.contains({"x": {"d": {"x": {}}}})
+
+
+@pytest.mark.parametrize("keyword", ["oneOf", "anyOf"])
+def test_options_are_compared_with_those_of_the_same_tag(
+    keyword: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared = Counter[str]()
+
+    def counted(name: str, compare: Callable[..., bool]) -> Callable[..., bool]:
+        def comparison(*pair: object) -> bool:
+            compared[name] += 1
+            return compare(*pair)
+
+        return comparison
+
+    for module, name in ((combining, "have_disjoint_tags"), (simplify, "_within")):
+        monkeypatch.setattr(module, name, counted(name, getattr(module, name)))
+    options = [
+        {"type": "object", "properties": {"kind": {"const": f"k{i}"}}, "required": ["kind"]}
+        for i in range(400)
+    ]
+    values = algebra_of({keyword: options}).root.values
+    assert len(values.objects) == 400
+    assert values.contains({"kind": "k399"})
+    assert not values.contains({"kind": "k400"})
+    assert compared.total() < 400
 
 
 def test_contains_without_possible_items_is_empty() -> None:

@@ -13,7 +13,7 @@ Source: Koo et al. 2024, section 5.1: the limits are its k_O and k_A.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -164,17 +164,24 @@ def _rules(
 
 
 def _write(name: str, lazy: LazySet, writer: RuleWriter) -> None:
-    """Write the rule of a set; several shapes get separate rules."""
+    """Write the rule of a set; several shapes get separate rules.
+
+    An object that another set has too is written once.
+    """
     values, span, rules = lazy.values, lazy.span, writer.rules
     shapes: list[Objects | Arrays] = [*values.objects, *values.arrays]
     options = writer.leaves(lazy, span)
-    index = len(rules)
+    separate, index = len(shapes) > 1, len(rules)
     for shape in shapes:
-        here = len(rules)
-        separate = len(shapes) > 1
+        here, key = len(rules), _key(shape)
+        if key in writer.shared:
+            options.append(Nonterminal(writer.shared[key], span))
+            continue
         kind = "object" if isinstance(shape, Objects) else "array"
         rule_name = writer.new_name(f"{name}_{kind}") if separate else name
         body = _body(shape, rule_name, lazy, writer)
+        if key is not None and body is not None and (separate or not options):
+            writer.shared[key] = rule_name
         if body is not None and separate:
             rules.insert(here, Rule(rule_name, body, span, span))  # before the rules it calls
             body = Nonterminal(rule_name, span)
@@ -182,6 +189,14 @@ def _write(name: str, lazy: LazySet, writer: RuleWriter) -> None:
             options.append(body)
     writer.without_text |= not options
     rules.insert(index, Rule(name, choice(options, span), span, span))
+
+
+def _key(shape: Objects | Arrays) -> Hashable:
+    """A key of an object with properties: objects with equal keys have the same texts."""
+    if isinstance(shape, Arrays) or not shape.properties:
+        return None
+    names = *shape.properties.items(), shape.required, shape.undeclared
+    return names, shape.extras, shape.low, shape.high, shape.some
 
 
 def _body(

@@ -44,7 +44,8 @@ class LazySet:
     """
 
     __slots__ = (
-        "_compute", "_make", "_making", "_raw", "_settle", "_values", "empty", "key", "node",
+        "_compute", "_make", "_making", "_raw", "_settle", "_span", "_values",
+        "empty", "key", "node",
     )  # fmt: skip
 
     def __init__(
@@ -63,12 +64,13 @@ class LazySet:
         self._settle = settle
         self._raw: Values | None = None
         self._values: Values | None = None
+        self._span: Span | None = None
         self._making = False
         #: The final result of ``set_operations``; None until there is one.
         self.empty: bool | None = None
 
-    def with_leaves(self, values: Values) -> LazySet:
-        """Give the set its values, which are some leaves and no shapes; return it."""
+    def with_values(self, values: Values) -> LazySet:
+        """Give the set its values, which are simplified and not empty; return it."""
         self._raw = self._values = values
         self.empty = False
         return self
@@ -115,7 +117,9 @@ class LazySet:
     @property
     def span(self) -> Span:
         """The span of its subschema in the text; if it is in another document, of the reference."""
-        return self.node.shown_span
+        if self._span is None:
+            self._span = self.node.shown_span
+        return self._span
 
     def __repr__(self) -> str:
         return f"Later({self.name!r}, {sorted(self.key)})"
@@ -247,7 +251,18 @@ def property_of(shape: Objects, name: str) -> LazySet | None:
     lazy = shape.properties.get(name)
     if lazy is not None:
         return lazy
-    return next((extra for names, extra in shape.extras if names.contains(name)), None)
+    for names, extra in shape.extras:
+        if names.contains(name):
+            return extra
+    return None
+
+
+def is_open(shape: Objects, anything: LazySet) -> bool:
+    """Whether a shape surely allows ``anything`` under each undeclared name."""
+    if len(shape.extras) != 1 or shape.extras[0][1] is not anything:
+        return False
+    names = shape.extras[0][0]
+    return names.is_complement and names.without <= shape.properties.keys()
 
 
 def _is_in_array_shape(shape: Arrays, items: list[Json]) -> bool:
@@ -350,8 +365,6 @@ class SetAlgebra(Protocol):
     all_values: Values
     any_array: Arrays
     any_object: Objects
-    #: The values of each type whose values are leaves.
-    leaves_of: dict[str, Values]
 
     def add_note(
         self,

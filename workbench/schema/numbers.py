@@ -107,6 +107,10 @@ class NumberSet:
         return NumberSet((Interval(None, None, multiples(exact(of))),))
 
     def __and__(self, other: NumberSet) -> NumberSet:
+        if other is self or other is _EVERYTHING or not self.intervals:
+            return self
+        if self is _EVERYTHING or not other.intervals:
+            return other
         found = []
         i = j = 0
         while i < len(self.intervals) and j < len(other.intervals):

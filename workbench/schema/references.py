@@ -157,6 +157,10 @@ def _of_metaschema(metaschema: Node) -> Dialect:
     return replace(dialect, keywords=dialect.keywords.difference(*missing))
 
 
+#: A character of a keyword may be written as an escape.
+_ESCAPED = re.compile(r"\\u00[2-7]")
+#: The value of a ``$schema``, without an empty fragment.
+_NAMED_DRAFT = re.compile(r'"\$schema"[ \t\n\r]*:[ \t\n\r]*"([^"#]*)#?"')
 _INDEX = re.compile("0|[1-9][0-9]*")
 #: The value of these keywords is not a schema but maps names to schemas.
 _MAPS = (
@@ -200,6 +204,7 @@ class References:
         #: The dialect of the document.
         self.dialect = dialect_of(document.root, self._given)
         self._names: dict[Document, dict[str, Node]] = {}
+        self._resources: dict[Node, Node] = {}
         self._contexts: dict[Node, tuple[Dialect, Anchors]] = {}
         self._anchors: dict[Document, dict[Node, dict[str, Node]]] = {}
 
@@ -207,11 +212,13 @@ class References:
     def is_simple(self) -> bool:
         """Whether all subschemas surely have one dialect and no reference is dynamic."""
         text = self.document.source.text
-        return len(self.documents) == 1 and not (
-            "$dynamicRef" in text
-            or "$recursiveRef" in text
-            or text.count('"$schema"') > 1
-            or "\\u" in text  # a keyword may be written with escapes
+        if len(self.documents) > 1 or _ESCAPED.search(text):
+            return False
+        if "$dynamicRef" in text or "$recursiveRef" in text:
+            return False
+        drafts = set(_NAMED_DRAFT.findall(text)) if text.count('"$schema"') > 1 else ()
+        return len(drafts) == 0 or (
+            len(drafts) == 1 and "$schema" in (self.document.root.members or {})
         )
 
     def context(self, node: Node) -> tuple[Dialect, Anchors]:
@@ -237,7 +244,7 @@ class References:
         if found is None:
             found = self._anchors[document] = {}
             text = document.source.text
-            may_have = "Anchor" in text or "\\u" in text  # a keyword may be written with escapes
+            may_have = "Anchor" in text or _ESCAPED.search(text)
             for node in self._schemas(document) if may_have else ():
                 for word in ("$dynamicAnchor", "$recursiveAnchor"):
                     anchor = (node.members or {}).get(word)
@@ -323,12 +330,15 @@ class References:
 
     def resource(self, node: Node) -> Node:
         """The innermost schema around a node that has an identifier, or the document."""
-        while node.parent is not None:
-            members = node.members
-            if members and ("$id" in members or "id" in members) and self.identifier(node):
-                return node
-            node = node.parent
-        return node
+        found = self._resources.get(node)
+        if found is None:
+            found, members = node, node.members
+            if node.parent is not None and not (
+                members and ("$id" in members or "id" in members) and self.identifier(node)
+            ):
+                found = self.resource(node.parent)
+            self._resources[node] = found
+        return found
 
     def identifier(self, node: Node) -> str | None:
         """The identifier of a schema; None if it has none or only an anchor (``#name``)."""

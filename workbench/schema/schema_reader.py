@@ -45,18 +45,25 @@ _MAX_DEPTH = 200
 #: Decimal digits, and powers of ten, of a number: an automaton of more digits would be too large.
 _MAX_DIGITS = 400
 
-_VALUE = re.compile(
-    r"""[ \t\n\r]*(?:
-      "( [^"\\\x00-\x1f]* (?: \\. [^"\\\x00-\x1f]* )* )"                         # 1: a string
-    | ( -?(?:0|[1-9][0-9]*) ) (?![0-9.eE])                                       # 2: an integer
-    | ( -?(?:0|[1-9][0-9]*) (?: \.[0-9]+(?:[eE][+-]?[0-9]+)? | [eE][+-]?[0-9]+ ) )  # 3: a number
-    | ( true | false | null )                                                    # 4
-    | ( [{\[] )                                                                  # 5
-    )""",
-    re.VERBOSE,
+#: JSON whitespace, a string with its quotation marks, and a value up to its first bracket.
+_BLANK = r"[ \t\n\r]*"
+_STRING = r'("[^"\\\x00-\x1f]*+(?:\\.[^"\\\x00-\x1f]*+)*+")'
+_VALUE = rf"""{_BLANK}(?:
+      {_STRING}                                                                  # 2: a string
+    | ( -?(?:0|[1-9][0-9]*) ) (?![0-9.eE])                                       # 3: an integer
+    | ( -?(?:0|[1-9][0-9]*) (?: \.[0-9]+(?:[eE][+-]?[0-9]+)? | [eE][+-]?[0-9]+ ) )  # 4: a number
+    | ( true | false | null )                                                    # 5
+    | ( [{{\[] )                                                                 # 6
+    )"""
+_SPACE = re.compile(_BLANK)
+_NAME = re.compile(rf"{_BLANK}{_STRING}{_BLANK}:")
+#: An item, or a member with its name as group 1: the first one, and one after a comma.
+_ITEM, _MEMBER, _NEXT_ITEM, _NEXT_MEMBER = (
+    re.compile(f"{comma}{name}{_VALUE}", re.VERBOSE)
+    for comma in ("", f"{_BLANK},")
+    for name in ("()", _NAME.pattern)
 )
-_MEMBER_NAME = re.compile(r'[ \t\n\r]*"([^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*)"[ \t\n\r]*:')
-_SEPARATOR = re.compile(r"[ \t\n\r]*([,}\]])")
+_END = {sign: re.compile(_BLANK + re.escape(sign)) for sign in "}]"}
 #: Hints for the lexemes of other notations.
 _NOTATION_HINTS = {
     "'": "write double quotes",
@@ -79,8 +86,8 @@ _REWRITES = (
 #: A value that is neither an array nor an object.
 Scalar = None | bool | int | Decimal | str
 
+_DECODER = json.JSONDecoder()
 _CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
-_SPACE = re.compile(r"[ \t\n\r]*")
 
 
 class Node:
@@ -205,57 +212,52 @@ class _Reader:
         """The whole text as one value."""
         if not self.text.isascii() and (half := SURROGATE.search(self.text)):
             self.fail(half.start(), "expected characters, not half of a surrogate pair")
-        root = self.value(0, None, "")
+        match = _ITEM.match(self.text)
+        if match is None:
+            self.fail_at_value(0)
+        root = self.node(match, None, "")
         position = self.after_space(root.end)
         if position < len(self.text):
             self.fail(position, "expected the end of the schema")
         return root
 
-    def value(
+    def node(
         self,
-        position: int,
+        match: re.Match[str],
         parent: Node | None,
         step: str | int,
         name_start: int = -1,
         name_end: int = 0,
     ) -> Node:
-        """The value at a position, after whitespace."""
-        match = _VALUE.match(self.text, position)
-        kind = match and match.lastindex
-        if match is None or kind is None:
-            position = self.after_space(position)
-            self.fail(position, "expected a JSON value" + self.found_instead(position))
-        end = match.end()
-        value: dict[str, Node] | list[Node] | Scalar
-        if kind == 1:
-            start = match.start(1) - 1
-            value = match[1] if "\\" not in match[1] else self.unescaped(start, end)
-        else:
-            start = match.start(kind)
-            value = self.other(kind, match[kind], start)
+        """The value that begins with the lexeme of a match."""
+        kind = match.lastindex or 0
+        start, end = match.span(kind)
         if name_start < 0:
             name_start = start
+        text = match[kind]
+        value: dict[str, Node] | list[Node] | Scalar
+        if kind == 2:
+            value = text[1:-1] if "\\" not in text else self.unescaped(start, end)
+        elif kind == 6:
+            value = {} if text == "{" else []
+        else:
+            value = _CONSTANTS[text] if kind == 5 else self.number(kind, text, start)
         node = Node(self.document, value, start, end, parent, step, name_start, name_end)
-        if kind == 5:
+        if kind == 6:
             self.depth += 1
             if self.depth > _MAX_DEPTH:
                 self.fail(start, f"expected at most {_MAX_DEPTH} levels of brackets")
-            node.end = self.members(node, end) if match[5] == "{" else self.array(node, end)
+            node.end = self.members(node, end) if text == "{" else self.array(node, end)
             self.depth -= 1
         return node
 
-    def other(self, kind: int, text: str, start: int) -> dict[str, Node] | list[Node] | Scalar:
-        """The value of a lexeme that is not a string; an empty container for a bracket."""
-        if kind == 2:
-            if len(text) > _MAX_DIGITS:
-                self.fail(start, f"expected a number of at most {_MAX_DIGITS} digits")
+    def number(self, kind: int, text: str, start: int) -> int | Decimal:
+        """The value of a numeral."""
+        is_long = len(text) > _MAX_DIGITS
+        if kind == 3 and not is_long:
             return int(text)
-        if kind == 4:
-            return _CONSTANTS[text]
-        if kind == 5:
-            return {} if text == "{" else []
         number = Decimal(text)
-        if len(text) > _MAX_DIGITS or abs(number.adjusted()) > _MAX_DIGITS:
+        if is_long or abs(number.adjusted()) > _MAX_DIGITS:
             self.fail(start, f"expected a number of at most {_MAX_DIGITS} digits")
         return number
 
@@ -263,50 +265,64 @@ class _Reader:
         """Parse the members of an object into its node; returns its end."""
         members = node.members
         assert members is not None
-        match = _SEPARATOR.match(self.text, position)
-        if match is not None and match[1] == "}":
-            return match.end()
-        while True:
-            name = _MEMBER_NAME.match(self.text, position)
-            if name is None:
-                position = self.after_space(position)
-                self.fail(position, "expected a name in double quotes and a colon")
-            start, end = name.start(1) - 1, name.end(1) + 1
-            step = name[1] if "\\" not in name[1] else self.unescaped(start, end)
+        text, following = self.text, _NEXT_MEMBER.match
+        match = _MEMBER.match(text, position)
+        while match is not None:
+            start, end = match.span(1)
+            step = text[start + 1 : end - 1]
+            if "\\" in step:
+                step = self.unescaped(start, end)
             if step in members:
                 self.fail(start, f"duplicate name {json.dumps(step)}")
-            member = members[step] = self.value(name.end(), node, step, start, end)
-            match = _SEPARATOR.match(self.text, member.end)
-            if match is None or match[1] == "]":
-                self.fail(self.after_space(member.end), "expected a comma or '}'")
-            position = match.end()
-            if match[1] == "}":
-                return position
+            member = members[step] = self.node(match, node, step, start, end)
+            position = member.end
+            match = following(text, position)
+        return self.end("}", position, is_first=not members)
 
     def array(self, node: Node, position: int) -> int:
         """Parse the items of an array into its node; returns its end."""
         items = node.items
         assert items is not None
-        match = _SEPARATOR.match(self.text, position)
-        if match is not None and match[1] == "]":
-            return match.end()
-        while True:
-            item = self.value(position, node, len(items))
+        match = _ITEM.match(self.text, position)
+        while match is not None:
+            item = self.node(match, node, len(items))
             items.append(item)
-            match = _SEPARATOR.match(self.text, item.end)
-            if match is None or match[1] == "}":
-                self.fail(self.after_space(item.end), "expected a comma or ']'")
-            position = match.end()
-            if match[1] == "]":
-                return position
+            position = item.end
+            match = _NEXT_ITEM.match(self.text, position)
+        return self.end("]", position, is_first=not items)
+
+    def end(self, bracket: str, position: int, *, is_first: bool) -> int:
+        """The position after a closing bracket; ``is_first``: there is no value before it."""
+        match = _END[bracket].match(self.text, position)
+        if match is None:
+            self.fail_at_end(bracket, position, is_first=is_first)
+        return match.end()
+
+    def fail_at_end(self, bracket: str, position: int, *, is_first: bool) -> NoReturn:
+        position = self.after_space(position)
+        if not is_first:
+            if self.text[position : position + 1] != ",":
+                self.fail(position, f"expected a comma or {bracket!r}")
+            position += 1
+        if bracket == "}":
+            name = _NAME.match(self.text, position)
+            if name is None:
+                message = "expected a name in double quotes and a colon"
+                self.fail(self.after_space(position), message)
+            position = name.end()
+        self.fail_at_value(position)
+
+    def fail_at_value(self, position: int) -> NoReturn:
+        position = self.after_space(position)
+        self.fail(position, "expected a JSON value" + self.found_instead(position))
 
     def unescaped(self, start: int, end: int) -> str:
         """The string between two positions, which include its quotation marks."""
         value: str
         try:
-            value = json.loads(self.text[start:end])
+            value, _ = _DECODER.raw_decode(self.text, start)
         except json.JSONDecodeError as error:
-            self.fail(start + error.pos, "expected a JSON escape")
+            self.fail(error.pos, "expected a JSON escape")
         if SURROGATE.search(value):
             self.fail(start, "expected characters, not half of a surrogate pair")
         return value

@@ -76,8 +76,13 @@ class StringSet:
         return None if content is None else StringSet(content=content)
 
     def __and__(self, other: StringSet) -> StringSet:
+        if other is self or other is _EVERYTHING:
+            return self
+        if self is _EVERYTHING:
+            return other
         if self.words is not None:
-            return StringSet.of(word for word in self.words if other.contains(word))
+            kept = frozenset(filter(other.contains, self.words))
+            return self if len(kept) == len(self.words) else StringSet(words=kept)
         if other.words is not None:
             return other & self
         highs = [high for high in (self.high, other.high) if high is not None]
@@ -103,6 +108,11 @@ class StringSet:
         return run is not None and run[:2] == (0, None)
 
     @property
+    def is_complement(self) -> bool:
+        """Whether it is all strings except those in ``without``."""
+        return self.words is None and not self.low and self.high is None and self.content is None
+
+    @property
     def is_empty(self) -> bool:
         """Whether no string is a member."""
         if self.words is not None:
@@ -113,8 +123,10 @@ class StringSet:
 
     def contains(self, text: str) -> bool:
         """Whether a string is a member."""
-        if self.words is not None or SURROGATE.search(text):
-            return self.words is not None and text in self.words
+        if self.words is not None:
+            return text in self.words
+        if not text.isascii() and SURROGATE.search(text):
+            return False
         if len(text) < self.low or (self.high is not None and len(text) > self.high):
             return False
         return text not in self.without and (self.content is None or self.content.contains(text))
@@ -192,7 +204,7 @@ def _bounded(texts: StringSet) -> StringSet:
 def _complement(texts: StringSet) -> StringSet:
     if texts.words is not None:
         return _bounded(StringSet(without=texts.words))
-    if texts.low == 0 and texts.high is None and texts.content is None:
+    if texts.is_complement:
         return StringSet.of(texts.without)
     if not texts.without and texts.content is None and (texts.low == 0 or texts.high is None):
         low = 0 if texts.high is None else texts.high + 1
@@ -207,7 +219,7 @@ def _union(left: StringSet, right: StringSet) -> StringSet:
     for one, rest in ((left, right), (right, left)):
         if one.words is not None and all(rest.contains(word) for word in one.words):
             return rest
-        if rest == StringSet(without=rest.without):
+        if rest.is_complement:
             return StringSet(without=frozenset(w for w in rest.without if not one.contains(w)))
     return StringSet(content=string_machines.union(left.as_content(), right.as_content()))
 
@@ -231,7 +243,7 @@ def _machine(texts: StringSet, limits: Limits) -> Dfa:
         return nothing(256)
     if texts.words is not None:
         return words_machine(sorted(texts.words), limits)
-    if texts.without and texts == StringSet(without=texts.without):
+    if texts.without and texts.is_complement:
         return all_but_words_machine(sorted(texts.without), limits)
     return literals_machine(texts.as_content(limits), limits)
 

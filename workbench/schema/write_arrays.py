@@ -22,6 +22,7 @@ from typing import Any
 
 from workbench.base.errors import BuildError
 from workbench.base.source import Span
+from workbench.schema.algebra.set_operations import both_objects, meet
 from workbench.schema.counting import MAX_COUNTED_SINGLY, BlockCounter
 from workbench.schema.intervals import Grid, Interval
 from workbench.schema.normal_form import (
@@ -36,7 +37,7 @@ from workbench.schema.normal_form import (
     item_of,
 )
 from workbench.schema.numbers import NumberSet
-from workbench.schema.schema_reader import unsupported
+from workbench.schema.schema_reader import Node, unsupported
 from workbench.schema.string_sets import StringSet
 from workbench.schema.write_objects import write_graph
 from workbench.schema.write_values import RuleWriter, has_no_value, optional
@@ -55,8 +56,6 @@ MAX_ITEMS = 4
 _CLASSES = 6
 #: The modulus of integers: 7 distinguishes round numbers.
 _MODULUS = 7
-#: The state in which there are as many items as there may be.
-_FULL = -1
 #: The features of a string: patterns with the class of a character, or the length.
 _CHARACTERS = {"first": "^{}", "third": r"^[\s\S]{{2}}{}", "last": "{}$"}
 _LENGTH = "length"
@@ -144,52 +143,86 @@ def _texts(feature: str, number: int) -> StringSet:
     return StringSet.pattern(_CHARACTERS[feature].format(f"[{''.join(kinds)}{more}]"))
 
 
-class DistinctGraph:
-    """The items of arrays that differ in one feature; a state is the bit set of used classes."""
+class _DistinctItems:
+    """Writes the items of arrays that differ in one feature.
+
+    There is a rule for each set of used classes, with the items that may follow.
+    """
 
     def __init__(self, shape: Arrays, name: str, feature: Feature, writer: RuleWriter) -> None:
         self._name = name
         self._low = shape.low
-        self._high = MAX_ITEMS if shape.high is None else min(shape.high, MAX_ITEMS)
         self._span = shape.rest.span
-        self._comma = writer.spacing.comma
-        self._held = [
-            (1 << number, item)
-            for number in range(_CLASSES)
-            if (item := _item(shape.rest, feature, number, writer)) is not None
-        ]
+        self._writer = writer
+        held = [_item(shape.rest, feature, number, writer) for number in range(_CLASSES)]
+        self._items = [(1 << place, item) for place, item in enumerate(held) if item is not None]
+        high = MAX_ITEMS if shape.high is None else min(shape.high, MAX_ITEMS)
+        self._high = min(high, len(self._items))
+        #: The calls of the rules after the items of each set of classes, and those not yet written.
+        self._calls: dict[int, Nonterminal] = {}
+        self._waiting: list[int] = []
 
-    def edges(self, state: int) -> Iterator[tuple[Expression | None, int]]:
-        """The possible next items: those of all classes that are not used yet."""
-        count = state.bit_count()
-        if state == _FULL or not self._high:
-            return
-        comma = [self._comma] if count else []
-        for bit, item in self._held:
-            if not state & bit:
-                after = _FULL if count + 1 == self._high else state | bit
-                yield sequence([*comma, item], self._span), after
+    def write(self, owner: Node) -> Expression | None:
+        """The items, at least one; None if there are none.
 
-    def is_final(self, state: int) -> bool:
-        return state == _FULL or state.bit_count() >= self._low
+        Raises: BuildError if there are too many rules; LimitError.
+        """
+        if not self._high or self._high < self._low:
+            return None
+        writer, span = self._writer, self._span
+        whole = self._options(0)
+        while self._waiting:
+            used = self._waiting.pop()
+            writer.count_state(owner)
+            body: Expression = Sequence((writer.spacing.comma, self._options(used)), span)
+            if used.bit_count() >= self._low:
+                body = optional(body, span)
+            writer.rule(self._calls[used].name, body, span)
+        return whole
 
-    def name_of(self, state: int) -> str:
-        return f"{self._name}_after_{state.bit_count()}"
+    def _options(self, used: int) -> Expression:
+        """The possible next items, those of all classes that are not used yet, and what follows."""
+        span, left = self._span, [one for one in self._items if not used & one[0]]
+        if used.bit_count() + 1 == self._high:
+            return choice([item for _, item in left], span)
+        return choice([Sequence((item, self._after(used | bit)), span) for bit, item in left], span)
+
+    def _after(self, used: int) -> Nonterminal:
+        """The call of the rule after the items of some classes."""
+        call = self._calls.get(used)
+        if call is None:
+            name = self._writer.new_name(f"{self._name}_after_{used.bit_count()}")
+            call = self._calls[used] = Nonterminal(name, self._span)
+            self._waiting.append(used)
+        return call
 
 
 def _item(items: LazySet, feature: Feature, number: int, writer: RuleWriter) -> Expression | None:
     """The call of a rule of the items in one class; None if there are none."""
     algebra = writer.algebra
-    kind = algebra.atom(items.node, lambda: class_of_values(algebra, feature, number))
-    held = algebra.intersection(items, kind)
+    held = algebra.atom(items.node, lambda: _in_class(algebra, items.raw, feature, number))
     if algebra.is_empty(held):
         return None
+    if feature.property is not None:
+        writer.distinguished[held] = feature.property
     body = writer.of(held)
     if isinstance(body, Nonterminal):
         return body
     name = writer.new_name(f"{items.name}_{feature.name}_{number}")
     writer.rule(name, body, items.span)
     return Nonterminal(name, items.span)
+
+
+def _in_class(algebra: SetAlgebra, items: Values, feature: Feature, number: int) -> Values:
+    """The items of one class.
+
+    Their shapes are not compared: a class restricts one property of each.
+    """
+    kind = class_of_values(algebra, feature, number)
+    pairs = product(items.objects, kind.objects)
+    shapes = (both_objects(algebra, *pair) for pair in pairs)
+    others = meet(algebra, replace(items, objects=()), kind)
+    return replace(others, objects=tuple(shape for shape in shapes if shape is not None))
 
 
 #: The most states for unique items, which are sets of used values: enough for all subsets of ten
@@ -351,8 +384,7 @@ def _by_classes(
     """Items that differ in one of the features; each is a rule."""
     options: list[Expression] = []
     for feature in features:
-        graph = DistinctGraph(shape, name, feature, writer)
-        inside, _ = write_graph(graph, 0, writer, owner.node)
+        inside = _DistinctItems(shape, name, feature, writer).write(owner.node)
         if inside is not None:
             its_name = writer.new_name(f"{name}_by_{feature.property or feature.name}")
             writer.rule(its_name, inside, owner.span)

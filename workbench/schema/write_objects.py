@@ -43,6 +43,9 @@ _MAX_ANY_ORDER = 10
 _MAX_IN_A_ROW = 128
 _BLOCK = 16
 
+#: Up to this many members before or after a property that distinguishes items are written in place.
+_MAX_IN_PLACE = 3
+
 #: The texts with at least one member of a part of an object, None if none, and whether there may be
 #: no member.
 _Part = tuple[Expression | None, bool]
@@ -70,14 +73,14 @@ def object_expression(
         shape = _unordered(shape, writer)
     if not shape.properties and not shape.extras:
         return writer.bracketed(b"{}", None, True, span)
-    counts = shape.some or shape.low > 1 or shape.high is not None
+    counts = _counts(shape)
     if in_any_order and (len(shape.properties) > 1 or shape.extras):
         any_order = _AnyOrderGraph(shape, name, owner, writer)
         inside, may_be_empty = write_graph(any_order, (0, 0, 0), writer, owner.node)
     elif len(shape.properties) > _MAX_IN_A_ROW and not counts:
         inside, may_be_empty = _in_blocks(shape, name, owner, writer)
     elif shape.required and not (counts or shape.low):
-        inside, may_be_empty = _row(shape, owner, writer), False
+        inside, may_be_empty = _row(shape, name, owner, writer), False
     elif not (counts or shape.required):
         inside, may_be_empty = _optional_members(shape, name, owner, writer)
     else:
@@ -90,72 +93,130 @@ def _unordered(shape: Objects, writer: RuleWriter) -> Objects:
     """Moves names that no schema declares to the undeclared names, so that they have no order.
 
     A required one becomes a condition in ``some``. There is a rule for every set of satisfied
-    conditions, so with too many of them the shape stays unchanged.
+    conditions, so with too many of them all names have an order. A single one in a row of members
+    stays in ``undeclared``, as the last property: ``_row`` writes undeclared members before it too.
     """
     required = shape.required & shape.undeclared
     if len(required) + len(shape.some) > _MAX_CONDITIONS:
-        return shape
+        return replace(shape, undeclared=frozenset())
+    is_row = not _counts(shape) and len(shape.properties) <= _MAX_IN_A_ROW
+    kept = required if len(required) == 1 and is_row else frozenset[str]()
+    required -= kept
     names = [(StringSet.of([name]), shape.properties[name]) for name in shape.properties
-             if name in shape.undeclared]  # fmt: skip
+             if name in shape.undeclared and name not in kept]  # fmt: skip
     conditions = [((StringSet.of([name]), writer.algebra.anything),) for name in sorted(required)]
     declared = {
         name: held for name, held in shape.properties.items() if name not in shape.undeclared
     }
     return replace(
         shape,
-        properties=declared,
+        properties=declared | {name: shape.properties[name] for name in kept},
         required=shape.required - required,
         extras=(*names, *shape.extras),
         some=(*shape.some, *conditions),
-        undeclared=frozenset(),
+        undeclared=kept,
     )
 
 
-def _row(shape: Objects, owner: LazySet, writer: RuleWriter) -> Expression:
+def _counts(shape: Objects) -> bool:
+    """Whether the members of a shape are counted, or have conditions."""
+    return bool(shape.some) or shape.low > 1 or shape.high is not None
+
+
+#: The name of a member; None is any number of undeclared ones.
+_Step = str | None
+
+
+def _row(shape: Objects, name: str, owner: LazySet, writer: RuleWriter) -> Expression:
     """The members of an object with a required property.
+
+    Where items are distinguished by a property, the members before it and those after it are rules.
+    """
+    steps: list[_Step] = [*shape.properties, None]
+    if shape.undeclared:
+        steps.insert(-2, None)
+    middle = writer.distinguished.get(owner)
+    if middle not in shape.required:
+        return sequence(_members(shape, steps, True, owner, writer), owner.span)
+    place = steps.index(middle)
+    is_first = shape.required.isdisjoint(steps[:place])
+    row = [
+        *_shared(shape, steps[:place], True, f"{name}_before", owner, writer),
+        *_members(shape, [middle], is_first, owner, writer),
+        *_shared(shape, steps[place + 1 :], False, f"{name}_after", owner, writer),
+    ]
+    return sequence(row, owner.span)
+
+
+def _members(
+    shape: Objects, steps: Row[_Step], is_first: bool, owner: LazySet, writer: RuleWriter
+) -> list[Expression]:
+    """Members of an object with a required property; ``is_first``: no required one is before them.
 
     The first required member has no comma; members before it have one after them, members after it
     have one before them.
     """
     comma, span, places = writer.spacing.comma, owner.span, declared_in(owner)
     row: list[Expression] = []
-    is_first = True
-    for name, lazy in shape.properties.items():
-        pair = writer.member(name, lazy, places)
-        if name not in shape.required:
-            parts = [*pair, comma] if is_first else [comma, *pair]
-            row.append(optional(sequence(parts, span), span))
+    for name in steps:
+        if name is None:
+            pairs = [
+                one for those, lazy in shape.extras for one in writer.other(those, lazy, owner)
+            ]
+        elif name in shape.undeclared:
+            pairs = writer.other(StringSet.of([name]), shape.properties[name], owner)
         else:
+            pairs = [writer.member(name, shape.properties[name], places)]
+        if name in shape.required:
+            (pair,) = pairs
             row += pair if is_first else [comma, *pair]
             is_first = False
-    extras = [
-        sequence([comma, *pair], span)
-        for names, lazy in shape.extras
-        for pair in writer.other(names, lazy, owner)
-    ]
-    if extras:
-        row.append(Repetition(choice(extras, span), 0, None, span))
-    return sequence(row, span)
+        elif pairs:
+            parts = [[*pair, comma] if is_first else [comma, *pair] for pair in pairs]
+            option = choice([sequence(part, span) for part in parts], span)
+            row.append(Repetition(option, 0, None if name is None else 1, span))
+    return row
+
+
+def _shared(
+    shape: Objects, steps: Row[_Step], is_first: bool, name: str, owner: LazySet, writer: RuleWriter
+) -> list[Expression]:
+    """The members before a property that distinguishes items, or those after it: a rule, if many.
+
+    Equal ones of several shapes are the same rule.
+    """
+    held = tuple((step and shape.properties[step], step in shape.required) for step in steps)
+    key = owner.node, is_first, (*steps,), held, shape.extras if None in steps else ()
+    if key not in writer.shared:
+        row = _members(shape, steps, is_first, owner, writer)
+        if len(row) <= _MAX_IN_PLACE:
+            return row
+        writer.shared[key] = writer.new_name(name)
+        writer.rule(writer.shared[key], sequence(row, owner.span), owner.span)
+    return [Nonterminal(writer.shared[key], owner.span)]
 
 
 def _optional_members(shape: Objects, name: str, owner: LazySet, writer: RuleWriter) -> _Part:
     """The members of an object without a required property, counts and conditions.
 
-    Any member may be the first one, which has no comma. The members after each one are a rule.
+    Those after each member, at least one of them, are a rule: they follow the member and a comma,
+    or the member is missing.
     """
     comma, span, places = writer.spacing.comma, owner.span, declared_in(owner)
     pairs = [writer.member(one, lazy, places) for one, lazy in shape.properties.items()]
     others = [pair for names, lazy in shape.extras for pair in writer.other(names, lazy, owner)]
     further = choice([Sequence((comma, *pair), span) for pair in others], span)
     rest: Row[Expression] = [Repetition(further, 0, None, span)] if others else []
-    names = [writer.new_name(f"{name}_after_{one}") for one in [*shape.properties][:-1]]
-    called = [*([Nonterminal(rule, span)] for rule in names), rest]
-    for rule, pair, after in zip(names[::-1], pairs[:0:-1], called[:0:-1], strict=True):
-        member = optional(Sequence((comma, *pair), span), span)
-        writer.rule(rule, sequence([member, *after], span), span)
-    firsts = [*zip(pairs, called, strict=False), *((pair, rest) for pair in others)]
-    options = [sequence([Sequence(pair, span), *after], span) for pair, after in firsts]
-    return choice(options, span) if options else None, shape.low == 0
+    firsts = [sequence([Sequence(pair, span), *rest], span) for pair in others]
+    after = rest
+    for place, (one, pair) in enumerate(zip([*shape.properties][::-1], pairs[::-1], strict=True)):
+        if place:
+            rule = writer.new_name(f"{name}_after_{one}")
+            writer.rule(rule, choice(firsts, span), span)
+            call = Nonterminal(rule, span)
+            firsts, after = [call], [optional(Sequence((comma, call), span), span)]
+        firsts.insert(0, Sequence((*pair, *after), span))
+    return choice(firsts, span) if firsts else None, shape.low == 0
 
 
 def _in_blocks(shape: Objects, name: str, owner: LazySet, writer: RuleWriter) -> _Part:

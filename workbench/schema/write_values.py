@@ -23,7 +23,7 @@ from workbench.base.errors import LimitError
 from workbench.base.limits import Limits
 from workbench.base.source import Span
 from workbench.pushdown.cfg import derives, least
-from workbench.schema.algebra.subschemas import Algebra
+from workbench.schema.algebra.subschemas import LEAVES_OF, Algebra
 from workbench.schema.counting import (
     BLOCK,
     MAX_COUNTED_SINGLY,
@@ -202,10 +202,17 @@ class RuleWriter:
         #: The name of each set's rule, by the identity of ``LazySet.raw``, which a ``$ref`` and its
         #: target share.
         self._calls: dict[int, str] = {}
-        #: The leaves of each of ``SetAlgebra.leaves_of``, by the identity of the values.
-        self._typed: dict[int, list[Expression]] = {}
+        #: The leaves of each of ``LEAVES_OF`` that are written, by the identity of the values.
+        self._typed: dict[int, list[Expression]] = {id(one): [] for one in LEAVES_OF.values()}
         #: The expressions of unique items, by what determines them.
         self.unique_items: dict[Hashable, Expression] = {}
+        #: The property by which items are distinguished, for the set of each class of items.
+        self.distinguished: dict[LazySet, str] = {}
+        #: The rules of objects, and of the members before and after such a property, by what
+        #: determines them: several sets and classes have the same ones.
+        self.shared: dict[Hashable, str] = {}
+        #: The declared members of objects, by name, set and place: shapes share most of them.
+        self._members: dict[tuple[str, LazySet, Node | None], tuple[Expression, ...]] = {}
         self._counted = 0
         #: The rules of blocks, by name, character class and level.
         self._blocks: dict[tuple[str, Content | None, int], str] = {}
@@ -218,10 +225,11 @@ class RuleWriter:
 
     def of(self, lazy: LazySet, span: Span | None = None) -> Expression:
         """The expression of a set: its leaves or a call of its rule, with its span or ``span``."""
-        raw, values, span = lazy.raw, lazy.values, lazy.span if span is None else span
+        raw, span = lazy.raw, lazy.span if span is None else span
         name = self._calls.get(id(raw))
         if name is not None:
             return Nonterminal(name, span)
+        values = lazy.values
         is_leaf = not values.arrays and not values.objects
         if is_leaf:
             leaves = self.leaves(lazy, span)
@@ -244,7 +252,7 @@ class RuleWriter:
         """The expressions of the strings, numbers, booleans and null of a set."""
         values = lazy.values
         typed = self._typed.get(id(values))
-        if typed is not None:
+        if typed:
             return [_at(leaf, span) for leaf in typed]
         found: list[Expression] = [
             Literal(b"true" if boolean else b"false", span)
@@ -257,8 +265,8 @@ class RuleWriter:
             found.append(Automaton(machine, numbers_label(values.numbers), span))
         if not values.texts.is_empty:
             found += self.strings(values.texts, span, lazy)
-        if any(values is typed for typed in self.algebra.leaves_of.values()):
-            self._typed[id(values)] = found
+        if typed is not None:
+            typed += found
         return found
 
     def strings(
@@ -312,13 +320,18 @@ class RuleWriter:
     ) -> tuple[Expression, ...]:
         """A declared name of an object, a colon and a value; ``places`` as ``declared_in``."""
         place = places.get(name)
-        if place is not None and place.document.referred_from is None:
-            key, span = place.name_span, place.span
-        else:
-            key = span = lazy.span
-        if _PLAIN.fullmatch(name):
-            return self.pair(Literal(b'"%b"' % name.encode(), key), lazy, span)
-        return self.pair(choice(self.strings(StringSet.of([name]), key), key), lazy, span)
+        found = self._members.get((name, lazy, place))
+        if found is None:
+            if place is not None and place.document.referred_from is None:
+                key, span = place.name_span, place.span
+            else:
+                key = span = lazy.span
+            if _PLAIN.fullmatch(name):
+                text: Expression = Literal(b'"%b"' % name.encode(), key)
+            else:
+                text = choice(self.strings(StringSet.of([name]), key), key)
+            found = self._members[name, lazy, place] = self.pair(text, lazy, span)
+        return found
 
     def other(
         self, names: StringSet, lazy: LazySet, owner: LazySet
@@ -370,7 +383,9 @@ class RuleWriter:
 
     def new_name(self, wanted: str) -> str:
         """An unused name of letters, digits and underscores."""
-        name = _NO_NAME.sub("_", wanted).strip("_") or "value"
+        name = wanted
+        if not (wanted.isascii() and wanted.isidentifier()) or "_" in (wanted[0], wanted[-1]):
+            name = _NO_NAME.sub("_", wanted).strip("_") or "value"
         if name[0].isdigit():
             name = f"_{name}"
         count = self._names.get(name, 0)

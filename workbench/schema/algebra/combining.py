@@ -11,10 +11,12 @@ alone is stricter than necessary where a second option holds too; the union stay
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import reduce
 from itertools import chain, product
-from operator import or_
+from operator import and_, or_
 from typing import TypeVar
 
 from workbench.base.limits import Clock
@@ -30,6 +32,7 @@ from workbench.schema.algebra.set_operations import (
 )
 from workbench.schema.algebra.simplify import (
     Shape,
+    Tags,
     have_disjoint_tags,
     non_empty_shapes,
     tags_of,
@@ -203,21 +206,47 @@ def _shapes(
     """The shapes of each option, minus the values of the options that overlap it."""
     empty = algebra.is_empty
     overlaps: dict[int, set[int]] = {index: set() for index in range(len(plain))}
-    tags = [[tags_of(shape) for shape in option] for option in plain]
-    for index, option in enumerate(plain):
-        for before in range(index):
-            if all(have_disjoint_tags(*pair) for pair in product(tags[before], tags[index])):
-                continue
-            common = meet(algebra, plain[before], option)
-            if not all(empty(shape) for shape in common):
-                overlaps[index].add(before)
-                overlaps[before].add(index)
+    for before, index in _possible_overlaps(plain):
+        common = meet(algebra, plain[before], plain[index])
+        if not all(empty(shape) for shape in common):
+            overlaps[index].add(before)
+            overlaps[before].add(index)
     found: list[Shape] = []
     for index, option in enumerate(kept):
         for other in sorted(overlaps[index]):
             option = meet(algebra, option, others(algebra, plain[other]))
         found += option
     return non_empty_shapes(algebra, found)
+
+
+def _possible_overlaps(options: Sequence[tuple[Shape, ...]]) -> Iterator[tuple[int, int]]:
+    """The pairs of options that may overlap: those whose shapes do not have disjoint tags.
+
+    Most options have a tag under one name. One with this tag is only compared with those that have
+    a value of it too, and with those without the tag.
+    """
+    tags: dict[int, list[Tags]] = {}
+    for index, option in enumerate(options):
+        if option:
+            tags[index] = [tags_of(shape) for shape in option]
+    names = {index: reduce(and_, (one.keys() for one in tags[index])) for index in tags}
+    common = Counter(chain.from_iterable(names.values())).most_common(1)
+    name = common[0][0] if common else ""
+    alike: defaultdict[object, list[int]] = defaultdict(list)
+    untagged: list[int] = []
+    for index, its_tags in tags.items():
+        values: set[object] = set()
+        if name in names[index]:
+            values.update(*(one[name] for one in its_tags))
+        near = {before for value in values for before in alike[value]}
+        near.update(untagged if values else range(index))
+        for before in sorted(near & tags.keys()):
+            if not all(have_disjoint_tags(*pair) for pair in product(tags[before], its_tags)):
+                yield before, index
+        for value in values:
+            alike[value].append(index)
+        if not values:
+            untagged.append(index)
 
 
 def _options(keyword: Node) -> list[Node]:

@@ -26,6 +26,7 @@ from workbench.schema.normal_form import (
     Values,
     all_but,
     certain_complement,
+    is_open,
     item_of,
     non_empty,
     property_of,
@@ -70,7 +71,7 @@ def meet_objects(
 ) -> tuple[Objects, ...]:
     """The objects in both unions."""
     return non_empty_shapes(
-        algebra, (_objects(algebra, one, other) for one, other in product(left, right))
+        algebra, (both_objects(algebra, one, other) for one, other in product(left, right))
     )
 
 
@@ -145,7 +146,7 @@ def _arrays(algebra: SetAlgebra, left: Arrays, right: Arrays) -> Arrays | None:
     )
 
 
-def _objects(algebra: SetAlgebra, left: Objects, right: Objects) -> Objects | None:
+def both_objects(algebra: SetAlgebra, left: Objects, right: Objects) -> Objects | None:
     """The objects of both shapes; None if there obviously is no such object."""
     if left is algebra.any_object:
         return right
@@ -155,11 +156,16 @@ def _objects(algebra: SetAlgebra, left: Objects, right: Objects) -> Objects | No
     low, high = max(left.low, right.low), smaller_bound(left.high, right.high)
     if high is not None and high < max(low, len(required)):
         return None
+    intersection, nothing, anything = algebra.intersection, algebra.nothing, algebra.anything
+    mine, its = left.properties, right.properties
+    else_mine = anything if is_open(left, anything) else None
+    else_its = anything if is_open(right, anything) else None
     properties: dict[str, LazySet] = {}
-    for name in dict.fromkeys(_names(left, right)):
-        one, other = property_of(left, name), property_of(right, name)
-        lazy = algebra.nothing if one is None or other is None else algebra.intersection(one, other)
-        if lazy is algebra.nothing and name in required:
+    for name in _names(left, right):
+        one = mine.get(name) or else_mine or property_of(left, name)
+        other = its.get(name) or else_its or property_of(right, name)
+        lazy = nothing if one is None or other is None else intersection(one, other)
+        if lazy is nothing and name in required:
             return None
         properties[name] = lazy
     order: tuple[str, ...] | None = None
@@ -189,16 +195,14 @@ def _loose(left: Objects, right: Objects) -> Iterator[str]:
             yield name
 
 
-def _names(left: Objects, right: Objects) -> Iterator[str]:
-    """The names of two shapes, declared ones first; a name may be yielded twice."""
+def _names(left: Objects, right: Objects) -> Iterable[str]:
+    """The names of two shapes, declared ones first."""
+    names = left.properties | right.properties
     if not left.undeclared and not right.undeclared:
-        yield from left.properties
-        yield from right.properties
-        return
-    for shape in (left, right):
-        yield from (name for name in shape.properties if name not in shape.undeclared)
-    yield from left.properties
-    yield from right.properties
+        return names
+    shapes = (left, right)
+    declared = [name for one in shapes for name in one.properties if name not in one.undeclared]
+    return dict.fromkeys([*declared, *names])
 
 
 def _extras(
@@ -361,6 +365,10 @@ class Emptiness:
         #: The smallest depth of an assumption that the current result depends on.
         self._lowest_assumed = 0
         self._steps = 0
+        #: Whether the query has left out a set: its other answers are not cached then.
+        self._left_out = False
+        #: The answers about shapes.
+        self._known: dict[Arrays | Objects, bool] = {}
 
     def is_surely_empty(self, condition: LazySet | Arrays | Objects) -> bool:
         """Whether a set or a shape is known to be empty.
@@ -368,21 +376,24 @@ class Emptiness:
         A set may be computed during a query about another one, and its value must not depend on
         that query: this call starts without the assumptions of the queries in progress.
         """
-        outer = self._assumed, self._lowest_assumed
+        if not isinstance(condition, LazySet) and condition in self._known:
+            return self._known[condition]
+        outer = self._assumed, self._lowest_assumed, self._left_out
         if not self._assumed:
             self._steps = 0
-        self._assumed, self._lowest_assumed = {}, 0
+        self._assumed, self._lowest_assumed, self._left_out = {}, 0, False
         try:
-            answer = (
-                self.of_set(condition)
-                if isinstance(condition, LazySet)
-                else self.of_shape(condition)
-            )
-            if answer is None and self._steps > _MAX_STEPS and isinstance(condition, LazySet):
-                condition.empty = False  # do not repeat a query that found nothing
+            if isinstance(condition, LazySet):
+                empty = self.of_set(condition) is True
+                if not empty and self._steps > _MAX_STEPS:
+                    condition.empty = False  # do not repeat a query that found nothing
+            else:
+                empty = self.of_shape(condition) is True
+                if empty or not self._left_out:
+                    self._known[condition] = empty
         finally:
-            self._assumed, self._lowest_assumed = outer
-        return answer is True
+            self._assumed, self._lowest_assumed, self._left_out = outer
+        return empty
 
     def of_set(self, lazy: LazySet) -> bool | None:
         """Whether a set is empty; None where that is not known."""
@@ -395,10 +406,12 @@ class Emptiness:
         level = len(self._assumed)
         self._steps += 1
         if level > _MAX_DEPTH or self._steps > _MAX_STEPS:
+            self._left_out = True
             return None
         try:
             values = lazy.raw
         except (CircularReference, BuildError, LimitError):
+            self._left_out = True
             return None  # the error is reported when the set is written as rules
         return self._of_values(lazy, values, level)
 
@@ -410,6 +423,8 @@ class Emptiness:
         finally:
             del self._assumed[lazy]
         leaning = self._lowest_assumed
+        if empty is None and leaning >= level and not self._left_out:
+            empty = False  # not known to be empty: another query would find no more
         if empty is False or (empty is True and leaning >= level):
             lazy.empty = empty
             leaning = level + 1

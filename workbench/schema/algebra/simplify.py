@@ -13,6 +13,7 @@ are disjoint are disjoint themselves. This test is fast, which matters because 2
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -25,6 +26,7 @@ from workbench.schema.normal_form import (
     SetAlgebra,
     Values,
     all_but,
+    is_open,
     item_of,
     non_empty,
     property_of,
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from workbench.base.errors import BuildError, LimitError
 from workbench.schema.normal_form import (
@@ -262,8 +264,8 @@ Shape = TypeVar("Shape", Arrays, Objects)
 
 #: Up to this number, shapes are kept without an emptiness test; ``simplify`` tests them later.
 _MAX_UNTESTED = 2
-#: The most shapes of one type in a set: a union of 250 options with tags compiles in 75 to 150 ms.
-_MAX_SHAPES = 500
+#: The most shapes of one type in a set.
+_MAX_SHAPES = 1_000
 #: The most candidate shapes that are examined for one set.
 _MAX_CANDIDATES = 4_000
 
@@ -283,35 +285,75 @@ def non_empty_shapes(algebra: SetAlgebra, shapes: Iterable[Shape | None]) -> tup
 
     Raises: TooManyCases
     """
-    kept: list[Shape] = []
-    tested = False
+    untested: list[Shape] = []
+    kept: _Kept[Shape] | None = None
     for tried, shape in enumerate(shapes):
         algebra.clock.check()
         if tried > _MAX_CANDIDATES:
             raise TooManyCases
-        if shape is None or shape in kept:
+        if shape is None or shape in (untested if kept is None else kept.shapes):
             continue
-        if not tested and len(kept) < _MAX_UNTESTED:
-            kept.append(shape)
+        if kept is None and len(untested) < _MAX_UNTESTED:
+            untested.append(shape)
             continue
-        if not tested:
-            for one in tuple(kept):
-                kept = _with(algebra, kept, one)
-            tested = True
-        kept = _with(algebra, kept, shape)
-        if len(kept) > _MAX_SHAPES:
+        if kept is None:
+            kept = _Kept(algebra, untested)
+        kept.add(shape)
+        if len(kept.shapes) > _MAX_SHAPES:
             raise TooManyCases
-    return tuple(kept)
+    return tuple(untested if kept is None else kept.shapes)
 
 
-def _with(algebra: SetAlgebra, kept: list[Shape], shape: Shape) -> list[Shape]:
-    """Adds a shape unless it is empty or contained in another; removes shapes that it contains."""
-    others: list[Shape] = [other for other in kept if other is not shape]
-    if algebra.is_empty(shape) or any(_within(algebra, shape, other) for other in others):
-        return others
-    others = [other for other in others if not _within(algebra, other, shape)]
-    others.append(shape)
-    return others
+_Kind = TypeVar("_Kind", bound="Arrays | Objects")
+
+
+class _Kept(Generic[_Kind]):
+    """Shapes that may have a value, and of which none is obviously contained in another.
+
+    Shapes with different sets under one required name do not contain each other, so a shape is
+    compared with those that have the same set there, and with those that lack the name.
+    """
+
+    def __init__(self, algebra: SetAlgebra, shapes: Sequence[_Kind]) -> None:
+        self._algebra = algebra
+        self._name = _distinguishing_name(shapes)
+        #: The shapes by their atom under this name.
+        self._alike: defaultdict[frozenset[int] | None, list[_Kind]] = defaultdict(list)
+        self.shapes: dict[_Kind, None] = {}
+        for shape in shapes:
+            self.add(shape)
+
+    def add(self, shape: _Kind) -> None:
+        """Adds a shape unless it is empty or contained in another; removes those it contains."""
+        atom = _atom(shape, self._name)
+        algebra, near = self._algebra, [*self.shapes]
+        if atom is not None:
+            alike = self._alike[atom] + self._alike[None]
+            near = [other for other in alike if other in self.shapes]
+        if algebra.is_empty(shape) or any(_within(algebra, shape, other) for other in near):
+            return
+        for other in near:
+            if _within(algebra, other, shape):
+                self.shapes.pop(other)
+        self.shapes[shape] = None
+        self._alike[atom].append(shape)
+
+
+def _atom(shape: Arrays | Objects, name: str | None) -> frozenset[int] | None:
+    """The key of the set under a required name, if it is one atom."""
+    if name is None or isinstance(shape, Arrays) or name not in shape.required:
+        return None
+    key = shape.properties[name].key
+    return key if len(key) == 1 else None
+
+
+def _distinguishing_name(shapes: Sequence[Arrays | Objects]) -> str | None:
+    """A required name under which each shape has another atom."""
+    for name in shapes[0].properties if isinstance(shapes[0], Objects) else ():
+        atoms = {_atom(shape, name) for shape in shapes} - {None}
+        if len(atoms) == len(shapes):
+            return name
+    return None
 
 
 def _within(algebra: SetAlgebra, one: Arrays | Objects, other: Arrays | Objects) -> bool:
@@ -326,15 +368,15 @@ def _within(algebra: SetAlgebra, one: Arrays | Objects, other: Arrays | Objects)
         return False
     if other.high is not None and (one.high is None or one.high > other.high):
         return False
-    for name, lazy in other.properties.items():
-        own = property_of(one, name) or algebra.nothing
+    mine, its = one.properties, other.properties
+    for name, lazy in its.items():
+        own = mine.get(name) or property_of(one, name) or algebra.nothing
         if own is not algebra.nothing and not lazy.key <= own.key:
             return False
-    for name, lazy in one.properties.items():
-        if name not in other.properties and lazy is not algebra.nothing:
-            held = property_of(other, name)
-            if held is None or not held.key <= lazy.key:
-                return False
+    for name in () if is_open(other, algebra.anything) else mine.keys() - its.keys():
+        held = property_of(other, name)
+        if mine[name] is not algebra.nothing and not (held and held.key <= mine[name].key):
+            return False
     return all(
         any(
             held.key <= lazy.key and _covered(names, allowed, other)

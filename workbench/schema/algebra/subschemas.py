@@ -111,6 +111,7 @@ class Subschemas:
         self._family = family
         #: The supported keywords of this dialect; with the annotations; those that combine.
         self.keywords, self._recognized, self._combining_words = _words_of(dialect)
+        self._is_simple = references.is_simple
         self._plain: dict[Node, LazySet] = {}
         self._tracked: dict[Node, LazySet] = {}
         self._reported_unknown: set[str] = set()
@@ -120,10 +121,14 @@ class Subschemas:
 
         A subschema that is only a ``$ref`` has the same set as its target.
         """
-        here = self._entering(node)
-        cached = here._cache(tracked).get(node)
-        if cached is not None:
-            return cached
+        here = self if self._is_simple else self._entering(node)
+        cache = here._cache(tracked)
+        lazy = cache.get(node)
+        if lazy is not None:
+            return lazy
+        if self._is_simple and "$ref" not in (node.members or ()):
+            lazy = cache[node] = self._new_subschema(node, tracked)
+            return lazy
         aliases: list[tuple[Subschemas, Node]] = []
         target = node
         while (further := here._ref_target(target)) is not None:
@@ -133,9 +138,7 @@ class Subschemas:
                 reference = first_keyword(target, ("$ref", *_DYNAMIC))
                 raise unsupported(reference, "it refers only to itself")
             here, target = there, further
-        lazy = here._cache(tracked).get(target)
-        if lazy is None:
-            lazy = here._new_subschema(target, tracked)
+        lazy = here._cache(tracked).get(target) or here._new_subschema(target, tracked)
         for owner, one in (*aliases, (here, target)):
             owner._cache(tracked)[one] = lazy
         return lazy
@@ -145,7 +148,7 @@ class Subschemas:
 
     def _entering(self, node: Node) -> Subschemas:
         """The subschemas in the dialect of a node, its dynamic anchors added to the scope."""
-        if self.references.is_simple:
+        if self._is_simple:
             return self
         dialect, anchors = self.references.context(node)
         scope = {**anchors, **self.scope}
@@ -164,7 +167,7 @@ class Subschemas:
         if members is None:
             return None
         if "$ref" not in members:
-            if self.references.is_simple:
+            if self._is_simple:
                 return None
             word = next((word for word in _DYNAMIC if word in members), None)
             if word is None or self.keywords & members.keys() != {word}:
@@ -198,9 +201,9 @@ class Subschemas:
             return algebra.anything
         if len(words) == 1 and "type" in words:
             named = value["type"].value
-            if isinstance(named, str) and named in algebra.leaves_of:
-                leaves = algebra.leaves_of[named]
-                return algebra.atom(node, lambda: leaves).with_leaves(leaves)
+            if isinstance(named, str) and named in LEAVES_OF:
+                leaves = LEAVES_OF[named]
+                return algebra.atom(node, lambda: leaves).with_values(leaves)
         return algebra.atom(node, lambda: self._read(node, value, tracked))
 
     def _note_unknown(self, members: dict[str, Node]) -> None:
@@ -312,6 +315,16 @@ def _no_type(node: Node) -> ParseError:
     return invalid(node, "one of " + ", ".join(names), meant)
 
 
+#: The empty set; and the values of each type whose values are leaves: most subschemas only name a
+#: type.
+_NO_VALUES = Values(False, _NEITHER, NumberSet.nothing(), StringSet.nothing(), (), ())
+LEAVES_OF: dict[str, Values] = {
+    "null": replace(_NO_VALUES, null=True),
+    "boolean": replace(_NO_VALUES, booleans=_BOTH),
+    "integer": replace(_NO_VALUES, numbers=NumberSet.integers()),
+    "number": replace(_NO_VALUES, numbers=NumberSet.everything()),
+    "string": replace(_NO_VALUES, texts=StringSet.everything()),
+}
 #: Keywords that can make a set uncomputable: the first one present is named in the error.
 _CAUSES = ("oneOf", "not", "if", "anyOf", "dependentRequired", "allOf", "format", "$ref")
 #: The atom of the empty set; the empty key is the set of all values.
@@ -347,29 +360,19 @@ class Algebra:
         #: The empty set and the set of all JSON values.
         self.nothing = self._new_set(frozenset((_NOTHING,)), root, lambda: self.no_values)
         self.anything = self._new_set(frozenset(), root, lambda: self.all_values)
-        self.nothing.empty, self.anything.empty = True, False
+        self.nothing.empty = True
         self.any_array = Arrays((), self.anything)
         self.any_object = Objects({}, frozenset(), ((StringSet.everything(), self.anything),))
-        self.no_values: Values = Values(
-            False, frozenset(), NumberSet.nothing(), StringSet.nothing(), (), ()
-        )
+        self.no_values: Values = _NO_VALUES
         self.all_values: Values = Values(
             True,
-            frozenset((False, True)),
+            _BOTH,
             NumberSet.everything(),
             StringSet.everything(),
             (self.any_array,),
             (self.any_object,),
         )
-        #: The values of each type whose values are leaves: most subschemas only name a type.
-        none, whole = self.no_values, self.all_values
-        self.leaves_of: dict[str, Values] = {
-            "null": replace(none, null=True),
-            "boolean": replace(none, booleans=whole.booleans),
-            "integer": replace(none, numbers=NumberSet.integers()),
-            "number": replace(none, numbers=whole.numbers),
-            "string": replace(none, texts=whole.texts),
-        }
+        self.anything.with_values(self.all_values)
         self._emptiness = Emptiness(self)
         references = References(document, others)
         dialect = references.dialect
