@@ -99,6 +99,17 @@ def test_a_file_is_measured_in_a_process(file: Path) -> None:
 
 
 @pytest.mark.slow
+def test_the_walk_of_a_refused_instance_ends(tmp_path: Path) -> None:
+    row = {**ROWS[0], "tests": [{"data": 1, "valid": True}, {"data": "x", "valid": True}]}
+    (tmp_path / "one.jsonl").write_text(json.dumps(row))
+    tasks = Plan(tmp_path / "one.jsonl", ("workbench",), "all-bytes").tasks()
+    (one,) = records_of([*InProcess().outcomes(WORK, tasks)])
+    assert one.status == "compiled", one.reason
+    assert one.tallies["file/compact/raw"] == Tally(1, 2, 0, 0)
+    assert len(one.mask_us) == 1
+
+
+@pytest.mark.slow
 def test_a_process_that_ends_costs_one_schema(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     measuring = prepare('{"engine": "workbench", "vocabulary": "all-bytes", "patience": 30}')
     rows = [dict(task.arguments) for task in Plan(file, ("workbench",), "all-bytes").tasks()]

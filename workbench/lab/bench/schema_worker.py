@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 from urllib.parse import unquote
 
-from workbench.base.errors import WorkbenchError
+from workbench.base.errors import TokenNotAllowed, WorkbenchError
 from workbench.base.kernels import wait_until_compiled
 from workbench.base.limits import LIMITS, Phase, timed
 from workbench.constraint.engine.automaton import automaton
@@ -411,7 +411,10 @@ def _mask_times(peer: SchemaPeer, compiled: Compiled, row: dict[str, Any]) -> li
         walker = peer.start(compiled)
         walker.mask()
         for token in tokens:
-            if walker.advance(token) is False:
+            try:
+                if walker.advance(token) is False:
+                    break
+            except TokenNotAllowed:
                 break
             begun = time.perf_counter_ns()
             walker.mask()
