@@ -25,6 +25,7 @@ from workbench.constraint.methods.proper.proper_methods import (
     proper,
     proper_automaton,
 )
+from workbench.constraint.protocol import TokenMask
 from workbench.drawing.connectors import numbered
 from workbench.drawing.dot import dot
 from workbench.drawing.edge_labels import written_classes
@@ -355,8 +356,10 @@ class RuleTokens:
     def tokens(self, source: str, target: str = "") -> list[TokenId]:
         return self.composed.tokens(source, target)
 
-    def after(self, text: bytes, state: str = "") -> Leaving | None:
+    def after(self, text: bytes, state: str = "", mask: TokenMask | None = None) -> Leaving | None:
         """The tokens that may follow a text; None if the text has left the language.
+
+        With a ``mask`` those that it allows.
 
         If the text leads to several configurations, one is shown: one in ``state`` if there is any,
         and of these the one with the shortest stack.
@@ -373,7 +376,9 @@ class RuleTokens:
             for situation, tokens in self._reached(begin).items():
                 target, stack = self._standing(situation)
                 kept = _common(here[1], stack)
-                groups[target, len(here[1]) - kept, stack[kept:]] += tokens
+                allowed = tokens if mask is None else [i for i in tokens if i in mask]
+                if allowed:
+                    groups[target, len(here[1]) - kept, stack[kept:]] += allowed
         edges_with_ids = [
             (self._edge(here, target, pops, pushes, tokens), tuple(tokens))
             for (target, pops, pushes), tokens in groups.items()

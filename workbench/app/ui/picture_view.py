@@ -143,7 +143,8 @@ def about_edge(handlers: Handlers, sent: Record) -> Record:
 def _leaving(handlers: Handlers, sent: Record, drawn: Drawn) -> list[str]:
     """The tokens of some of the edges that leave the current state."""
     view, vocabulary = View.of(sent), handlers.vocabulary_of(sent)
-    leaving = leaving_edges(drawn, view.centre, view.so_far)
+    mask = None if vocabulary is not handlers.room.vocabulary() else handlers.run_mask(sent)
+    leaving = leaving_edges(drawn, view.centre, view.so_far, mask)
     wanted = sent["parts"]
     if not isinstance(wanted, list) or not all(type(number) is int for number in wanted):
         raise WorkbenchError("expected the numbers of edges")
@@ -151,7 +152,8 @@ def _leaving(handlers: Handlers, sent: Record, drawn: Drawn) -> list[str]:
     for number in wanted:
         edge = leaving.edges[number]
         ids += leaving.tokens[number] or drawn.parts.tokens(leaving.state, edge.target)  # type: ignore[attr-defined]
-    return [_token(vocabulary, token_id) for token_id in dict.fromkeys(ids)]
+    kept = [i for i in ids if mask is None or i in mask or i >= len(vocabulary)]
+    return [_token(vocabulary, token_id) for token_id in dict.fromkeys(kept)]
 
 
 def _tokens(
