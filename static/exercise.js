@@ -2,8 +2,8 @@
    The solution stays on the server, and in the link, which this page does not decode. */
 
 import { debounce, el, showNotice } from "./dom.js";
-import { createMakers } from "./exercise-maker.js";
 import { createShelf, progress } from "./exercise-shelf.js";
+import { late } from "./late.js";
 import { words } from "./learn.js";
 import { notations } from "./notations.js";
 import { askServer, emit, on, onBegun, state, wholeOf } from "./state.js";
@@ -30,8 +30,27 @@ export function mountExercise({ element, server }) {
   let opened = /** @type {any} */ (null);
   let checking = 0;
 
-  const shelf = createShelf(find(".shelfview"), server, { open, make: () => makers.exercise() });
-  const makers = createMakers(find("dialog.maker"), find("dialog.coursemaker"), server, { open, shelf });
+  const shelf = createShelf(find(".shelfview"), server, { open, make: () => make("exercise") });
+  let makers = /** @type {any} */ (null);
+  /** Open the dialog that makes an exercise, or a course of several. */
+  async function make(what) {
+    try {
+      makers ??= (await late("exercise-maker.js")).createMakers(
+        find("dialog.maker"),
+        find("dialog.coursemaker"),
+        server,
+        {
+          open,
+          shelf,
+        },
+      );
+    } catch {
+      showNotice("The form could not be loaded; is the server still running?");
+      return;
+    }
+    makers[what]();
+  }
+  on("make course", () => make("course"));
 
   // -- the answer, kept in this browser --------------------------------------------------------------
   function keep() {

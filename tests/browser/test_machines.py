@@ -425,4 +425,4 @@ def test_the_flags_are_those_of_the_runs_own_method(visit: Any) -> None:
             "old => document.querySelector('#wb-picture .count').innerText !== old", arg=before
         )
         allowed = v.page.evaluate("wb.state.steps[0].allowed")
-        assert count.inner_text().startswith(f"the run's method allows {allowed} of the grammar's ")
+        assert count.inner_text().startswith(f"this run allows {allowed} of the grammar's ")

@@ -100,7 +100,7 @@ def test_a_run_with_a_stricter_method_shows_its_own_tokens(
     flags = sum(drawn["edges"][int(edge)]["count"] for edge in drawn["parts"])
     assert flags == answer["next"]["allowed"]
     every = exact["next"]["allowed"]
-    more = f"the run's method allows {flags:,} of the grammar's {every:,} tokens"
+    more = f"this run allows {flags:,} of the grammar's {every:,} tokens"
     assert drawn["count"] in (more, f"{flags:,} token{'s' * (flags != 1)} may follow")
     assert (drawn["count"] == more) == (flags < every)
     edge = next(iter(drawn["parts"]))

@@ -9,13 +9,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
+from itertools import count
 
 from workbench.analysis.run_tracing import PicturedMachine
+from workbench.automata.drawn_machine import sets_by_state
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.limits import LIMITS, Limits
-from workbench.base.visible_text import printable
+from workbench.base.visible_text import columns, printable
 from workbench.constraint.engine.compose import compose
 from workbench.constraint.engine.compose_pda import compose_pda
 from workbench.constraint.labels import label_vocabulary
@@ -29,7 +31,7 @@ from workbench.constraint.protocol import TokenMask
 from workbench.drawing.connectors import numbered
 from workbench.drawing.dot import dot
 from workbench.drawing.edge_labels import written_classes
-from workbench.drawing.graph import Edge, Graph
+from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import draw_dfa, draw_network, kinds_of, leaf_states
 from workbench.drawing.parts import (
     LazyParts,
@@ -53,8 +55,10 @@ from workbench.drawing.token_edges import (
 from workbench.drawing.transducers import draw_detokenizer
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.label_encoding import encode_labels, labels_of
+from workbench.grammar.notations import Notation
 from workbench.pushdown.network import Network, dotted
 from workbench.pushdown.runner import Runner, Situation
+from workbench.syntax.machine_text import read_machine
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 
@@ -87,6 +91,10 @@ _MAX_WHOLE_STATES = 10_000
 
 #: The most states that are searched of a machine that is drawn in part.
 _MAX_SEARCHED = 400
+
+#: The most columns of a state's name, and the note where merged states have theirs.
+_MAX_NAME = 16
+_MERGED = "≡: states that the minimal machine merges"
 
 #: The most edges of the machine over proper tokens before it is minimized: half a second.
 _MAX_PROPER_EDGES = 20_000
@@ -216,7 +224,36 @@ def draw(
     if isinstance(characters, LazyDfa) or len(characters) > _MAX_WHOLE_STATES:
         return Drawn(LazyParts(characters, limits), PicturedMachine.CHARACTERS)
     graph = numbered(draw_dfa(characters, written=written_classes(grammar)))
+    if grammar.is_written_in(Notation.MACHINE):
+        graph = _with_drawn_names(graph, grammar, characters, limits)
     return Drawn(Whole(graph), PicturedMachine.CHARACTERS, numbers=_numbers(graph))
+
+
+def _with_drawn_names(graph: Graph, grammar: Grammar, dfa: Dfa, limits: Limits) -> Graph:
+    """The states of a drawn machine's DFA under the names that their author gave them.
+
+    ``{p, q}`` is in p and q at once; ``p ≡ q`` stands for the states p and q, which are merged. A
+    state without a name, or with one that is too long, has a number that is no state's name.
+    """
+    drawn = read_machine(grammar.source, limits.clock())
+    names = {
+        str(state): " ≡ ".join(one[0] if len(one) == 1 else f"{{{', '.join(one)}}}" for one in sets)
+        for state, sets in sets_by_state(drawn, dfa, limits).items()
+    }
+    taken = {state.name for state in drawn.states}
+    free = (number for number in map(str, count()) if number not in taken)
+
+    def named(node: Node) -> Node:
+        if not node.label:
+            return node
+        name = names.get(node.id, "")
+        label = name if name and columns(name) <= _MAX_NAME else next(free)
+        title = node.title.replace(f"state {node.label}", f"state {name or label}", 1)
+        return replace(node, label=label, title=title)
+
+    nodes = tuple(map(named, graph.nodes))
+    merged = any("≡" in node.label for node in nodes)
+    return replace(graph, nodes=nodes, note=_MERGED if merged else graph.note)
 
 
 def rules_of(stack: Drawn) -> Drawn:

@@ -62,7 +62,7 @@ _MAX_PLACES = 4
 
 
 def find_states(handlers: Handlers, sent: Record) -> Record:
-    """States by number, by the name of their rule, by the labels of their edges."""
+    """States by number or name, by the name of their rule, by the labels of their edges."""
     try:
         machine, drawn, _ = handlers.drawn(sent)
         query = text_in(sent, "query", 80).strip()
@@ -98,8 +98,8 @@ def _matches(graph: Graph, query: str, drawn: Drawn) -> Iterator[tuple[str, str]
     """States that match a query, exact matches first, each with the reason."""
     small = calm(fold_counts(graph))
     states = {number: state for state, number in drawn.numbers.items()}
-    if query.isdigit() and (query in states or not states):
-        yield states.get(query, query), "its number"
+    if query in states or (query.isdigit() and not states):
+        yield states.get(query, query), "its number" if query.isdigit() else "its name"
     wanted = query.casefold()
     for node in graph.nodes:
         if node.cluster.casefold() == wanted and "rule" in node.kinds:
@@ -121,7 +121,11 @@ def _matches(graph: Graph, query: str, drawn: Drawn) -> Iterator[tuple[str, str]
         if label_query.casefold() in line.casefold():
             yield edge.source, f"reads {line}"
     for node in graph.nodes:
-        if node.label.startswith(query) and node.label != query and "call" not in node.kinds:
+        if node.label == query or "call" in node.kinds:
+            continue
+        if not node.label.isdigit() and wanted in node.label.casefold():
+            yield node.id, "its name"
+        elif node.label.startswith(query):
             yield node.id, "its number"
 
 

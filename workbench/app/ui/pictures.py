@@ -170,8 +170,7 @@ def _tokens(
     if not view.over and 0 < drawn.parts.states <= _MAX_WHOLE_STATES:
         whole = _whole(drawn, view)
         if whole is not None:
-            note = "" if mask is None else "the grammar's tokens: the run's method allows fewer"
-            return replace(whole, note=" · ".join(filter(None, (whole.note, note)))), {}
+            return whole, {}
     leaving = leaving_edges(drawn, view.centre, view.so_far, mask)
     state, edges = leaving.state, list(leaving.edges)
     if under.followed is PicturedMachine.RULES:
@@ -203,7 +202,7 @@ def _tokens(
         total = sum(edge.count for edge in every)
         if count < total:
             words = count_of(total, "token")
-            note = f"the run's method allows {count:,} of the grammar's {words}"
+            note = f"this run allows {count:,} of the grammar's {words}"
     elif not edges and not any(
         n.id == here and "final" in n.kinds for n in drawn_tokens.graph.nodes
     ):
