@@ -176,10 +176,10 @@ def test_rules_stay_separate_if_they_have_too_many_states_to_be_inlined_in_time(
 ) -> None:
     """The machine of a large schema does not depend on how busy the computer is."""
     flat = Grammar.from_json_schema({"type": "array", "items": {"type": ["integer", "boolean"]}})
-    states, limits = len(flat.reader), replace(LIMITS, seconds=100.0)
-    monkeypatch.setattr(recognition, "_INLINED_PER_SECOND", states / 100)
+    states, limits = len(flat.reader), replace(LIMITS, seconds=64.0)
+    monkeypatch.setattr(recognition, "_INLINED_PER_SECOND", states / 64)
     assert isinstance(replace(flat, limits=limits).machine, Dfa)
-    monkeypatch.setattr(recognition, "_INLINED_PER_SECOND", (states - 1) / 100)
+    monkeypatch.setattr(recognition, "_INLINED_PER_SECOND", (states - 1) / 64)
     few = replace(flat, limits=limits)
     assert few.machine is few.reader
     assert not few.is_regular
