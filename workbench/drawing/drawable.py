@@ -12,6 +12,7 @@ from functools import cached_property
 from itertools import count
 
 from workbench.analysis.run_tracing import PicturedMachine
+from workbench.automata.code_points import fold
 from workbench.automata.drawn_machine import sets_by_state
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.base.dfa import DEAD, Dfa
@@ -28,6 +29,7 @@ from workbench.constraint.methods.proper.proper_methods import (
     proper_automaton,
 )
 from workbench.constraint.protocol import TokenMask
+from workbench.drawing import machines
 from workbench.drawing.connectors import numbered
 from workbench.drawing.dot import dot
 from workbench.drawing.edge_labels import written_classes
@@ -181,6 +183,22 @@ def characters_of(grammar: Grammar) -> Dfa | LazyDfa | None:
         if isinstance(grammar.reader, LazyDfa):
             return grammar.reader
         raise
+
+
+def count_states(grammar: Grammar) -> int:
+    """The number of states in the picture of a grammar's characters, or of its stack machine.
+
+    Of a machine that is drawn in part it is the number of states over bytes.
+
+    Raises: LimitError if there are too many to build them all.
+    """
+    if labels_of(grammar):  # drawn as one edge each, which few grammars have
+        return draw(grammar, machine_below(grammar)).parts.states
+    if not grammar.is_regular:
+        return machines.count_states(grammar.rules, grammar.leaf_rules)
+    whole = grammar.machine
+    assert isinstance(whole, Dfa), "it is regular"
+    return len(whole) if len(whole) > _MAX_WHOLE_STATES else len(fold(whole).states)
 
 
 def draw(
