@@ -12,6 +12,9 @@ import { saved } from "./storage.js";
 /** @import { Answer, Context, ExerciseVerdict, OpenedExercise } from "./wire" */
 
 const KEEP = 400; // milliseconds without a key until the answer is kept
+const CREDIT =
+  "Of the short texts that your answer or the solution accepts, the part that both accept; or, if that is less, of " +
+  "those that one of them rejects the part that both reject";
 const MOST_KEPT = 60; // answers in the browser
 
 /** The answers that were typed, by the key of their exercise. */
@@ -153,9 +156,7 @@ export function mountExercise({ element, server }) {
       el("b", { class: answer.solved ? "good" : "no" }, `${answer.solved ? "✓" : "✗"} ${answer.say}`),
     );
     if (answer.share !== null)
-      said.append(
-        el("span", { class: "quiet" }, `${Math.floor(100 * answer.share)} % of short texts are judged right`),
-      );
+      said.append(el("span", { class: "quiet", title: CREDIT }, `partial credit ${Math.floor(100 * answer.share)} %`));
     if (answer.text !== null) said.append(counterexample(answer));
     if (answer.problem?.line)
       said.append(
