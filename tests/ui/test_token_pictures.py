@@ -108,3 +108,21 @@ def test_a_run_with_a_stricter_method_shows_its_own_tokens(
         handlers, {**sent, "masked": own, "parts": drawn["parts"][edge], "source": "", "target": ""}
     )
     assert listed["count"] == drawn["edges"][int(edge)]["count"]
+
+
+@pytest.mark.parametrize(
+    ("text", "scale"), [("ab", 1.4), ("[ab]{3}c?", 1.2), ("abcdefghijkl", 1.0)]
+)
+def test_tokens_over_a_small_machine_are_in_the_middle_and_enlarged(
+    text: str, scale: float
+) -> None:
+    sent = {"text": text, "notation": "regex", "tab": "together", "width": 700, "height": 310}
+    drawn = Handlers(toy_room()).draw(sent)
+    opening = drawn["opening"]
+    assert opening["scale"] == scale
+    places = [float(x) for x in re.findall(r'<ellipse cx="([\d.]+)"', drawn["svg"])]
+    left = (min(places) - opening["x"]) * scale
+    right = 700 - (max(places) - opening["x"]) * scale
+    if scale > 1:
+        assert abs(left - right) < 80, "about as much room on both sides"
+        assert right > 60, "the buttons are there"

@@ -19,7 +19,7 @@ from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.parts import LazyTokenParts, TokenFsaParts
 from workbench.drawing.reductions import collapse_chains, fold_counts, merge_parallel, nearest
 from workbench.drawing.render import renderer
-from workbench.drawing.token_map import fan, over_lanes
+from workbench.drawing.token_map import CONTROLS, fan, over_lanes
 from workbench.drawing.views import (
     Box,
     Drawing,
@@ -44,6 +44,9 @@ TOGETHER = "together"
 
 #: The most states of a machine over tokens that is drawn whole, if that is legible.
 _MAX_WHOLE_STATES = 14
+
+#: How much tokens over a small machine are enlarged; few steps, so that it seldom changes in a run.
+_SCALES = (1.4, 1.2)
 
 #: The nodes of a rule that is drawn in part below the token edges: the most that fit.
 _PART_SIZES = (60, 40, 26, 18, 12, 8, 6)
@@ -189,10 +192,12 @@ def _tokens(
         graph = tried[0 if graph.clusters else -1]  # of rules, a part may lack states
         here = shown_at(graph, state) or state
         drawn_tokens = fan(graph, edges, here, width, height)
+    fits = min((width - CONTROLS) / drawn_tokens.width, height / drawn_tokens.height)
+    scale = next((one for one in _SCALES if one <= fits), 1.0)
     opening = Opening(
-        -(view.box.width - drawn_tokens.width) / 2,
-        -(view.box.height - drawn_tokens.height) / 2,
-        1.0,
+        -(view.box.width / scale - drawn_tokens.width) / 2,
+        -(view.box.height / scale - drawn_tokens.height) / 2,
+        scale,
         drawn_tokens.height,
     )
     count = sum(edge.count for edge in edges)
