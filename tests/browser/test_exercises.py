@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -47,6 +48,9 @@ def test_an_exercise_is_solved_with_its_counterexample(visit: Any) -> None:
         assert "A state remembers" in v.page.locator(f"{BAR} .hinttext").inner_text()
         said = answer(v, WRONG)
         assert said == "✗ Your answer accepts 'a', which the language does not contain"
+        credit = v.page.locator(f"{BAR} .result span.quiet").first
+        assert re.fullmatch(r"partial credit \d+ %", credit.inner_text())
+        assert "both accept" in str(credit.get_attribute("title"))
         assert v.page.locator(f"{BAR} .path button").all_inner_texts() == ["e", "o"]
         # the states of the text are lit in the student's own drawing
         v.page.wait_for_selector("#wb-grammar .drawing .lit, #wb-grammar .drawing .now")
