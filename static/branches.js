@@ -302,7 +302,7 @@ export function createQuestions(server, settings) {
     return whyNodes(answer);
   }
 
-  /** What a picture is asked with where a run allows fewer tokens than the grammar after ``count`` of its own. */
+  /** The settings with which a picture computes a run's own mask after ``count`` tokens; empty for the exact mask. */
   function masked(branch, count) {
     const { finish, max_tokens } = settings();
     const { constraint, lookahead, small_tokens, monitor, reasoning, prompt, chat, prefix } = about(

@@ -51,6 +51,7 @@ export function createConstruction(dialog, buttons, server) {
     show();
     const whole = await asked("");
     if (!whole.ok) part.value = await firstThatFits(answer.parts);
+    if (!dialog.open) return;
     load();
     if (part.value)
       says.replaceChildren(

@@ -165,7 +165,7 @@ export function createIntro(box) {
     const { example } = state;
     breaks.hidden = !broken && !example?.breaks;
     breaks.textContent = broken ? "Undo the break" : "Break it";
-    own.hidden = !example?.name && (example?.from ?? "own") === "own"; // it would take the place of a text of one's own
+    own.hidden = !example?.name && (example?.from ?? "own") === "own"; // it replaces the text
     const said = broken ? broken.breaks[2] : (FROM[example?.from] ?? (example?.name ? WHAT : FROM.own)) + NEXT[ran()];
     if (line.textContent !== said) line.textContent = said;
   };

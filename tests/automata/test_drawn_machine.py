@@ -134,6 +134,12 @@ def test_names_of_the_states_of_the_minimal_machine(seed: int) -> None:
         assert met.keys() == named.keys(), "each state has a name where each label is a character"
 
 
+@pytest.mark.parametrize("label", [".", "[^a]", "[\\uD7FF-\\uE000]", "[\U0010ffff]"])
+def test_characters_around_the_surrogates_lead_to_named_states(label: str) -> None:
+    machine = read(f"initial p\nfinal q\np -> q : {label}")
+    assert set(sets_by_state(machine, machine_dfa(machine)).values()) == {(("p",),), (("q",),)}
+
+
 def test_a_machine_with_too_many_sets_has_no_names(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = read("initial p\nfinal q\np -> p : a, b\np -> q : a")
     assert sets_by_state(machine, machine_dfa(machine))

@@ -61,6 +61,7 @@ NAMED = [
     ("final r\np -> q : a\np -> r : b",                        ["p", "q ≡ r"], "≡: states that the minimal machine merges"),
     ("p -> q : ab",                                            ["p", "0", "q"], ""),
     ("p -> q : é",                                             ["p", "q"], ""),
+    ("p -> q : .\nq -> q : [^a]",                              ["p", "q"], ""),
     ("p -> 0 : a\n0 -> q : bc",                                ["p", "0", "1", "q"], ""),
     ("p -> a_name_that_is_long : a\na_name_that_is_long -> q : b",   ["p", "0", "q"], ""),
 ]  # fmt: skip

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from workbench.automata.build import regex_dfa
-from workbench.automata.code_points import CharacterFsa, character_edges
+from workbench.automata.code_points import SURROGATES, CharacterFsa, character_edges
 from workbench.automata.graphs import coreachable, reachable
 from workbench.automata.nfa import NfaBuilder
 from workbench.automata.small_dfa import smallest
@@ -160,7 +160,9 @@ class _Walk:
             dfa = self._items.dfas[item]
             for ranges, _ in character_edges(dfa.step, state, dfa.classes):
                 bounds.update(bound for low, high in ranges for bound in (low, high + 1))
-        return map(chr, sorted(bounds - {sys.maxunicode + 1}))
+        low, high = SURROGATES  # no text has one: an interval from there begins after them
+        starts = {high + 1 if low <= bound <= high else bound for bound in bounds}
+        return map(chr, sorted(starts - {sys.maxunicode + 1}))
 
     def _entered(self, states: Iterable[str]) -> Iterator[_Inside]:
         """The beginnings of all items of the edges that leave the states."""

@@ -250,8 +250,8 @@ def draw(
 def _with_drawn_names(graph: Graph, grammar: Grammar, dfa: Dfa, limits: Limits) -> Graph:
     """The states of a drawn machine's DFA under the names that their author gave them.
 
-    ``{p, q}`` is in p and q at once; ``p ≡ q`` stands for the states p and q, which are merged. A
-    state without a name, or with one that is too long, has a number that is no state's name.
+    ``{p, q}`` is the set of p and q; ``p ≡ q`` are the states p and q, merged. A state without a
+    name, or with one that is too long, has a number that is no state's name.
     """
     drawn = read_machine(grammar.source, limits.clock())
     names = {

@@ -31,8 +31,7 @@ _MAX_EFFECTS = 4
 #: line of flags and of the arrows below them.
 _MARGIN, _BUS, _FLAG, _ARROW = 34.0, 9.0, BOX + 5, 11.0
 
-#: The pixels that stay free beside a picture in the middle of its box, which has buttons on the
-#: right.
+#: The pixels that are kept free to the left and right of a centred picture: buttons are there.
 CONTROLS = 100.0
 
 #: A flag is in the lowest line that has room within this distance of its state.

@@ -222,7 +222,7 @@ class Language:
 
     @cached_property
     def _whole(self) -> Dfa | Network | LimitError:
-        """The whole machine, or the error why there is none; both are cached.
+        """The whole machine, or the error of its construction; both are cached.
 
         Rules with more states than can be inlined in time stay separate: whether they can must not
         depend on what else the computer does.

@@ -235,7 +235,7 @@ class Handlers:
     def run_mask(self, sent: Record) -> TokenMask | None:
         """The mask of a run after its tokens, where it may be another than the grammar's.
 
-        ``masked`` has the settings of the run. None without one, and for one that cannot go on.
+        ``masked`` has the settings of the run. None without a run, or if its tokens are refused.
         """
         masked = sent.get("masked")
         if not isinstance(masked, dict):
