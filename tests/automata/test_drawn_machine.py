@@ -140,10 +140,13 @@ def test_characters_around_the_surrogates_lead_to_named_states(label: str) -> No
     assert set(sets_by_state(machine, machine_dfa(machine)).values()) == {(("p",),), (("q",),)}
 
 
-def test_a_machine_with_too_many_sets_has_no_names(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("budget", ["_MAX_SETS", "_MAX_READ"])
+def test_a_machine_with_too_many_sets_has_no_names(
+    monkeypatch: pytest.MonkeyPatch, budget: str
+) -> None:
     machine = read("initial p\nfinal q\np -> p : a, b\np -> q : a")
     assert sets_by_state(machine, machine_dfa(machine))
-    monkeypatch.setattr("workbench.automata.drawn_machine._MAX_SETS", 1)
+    monkeypatch.setattr(f"workbench.automata.drawn_machine.{budget}", 1)
     assert sets_by_state(machine, machine_dfa(machine)) == {}
 
 

@@ -28,8 +28,9 @@ from workbench.syntax.ranges import Ranges, contains, difference, intersection, 
 from workbench.syntax.regex.printer import class_text
 from workbench.syntax.regex.tree import Characters
 
-#: The most sets of states for which the states of the minimal DFA are named.
-_MAX_SETS = 2_000
+#: The most sets of states, and of items read in them, for which the states of the minimal DFA are
+#: named: a third of a second.
+_MAX_SETS, _MAX_READ = 2_000, 200_000
 
 #: Characters of the alphabet that are listed in facts and messages.
 _MAX_LISTED = 6
@@ -123,6 +124,8 @@ class _Walk:
     def __init__(self, machine: DrawnMachine, limits: Limits) -> None:
         self._machine = machine
         self._clock = limits.clock()
+        #: How many items have been read.
+        self.read = 0
         self._items = ItemMachines(machine, limits)
         self._edges_of: dict[str, list[tuple[int, DrawnEdge]]] = {}
         for index, edge in enumerate(machine.edges):
@@ -144,6 +147,7 @@ class _Walk:
         begun, through = set[_Inside](), set[int]()
         data = character.encode()
         for index, item, state in {*inside, *self._entered(states)}:
+            self.read += 1
             dfa = self._items.dfas[item]
             if (after := dfa.run(data, state)) != DEAD:
                 if dfa.is_final(after):
@@ -230,7 +234,7 @@ def sets_by_state(
     known = {first}
     for states, inside, state in (waiting := [first]):  # grows during iteration
         clock.check()
-        if len(known) > _MAX_SETS:
+        if len(known) > _MAX_SETS or walk.read > _MAX_READ:
             return {}
         if inside:
             unnamed.add(state)
