@@ -272,7 +272,9 @@ export function mountHeader({ element, props, server }) {
     if (picker.value.startsWith("draft:")) drafts.open(picker.value.slice(6));
     else if (picker.value !== "") open(Number(picker.value));
   });
-  for (const event of ["typed", "switch"]) on(event, () => call("Your own"));
+  // an answer to an exercise keeps the exercise's title
+  for (const event of ["typed", "switch"])
+    on(event, () => call((state.example?.exercise && state.example.title) || "Your own"));
 
   theme.addEventListener("click", toggleTheme);
   const named = (dark) => theme.setAttribute("aria-label", dark ? "Switch to light" : "Switch to dark");

@@ -87,6 +87,9 @@ def test_an_answer_in_another_notation_keeps_the_exercise(visit: Any) -> None:
         v.page.click("#wb-grammar [data-notation=gbnf]")
         v.page.wait_for_function("wb.state.notation === 'gbnf'")
         assert answer(v, 'root ::= "a" root "b" | ""').startswith("✓")
+        v.page.locator("#wb-grammar textarea.text").press_sequentially(" ")
+        chosen = "#wb-header .pickwrap select option:checked"
+        assert v.page.locator(chosen).inner_text() == "Exercise: As many b as a"
         v.page.select_option("#wb-header .pickwrap select", index=2)
         v.page.wait_for_selector(BAR, state="hidden")
         assert "exercise" not in v.page.url
