@@ -244,6 +244,9 @@ const soFar = (branch, count) =>
     .map((step) => readOf(step) ?? "")
     .join("");
 
+/** The methods that allow whatever the grammar allows. */
+const EXACT = ["automaton", "composed", "unconstrained"];
+
 const FREE =
   "The text up to the closing marker is free. Only special tokens are forbidden there, and after the last token of " +
   "the budget all that do not lead to the marker.";
@@ -299,8 +302,21 @@ export function createQuestions(server, settings) {
     return whyNodes(answer);
   }
 
+  /** The settings with which a picture computes a run's own mask after ``count`` tokens; empty for the exact mask. */
+  function masked(branch, count) {
+    const { finish, max_tokens } = settings();
+    const { constraint, lookahead, small_tokens, monitor, reasoning, prompt, chat, prefix } = about(
+      branch,
+      ids(branch, count),
+    );
+    const narrows = !EXACT.includes(constraint) || small_tokens || monitor || reasoning || finish;
+    const asked = { constraint, lookahead, small_tokens, monitor, reasoning, finish, max_tokens, prompt, chat, prefix };
+    return narrows ? { masked: asked } : {};
+  }
+
   return {
     about: (branch) => about(branch, ids(branch)),
+    masked,
     take: (branch, token) => askServer(server.take_token, { ...about(branch, ids(branch)), token }),
     turn: (branch) => askServer(server.turn, about(branch, ids(branch))),
     search: (branch, index, query) => askServer(server.find_tokens, { ...about(branch, ids(branch, index)), query }),

@@ -219,7 +219,7 @@ export function createExactCard(card, doors) {
             () => show(comparison, true),
           );
     note(
-      answer.why || answer.fault,
+      `Not computed for this grammar: ${answer.why || answer.fault}`,
       more,
       button("Try six names", "A small language, of which every method makes another distribution", doors.small),
     );

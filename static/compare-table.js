@@ -526,7 +526,7 @@ export function createCompareTable(table, doors) {
       for (const name of names) rows.get(name).group.hidden = !open;
     };
     fold.addEventListener("click", () => reveal(fold.getAttribute("aria-expanded") !== "true"));
-    reveal(names.length <= OPEN);
+    reveal(names.length <= OPEN && innerWidth > 640); // a phone shows few columns, and members have no numbers in them
     return made;
   }
   /** A group's numbers: those of its members where they agree, else from where to where they go. */

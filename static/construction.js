@@ -13,6 +13,11 @@ const OF_TAB = { tokens: "tokens", stack: "stack", rules: "stack" };
 /** The films of long machines: their pictures are stacked at every width. */
 const STACKED = ["subsets", "minimal"];
 
+/** The parts that are tried where the whole grammar is too large for a film. */
+const MOST_TRIED = 8;
+/** The frames of a film in which something happens. */
+const FEWEST_FRAMES = 4;
+
 /** Pixels of the window's height that are around the pictures. */
 const AROUND = 370;
 
@@ -32,12 +37,33 @@ export function createConstruction(dialog, buttons, server) {
 
   for (const button of buttons) button.addEventListener("click", open);
   async function open() {
-    const { example } = state.compiled,
-      answer = await askServer(server.construction_list, grammarOf(state.compiled));
-    if (answer.fault || !answer.ok) return;
-    grammar = { ...grammarOf(state.compiled), example };
+    grammar = { ...grammarOf(state.compiled), example: state.compiled.example };
+    which.replaceChildren();
+    const answer = await offer("");
+    if (!answer) return;
+    part.replaceChildren(
+      el("option", { value: "" }, "the whole grammar"),
+      ...answer.parts.map(({ key, title }) => el("option", { value: key }, title)),
+    );
+    part.closest("label").hidden = !answer.parts.length;
+    acts.hidden = true;
+    says.textContent = "";
+    show();
+    const whole = await asked("");
+    if (!whole.ok) part.value = await firstThatFits(answer.parts);
+    if (!dialog.open) return;
+    load();
+    if (part.value)
+      says.replaceChildren(
+        el("span", { class: "quiet" }, `A part: of the whole grammar ${(whole.why ?? "").split(" — ")[0]}.`),
+      );
+  }
+  /** Offer the constructions of a part; the chosen one stays, if the part has it. */
+  async function offer(key) {
+    const answer = await askServer(server.construction_list, { ...grammar, part: key });
+    if (answer.fault || !answer.ok) return null;
     const usable = answer.constructions.filter((one) => !one.missing).map((one) => one.name),
-      wanted = OF_TAB[state.tab] || "subsets";
+      wanted = [which.value, OF_TAB[state.tab], "subsets", usable[0]].find((name) => usable.includes(name));
     which.replaceChildren(
       ...answer.constructions.map(({ name, title, missing }) =>
         el(
@@ -47,14 +73,21 @@ export function createConstruction(dialog, buttons, server) {
         ),
       ),
     );
-    which.value = usable.includes(wanted) ? wanted : usable[0];
-    part.replaceChildren(
-      el("option", { value: "" }, "the whole grammar"),
-      ...answer.parts.map(({ key, title }) => el("option", { value: key }, title)),
-    );
-    part.closest("label").hidden = !answer.parts.length;
-    show();
-    load();
+    which.value = wanted;
+    return answer;
+  }
+  const asked = (key) => askServer(server.construction_film, { ...grammar, construction: which.value, part: key });
+  /** The key of the first part that has a film, with several frames if any has; empty where the whole says why. */
+  async function firstThatFits(parts) {
+    let first = "";
+    for (const { key } of parts.slice(0, MOST_TRIED)) {
+      if (!(await offer(key))) continue;
+      const film = await asked(key);
+      if (film.ok && film.frames.length >= FEWEST_FRAMES) return key;
+      if (film.ok) first ||= key;
+    }
+    await offer(first);
+    return first;
   }
 
   function load() {
@@ -74,7 +107,11 @@ export function createConstruction(dialog, buttons, server) {
     box.replaceChildren(film.figure);
     film.load();
   }
-  for (const choice of [which, part]) choice.addEventListener("change", load);
+  which.addEventListener("change", load);
+  part.addEventListener("change", async () => {
+    await offer(part.value);
+    load();
+  });
 
   // -- a frame as a file ------------------------------------------------------------------------
   const named = () => `${exportFiles.called()}-${which.value}-${film.now().frame + 1}`;

@@ -3,7 +3,7 @@
 import { copyText, createDialog, el } from "./dom.js";
 import { printSheet } from "./exercise-shelf.js";
 import { notations } from "./notations.js";
-import { askServer, on, state, wholeOf } from "./state.js";
+import { askServer, state, wholeOf } from "./state.js";
 
 /** @import { Servers } from "./wire" */
 
@@ -124,7 +124,7 @@ export function createMakers(maker, courseMaker, server, { open, shelf }) {
   const courseForm = courseMaker.querySelector("form"),
     status = courseForm.querySelector(".made");
   const courseField = (name) => courseForm.elements.namedItem(name);
-  on("make course", async () => {
+  async function course() {
     const choice = courseField("add");
     if (!choice.options.length) {
       const lessons = [...document.querySelectorAll("#wb-learn .pick option")].map((one) => [
@@ -142,7 +142,7 @@ export function createMakers(maker, courseMaker, server, { open, shelf }) {
     }
     status.replaceChildren();
     showCourse();
-  });
+  }
   courseField("add").addEventListener("change", (event) => {
     const items = courseField("items");
     if (event.target.value) items.value = `${items.value.replace(/\n*$/, "\n")}${event.target.value}\n`.trimStart();
@@ -163,5 +163,5 @@ export function createMakers(maker, courseMaker, server, { open, shelf }) {
   courseForm.querySelector(".sheet").addEventListener("click", () => sheet(false));
   courseForm.querySelector(".solutions").addEventListener("click", () => sheet(true));
 
-  return { exercise };
+  return { exercise, course };
 }

@@ -2,8 +2,8 @@
    The solution stays on the server, and in the link, which this page does not decode. */
 
 import { debounce, el, showNotice } from "./dom.js";
-import { createMakers } from "./exercise-maker.js";
 import { createShelf, progress } from "./exercise-shelf.js";
+import { late } from "./late.js";
 import { words } from "./learn.js";
 import { notations } from "./notations.js";
 import { askServer, emit, on, onBegun, state, wholeOf } from "./state.js";
@@ -12,6 +12,9 @@ import { saved } from "./storage.js";
 /** @import { Answer, Context, ExerciseVerdict, OpenedExercise } from "./wire" */
 
 const KEEP = 400; // milliseconds without a key until the answer is kept
+const CREDIT =
+  "Of the short texts that your answer or the solution accepts, the part that both accept; or, if that is less, of " +
+  "those that one of them rejects the part that both reject";
 const MOST_KEPT = 60; // answers in the browser
 
 /** The answers that were typed, by the key of their exercise. */
@@ -30,8 +33,27 @@ export function mountExercise({ element, server }) {
   let opened = /** @type {any} */ (null);
   let checking = 0;
 
-  const shelf = createShelf(find(".shelfview"), server, { open, make: () => makers.exercise() });
-  const makers = createMakers(find("dialog.maker"), find("dialog.coursemaker"), server, { open, shelf });
+  const shelf = createShelf(find(".shelfview"), server, { open, make: () => make("exercise") });
+  let makers = /** @type {any} */ (null);
+  /** Open the dialog that makes an exercise, or a course of several. */
+  async function make(what) {
+    try {
+      makers ??= (await late("exercise-maker.js")).createMakers(
+        find("dialog.maker"),
+        find("dialog.coursemaker"),
+        server,
+        {
+          open,
+          shelf,
+        },
+      );
+    } catch {
+      showNotice("The form could not be loaded; is the server still running?");
+      return;
+    }
+    makers[what]();
+  }
+  on("make course", () => make("course"));
 
   // -- the answer, kept in this browser --------------------------------------------------------------
   function keep() {
@@ -134,9 +156,7 @@ export function mountExercise({ element, server }) {
       el("b", { class: answer.solved ? "good" : "no" }, `${answer.solved ? "✓" : "✗"} ${answer.say}`),
     );
     if (answer.share !== null)
-      said.append(
-        el("span", { class: "quiet" }, `${Math.floor(100 * answer.share)} % of short texts are judged right`),
-      );
+      said.append(el("span", { class: "quiet", title: CREDIT }, `partial credit ${Math.floor(100 * answer.share)} %`));
     if (answer.text !== null) said.append(counterexample(answer));
     if (answer.problem?.line)
       said.append(

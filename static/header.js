@@ -165,7 +165,7 @@ export function createIntro(box) {
     const { example } = state;
     breaks.hidden = !broken && !example?.breaks;
     breaks.textContent = broken ? "Undo the break" : "Break it";
-    own.hidden = example?.from === "own";
+    own.hidden = !example?.name && (example?.from ?? "own") === "own"; // it replaces the text
     const said = broken ? broken.breaks[2] : (FROM[example?.from] ?? (example?.name ? WHAT : FROM.own)) + NEXT[ran()];
     if (line.textContent !== said) line.textContent = said;
   };
@@ -272,7 +272,9 @@ export function mountHeader({ element, props, server }) {
     if (picker.value.startsWith("draft:")) drafts.open(picker.value.slice(6));
     else if (picker.value !== "") open(Number(picker.value));
   });
-  for (const event of ["typed", "switch"]) on(event, () => call("Your own"));
+  // an answer to an exercise keeps the exercise's title
+  for (const event of ["typed", "switch"])
+    on(event, () => call((state.example?.exercise && state.example.title) || "Your own"));
 
   theme.addEventListener("click", toggleTheme);
   const named = (dark) => theme.setAttribute("aria-label", dark ? "Switch to light" : "Switch to dark");

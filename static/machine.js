@@ -3,7 +3,7 @@
 
 import { debounce, el } from "./dom.js";
 import { createGraph, passedBy } from "./graph.js";
-import { askServer, emit, grammarOf, on, state } from "./state.js";
+import { askServer, cards, emit, grammarOf, on, state } from "./state.js";
 import { saved } from "./storage.js";
 import { hexOf, readOf } from "./tokens.js";
 import { treeRequest } from "./tree.js";
@@ -47,17 +47,23 @@ async function drawn(server, asked) {
   return answer;
 }
 
+/** The number of tokens before a step, or with it. */
+function countBefore(step, atEnd) {
+  const at = state.steps.indexOf(step);
+  return at < 0 ? state.steps.length : at + (atEnd ? 1 : 0);
+}
 /** The bytes read before a step, or with it, as hexadecimal digits. */
-function bytesBefore(step, atEnd) {
+function bytesBefore(step, atEnd = false) {
   if (!step) return "";
   if (step.read !== undefined) return hexOf({ text: step.read });
-  const { steps } = state,
-    at = steps.indexOf(step);
-  return steps
-    .slice(0, at < 0 ? steps.length : at + (atEnd ? 1 : 0))
+  return state.steps
+    .slice(0, countBefore(step, atEnd))
     .map((each) => readOf(each) ?? "")
     .join("");
 }
+/** The run's own mask there, where it may allow fewer tokens than the grammar; a text that is tested has none. */
+const maskBefore = (step, atEnd) =>
+  step && step.read === undefined ? (cards.run?.masked(countBefore(step, atEnd)) ?? {}) : {};
 
 /** ``box`` becomes the picture. ``picked(state)``, ``edge(record)`` report clicks, ``shown(answer)`` a picture
       that is there, ``lost(state)`` that the run has left it and is not followed, ``beyond`` a zoom (``camera.js``).
@@ -81,13 +87,13 @@ export function createMachine(
     camera: { beyond },
   });
   let record = /** @type {any} */ (null),
-    known = null,
+    known = /** @type {any} */ (null),
     tab = "",
     request = 0,
     loading = null,
     where = "",
     sent = /** @type {any} */ (null),
-    current = /** @type {any} */ (null),
+    current = /** @type {[any, boolean]} */ ([null, false]),
     last = 0,
     soon = 0;
 
@@ -104,7 +110,9 @@ export function createMachine(
   /** The machine that is requested: without its tokens, "together" is the machine below them. */
   const machineOf = () =>
     tab !== "together" || chosen.tokens ? tab : state.compiled.tabs.characters ? "stack" : "characters";
-  function asked(centre, so_far) {
+  /** The request for a picture around a state, of a run at a step, or after its token.
+      @returns {Record<string, any>} */
+  function asked(centre, step, atEnd = false) {
     const { example } = state.compiled;
     const { chains, size, level } = chosen,
       name = machineOf();
@@ -113,7 +121,7 @@ export function createMachine(
       name === "railroad"
         ? { width: box.clientWidth }
         : name === "tree"
-          ? { width: box.clientWidth, height: box.clientHeight, ...treeRequest(current?.[0], current?.[1]) }
+          ? { width: box.clientWidth, height: box.clientHeight, ...treeRequest(...current) }
           : {
               width: box.clientWidth,
               height: box.clientHeight,
@@ -121,16 +129,25 @@ export function createMachine(
               ...(name === "stack" || name === "rules" ? { level: tab === name ? level : "states" } : { size }),
             };
     // a machine with a stack is where its text has led it; one without is in its state
-    if ((name === "tokens" || name === "together") && state.compiled.tabs.characters) more.so_far = so_far;
+    if (name === "tokens" || name === "together") {
+      if (state.compiled.tabs.characters) more.so_far = bytesBefore(step, atEnd);
+      const here = passedBy(known, step, atEnd).standing[0];
+      if (centre ? centre === here : state.compiled.tabs.characters) Object.assign(more, maskBefore(step, atEnd));
+    }
     return { ...grammarOf(state.compiled), example, tab: name, centre: centre || "", ...more };
   }
-  const soFar = () => (current ? bytesBefore(...current) : "");
+  /** Whether the run has gone on since the picture was requested, perhaps in the same state. */
+  function hasMoved() {
+    if (!sent) return false;
+    const now = asked(passedBy(known, ...current).standing[0], ...current);
+    return sent.so_far !== now.so_far || JSON.stringify(sent.masked) !== JSON.stringify(now.masked);
+  }
 
   /** Draw, around a state where one is named; the old picture stays until the new one is there. */
-  async function load(centre, so_far = soFar()) {
+  async function load(centre) {
     const mine = ++request;
     loading = centre || "";
-    const asking = asked(centre, so_far);
+    const asking = asked(centre, ...current);
     const slow = setTimeout(() => {
       if (mine === request) {
         box.classList.add("stale");
@@ -151,7 +168,7 @@ export function createMachine(
     blank(answer.ok ? "" : answer.why, false);
     graph.show(record, where);
     shown(answer, asking);
-    if (current) go(...current);
+    go(...current);
   }
 
   /** Light where the run is, and come along where that is wanted. */
@@ -161,7 +178,7 @@ export function createMachine(
       grow();
       return;
     }
-    const further = sent?.so_far !== undefined && sent.so_far !== soFar();
+    const further = hasMoved();
     if (!known) {
       if (further && loading === null && chosen.follow) load("");
       return;
@@ -211,7 +228,7 @@ export function createMachine(
     const next = state.steps[state.selected + 1];
     if (state.selected < 0 || !next || !record.partial || !chosen.follow) return;
     const there = passedBy(record, next).standing[0];
-    if (there && (record.current !== undefined || !graph.has(there))) drawn(server, asked(there, bytesBefore(next)));
+    if (there && (record.current !== undefined || !graph.has(there))) drawn(server, asked(there, next));
   }
 
   const resized = debounce(220, () => {
@@ -247,8 +264,7 @@ export function createMachine(
         busy.textContent = "";
       }
       tab = name;
-      const standing =
-        !centre && chosen.follow && record ? passedBy(record, current?.[0], current?.[1]).standing[0] : "";
+      const standing = !centre && chosen.follow && record ? passedBy(record, ...current).standing[0] : "";
       return load(centre || standing);
     },
     say(text, waiting) {

@@ -267,7 +267,8 @@ function monitors(find) {
   return { chosen: () => menu.value, choose };
 }
 
-const BROKEN = "Run needs a grammar that can be read: see Problems";
+const BROKEN = "Run needs a grammar that can be read: see Problems",
+  EMPTY = "Run needs a grammar: write one, or choose an example above";
 
 /** Knobs, numbers and alarms. */
 export function createRunPanel(find, server) {
@@ -315,14 +316,15 @@ export function createRunPanel(find, server) {
 
   /** Which buttons can be pressed: `ready` is the grammar, `open` the branch that is shown. */
   function busy({ running, taking, open, ready }) {
+    const lacking = state.text.trim() ? BROKEN : EMPTY;
     for (const go of starts) {
       go.disabled = running || !ready;
-      go.title = running || ready ? "" : BROKEN;
+      go.title = running || ready ? "" : lacking;
     }
     buttons.step.disabled = running || taking || (!ready && !open);
     buttons.goon.disabled = running || taking || !open;
     buttons.halt.disabled = !running;
-    find(".blank p").textContent = ready || running ? BLANK : BROKEN;
+    find(".blank p").textContent = ready || running ? BLANK : lacking;
     find(".blank .byhand").hidden = !ready;
   }
 

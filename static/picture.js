@@ -10,7 +10,7 @@ import {
   createStack,
   exportEntries,
 } from "./picture-tools.js";
-import { askServer, emit, grammarKey, grammarOf, on, state } from "./state.js";
+import { askServer, cards, emit, grammarKey, grammarOf, on, state } from "./state.js";
 import { saved } from "./storage.js";
 import { formatNumber, glyphs } from "./tokens.js";
 import { createTreeTools } from "./tree.js";
@@ -238,6 +238,7 @@ export function mountPicture({ element, server }, { createConstruction = /** @ty
       shown?.landings
         ? LEGEND.together()
         : [
+            ...(cards.run?.masked(0).masked ? ["all tokens of the grammar, of which this run allows some · "] : []),
             "dashed: tokens that pass over states · click an edge for all its tokens ",
             ...(state.compiled.tabs.characters ? STACK_LEGEND : []),
           ],

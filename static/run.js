@@ -482,6 +482,7 @@ export function mountRun(
   cards.run = {
     settings: panel.settings,
     apply: panel.apply,
+    masked: (count) => (now() ? questions.masked(now(), count) : {}),
     records: () => (now() ? branches.records(now(), questions.about(now())) : []),
   };
   uncover(false);

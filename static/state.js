@@ -74,9 +74,10 @@ export const chatOf = ({ system = null }) =>
     @param {{ content: string }[] | null} chat */
 export const systemOf = (chat) => (chat ? (chat[0]?.content ?? "") : null);
 
-/** What a card offers to other parts once it is on the page: the run card its settings and records, the comparison its
-    settings. Null before, and in a replay.
-    @type {{ run: { settings(): object, apply(settings: object): void, records(): Record<string, any>[] },
+/** What a card offers to other parts once it is on the page: the run card its settings, its records and how its mask is
+    asked for after some tokens, the comparison its settings. Null before, and in a replay.
+    @type {{ run: { settings(): object, apply(settings: object): void, records(): Record<string, any>[],
+      masked(count: number): { masked?: object } },
       compare: { settings(): object } }} */
 export const cards = { run: /** @type {any} */ (null), compare: /** @type {any} */ (null) };
 

@@ -10,6 +10,7 @@ from workbench.app.pipeline import Pipeline, _Slot, compile_text, held_bytes
 from workbench.base.errors import LimitError, Problem, SourceError, WorkbenchError
 from workbench.base.limits import Limits
 from workbench.base.source import Source, Span
+from workbench.base.visible_text import count_of
 from workbench.drawing.drawable import Machine, draw
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.notations import Notation
@@ -118,6 +119,17 @@ def test_error_a_vocabulary_that_cannot_spell_it_is_a_problem() -> None:
 )
 def test_facts(text: str, notation: Notation, facts: tuple[str, ...]) -> None:
     assert compile_text(text, notation).facts[: len(facts) or None] == facts
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in load_gallery() if name not in {"even_a", "ends_in_ab"}]
+)
+def test_the_number_of_states_is_that_of_the_pictures(name: str) -> None:
+    """A reader who counts the circles comes to the number over the editor."""
+    example = load_gallery()[name]
+    compiled = compile_text(example.text, example.notation, example.start or "start")
+    drawn = Machine.STACK if compiled.missing(Machine.CHARACTERS) else Machine.CHARACTERS
+    assert compiled.facts[-1] == count_of(compiled.drawn(drawn).parts.states, "state")
 
 
 def test_error_a_budget_is_a_problem_without_a_place() -> None:

@@ -9,7 +9,14 @@ from itertools import product
 import pytest
 
 import workbench as wb
-from workbench.automata.drawn_machine import facts_of, machine_advice, state_sets
+from workbench.automata.drawn_machine import (
+    facts_of,
+    machine_advice,
+    machine_dfa,
+    sets_by_state,
+    state_sets,
+)
+from workbench.base.dfa import DEAD
 from workbench.base.errors import AdvisedBuildError, LimitError
 from workbench.base.limits import Limits
 from workbench.base.source import Source
@@ -101,6 +108,46 @@ def test_states_along_a_text(seed: int) -> None:
             if at:
                 assert entered == {*one.states}
     assert [one.is_final for one in state_sets(machine, "ab")][-1] == accepts(machine, "ab")
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_names_of_the_states_of_the_minimal_machine(seed: int) -> None:
+    """Every text ends in one of the sets that its state stands for; a part of an edge has none."""
+    machine = read(random_machine(seed))
+    dfa = machine_dfa(machine)
+    named = sets_by_state(machine, dfa)
+    met: dict[int, set[tuple[str, ...]]] = {}
+    for text in (*TEXTS, "é", "éa", "aé"):
+        state = dfa.run(text.encode())
+        last = state_sets(machine, text)[-1]
+        if state == DEAD:
+            continue
+        if last.inside:
+            assert state not in named
+        met.setdefault(state, set()).add(last.states)
+    for state, sets in named.items():
+        assert met.get(state, set()) <= set(sets)
+        assert {bool(machine.finals & set(one)) for one in sets} == {dfa.is_final(state)}
+    if all(
+        item.regex is None or item.text in {"a", "b"} for e in machine.edges for item in e.items
+    ):
+        assert met.keys() == named.keys(), "each state has a name where each label is a character"
+
+
+@pytest.mark.parametrize("label", [".", "[^a]", "[\\uD7FF-\\uE000]", "[\U0010ffff]"])
+def test_characters_around_the_surrogates_lead_to_named_states(label: str) -> None:
+    machine = read(f"initial p\nfinal q\np -> q : {label}")
+    assert set(sets_by_state(machine, machine_dfa(machine)).values()) == {(("p",),), (("q",),)}
+
+
+@pytest.mark.parametrize("budget", ["_MAX_SETS", "_MAX_READ"])
+def test_a_machine_with_too_many_sets_has_no_names(
+    monkeypatch: pytest.MonkeyPatch, budget: str
+) -> None:
+    machine = read("initial p\nfinal q\np -> p : a, b\np -> q : a")
+    assert sets_by_state(machine, machine_dfa(machine))
+    monkeypatch.setattr(f"workbench.automata.drawn_machine.{budget}", 1)
+    assert sets_by_state(machine, machine_dfa(machine)) == {}
 
 
 def test_part_of_an_edge() -> None:

@@ -340,6 +340,16 @@ def test_a_method_that_allows_no_token_is_stuck(visit: Any) -> None:
         assert "3 stuck" in v.page.inner_text(f"{COMPARE} tbody[data-name=picard] [data-of=valid]")
 
 
+@pytest.mark.parametrize("width", [390, 1400])
+def test_a_small_group_is_open_where_its_numbers_are_in_view(visit: Any, width: int) -> None:
+    with visit(TIME, width=width) as v:
+        ready(v)
+        choose(v, "automaton", "online")
+        compared(v)
+        fold = v.page.locator(f"{COMPARE} tbody.same button.fold")
+        assert fold.get_attribute("aria-expanded") == str(width > 640).lower()
+
+
 @pytest.mark.parametrize(
     ("width", "dark"), [(390, False), (1400, True), (2000, False)], ids=["phone", "dark", "wide"]
 )

@@ -108,13 +108,30 @@ def test_a_part_of_a_large_grammar_has_a_film(visit: Any) -> None:
         v.type_grammar("[a-z]{80}(foo)+")
         v.wait_drawn()
         v.page.click("#wb-picture .bar > .built")
+        v.page.wait_for_selector(f"{DIALOG} .acts:not([hidden])")
+        part = f"{DIALOG} [name=part]"
+        assert v.page.locator(f"{part} option:checked").inner_text() == "(foo)+"
+        assert "86 states; the film shows at most 60" in v.page.inner_text(f"{DIALOG} .says")
+        v.page.select_option(part, label="the whole grammar")
         v.page.wait_for_selector(f"{DIALOG} .say .no")
-        assert "at most 60" in _says(v)
         assert "choose a smaller part" in _says(v)
         assert not v.page.is_visible(f"{DIALOG} .acts")
-        v.page.select_option(f"{DIALOG} [name=part]", label="(foo)+")
+        v.page.select_option(part, label="(foo)+")
         v.page.wait_for_selector(f"{DIALOG} .acts:not([hidden])")
         assert _says(v).startswith("The worklist is empty")
+
+
+def test_a_regular_part_of_a_grammar_with_a_stack_has_its_constructions(visit: Any) -> None:
+    with visit("?example=sql") as v:
+        v.wait_drawn()
+        v.page.click("#wb-picture .bar > .built")
+        v.page.wait_for_selector(f"{DIALOG} .acts:not([hidden])")
+        chosen = f"{DIALOG} [name=construction]"
+        assert v.page.input_value(f"{DIALOG} [name=part]") == "rule:function"
+        assert v.page.input_value(chosen) == "subsets"
+        v.page.select_option(f"{DIALOG} [name=part]", "")
+        v.page.wait_for_selector(f"{DIALOG} .say .no")
+        assert v.page.input_value(chosen) == "stack"
         v.page.keyboard.press("Escape")
         v.page.wait_for_selector("dialog.construction", state="hidden")
         assert v.page.evaluate("document.activeElement.classList.contains('built')")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -47,6 +48,9 @@ def test_an_exercise_is_solved_with_its_counterexample(visit: Any) -> None:
         assert "A state remembers" in v.page.locator(f"{BAR} .hinttext").inner_text()
         said = answer(v, WRONG)
         assert said == "✗ Your answer accepts 'a', which the language does not contain"
+        credit = v.page.locator(f"{BAR} .result span.quiet").first
+        assert re.fullmatch(r"partial credit \d+ %", credit.inner_text())
+        assert "both accept" in str(credit.get_attribute("title"))
         assert v.page.locator(f"{BAR} .path button").all_inner_texts() == ["e", "o"]
         # the states of the text are lit in the student's own drawing
         v.page.wait_for_selector("#wb-grammar .drawing .lit, #wb-grammar .drawing .now")
@@ -83,6 +87,9 @@ def test_an_answer_in_another_notation_keeps_the_exercise(visit: Any) -> None:
         v.page.click("#wb-grammar [data-notation=gbnf]")
         v.page.wait_for_function("wb.state.notation === 'gbnf'")
         assert answer(v, 'root ::= "a" root "b" | ""').startswith("✓")
+        v.page.locator("#wb-grammar textarea.text").press_sequentially(" ")
+        chosen = "#wb-header .pickwrap select option:checked"
+        assert v.page.locator(chosen).inner_text() == "Exercise: As many b as a"
         v.page.select_option("#wb-header .pickwrap select", index=2)
         v.page.wait_for_selector(BAR, state="hidden")
         assert "exercise" not in v.page.url

@@ -130,6 +130,21 @@ def test_a_grammar_that_cannot_be_read_says_why_run_is_disabled(visit: Any) -> N
         v.page.wait_for_selector("#wb-run .go:enabled")
         assert run.get_attribute("title") == ""
         assert blank.inner_text().startswith("Press Run")
+        v.page.fill("#wb-grammar textarea.text", "")
+        v.page.wait_for_selector("#wb-run .go:disabled")
+        v.page.wait_for_function(
+            "document.querySelector('#wb-run .blank p').textContent.includes('write one')"
+        )
+        assert "see Problems" not in blank.inner_text(), "an empty text has none"
+
+
+def test_ones_own_text_is_not_offered_to_be_replaced(visit: Any) -> None:
+    with visit("?example=time") as v:
+        assert v.page.is_visible(".intro .own")
+        v.page.click(".intro .own")
+        v.page.click("#wb-grammar [role=radio]:has-text('JSON Schema')")
+        v.page.wait_for_function("wb.state.compiled?.notation === 'json_schema'")
+        assert not v.page.is_visible(".intro .own")
 
 
 def test_numbers_of_a_thousand_lines_stay_in_their_margin(visit: Any) -> None:

@@ -405,3 +405,25 @@ def test_the_edges_a_token_takes_are_lit(visit: Any) -> None:
                 "edges => edges.map(e => [e.dataset.source, e.dataset.target])"
             )
             assert lit == [[before, after]], "a loop too"
+
+
+def test_the_flags_are_those_of_the_runs_own_method(visit: Any) -> None:
+    """In the same state, after the same text: the exact mask's tokens, then those of small tokens."""
+    with visit("?example=person&tab=together") as v:
+        v.wait_run()
+        v.wait_drawn()
+        select(v, 0)
+        v.page.wait_for_function(ARRIVED)
+        count = v.page.locator("#wb-picture .count")
+        before = count.inner_text()
+        assert "may follow" in before
+        v.page.get_by_label("small tokens").check()
+        v.page.locator("#wb-run button.go").click()
+        v.wait_run()
+        select(v, 0)
+        v.page.wait_for_function(ARRIVED)
+        v.page.wait_for_function(
+            "document.querySelector('#wb-picture .count').innerText.startsWith('this run')"
+        )
+        allowed = v.page.evaluate("wb.state.steps[0].allowed")
+        assert count.inner_text().startswith(f"this run allows {allowed} of the grammar's ")

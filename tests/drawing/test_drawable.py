@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import workbench as wb
+from workbench.vocabulary.vocabulary import toy
 
 REGULAR = wb.Grammar.from_regex("(foo)+d")
 NESTED = wb.Grammar.from_kbnf("start ::= '(' start ')' | 'x';")
@@ -51,3 +52,41 @@ def test_error_for_a_machine_that_is_not_there(
 ) -> None:
     with pytest.raises(wb.WorkbenchError, match=message):
         wb.draw(grammar, machine, vocabulary)
+
+
+#   edges of a drawn machine from p to the final q             the names of its picture, the note
+NAMED = [
+    ("p -> q : a",                                             ["p", "q"], ""),
+    ("p -> p : a, b\np -> q : a",                              ["p", "{p, q}"], ""),
+    ("final r\np -> q : a\np -> r : b",                        ["p", "q ≡ r"], "≡: states that the minimal machine merges"),
+    ("p -> q : ab",                                            ["p", "0", "q"], ""),
+    ("p -> q : é",                                             ["p", "q"], ""),
+    ("p -> q : .\nq -> q : [^a]",                              ["p", "q"], ""),
+    ("p -> 0 : a\n0 -> q : bc",                                ["p", "0", "1", "q"], ""),
+    ("p -> a_name_that_is_long : a\na_name_that_is_long -> q : b",   ["p", "0", "q"], ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("edges", "names", "note"), NAMED, ids=[one[0] for one in NAMED])
+def test_a_drawn_machine_keeps_its_authors_names(edges: str, names: list[str], note: str) -> None:
+    grammar = wb.Grammar.from_machine(f"initial p\nfinal q\n{edges}")
+    drawn = wb.draw(grammar)
+    assert [node.label for node in drawn.graph.nodes if node.label] == names
+    assert drawn.graph.note == note
+    over = wb.draw(grammar, "tokens", toy(["a", "b", "c", "é", "bc"]))
+    assert over.numbers == drawn.numbers
+    long = "a_name_that_is_long"
+    assert any(long in node.title for node in drawn.graph.nodes) == (long in edges)
+
+
+@pytest.mark.parametrize(
+    "name", ["q", "odd", "even", "a_long_name", "a_name_that_is_too_long_for_a_ring"]
+)
+def test_a_final_state_has_two_rings_whatever_its_name(name: str) -> None:
+    svg = wb.draw(wb.Grammar.from_machine(f"initial p\nfinal {name}\np -> {name} : a")).svg()
+    final, other = (
+        next(group for group in svg.split("<g ") if f"<title>state {state}" in group)
+        for state in (f"{name} · final", "p · initial")
+    )
+    assert (final.count("<ellipse") or final.count("<polygon")) == 2
+    assert other.count("<ellipse") == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -12,6 +13,7 @@ from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import BuildError, LimitError
 from workbench.base.limits import LIMITS, Limits
 from workbench.base.source import Source, Span
+from workbench.grammar import recognition
 from workbench.grammar.gallery import Example, load_gallery
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
@@ -167,3 +169,17 @@ def test_the_reader_is_kept_if_the_whole_machine_explodes() -> None:
     assert small.machine is small.reader
     assert not small.is_regular, "as far as 200 states can tell"
     assert small.accepts('{"a": "b"}')
+
+
+def test_rules_stay_separate_if_they_have_too_many_states_to_be_inlined_in_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The machine of a large schema does not depend on how busy the computer is."""
+    flat = Grammar.from_json_schema({"type": "array", "items": {"type": ["integer", "boolean"]}})
+    states, limits = len(flat.reader), replace(LIMITS, seconds=64.0)
+    monkeypatch.setattr(recognition, "_INLINED_PER_SECOND", states / 64)
+    assert isinstance(replace(flat, limits=limits).machine, Dfa)
+    monkeypatch.setattr(recognition, "_INLINED_PER_SECOND", (states - 1) / 64)
+    few = replace(flat, limits=limits)
+    assert few.machine is few.reader
+    assert not few.is_regular

@@ -20,6 +20,26 @@ def test_a_list_says_why_a_construction_is_missing(handlers: Handlers) -> None:
     assert [part["title"] for part in answer["parts"]] == ["(ab)+", "(ab)"]
 
 
+def test_a_part_has_its_own_constructions(handlers: Handlers) -> None:
+    text = "start ::= name | '(' start ')'; name ::= 'a' | 'b';"
+    sent = {"text": text, "notation": "kbnf"}
+    for part, lacking in (
+        ("", {"positions", "subsets", "minimal", "regex", "tokens"}),
+        ("rule:name", {"stack"}),
+    ):
+        answer = construction_list(handlers, {**sent, "part": part})
+        assert {one["name"] for one in answer["constructions"] if one["missing"]} == lacking
+        assert [one["title"] for one in answer["parts"]] == ["name"]
+    assert construction_list(handlers, {**sent, "part": "rule:x"})["ok"] is False
+
+
+def test_the_first_example_has_a_film(handlers: Handlers) -> None:
+    """*Steps* is the first thing that a teacher presses."""
+    first = next(iter(handlers.gallery.values()))
+    sent = {"text": first.text, "notation": str(first.notation), "construction": "stack"}
+    assert construction_film(handlers, sent)["ok"]
+
+
 def test_a_frame_is_written_with_what_it_shows(handlers: Handlers) -> None:
     sent = {**REGEX, "construction": "subsets"}
     frames = construction_film(handlers, sent)["frames"]

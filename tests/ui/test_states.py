@@ -78,3 +78,23 @@ def test_nothing_is_found_quietly(handlers: Handlers) -> None:
     assert find_states(handlers, {**TIME, "tab": "characters", "query": "  "})["found"] == []
     assert find_states(handlers, {**TIME, "tab": "characters", "query": "zebra"})["found"] == []
     assert find_states(handlers, {"text": "[", "notation": "regex", "query": "0"})["found"] == []
+
+
+@pytest.mark.parametrize(
+    ("query", "numbers"),
+    [
+        ("q0", ["q0", "{q0, q1}", "{q0, q2}"]),
+        ("q2", ["{q0, q2}"]),
+        ("1", ["{q0, q1}"]),
+        ("{q0, q1}", ["{q0, q1}"]),
+    ],
+)
+def test_a_state_of_a_drawn_machine_is_found_by_its_name(
+    handlers: Handlers, query: str, numbers: list[str]
+) -> None:
+    text = "initial q0\nfinal q2\nq0 -> q0 : a, b\nq0 -> q1 : a\nq1 -> q2 : b"
+    sent = {"text": text, "notation": "machine", "query": query}
+    for tab in ("characters", "tokens"):
+        found = find_states(handlers, {**sent, "tab": tab})["found"]
+        assert [one["number"] for one in found] == numbers
+        assert {one["why"] for one in found} <= {"its name"}

@@ -9,6 +9,8 @@ import pytest
 
 from tests.ui.toy import toy_room
 from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.picture_view import about_edge
+from workbench.app.ui.runs import turn
 
 EXPRESSION = """start ::= expression;
 expression ::= expression '+' expression | '(' expression ')' | number;
@@ -62,3 +64,65 @@ def test_a_rule_higher_than_the_box_is_drawn_around_its_state(width: int, height
     assert 'class="tokenmap fan' not in drawn["svg"]
     assert drawn["svg"].count('id="state-') >= 5
     assert drawn["current"] in {state["id"] for state in drawn["states"]}
+
+
+#: ``": "`` crosses the border of two terminals: DOMINO with k = 0 forbids it, as small tokens do.
+BORDERS = {
+    "regular": "start ::= '{\"' 'name' '\":' ' \"' #'[a-z]+' '\"]'?;",
+    "stack": "start ::= '{\"' 'name' '\":' list; list ::= ' \"' #'[a-z]+' | '[' list ']';",
+}
+
+
+@pytest.mark.parametrize("grammar", BORDERS)
+@pytest.mark.parametrize(
+    ("settings", "taken"),
+    [
+        *(({"constraint": "domino", "lookahead": 0}, text) for text in ("", "{", '{"name')),
+        *(({"small_tokens": True}, text) for text in ("", "{", '{"name')),
+        *(({"finish": True, "max_tokens": 14}, text) for text in ("", "{", '{"name": "')),
+        ({"constraint": "template"}, ""),
+    ],
+    ids=str,
+)
+def test_a_run_with_a_stricter_method_shows_its_own_tokens(
+    grammar: str, settings: dict[str, Any], taken: str
+) -> None:
+    """The flags are the tokens of the step's own mask, which are fewer than the grammar's."""
+    handlers, prefix = Handlers(toy_room()), list(taken.encode())
+    sent = {"text": BORDERS[grammar], "notation": "kbnf", "tab": "together"}
+    own = {"prompt": "", "prefix": prefix, "constraint": "automaton", **settings}
+    answer = turn(handlers, {**sent, **own})
+    exact = turn(handlers, {**sent, "prompt": "", "prefix": prefix})
+    sent["so_far"] = taken.encode().hex()
+    if grammar == "regular":
+        sent["centre"] = exact["next"]["path"]["characters"][0][0]
+    drawn = handlers.draw({**sent, "masked": own})
+    flags = sum(drawn["edges"][int(edge)]["count"] for edge in drawn["parts"])
+    assert flags == answer["next"]["allowed"]
+    every = exact["next"]["allowed"]
+    more = f"this run allows {flags:,} of the grammar's {every:,} tokens"
+    assert drawn["count"] in (more, f"{flags:,} token{'s' * (flags != 1)} may follow")
+    assert (drawn["count"] == more) == (flags < every)
+    edge = next(iter(drawn["parts"]))
+    listed = about_edge(
+        handlers, {**sent, "masked": own, "parts": drawn["parts"][edge], "source": "", "target": ""}
+    )
+    assert listed["count"] == drawn["edges"][int(edge)]["count"]
+
+
+@pytest.mark.parametrize(
+    ("text", "scale"), [("ab", 1.4), ("[ab]{3}c?", 1.2), ("abcdefghijkl", 1.0)]
+)
+def test_tokens_over_a_small_machine_are_in_the_middle_and_enlarged(
+    text: str, scale: float
+) -> None:
+    sent = {"text": text, "notation": "regex", "tab": "together", "width": 700, "height": 310}
+    drawn = Handlers(toy_room()).draw(sent)
+    opening = drawn["opening"]
+    assert opening["scale"] == scale
+    places = [float(x) for x in re.findall(r'<ellipse cx="([\d.]+)"', drawn["svg"])]
+    left = (min(places) - opening["x"]) * scale
+    right = 700 - (max(places) - opening["x"]) * scale
+    if scale > 1:
+        assert abs(left - right) < 80, "about as much room on both sides"
+        assert right > 60, "the buttons are there"

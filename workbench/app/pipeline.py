@@ -44,6 +44,7 @@ from workbench.drawing.drawable import (
     Drawn,
     Machine,
     characters_of,
+    count_states,
     draw,
     draw_tokens,
     machine_below,
@@ -119,14 +120,14 @@ class Compiled:
         return (*facts, f"{states:,} state{'s' * (states != 1)}")
 
     def _states(self, grammar: Grammar) -> int:
-        """The number of states of the whole machine; a lazy machine is built here, as a phase.
+        """The number of states in the pictures; a lazy machine is built here, as a phase.
 
         Raises: LimitError.
         """
         if not isinstance(grammar.reader, LazyDfa):
-            return len(grammar.machine)
+            return count_states(grammar)
         with timed("all states", self.phases):
-            return len(grammar.machine)
+            return count_states(grammar)
 
     @property
     def advice(self) -> tuple[Problem, ...]:

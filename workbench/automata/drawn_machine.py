@@ -7,13 +7,14 @@ elimination.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
 from workbench.automata.build import regex_dfa
-from workbench.automata.code_points import CharacterFsa, character_edges
+from workbench.automata.code_points import SURROGATES, CharacterFsa, character_edges
 from workbench.automata.graphs import coreachable, reachable
 from workbench.automata.nfa import NfaBuilder
 from workbench.automata.small_dfa import smallest
@@ -26,6 +27,10 @@ from workbench.syntax.machine_text import EPSILON, DrawnEdge, DrawnMachine, Item
 from workbench.syntax.ranges import Ranges, contains, difference, intersection, size, union
 from workbench.syntax.regex.printer import class_text
 from workbench.syntax.regex.tree import Characters
+
+#: The most sets of states, and of items read in them, for which the states of the minimal DFA are
+#: named: a third of a second.
+_MAX_SETS, _MAX_READ = 2_000, 200_000
 
 #: Characters of the alphabet that are listed in facts and messages.
 _MAX_LISTED = 6
@@ -119,6 +124,8 @@ class _Walk:
     def __init__(self, machine: DrawnMachine, limits: Limits) -> None:
         self._machine = machine
         self._clock = limits.clock()
+        #: How many items have been read.
+        self.read = 0
         self._items = ItemMachines(machine, limits)
         self._edges_of: dict[str, list[tuple[int, DrawnEdge]]] = {}
         for index, edge in enumerate(machine.edges):
@@ -130,18 +137,36 @@ class _Walk:
         yield self._set(states, used, inside)
         for character in text:
             self._clock.check()
-            data = character.encode()
-            begun = inside | set(self._entered(states))
-            inside, through = set(), set()
-            for index, item, state in begun:
-                dfa = self._items.dfas[item]
-                if (after := dfa.run(data, state)) != DEAD:
-                    if dfa.is_final(after):
-                        through.add(index)
-                    if (dfa.table[after] != DEAD).any():
-                        inside.add((index, item, after))
-            states, used = self.closure(self._machine.edges[index].target for index in through)
-            yield self._set(states, used | through, inside)
+            states, used, inside = self.after(states, inside, character)
+            yield self._set(states, used, inside)
+
+    def after(
+        self, states: Iterable[str], inside: Iterable[_Inside], character: str
+    ) -> tuple[set[str], set[int], set[_Inside]]:
+        """The states after a character, the edges that entered them, and the edges begun."""
+        begun, through = set[_Inside](), set[int]()
+        data = character.encode()
+        for index, item, state in {*inside, *self._entered(states)}:
+            self.read += 1
+            dfa = self._items.dfas[item]
+            if (after := dfa.run(data, state)) != DEAD:
+                if dfa.is_final(after):
+                    through.add(index)
+                if (dfa.table[after] != DEAD).any():
+                    begun.add((index, item, after))
+        found, used = self.closure(self._machine.edges[index].target for index in through)
+        return found, used | through, begun
+
+    def characters(self, states: Iterable[str], inside: Iterable[_Inside]) -> Iterator[str]:
+        """A character of each interval whose characters all lead to the same states."""
+        bounds = set[int]()
+        for _, item, state in {*inside, *self._entered(states)}:
+            dfa = self._items.dfas[item]
+            for ranges, _ in character_edges(dfa.step, state, dfa.classes):
+                bounds.update(bound for low, high in ranges for bound in (low, high + 1))
+        low, high = SURROGATES  # no text has one: an interval from there begins after them
+        starts = {high + 1 if low <= bound <= high else bound for bound in bounds}
+        return map(chr, sorted(starts - {sys.maxunicode + 1}))
 
     def _entered(self, states: Iterable[str]) -> Iterator[_Inside]:
         """The beginnings of all items of the edges that leave the states."""
@@ -189,6 +214,41 @@ class _Walk:
             tuple(sorted({index for index, _, _ in inside})),
             not states.isdisjoint(self._machine.finals),
         )
+
+
+def sets_by_state(
+    machine: DrawnMachine, dfa: Dfa, limits: Limits = LIMITS
+) -> dict[State, tuple[tuple[str, ...], ...]]:
+    """The sets of a drawn machine's states in which texts end that lead its DFA to a state.
+
+    A minimal DFA has merged some of them, so a state may have several. Without states in which a
+    text may end inside an edge; empty for a machine with too many sets.
+
+    Raises: LimitError.
+    """
+    walk, clock = _Walk(machine, limits), limits.clock()
+    ordered = [state.name for state in machine.states]
+    found: dict[State, dict[tuple[str, ...], None]] = {}
+    unnamed = set[State]()
+    first = frozenset(walk.closure(machine.initials)[0]), frozenset[_Inside](), dfa.initial
+    known = {first}
+    for states, inside, state in (waiting := [first]):  # grows during iteration
+        clock.check()
+        if len(known) > _MAX_SETS or walk.read > _MAX_READ:
+            return {}
+        if inside:
+            unnamed.add(state)
+        else:
+            found.setdefault(state, {})[tuple(name for name in ordered if name in states)] = None
+        for character in walk.characters(states, inside):
+            after = dfa.run(character.encode(), state)
+            if after != DEAD:
+                reached, _, begun = walk.after(states, inside, character)
+                case = frozenset(reached), frozenset(begun), after
+                if case not in known:
+                    known.add(case)
+                    waiting.append(case)
+    return {state: tuple(sets) for state, sets in found.items() if state not in unnamed}
 
 
 # -- subsets ---------------------------------------------------------------------------------------

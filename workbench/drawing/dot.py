@@ -13,7 +13,7 @@ from typing import Literal
 
 import graphviz
 
-from workbench.base.visible_text import printable, shorten
+from workbench.base.visible_text import columns, printable, shorten
 from workbench.drawing.graph import Edge, Graph, Node
 
 Direction = Literal["LR", "TB"]
@@ -22,8 +22,12 @@ Direction = Literal["LR", "TB"]
 _MAX_LINES = 6
 _MAX_WIDTH = 28
 
-#: The most letters of a round state; longer labels get a box.
-_MAX_IN_CIRCLE = 3
+#: The most letters of a round state, and the most columns of one in an ellipse; longer labels get
+#: a box.
+_MAX_IN_CIRCLE, _MAX_IN_ELLIPSE = 3, 16
+
+#: The width of a column in an ellipse, in inches: 0.6 em, and room for the rings at both ends.
+_COLUMN = 11 * 0.6 / 72 * 1.1
 
 #: Courier has the width of every monospaced font (0.6 em), so the layout fits the browser's font.
 _FONT = {"fontname": "Courier", "fontsize": "11"}
@@ -97,7 +101,12 @@ def _shape(node: Node, label: str) -> dict[str, str]:
         return {"shape": "box", "margin": "0.1,0.05", "height": "0.3"}
     if len(label) <= _MAX_IN_CIRCLE:
         return {"width": "0.42", "fixedsize": "true"}
-    return {"shape": "box", "style": "rounded", "margin": "0.1,0.05", "height": "0.36"}
+    if columns(label) <= _MAX_IN_ELLIPSE and "\n" not in label:
+        width = f"{columns(label) * _COLUMN + 0.24:.2f}"
+        return {"shape": "ellipse", "width": width, "height": "0.42", "fixedsize": "true"}
+    # Graphviz draws no second ring around a rounded box
+    style = {} if "final" in node.kinds else {"style": "rounded"}
+    return {"shape": "box", **style, "margin": "0.1,0.05", "height": "0.36"}
 
 
 def _draw_edge(drawn: graphviz.Digraph, number: int, edge: Edge, side: str) -> None:

@@ -9,13 +9,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
+from itertools import count
 
 from workbench.analysis.run_tracing import PicturedMachine
+from workbench.automata.code_points import fold
+from workbench.automata.drawn_machine import sets_by_state
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.limits import LIMITS, Limits
-from workbench.base.visible_text import printable
+from workbench.base.visible_text import columns, printable
 from workbench.constraint.engine.compose import compose
 from workbench.constraint.engine.compose_pda import compose_pda
 from workbench.constraint.labels import label_vocabulary
@@ -25,10 +28,12 @@ from workbench.constraint.methods.proper.proper_methods import (
     proper,
     proper_automaton,
 )
+from workbench.constraint.protocol import TokenMask
+from workbench.drawing import machines
 from workbench.drawing.connectors import numbered
 from workbench.drawing.dot import dot
 from workbench.drawing.edge_labels import written_classes
-from workbench.drawing.graph import Edge, Graph
+from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import draw_dfa, draw_network, kinds_of, leaf_states
 from workbench.drawing.parts import (
     LazyParts,
@@ -52,8 +57,10 @@ from workbench.drawing.token_edges import (
 from workbench.drawing.transducers import draw_detokenizer
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.label_encoding import encode_labels, labels_of
+from workbench.grammar.notations import Notation
 from workbench.pushdown.network import Network, dotted
 from workbench.pushdown.runner import Runner, Situation
+from workbench.syntax.machine_text import read_machine
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 
@@ -86,6 +93,10 @@ _MAX_WHOLE_STATES = 10_000
 
 #: The most states that are searched of a machine that is drawn in part.
 _MAX_SEARCHED = 400
+
+#: The most columns of a state's name, and the note where merged states have theirs.
+_MAX_NAME = 16
+_MERGED = "≡: states that the minimal machine merges"
 
 #: The most edges of the machine over proper tokens before it is minimized: half a second.
 _MAX_PROPER_EDGES = 20_000
@@ -174,6 +185,22 @@ def characters_of(grammar: Grammar) -> Dfa | LazyDfa | None:
         raise
 
 
+def count_states(grammar: Grammar) -> int:
+    """The number of states in the picture of a grammar's characters, or of its stack machine.
+
+    Of a machine that is drawn in part it is the number of states over bytes.
+
+    Raises: LimitError if there are too many to build them all.
+    """
+    if labels_of(grammar):  # drawn as one edge each, which few grammars have
+        return draw(grammar, machine_below(grammar)).parts.states
+    if not grammar.is_regular:
+        return machines.count_states(grammar.rules, grammar.leaf_rules)
+    whole = grammar.machine
+    assert isinstance(whole, Dfa), "it is regular"
+    return len(whole) if len(whole) > _MAX_WHOLE_STATES else len(fold(whole).states)
+
+
 def draw(
     grammar: Grammar,
     machine: str = "characters",
@@ -215,7 +242,36 @@ def draw(
     if isinstance(characters, LazyDfa) or len(characters) > _MAX_WHOLE_STATES:
         return Drawn(LazyParts(characters, limits), PicturedMachine.CHARACTERS)
     graph = numbered(draw_dfa(characters, written=written_classes(grammar)))
+    if grammar.is_written_in(Notation.MACHINE):
+        graph = _with_drawn_names(graph, grammar, characters, limits)
     return Drawn(Whole(graph), PicturedMachine.CHARACTERS, numbers=_numbers(graph))
+
+
+def _with_drawn_names(graph: Graph, grammar: Grammar, dfa: Dfa, limits: Limits) -> Graph:
+    """The states of a drawn machine's DFA under the names that their author gave them.
+
+    ``{p, q}`` is the set of p and q; ``p ≡ q`` are the states p and q, merged. A state without a
+    name, or with one that is too long, has a number that is no state's name.
+    """
+    drawn = read_machine(grammar.source, limits.clock())
+    names = {
+        str(state): " ≡ ".join(one[0] if len(one) == 1 else f"{{{', '.join(one)}}}" for one in sets)
+        for state, sets in sets_by_state(drawn, dfa, limits).items()
+    }
+    taken = {state.name for state in drawn.states}
+    free = (number for number in map(str, count()) if number not in taken)
+
+    def named(node: Node) -> Node:
+        if not node.label:
+            return node
+        name = names.get(node.id, "")
+        label = name if name and columns(name) <= _MAX_NAME else next(free)
+        title = node.title.replace(f"state {node.label}", f"state {name or label}", 1)
+        return replace(node, label=label, title=title)
+
+    nodes = tuple(map(named, graph.nodes))
+    merged = any("≡" in node.label for node in nodes)
+    return replace(graph, nodes=nodes, note=_MERGED if merged else graph.note)
 
 
 def rules_of(stack: Drawn) -> Drawn:
@@ -355,8 +411,10 @@ class RuleTokens:
     def tokens(self, source: str, target: str = "") -> list[TokenId]:
         return self.composed.tokens(source, target)
 
-    def after(self, text: bytes, state: str = "") -> Leaving | None:
+    def after(self, text: bytes, state: str = "", mask: TokenMask | None = None) -> Leaving | None:
         """The tokens that may follow a text; None if the text has left the language.
+
+        With a ``mask`` those that it allows.
 
         If the text leads to several configurations, one is shown: one in ``state`` if there is any,
         and of these the one with the shortest stack.
@@ -373,7 +431,9 @@ class RuleTokens:
             for situation, tokens in self._reached(begin).items():
                 target, stack = self._standing(situation)
                 kept = _common(here[1], stack)
-                groups[target, len(here[1]) - kept, stack[kept:]] += tokens
+                allowed = tokens if mask is None else [i for i in tokens if i in mask]
+                if allowed:
+                    groups[target, len(here[1]) - kept, stack[kept:]] += allowed
         edges_with_ids = [
             (self._edge(here, target, pops, pushes, tokens), tuple(tokens))
             for (target, pops, pushes), tokens in groups.items()

@@ -167,6 +167,11 @@ def lay_out(
     )
 
 
+def right_end(layout: LaneLayout) -> float:
+    """The right end of everything but the frames, which are as wide as the picture."""
+    return max(map(_right, layout.lanes), default=0.0)
+
+
 def most_lanes(height: float) -> int:
     """The most lanes that can fit into a height: those with one row and no slot."""
     return max(1, int((height + STREET) / (BOX + 2 * PADDING + STREET)))

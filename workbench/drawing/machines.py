@@ -192,18 +192,8 @@ def draw_network(
     ``leaf_states`` maps their states. ``written`` are the labels of character classes as in the
     grammar's text.
     """
-    rows = byte_edges(network.classes, network.table)
     labels = _labels(network, leaves or {})
-    for state in _states_of(network, labels):
-        rows[state] = []
-    callers: dict[tuple[int, int], list[int]] = {}
-    for state, calling in enumerate(network.calling):
-        for call in calling:
-            callers.setdefault(call, []).append(state)
-    finals = set(np.flatnonzero(network.finals).tolist())
-    solid = finals.union(*callers.values())
-    entries = [*network.initials, *(back for _, back in callers)]
-    read = read_back(rows, entries, solid)
+    read, callers = _folded_rules(network, labels)
     nodes = [_rule_state(network, s) for s in sorted(read.states)]
     edges = list(reading_edges(read, written))
     for (rule, back), sources in callers.items():
@@ -221,6 +211,29 @@ def draw_network(
         nodes.append(Node(end, "", ("final",), f"the end of {label}", network.names[rule]))
         edges.append(Edge(str(here), end, (printable(label),), ("terminal",), title=label))
     return Graph(name, tuple(nodes), tuple(edges))
+
+
+def count_states(network: Network, leaves: Mapping[str, str]) -> int:
+    """The number of states in the picture of ``draw_network``."""
+    labels = _labels(network, leaves)
+    return len(_folded_rules(network, labels)[0].states) + len(labels)
+
+
+def _folded_rules(
+    network: Network, labels: Collection[int]
+) -> tuple[CharacterEdges, dict[tuple[int, int], list[int]]]:
+    """The character edges of all rules that are not one edge; the callers of each call."""
+    rows = byte_edges(network.classes, network.table)
+    for state in _states_of(network, labels):
+        rows[state] = []
+    callers: dict[tuple[int, int], list[int]] = {}
+    for state, calling in enumerate(network.calling):
+        for call in calling:
+            callers.setdefault(call, []).append(state)
+    finals = set(np.flatnonzero(network.finals).tolist())
+    solid = finals.union(*callers.values())
+    entries = [*network.initials, *(back for _, back in callers)]
+    return read_back(rows, entries, solid), callers
 
 
 def _labels(network: Network, leaves: Mapping[str, str]) -> dict[int, str]:

@@ -26,7 +26,7 @@ from workbench.base.errors import LimitError
 from workbench.base.limits import LIMITS, Limits, time_budget
 from workbench.constraint.engine.compose import TokenFsa
 from workbench.constraint.engine.compose_pda import TokenPda
-from workbench.constraint.protocol import TokenAutomaton
+from workbench.constraint.protocol import TokenAutomaton, TokenMask
 from workbench.drawing.edge_labels import CharacterEdges, joined
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import (
@@ -179,12 +179,12 @@ class TokenFsaParts:
         """The initial state."""
         return str(self._fsa.initial)
 
-    def leaving(self, state: str) -> tuple[Edge, ...]:
-        """The token edges of one state."""
+    def leaving(self, state: str, mask: TokenMask | None = None) -> tuple[Edge, ...]:
+        """The token edges of one state, of the tokens that a mask allows."""
         if not state.isdigit() or not int(state) < len(self._dfa):
             return ()
         rows = TokenRows.of(self._fsa, (int(state), *self._inside([int(state)])))
-        edges = token_edges(rows, self._dfa, self._mask)
+        edges = token_edges(rows.allowed(mask, int(state)), self._dfa, self._mask)
         return tuple(edge for edge in edges if edge.source == state)
 
     def tokens(self, source: str, target: str = "") -> list[TokenId]:
@@ -434,14 +434,14 @@ class LazyTokenParts:
         """The initial state."""
         return str(self._characters.machine.initial)
 
-    def leaving(self, state: str) -> tuple[Edge, ...]:
-        """The token edges of one state."""
+    def leaving(self, state: str, mask: TokenMask | None = None) -> tuple[Edge, ...]:
+        """The token edges of one state, of the tokens that a mask allows."""
         here = int(state) if state.isdigit() else self._characters.machine.initial
         ids, targets = self._row(here)
         rows = TokenRows.joined(self._vocabulary, [(here, ids, targets)])
         whole = np.zeros(len(self._characters.machine), np.bool_)
         whole[[here, *targets.tolist()]] = True
-        return token_edges(rows, self._characters.machine, whole)
+        return token_edges(rows.allowed(mask, here), self._characters.machine, whole)
 
     def tokens(self, source: str, target: str = "") -> list[TokenId]:
         ids, targets = self._row(int(source))

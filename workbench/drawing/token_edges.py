@@ -20,6 +20,7 @@ from workbench.base.dfa import Dfa
 from workbench.base.visible_text import columns, fitted, visible
 from workbench.constraint.engine.compose import TokenFsa
 from workbench.constraint.labels import LabelTokens, LabelVocabulary, first_label_id
+from workbench.constraint.protocol import TokenMask
 from workbench.drawing.graph import Edge
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -48,6 +49,15 @@ class TokenRows(NamedTuple):
     sources: npt.NDArray[np.int64]
     token_ids: npt.NDArray[np.int32]
     targets: npt.NDArray[np.int32]
+
+    def allowed(self, mask: TokenMask | None, state: int) -> TokenRows:
+        """The rows with the tokens of one state that a mask allows; labels stay."""
+        if mask is None:
+            return self
+        ids = self.token_ids
+        kept = (self.sources != state) | (ids >= first_label_id(self.vocabulary))
+        kept |= np.isin(ids, mask.ids)
+        return TokenRows(self.vocabulary, self.sources[kept], ids[kept], self.targets[kept])
 
     @staticmethod
     def of(fsa: TokenFsa, states: Iterable[int] | None = None) -> TokenRows:

@@ -19,7 +19,7 @@ from workbench.base.visible_text import columns, count_of, fitted, printable, sh
 from workbench.drawing.connectors import BOX, CHAR, MAX_LABEL_LETTERS, RADIUS, TOKEN, Point
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.lane_svg import add_rect, add_text, draw_line, draw_state, root_of, svg_of
-from workbench.drawing.lanes import STREET, LaneLayout, Line, Placed, lay_out, most_lanes
+from workbench.drawing.lanes import STREET, LaneLayout, Line, Placed, lay_out, most_lanes, right_end
 from workbench.drawing.lanes import state_width as width_of
 from workbench.drawing.reductions import only_rules
 from workbench.drawing.token_edges import fitting
@@ -30,6 +30,9 @@ _MAX_EFFECTS = 4
 #: The left margin for the bus and for the lines of calls on the stack; the heights of the bus, of a
 #: line of flags and of the arrows below them.
 _MARGIN, _BUS, _FLAG, _ARROW = 34.0, 9.0, BOX + 5, 11.0
+
+#: The pixels that are kept free to the left and right of a centred picture: buttons are there.
+CONTROLS = 100.0
 
 #: A flag is in the lowest line that has room within this distance of its state.
 _MAX_DISTANCE = 90.0
@@ -138,9 +141,11 @@ def over_lanes(
     note = f"{count_of(hidden, 'token')} not drawn" if hidden else ""
     if left_out:
         note += f", leading to {', '.join(left_out)}"
-    return TokenPicture(
-        graph, _drawn(layout, rows, centre), layout.width, layout.height, note, _parts_of(shown)
-    )
+    used = max([right_end(layout), *(flag.x + flag.width for flag in shown)]) + _MARGIN / 2
+    if graph.clusters or used > width - CONTROLS:  # as wide as the box: it begins at the left
+        used = layout.width
+    svg = _drawn(layout, rows, centre)
+    return TokenPicture(graph, svg, used, layout.height, note, _parts_of(shown))
 
 
 def _cluster_of(graph: Graph) -> dict[str, str]:

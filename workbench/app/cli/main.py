@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -156,6 +157,10 @@ _COMPILING = "waiting for the compiled kernels: once in a new installation, for 
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; a disk that is full is reported also where the help is written."""
     when_waiting(lambda: typer.echo(_COMPILING, err=True))
-    app()
+    try:
+        with errors_reported():
+            app()
+    except typer.Exit as ended:
+        sys.exit(ended.exit_code)

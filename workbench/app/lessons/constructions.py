@@ -375,7 +375,7 @@ _MAX_STATES = {
     Construction.SUBSETS: 60,
     Construction.MINIMAL: 40,
     Construction.REGEX: 24,
-    Construction.STACK: 60,
+    Construction.STACK: 80,
     Construction.TOKENS: 24,
 }
 

@@ -32,9 +32,10 @@ from workbench.app.ui.requests import (
     CompareRequest,
     RunRequest,
     TextRequest,
+    room_left,
     text_in,
 )
-from workbench.app.ui.runs import replayed, room_left, with_head
+from workbench.app.ui.runs import replayed, with_head
 from workbench.app.ui.streams import BATCH_SECONDS, WORDS, Record, in_thread, token_record
 from workbench.base.errors import TokenNotAllowed, WorkbenchError
 from workbench.constraint.within_budget import WithinBudget

@@ -21,6 +21,7 @@ from workbench.app.ui.model_registry import BUILTIN, ModelRoom, ModelRooms
 from workbench.app.ui.pictures import TABLE, TOGETHER, View, picture, sentence, table, table_of
 from workbench.app.ui.requests import (
     MAX_NAME,
+    RunRequest,
     TextRequest,
     other_notation,
     schema_inside,
@@ -33,7 +34,8 @@ from workbench.base.errors import LimitError, Problem, WorkbenchError
 from workbench.base.kernels import interpreting
 from workbench.base.limits import time_budget
 from workbench.constraint.compile import METHODS
-from workbench.constraint.protocol import StepsByBytes
+from workbench.constraint.protocol import StepsByBytes, TokenMask
+from workbench.decoding.generate import after
 from workbench.drawing.drawable import OVER_TOKENS, Drawn, Machine
 from workbench.drawing.tikz import tikz
 from workbench.grammar.gallery import Example, Gallery, load_gallery, recorded_run, refused_choices
@@ -216,7 +218,8 @@ class Handlers:
             view = View.of(sent)
             if text_in(sent, "tab", 40) == TABLE:
                 return table(drawn, view.centre)
-            return picture(drawn, self._under(sent, machine, drawn), machine, view, own=own)
+            under, mask = self._under(sent, machine, drawn), self.run_mask(sent)
+            return picture(drawn, under, machine, view, own=own, mask=mask)
         except LimitError as error:
             grammar = self.compiled(TextRequest.of(sent)).grammar
             if grammar is None or grammar.tree is None:
@@ -228,6 +231,24 @@ class Handlers:
         """The picture of ``draw`` for LaTeX, or the reason for its absence."""
         answer = self.draw(sent)
         return {"ok": True, "tikz": tikz(answer["svg"])} if answer["ok"] else answer
+
+    def run_mask(self, sent: Record) -> TokenMask | None:
+        """The mask of a run after its tokens, where it may be another than the grammar's.
+
+        ``masked`` has the settings of the run. None without a run, or if its tokens are refused.
+        """
+        masked = sent.get("masked")
+        if not isinstance(masked, dict):
+            return None
+        try:
+            request = RunRequest.of({**sent, **masked})
+            compiled = self.compiled(request.grammar)
+            constraint = request.constraint(compiled, self.room.vocabulary())
+            if request.finish:
+                constraint = request.within_budget(constraint, compiled, self.room.model())
+            return constraint.mask(after(constraint, request.prefix))
+        except WorkbenchError:
+            return None
 
     def _under(self, sent: Record, machine: Machine, drawn: Drawn) -> Drawn:
         """The machine below a machine over tokens: of characters, or of rules."""

@@ -287,19 +287,20 @@ def _answer(sent: _Sent) -> Answer:
 
 @or_refusal
 def construction_list(handlers: Handlers, sent: _Sent) -> Record:
-    """Every construction with the reason why the grammar has none, and the parts of the grammar."""
+    """Every construction with the reason why a part has none, and the parts of the grammar."""
     grammar = _grammar(handlers, sent)
+    part = part_of(grammar, text_in(sent, "part", 200))
     return {
         "ok": True,
         "constructions": [
             {
                 "name": str(one),
                 "title": one.heading,
-                "missing": missing_construction(grammar, one),
+                "missing": missing_construction(part, one),
             }
             for one in Construction
         ],
-        "parts": [{"key": part.key, "title": part.title} for part in parts_of(grammar)],
+        "parts": [{"key": one.key, "title": one.title} for one in parts_of(grammar)],
     }
 
 

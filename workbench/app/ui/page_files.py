@@ -151,7 +151,7 @@ SCRIPT = "page.js"
 
 
 #: The entries of late scripts.
-LATE = ("drawing.js", "compare-results.js")
+LATE = ("drawing.js", "compare-results.js", "exercise-maker.js")
 
 
 def sheet() -> str:

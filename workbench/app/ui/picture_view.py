@@ -62,7 +62,7 @@ _MAX_PLACES = 4
 
 
 def find_states(handlers: Handlers, sent: Record) -> Record:
-    """States by number, by the name of their rule, by the labels of their edges."""
+    """States by number or name, by the name of their rule, by the labels of their edges."""
     try:
         machine, drawn, _ = handlers.drawn(sent)
         query = text_in(sent, "query", 80).strip()
@@ -98,8 +98,8 @@ def _matches(graph: Graph, query: str, drawn: Drawn) -> Iterator[tuple[str, str]
     """States that match a query, exact matches first, each with the reason."""
     small = calm(fold_counts(graph))
     states = {number: state for state, number in drawn.numbers.items()}
-    if query.isdigit() and (query in states or not states):
-        yield states.get(query, query), "its number"
+    if query in states or (query.isdigit() and not states):
+        yield states.get(query, query), "its number" if query.isdigit() else "its name"
     wanted = query.casefold()
     for node in graph.nodes:
         if node.cluster.casefold() == wanted and "rule" in node.kinds:
@@ -121,7 +121,11 @@ def _matches(graph: Graph, query: str, drawn: Drawn) -> Iterator[tuple[str, str]
         if label_query.casefold() in line.casefold():
             yield edge.source, f"reads {line}"
     for node in graph.nodes:
-        if node.label.startswith(query) and node.label != query and "call" not in node.kinds:
+        if node.label == query or "call" in node.kinds:
+            continue
+        if not node.label.isdigit() and wanted in node.label.casefold():
+            yield node.id, "its name"
+        elif node.label.startswith(query):
             yield node.id, "its number"
 
 
@@ -143,7 +147,8 @@ def about_edge(handlers: Handlers, sent: Record) -> Record:
 def _leaving(handlers: Handlers, sent: Record, drawn: Drawn) -> list[str]:
     """The tokens of some of the edges that leave the current state."""
     view, vocabulary = View.of(sent), handlers.vocabulary_of(sent)
-    leaving = leaving_edges(drawn, view.centre, view.so_far)
+    mask = None if vocabulary is not handlers.room.vocabulary() else handlers.run_mask(sent)
+    leaving = leaving_edges(drawn, view.centre, view.so_far, mask)
     wanted = sent["parts"]
     if not isinstance(wanted, list) or not all(type(number) is int for number in wanted):
         raise WorkbenchError("expected the numbers of edges")
@@ -151,7 +156,8 @@ def _leaving(handlers: Handlers, sent: Record, drawn: Drawn) -> list[str]:
     for number in wanted:
         edge = leaving.edges[number]
         ids += leaving.tokens[number] or drawn.parts.tokens(leaving.state, edge.target)  # type: ignore[attr-defined]
-    return [_token(vocabulary, token_id) for token_id in dict.fromkeys(ids)]
+    kept = [i for i in ids if mask is None or i in mask or i >= len(vocabulary)]
+    return [_token(vocabulary, token_id) for token_id in dict.fromkeys(kept)]
 
 
 def _tokens(

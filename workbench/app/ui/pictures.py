@@ -12,13 +12,14 @@ from workbench.app.ui.requests import bytes_in, number_in, text_in
 from workbench.app.ui.streams import Record
 from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.visible_text import count_of
+from workbench.constraint.protocol import TokenMask
 from workbench.drawing.connectors import relabelled
 from workbench.drawing.drawable import OVER_TOKENS, Drawn, Leaving, Machine, RuleTokens
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.parts import LazyTokenParts, TokenFsaParts
 from workbench.drawing.reductions import collapse_chains, fold_counts, merge_parallel, nearest
 from workbench.drawing.render import renderer
-from workbench.drawing.token_map import fan, over_lanes
+from workbench.drawing.token_map import CONTROLS, fan, over_lanes
 from workbench.drawing.views import (
     Box,
     Drawing,
@@ -43,6 +44,9 @@ TOGETHER = "together"
 
 #: The most states of a machine over tokens that is drawn whole, if that is legible.
 _MAX_WHOLE_STATES = 14
+
+#: How much tokens over a small machine are enlarged; few steps, so that it seldom changes in a run.
+_SCALES = (1.4, 1.2)
 
 #: The nodes of a rule that is drawn in part below the token edges: the most that fit.
 _PART_SIZES = (60, 40, 26, 18, 12, 8, 6)
@@ -104,18 +108,27 @@ def box_of(sent: Record) -> Box:
     return Box(*(min(max(side, _SMALLEST_BOX), _LARGEST_BOX) for side in sides))
 
 
-def picture(drawn: Drawn, under: Drawn, machine: Machine, view: View, *, own: bool) -> Record:
+def picture(
+    drawn: Drawn,
+    under: Drawn,
+    machine: Machine,
+    view: View,
+    *,
+    own: bool,
+    mask: TokenMask | None = None,
+) -> Record:
     """A machine, or the part of it around a state, as SVG with the data of states and edges.
 
     ``under`` is the machine over characters, or the rules, below a machine over tokens. ``own`` is
-    true if its tokens are not the model's.
+    true if its tokens are not the model's. ``mask`` is that of a run that allows fewer tokens than
+    the grammar in the current state.
 
     Raises: LimitError where no layout ends in time.
     """
     centre = drawn.names.get(view.centre, view.centre)
     parts: Record = {}
     if machine is Machine.TOKENS:
-        drawing, parts = _tokens(drawn, under, view)
+        drawing, parts = _tokens(drawn, under, view, None if own else mask)
     elif machine in (Machine.RULES, Machine.STACK):
         drawing = draw_rules(
             drawn.graph, view.box, renderer(), centre, level=view.level, folded=view.chains
@@ -153,13 +166,15 @@ def picture(drawn: Drawn, under: Drawn, machine: Machine, view: View, *, own: bo
     }
 
 
-def _tokens(drawn: Drawn, under: Drawn, view: View) -> tuple[Drawing, Record]:
+def _tokens(
+    drawn: Drawn, under: Drawn, view: View, mask: TokenMask | None
+) -> tuple[Drawing, Record]:
     """The machine over tokens: whole if that is legible, else the edges of one state."""
     if not view.over and 0 < drawn.parts.states <= _MAX_WHOLE_STATES:
         whole = _whole(drawn, view)
         if whole is not None:
             return whole, {}
-    leaving = leaving_edges(drawn, view.centre, view.so_far)
+    leaving = leaving_edges(drawn, view.centre, view.so_far, mask)
     state, edges = leaving.state, list(leaving.edges)
     if under.followed is PicturedMachine.RULES:
         state = under.names.get(state, state)
@@ -177,15 +192,25 @@ def _tokens(drawn: Drawn, under: Drawn, view: View) -> tuple[Drawing, Record]:
         graph = tried[0 if graph.clusters else -1]  # of rules, a part may lack states
         here = shown_at(graph, state) or state
         drawn_tokens = fan(graph, edges, here, width, height)
+    fits = min((width - CONTROLS) / drawn_tokens.width, height / drawn_tokens.height)
+    scale = next((one for one in _SCALES if one <= fits), 1.0)
     opening = Opening(
-        -(view.box.width - drawn_tokens.width) / 2,
-        -(view.box.height - drawn_tokens.height) / 2,
-        1.0,
+        -(view.box.width / scale - drawn_tokens.width) / 2,
+        -(view.box.height / scale - drawn_tokens.height) / 2,
+        scale,
         drawn_tokens.height,
     )
     count = sum(edge.count for edge in edges)
     note = f"{count_of(count, 'token')} may follow"
-    if not edges and not any(n.id == here and "final" in n.kinds for n in drawn_tokens.graph.nodes):
+    if mask is not None:
+        every = leaving_edges(drawn, view.centre, view.so_far).edges
+        total = sum(edge.count for edge in every)
+        if count < total:
+            words = count_of(total, "token")
+            note = f"this run allows {count:,} of the grammar's {words}"
+    elif not edges and not any(
+        n.id == here and "final" in n.kinds for n in drawn_tokens.graph.nodes
+    ):
         note = "no token ends in this state"
     drawing = Drawing(drawn_tokens.graph, drawn_tokens.svg, opening, note=drawn_tokens.note)
     return drawing, {
@@ -259,14 +284,16 @@ def _base(under: Drawn, state: str, landings: set[str]) -> Iterator[Graph]:
     yield nearest(small, state, max(8, len(near) + 2)) if state in small.where else small
 
 
-def leaving_edges(drawn: Drawn, centre: str, so_far: bytes | None) -> Leaving:
-    """The token edges of the current state.
+def leaving_edges(
+    drawn: Drawn, centre: str, so_far: bytes | None, mask: TokenMask | None = None
+) -> Leaving:
+    """The token edges of the current state, of the tokens that a mask allows.
 
     Raises: WorkbenchError where no accepted text begins with ``so_far``, and for a machine without
             tokens.
     """
     if isinstance(drawn.parts, RuleTokens):
-        found = drawn.parts.after(so_far or b"", centre)
+        found = drawn.parts.after(so_far or b"", centre, mask)
         if found is None:
             raise WorkbenchError(
                 "the text has left the language of the grammar", "no token may follow"
@@ -276,7 +303,7 @@ def leaving_edges(drawn: Drawn, centre: str, so_far: bytes | None) -> Leaving:
     if not isinstance(parts, TokenFsaParts | LazyTokenParts):
         raise WorkbenchError("the edges of this machine read no tokens")
     state = centre or parts.initial
-    edges = parts.leaving(state)
+    edges = parts.leaving(state, mask)
     return Leaving(state, (), edges, tuple(() for _ in edges))
 
 

@@ -15,7 +15,7 @@ from workbench.base.source import Source
 from workbench.constraint.compile import METHODS, CompileOptions, MethodOptions
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.contenders import Contender, contenders_named
-from workbench.decoding.model import Message
+from workbench.decoding.model import LanguageModel, Message
 from workbench.decoding.sampling import Sampling
 from workbench.grammar.monitors.monitor import MONITORS
 from workbench.grammar.notations import Notation
@@ -365,6 +365,26 @@ class RunRequest:
         if part is None:
             return answer
         return compiled.after_free_text(answer, part.opening, part.closing, part.budget)
+
+    def within_budget(
+        self, constraint: Constraint, compiled: Compiled, model: LanguageModel
+    ) -> Constraint:
+        """The constraint under the budget of the whole text, which must end in it.
+
+        Raises: as ``WithinBudget``.
+        """
+        room = room_left(model, self.context, 0)
+        budget = self.max_tokens if room is None else min(room, self.max_tokens)
+        return compiled.within_budget(constraint, budget)
+
+
+def room_left(model: LanguageModel, prompt: str, taken: int) -> int | None:
+    """The number of tokens until the model's context is full; None if it has no known limit."""
+    longest: int | None = getattr(model, "context_length", None)
+    if longest is None:
+        return None
+    # the token taken last is never read
+    return max(0, longest + 1 - len(model.encode(prompt)) - taken)
 
 
 #: Limits of one comparison: the page has one model for all its visitors.

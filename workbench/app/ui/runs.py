@@ -19,7 +19,7 @@ from workbench.analysis.run_tracing import RunTracer, token_cycle
 from workbench.app.pipeline import Compiled
 from workbench.app.ui import wire
 from workbench.app.ui.handlers import Handlers, or_refusal
-from workbench.app.ui.requests import RunRequest, number_in, text_in, token_in
+from workbench.app.ui.requests import RunRequest, number_in, room_left, text_in, token_in
 from workbench.app.ui.streams import (
     BATCH_SECONDS,
     WORDS,
@@ -217,11 +217,7 @@ def _constraint(request: RunRequest, compiled: Compiled, model: LanguageModel) -
     Raises: as ``RunRequest.constraint`` and ``WithinBudget``.
     """
     constraint = request.constraint(compiled, model.vocabulary)
-    if not request.finish:
-        return constraint
-    room = room_left(model, request.context, 0)
-    budget = request.max_tokens if room is None else min(room, request.max_tokens)
-    return compiled.within_budget(constraint, budget)
+    return request.within_budget(constraint, compiled, model) if request.finish else constraint
 
 
 def following(compiled: Compiled, constraint: Constraint, taken: Sequence[TokenId]) -> RunTracer:
@@ -230,15 +226,6 @@ def following(compiled: Compiled, constraint: Constraint, taken: Sequence[TokenI
     for data in read_by(constraint, taken):
         follower.take(data)
     return follower
-
-
-def room_left(model: LanguageModel, prompt: str, taken: int) -> int | None:
-    """The number of tokens until the model's context is full; None if it has no known limit."""
-    longest: int | None = getattr(model, "context_length", None)
-    if longest is None:
-        return None
-    # the token taken last is never read
-    return max(0, longest + 1 - len(model.encode(prompt)) - taken)
 
 
 def _improper(
