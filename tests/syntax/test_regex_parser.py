@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from workbench.automata.build import regex_dfa
 from workbench.base.source import Source, Span
+from workbench.grammar.grammar import Grammar
 from workbench.syntax.regex.parser import parse_regex
 from workbench.syntax.regex.reader import Dialect, Flags
 from workbench.syntax.regex.tree import (
@@ -119,6 +122,17 @@ def test_octal_escapes_are_python_s(pattern: str, code: int | None, because: str
     else:
         assert isinstance(node, Characters)
         assert node.ranges == ((code, code),), because
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [r"\N{BULLET}", r"[\N{LATIN SMALL LETTER A}-\N{latin small letter c}]", r"(?i)\N{KELVIN SIGN}",
+     r"\N{LINE FEED}", r"\N{CJK UNIFIED IDEOGRAPH-4E00}"],
+)  # fmt: skip
+def test_named_characters_are_python_s(pattern: str) -> None:
+    ours, theirs = Grammar.from_regex(pattern), re.compile(pattern)
+    for text in "•abcdkK\u212a\n\u4e00N":
+        assert ours.accepts(text) is bool(theirs.fullmatch(text)), text
 
 
 #   pattern             accepted        rejected    because

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable
 
 from workbench.base.source import Unescaped
@@ -38,6 +39,7 @@ _OCTAL = "01234567"
 #: The low surrogate of a pair.
 _LOW_SURROGATE = re.compile(r"\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 _LAST_OCTAL = 0o377
+_NAME = re.compile(r"\{([^{}]+)\}")
 _ASCII_CLASSES = {"d": ASCII_DIGIT, "s": ASCII_SPACE, "w": ASCII_WORD}
 
 _NO_BOUNDARY = r"write '\b(?=\w)' for the start of a word, and '\b(?<=\w)' for its end"
@@ -86,6 +88,8 @@ def read_escape(reader: Reader, *, in_class: bool) -> int | Ranges:
         return _CONTROLS[letter]
     if letter in _HEX_DIGITS:
         return _hex(reader, start, letter)
+    if letter == "N" and reader.rules.named_characters and not reader.flags.bytes:
+        return _named(reader, start)
     if reader.rules.ecma and letter == "c" and reader.peek().isascii() and reader.peek().isalpha():
         return ord(reader.next()) & 0x1F
     if reader.rules.ecma and letter == "0" and not reader.peek().isdigit():
@@ -184,6 +188,29 @@ def _hex(reader: Reader, start: int, letter: str) -> int:
         reader.at = second.end()
         code = 0x10000 + ((code - 0xD800) << 10) + int(second.group(1), 16) - 0xDC00
     return _code_point(reader, start, code)
+
+
+def _named(reader: Reader, start: int) -> int:
+    """``{NAME}``, the name or an alias of one character in Python's Unicode data."""
+    name = _NAME.match(reader.text, reader.at)
+    if name is None:
+        raise reader.fail(
+            r"expected the name of a character in braces after '\N'",
+            reader.span(start),
+            r"as in '\N{BULLET}'",
+        )
+    reader.at = name.end()
+    try:
+        found = unicodedata.lookup(name[1])
+    except KeyError:
+        found = ""
+    if len(found) != 1:  # some names are those of sequences
+        raise reader.fail(
+            f"there is no character named {name[1]!r}",
+            reader.span(start),
+            r"write its code point, as in '\u{1F600}'",
+        )
+    return _code_point(reader, start, ord(found))
 
 
 def _code_point(reader: Reader, start: int, code: int) -> int:

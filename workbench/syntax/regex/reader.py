@@ -55,6 +55,8 @@ class DialectRules:
     #: ECMA-262: ``\d`` and ``\w`` contain ASCII only, ``\s`` its own white space; ``[]`` is empty;
     #: ``\cJ`` is a control character, and ``\ud83d\ude00`` is one character.
     ecma: bool = False
+    #: ``\N{BULLET}`` is a character by its name in Unicode.
+    named_characters: bool = False
     #: ``(?P<QUOTED_TEXT>)`` and others are extensions (``regex.extensions``), not groups.
     extensions: bool = False
 
@@ -82,6 +84,7 @@ class Dialect(Enum):
         word_edges=False,
         turkic_i=True,
         ascii_is_bytes=False,
+        named_characters=True,
         extensions=True,
     )
     RUST = DialectRules(
