@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -35,7 +34,7 @@ from workbench.syntax.grammar_tree import (
     calls,
     without_unused,
 )
-from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING
+from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING, lexemes
 from workbench.syntax.ranges import ANY_CHARACTER, Ranges, difference, intersection, normalized
 from workbench.syntax.regex.character_classes import without_javascript
 from workbench.syntax.regex.parser import parse_regex
@@ -71,17 +70,6 @@ LEXEMES = re.compile(
       | (?P<{END}>\Z) | (?P<{NOTHING}>) )""",
     re.VERBOSE | re.ASCII,
 )
-
-
-def _lexemes(text: str) -> Iterator[Part]:
-    """The lexemes of a text; the last one is ``END``, or ``NOTHING`` where none matches."""
-    for match in LEXEMES.finditer(text):
-        kind = match.lastgroup
-        assert kind is not None, "an empty alternative always matches"
-        start, end = match.span(kind)
-        yield Part(kind, match[kind], start, end)
-        if start == end:
-            return
 
 
 LEXEME_NAMES = LexemeNames(
@@ -400,12 +388,12 @@ class Reader:
         self.cursor = cursor
         self.source = cursor.source
         self.operations = operations
-        pairs = zip(cursor.parts, cursor.parts[1:], strict=False)
+        pairs = zip(cursor.kinds, cursor.kinds[1:], strict=False)
         #: The names of all rules.
         self.defined = {
-            cursor.text(name)
-            for name, sign in pairs
-            if name.type == "NAME" and sign.type in ("DEFINE", "ATTRIBUTES")
+            cursor.text(cursor.part(at))
+            for at, (kind, following) in enumerate(pairs)
+            if kind == "NAME" and following in ("DEFINE", "ATTRIBUTES")
         }
         self.names = Names(self.defined)
         self.counts = CountRules(self.names.fresh)
@@ -464,7 +452,7 @@ class Reader:
     def _choice(self, start: int) -> Expression:
         """choice = sequence ("|" sequence)*."""
         options = [self._sequence()]
-        while self.cursor.take("BAR"):
+        while self.cursor.skip("BAR"):
             options.append(self._sequence())
         if len(options) == 1:
             return options[0]
@@ -576,7 +564,8 @@ def parse_gbnf(
             rule that needs a stack; LimitError.
     Source: llama.cpp, grammars/README.md; xgrammar 0.2, "EBNF".
     """
-    reader = Reader(Cursor.of(source, _lexemes(source.text), LEXEME_NAMES, clock), operations)
+    cursor = Cursor.of(source, lexemes(source.text, LEXEMES), LEXEME_NAMES, clock)
+    reader = Reader(cursor, operations)
     rules = reader.rules()
     _check_called(source, rules)
     if reader.options:

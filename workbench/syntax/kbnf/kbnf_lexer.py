@@ -155,16 +155,22 @@ _LEXEMES = re.compile(
 )
 
 
-def lexemes(text: str, count: int) -> Iterator[tuple[list[str], list[int], list[int]]]:
-    """The kinds, starts and ends of the lexemes of a text, ``count`` at a time.
+#: The kinds, starts and ends of some lexemes in a row.
+Lexemes = tuple[list[str], list[int], list[int]]
+#: Lexemes between two checks of the time limit.
+LEXEMES_PER_CHECK = 64
+
+
+def lexemes(text: str, pattern: re.Pattern[str] = _LEXEMES, begin: int = 0) -> Iterator[Lexemes]:
+    """The lexemes of a text, ``LEXEMES_PER_CHECK`` at a time, each the last group of a match.
 
     The last one is ``END``, or ``NOTHING`` where none matches.
     """
-    matches = _LEXEMES.finditer(text)
-    while some := [*islice(matches, count)]:
+    matches = pattern.finditer(text, begin)
+    while some := [*islice(matches, LEXEMES_PER_CHECK)]:
         kinds = [match.lastgroup or "" for match in some]
-        starts = [match.start(kind) for match, kind in zip(some, kinds, strict=True)]
-        ends = [match.end() for match in some]
+        starts = [*map(re.Match.start, some, kinds)]
+        ends = [*map(re.Match.end, some)]
         for last in (NOTHING, END):
             if last in kinds:
                 size = 1 + kinds.index(last)

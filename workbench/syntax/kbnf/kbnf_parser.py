@@ -31,6 +31,7 @@ from workbench.syntax.grammar_tree import (
 from workbench.syntax.kbnf.kbnf_lexer import (
     CLOSING,
     END,
+    LEXEMES_PER_CHECK,
     POSTFIX,
     QUOTED,
     Lexeme,
@@ -46,8 +47,6 @@ from workbench.syntax.regex.reader import Dialect
 _MAX_LIMIT_DIGITS = 9
 #: The deepest nesting of brackets: functions over the tree may recurse.
 NESTING = 64
-#: Lexemes between two checks of the time limit.
-_LEXEMES_PER_CHECK = 64
 #: The hint when the time limit is reached.
 _TOO_LONG = "the grammar is very long; shorten it"
 
@@ -87,7 +86,7 @@ class _Parser:
         self.kinds: list[str] = []
         self.starts: list[int] = []
         self.ends: list[int] = []
-        for kinds, starts, ends in lexemes(source.text, _LEXEMES_PER_CHECK):
+        for kinds, starts, ends in lexemes(source.text):
             if clock is not None:
                 clock.check(_TOO_LONG)
             self.kinds += kinds
@@ -147,7 +146,7 @@ class _Parser:
         """atom = name | quoted | "(" choice ")" | "[" choice "]" | "{" choice "}" | excepting."""
         at = self.at
         kind = self.kinds[at]
-        if self.clock is not None and not at % _LEXEMES_PER_CHECK:
+        if self.clock is not None and not at % LEXEMES_PER_CHECK:
             self.clock.check(_TOO_LONG)
         if kind == "NAME":
             span = Span(self.starts[at], self.ends[at])
