@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from workbench.base.errors import ParseError
 from workbench.base.limits import Clock
@@ -16,7 +17,7 @@ from workbench.base.source import Source, Span, Unescaped
 from workbench.syntax.cursor import Escapes, LexemeNames, Part
 from workbench.syntax.grammar_tree import Expression, Literal, Pattern, Stop
 from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING, Lexemes, lexemes
-from workbench.syntax.ranges import ANY_CHARACTER, intersection
+from workbench.syntax.ranges import ANY_CHARACTER, Ranges, intersection
 from workbench.syntax.regex.character_classes import without_javascript
 from workbench.syntax.regex.parser import parse_regex
 from workbench.syntax.regex.printer import class_text
@@ -160,12 +161,16 @@ def string(source: Source, span: Span) -> Expression:
     text, ignores_case = _string(source, span)
     if not ignores_case:
         return Literal(text.encode(), span)
-    turkic_i = Dialect.PYTHON.value.turkic_i
-    characters = [
-        Characters(folded(((ord(one), ord(one)),), turkic_i=turkic_i), span) for one in text
-    ]
+    characters = [Characters(_cased(one), span) for one in text]
     regex = characters[0] if len(text) == 1 else Concat(tuple(characters), span)
     return Pattern(regex, Stop.ANYWHERE, f"(?i:{re.escape(text)})", span)
+
+
+@lru_cache(maxsize=512)
+def _cased(character: str) -> Ranges:
+    """A character in both cases."""
+    code = ord(character)
+    return folded(((code, code),), turkic_i=Dialect.PYTHON.value.turkic_i)
 
 
 def character_range(source: Source, low: Span, high: Span) -> Pattern:

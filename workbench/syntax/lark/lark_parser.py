@@ -383,10 +383,8 @@ class Bodies:
         item = self._atom()
         for _ in range(signs):
             item = Complement(item, cursor.since(start))
-        if cursor.kinds[cursor.at] not in _AFTER_ATOM:
-            return item
         stacked = 0
-        while (bounds := self._bounds()) is not None:
+        while cursor.kinds[cursor.at] in _AFTER_ATOM and (bounds := self._bounds()) is not None:
             stacked += 1
             self._check_stacked(stacked, start)
             item = Repetition(cast("Expression", item), *bounds, cursor.since(start))
@@ -403,7 +401,7 @@ class Bodies:
         if not (cursor.ahead("TILDE") and cursor.ahead("NUMBER", by=1)):
             return take_bounds(cursor)
         start = cursor.here.start
-        cursor.take("TILDE")
+        cursor.skip("TILDE")
         numbers = [cursor.expect("NUMBER", "a number", "write ~2 or ~2..5")]
         if cursor.take("RANGE"):
             numbers.append(cursor.expect("NUMBER", "a number", "write ~2..5"))
@@ -546,7 +544,7 @@ class _Statements(Bodies):
         declared: list[tuple[str, Span]] = []
         indenter: tuple[object, Span] | None = None
         options: dict[str, object] | None = None
-        while not cursor.ahead(end):
+        while cursor.kinds[cursor.at] != end:
             statement = cursor.take("STATEMENT")
             if statement is None:
                 if cursor.take("OPTIONS"):
