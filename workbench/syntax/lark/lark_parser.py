@@ -21,7 +21,6 @@ from workbench.base.errors import ParseError, nearest, suggestion
 from workbench.base.limits import Clock
 from workbench.base.source import Source, Span
 from workbench.syntax.cursor import (
-    LEXEMES_PER_CHECK,
     NESTING,
     POSTFIX,
     Bounds,
@@ -31,7 +30,7 @@ from workbench.syntax.cursor import (
     take_bounds,
 )
 from workbench.syntax.grammar_tree import Choice, Expression, Nonterminal, Repetition, Sequence
-from workbench.syntax.kbnf.kbnf_lexer import END
+from workbench.syntax.kbnf.kbnf_lexer import END, LEXEMES_PER_CHECK
 from workbench.syntax.lark.lark_lexer import (
     LEXEME_NAMES,
     character_range,
