@@ -198,8 +198,10 @@ def without_left_recursion(rules: Mapping[int, Dfa], limits: Limits) -> dict[int
 
 def _first_calls(machine: Dfa) -> list[int]:
     """The rules an automaton can call before reading a byte."""
+    if len(machine.classes) == CALLS:  # only bytes
+        return []
     row = machine.table[machine.initial]
-    called: list[int] = np.flatnonzero(row[machine.classes[CALLS:]] != DEAD).tolist()
+    called: list[int] = (row[machine.classes[CALLS:]] != DEAD).nonzero()[0].tolist()
     return called
 
 
