@@ -124,19 +124,28 @@ class _Parser:
 
     def _sequence(self) -> Expression:
         """sequence = atom ("?" | "*" | "+")? (","? atom ("?" | "*" | "+")?)*."""
-        kinds, starts, ends = self.kinds, self.starts, self.ends
+        kinds, starts, ends, text = self.kinds, self.starts, self.ends, self.source.text
         begin = starts[self.at]
         items: list[Expression] = []
+        item: Expression
         while True:
-            start, item = starts[self.at], self._atom()
-            if kinds[self.at] in POSTFIX:
-                low, high = _COPIES[kinds[self.at]]
+            at = self.at
+            start = starts[at]
+            if kinds[at] == "NAME" and at % LEXEMES_PER_CHECK:
+                self.at = at + 1  # the most frequent item; ``_atom`` reads it too
+                item = Nonterminal(text[start : ends[at]], Span(start, ends[at]))
+            else:
+                item = self._atom()
+            kind = kinds[self.at]
+            if kind in POSTFIX:
+                low, high = _COPIES[kind]
                 item = Repetition(item, low, high, Span(start, ends[self.at]))
                 self.at += 1
+                kind = kinds[self.at]
             items.append(item)
-            if kinds[self.at] == "_COMMA":
+            if kind == "_COMMA":
                 self.at += 1
-            elif kinds[self.at] not in _BEGINS_ITEM:
+            elif kind not in _BEGINS_ITEM:
                 break
         if len(items) == 1:
             return items[0]
@@ -190,15 +199,15 @@ class _Parser:
 
     def _leaf(self, at: int) -> Expression:
         """The terminal of a quoted lexeme."""
-        source, kind, span = self.source, self.kinds[at], self._span(at)
-        text = source.text
+        source, kind, start, end = self.source, self.kinds[at], self.starts[at], self.ends[at]
+        text, span = source.text, Span(start, end)
         if kind == "STRING":
-            if self.clock is not None:
-                self.clock.limits.check("states", span.end - span.start, "shorten this string")
-            inner = text[span.start + 1 : span.end - 1]
+            if self.clock is not None and end - start > self.clock.limits.states:
+                self.clock.limits.check("states", end - start, "shorten this string")
+            inner = text[start + 1 : end - 1]
             if inner.isascii() and "\\" not in inner:
                 return Literal(inner.encode(), span)
-        inside = Span(text.index(text[span.end - 1], span.start) + 1, span.end - 1)
+        inside = Span(text.index(text[end - 1], start) + 1, end - 1)
         stop = _STOPS.get(kind)
         unescaped = unescape(source, inside, regex=stop is not None)
         if stop is None:
