@@ -263,8 +263,9 @@ def linked(names: Sequence[str], rules: Mapping[int, Dfa], limits: Limits) -> Ne
     limits.check("megabytes", 4 * offsets[-1] * width / 2**20)
     table = np.full((offsets[-1], width), DEAD, np.int32)
     edges = np.concatenate([machine.table.reshape(-1) for machine in machines])
-    used = np.empty(int(widths.max()) + 1, np.bool_)
-    _write_rules(table, np.array(offsets, np.int32), classes, own, widths, edges, used)
+    used, columns = np.empty(widths.max() + 1, np.bool_), np.empty((width, 2), np.int32)
+    starts = np.array(offsets, np.int32)
+    _write_rules(table, starts, classes, own, widths, edges, used, columns)
     return Network(
         names=tuple(names[old] for old in order),
         initials=tuple(at + one.initial for one, at in zip(machines, offsets, strict=False)),
@@ -298,29 +299,31 @@ def _refined(own: Classes, widths: Ints) -> tuple[Classes, int]:
 @njit(_nrt=False)
 def _write_rules(
     table: Ints, offsets: Ints, classes: Classes, own: Classes, widths: Ints, edges: Ints,
-    used: Flags,
+    used: Flags, columns: Ints,
 ) -> None:  # fmt: skip
     """Write the edges of all rules, given one after the other, into the network's empty table.
 
-    ``used`` is scratch: whether the rule reads each of its classes.
+    ``used`` is scratch: whether the rule reads each of its classes; and so is ``columns``: the
+    columns that it reads, and its class of each.
     """
     begin = int64(0)
     for rule in range(len(own)):
         states, width = int64(offsets[rule + 1] - offsets[rule]), int64(widths[rule])
-        end, offset, written = begin + states * width, int64(offsets[rule]), 0
+        end, offset, seen, read = begin + states * width, int64(offsets[rule]), 0, 0
         used[: width + 1] = False
         for row in range(begin, end, width):
             for source in range(width):
                 used[source] |= edges[row + source] >= 0
         for symbol in range(len(classes)):
-            column, source = classes[symbol], own[rule, symbol]
-            if column < written:
+            if classes[symbol] < seen:
                 continue
-            written += 1
-            if not used[source]:  # the calls of most other rules
-                continue
-            for state in range(states):
-                target = edges[begin + state * width + source]
+            seen += 1
+            if used[own[rule, symbol]]:  # not the calls of most other rules
+                columns[read, 0], columns[read, 1] = classes[symbol], own[rule, symbol]
+                read += 1
+        for state in range(states):
+            for k in range(read):
+                target = edges[begin + state * width + columns[k, 1]]
                 if target >= 0:
-                    table[offset + state, column] = target + offset
+                    table[offset + state, columns[k, 0]] = target + offset
         begin = end

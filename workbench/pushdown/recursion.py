@@ -93,8 +93,8 @@ def separate_rules(program: RuleProgram, order: Sequence[int]) -> set[int]:
     kept.update(rule for rule in program.machines if rule in uses)
     copied = np.zeros(len(program.names), np.int32)
     for rule in order:
-        for called in program.inner_calls[rule]:  # calls at the end of a rule share one copy
-            copied[called] = uses[inner] - 1
+        for other in program.inner_calls[rule]:  # calls at the end of a rule share one copy
+            copied[other] = uses[other] - 1
     is_kept = np.zeros(len(program.names), np.bool_)
     is_kept[list(kept)] = True
     keep_separate(
