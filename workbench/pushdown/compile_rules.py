@@ -17,7 +17,6 @@ from itertools import accumulate
 
 import numpy as np
 
-from workbench.automata.graphs import reachable
 from workbench.automata.nfa import Classes, Flags, Ints, Nfa, NfaBuilder, class_runs
 from workbench.automata.program_nfa import rule_nfa
 from workbench.automata.small_dfa import SMALL, small_dfa, smallest
@@ -247,34 +246,63 @@ def linked(names: Sequence[str], rules: Mapping[int, Dfa], limits: Limits) -> Ne
 
     Raises: LimitError if the table needs more than ``limits.megabytes``.
     """
-    order = sorted(reachable([0], lambda rule: called(rules[rule])))
+    order = sorted(rules)
     machines = [rules[old] for old in order]
-    own, called_symbols = np.empty((len(order), CALLS + len(order)), np.uint16), np.array(order)
+    own, symbols = np.empty((len(order), CALLS + len(order)), np.uint16), np.array(order)
     for row, machine in zip(own, machines, strict=True):
         row[:CALLS] = machine.classes[:CALLS]
         row[CALLS:] = machine.table.shape[1]  # a new class, if it has the symbols of bytes only
         if len(machine.classes) > CALLS:
-            row[CALLS:] = machine.classes[CALLS:][called_symbols]
+            row[CALLS:] = machine.classes[CALLS:][symbols]
     widths = np.array([machine.table.shape[1] for machine in machines], np.int32)
+    sizes = [len(machine) for machine in machines]
+    offsets = np.array([0, *accumulate(sizes)], np.int32)
+    edges = np.concatenate([machine.table.reshape(-1) for machine in machines])
+    reached = _reached(offsets, own, widths, edges)
+    if not reached.all():
+        return linked(names, {order[k]: rules[order[k]] for k in reached.nonzero()[0]}, limits)
     # the classes of the network are the common refinement of the rules' classes
     classes, width = _refined(own, widths)
-    sizes = [len(machine) for machine in machines]
-    offsets = [0, *accumulate(sizes)]
-    limits.check("megabytes", 4 * offsets[-1] * width / 2**20)
+    limits.check("megabytes", 4 * int(offsets[-1]) * width / 2**20)
     table = np.full((offsets[-1], width), DEAD, np.int32)
-    edges = np.concatenate([machine.table.reshape(-1) for machine in machines])
     used, columns = np.empty(widths.max() + 1, np.bool_), np.empty((width, 2), np.int32)
-    starts = np.array(offsets, np.int32)
-    _write_rules(table, starts, classes, own, widths, edges, used, columns)
+    _write_rules(table, offsets, classes, own, widths, edges, used, columns)
     return Network(
         names=tuple(names[old] for old in order),
-        initials=tuple(at + one.initial for one, at in zip(machines, offsets, strict=False)),
+        initials=tuple(
+            at + one.initial for one, at in zip(machines, offsets.tolist(), strict=False)
+        ),
         start=0,
         classes=classes,
         table=table,
         finals=np.concatenate([machine.finals for machine in machines]),
         owner=np.repeat(np.arange(len(order), dtype=np.int32), sizes),
     )
+
+
+@njit()
+def _reached(offsets: Ints, own: Classes, widths: Ints, edges: Ints) -> Flags:
+    """Which rules the first one calls, itself or through others; ``edges`` as ``_write_rules``."""
+    rules, waiting = len(own), 1
+    begins, reached = np.zeros(rules + 1, np.int64), np.zeros(rules, np.bool_)
+    for rule in range(rules):
+        size = int64(offsets[rule + 1] - offsets[rule]) * widths[rule]
+        begins[rule + 1] = begins[rule] + size
+    stack = np.zeros(rules, np.int32)
+    reached[0] = True
+    while waiting > 0:
+        waiting -= 1
+        rule = stack[waiting]
+        used = np.zeros(widths[rule] + 1, np.bool_)
+        for row in range(begins[rule], begins[rule + 1], widths[rule]):
+            for source in range(widths[rule]):
+                used[source] |= edges[row + source] >= 0
+        for other in range(rules):
+            if used[own[rule, CALLS + other]] and not reached[other]:
+                reached[other] = True
+                stack[waiting] = other
+                waiting += 1
+    return reached
 
 
 @njit()
