@@ -376,7 +376,8 @@ class Bodies:
         cursor = self.cursor
         start = cursor.starts[cursor.at]
         signs = 0
-        while cursor.skip("TILDE"):
+        while cursor.kinds[cursor.at] == "TILDE":
+            cursor.skip("TILDE")
             signs += 1
             self._check_stacked(signs, start)
         item = self._atom()
@@ -543,17 +544,19 @@ class _Statements(Bodies):
         declared: list[tuple[str, Span]] = []
         indenter: tuple[object, Span] | None = None
         options: dict[str, object] | None = None
-        while cursor.kinds[cursor.at] != end:
+        while (kind := cursor.kinds[cursor.at]) != end:
+            if kind not in STATEMENTS:
+                definitions.append(self._definition())
+                continue
             statement = cursor.take("STATEMENT")
             if statement is None:
-                if cursor.take("OPTIONS"):
+                if cursor.skip("OPTIONS"):
                     options = {**(options or {}), **self._options()}
-                elif cursor.take("INDENTER"):
+                else:
+                    cursor.skip("INDENTER")
                     given = cursor.expect("OBJECT", "an object of attributes", "write {}")
                     span = Span(given.start, given.end)
                     indenter = json_value(self.source, given), span
-                else:
-                    definitions.append(self._definition())
                 continue
             match cursor.text(statement):
                 case "%import":
@@ -637,9 +640,10 @@ class _Statements(Bodies):
         start = cursor.starts[cursor.at]
         cursor.skip("MODIFIER")
         name = cursor.expect("NAME", "a rule", RULE_HINT)
-        parameters = self._parameters() if cursor.ahead("LBRACE") else ()
+        kinds = cursor.kinds
+        parameters = self._parameters() if kinds[cursor.at] == "LBRACE" else ()
         attributes: tuple[Attribute, ...] = ()
-        if cursor.ahead("ATTRIBUTES"):
+        if kinds[cursor.at] == "ATTRIBUTES":
             attributes = take_attributes(cursor, self._attribute_value)
         colons = cursor.starts[cursor.at]
         indexed = cursor.skip("PARAMETER")
@@ -651,7 +655,7 @@ class _Statements(Bodies):
         priority = cursor.take("PRIORITY")
         cursor.expect("COLON", "':'", RULE_HINT)
         body = self.choice()
-        if not (cursor.ahead(END, "RBRACE", *STATEMENTS) or self.at_definition()):
+        if not (self.at_definition() or cursor.ahead(END, "RBRACE", *STATEMENTS)):
             raise cursor.unexpected("'|', another item or the next rule", ITEM_HINT)
         return Definition(
             cursor.text(name),
