@@ -564,7 +564,7 @@ def parse_gbnf(
             rule that needs a stack; LimitError.
     Source: llama.cpp, grammars/README.md; xgrammar 0.2, "EBNF".
     """
-    cursor = Cursor.of(source, lexemes(source.text, LEXEMES), LEXEME_NAMES, clock)
+    cursor = Cursor.of(source, lexemes(source.text, pattern=LEXEMES), LEXEME_NAMES, clock)
     reader = Reader(cursor, operations)
     rules = reader.rules()
     _check_called(source, rules)

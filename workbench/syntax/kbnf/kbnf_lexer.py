@@ -161,13 +161,19 @@ Lexemes = tuple[list[str], list[int], list[int]]
 LEXEMES_PER_CHECK = 64
 
 
-def lexemes(text: str, pattern: re.Pattern[str] = _LEXEMES, begin: int = 0) -> Iterator[Lexemes]:
-    """The lexemes of a text, ``LEXEMES_PER_CHECK`` at a time, each the last group of a match.
+def lexemes(
+    text: str,
+    count: int = LEXEMES_PER_CHECK,
+    *,
+    pattern: re.Pattern[str] = _LEXEMES,
+    begin: int = 0,
+) -> Iterator[Lexemes]:
+    """The lexemes of a text, ``count`` at a time, each the last group of a match.
 
     The last one is ``END``, or ``NOTHING`` where none matches.
     """
     matches = pattern.finditer(text, begin)
-    while some := [*islice(matches, LEXEMES_PER_CHECK)]:
+    while some := [*islice(matches, count)]:
         kinds = [match.lastgroup or "" for match in some]
         starts = [*map(re.Match.start, some, kinds)]
         ends = [*map(re.Match.end, some)]

@@ -106,7 +106,7 @@ def lark_lexemes(source: Source) -> Iterator[Lexemes]:
     """
     begin: int | None = 0
     while begin is not None:
-        some, begin = lexemes(source.text, _LEXEMES, begin), None
+        some, begin = lexemes(source.text, pattern=_LEXEMES, begin=begin), None
         for kinds, starts, ends in some:
             if _BEFORE_JSON.isdisjoint(kinds):
                 yield kinds, starts, ends
