@@ -291,9 +291,9 @@ def take_bounds(cursor: Cursor) -> Bounds | None:
     if kind in POSTFIX:
         cursor.skip(kind)
         return POSTFIX[kind]
-    count = cursor.take("COUNT")
-    if count is None:
+    if kind != "COUNT":
         return None
+    count = cursor.expect(kind, "a count", "write {2}, {2,} or {2,5}")
     # xgrammar writes -1 for no upper bound
     written = cursor.text(count)[1:-1].replace("-1", "")
     bounds = [bound.strip() for bound in written.split(",")]

@@ -431,14 +431,15 @@ class Reader:
         cursor.expect("DEFINE", "'::='", _RULE_HINT)
         if cursor.ahead(END) or self._at_rule():
             raise cursor.unexpected("something", 'write "" for the empty text')
-        body = self._choice(cursor.here.start)
+        body = self._choice(cursor.starts[cursor.at])
         if not cursor.ahead(END) and not self._at_rule():
             raise cursor.unexpected("'|', another item or the next rule", _HINT)
         called = Span(name.start, name.end)
         return Rule(cursor.text(name), body, called, cursor.since(name.start))
 
     def _at_rule(self) -> bool:
-        return self.cursor.ahead("NAME") and self.cursor.ahead("DEFINE", "ATTRIBUTES", by=1)
+        kinds, at = self.cursor.kinds, self.cursor.at
+        return kinds[at] == "NAME" and kinds[at + 1] in ("DEFINE", "ATTRIBUTES")
 
     def _attribute_value(self) -> object:
         """value = number | string."""
@@ -461,30 +462,31 @@ class Reader:
     def _sequence(self) -> Expression:
         """sequence = (item)*."""
         cursor = self.cursor
-        start = cursor.here.start
+        start = cursor.starts[cursor.at]
         items: list[Expression] = []
         while not cursor.ahead("BAR", "RPAR", END) and not self._at_rule():
-            if ahead := cursor.take("LOOKAHEAD"):
-                self._skip_assertion(ahead)
+            if cursor.ahead("LOOKAHEAD"):
+                self._skip_assertion()
             else:
                 items.append(self._item())
         if len(items) == 1:
             return items[0]
         return Sequence(tuple(items), cursor.since(start) if items else Span(start, start))
 
-    def _skip_assertion(self, bracket: Part) -> None:
+    def _skip_assertion(self) -> None:
         """assertion = "(=" choice ")": states what follows; reads nothing.
 
         xgrammar uses it to compute masks faster, and does not reject texts that violate it.
         """
-        self.cursor.enter(bracket)
-        self._choice(self.cursor.here.start)
-        self.cursor.leave("'|' or another item", _HINT)
+        cursor = self.cursor
+        cursor.enter(cursor.expect("LOOKAHEAD", "'(='", _HINT))
+        self._choice(cursor.starts[cursor.at])
+        cursor.leave("'|' or another item", _HINT)
 
     def _item(self) -> Expression:
         """item = atom bounds*."""
         cursor = self.cursor
-        start = cursor.here.start
+        start = cursor.starts[cursor.at]
         item = self._atom()
         stacked = 0
         while (bounds := take_bounds(cursor)) is not None:
@@ -512,7 +514,7 @@ class Reader:
             case "NAME":
                 return self._called(part)
         cursor.enter(part)
-        body = self._choice(cursor.here.start)
+        body = self._choice(cursor.starts[cursor.at])
         cursor.leave("'|' or another item", _HINT)
         return body
 
