@@ -62,7 +62,7 @@ def test_calls() -> None:
 
 
 def kept_by_definition(program: RuleProgram, order: list[int]) -> set[int]:
-    """The most called rule of each self-embedding component, and again of what is left."""
+    """The most called rule of each self-embedding component, and of each that remains."""
     uses = Counter(called for rule in order for called in program.calls[rule])
     kept: set[int] = set()
     while True:

@@ -127,7 +127,7 @@ _DONE = 1 << 30
 
 @njit(_nrt=False)
 def _keep_breakers(calls: Ints, first: Ints, order: Ints, kept: Flags, space: Ints) -> None:
-    """Keep the most called rules of each self-embedding component, and again of what is left.
+    """Keep the most called rules of each self-embedding component, and of each that remains.
 
     ``order`` is reordered. ``space`` is zero at first.
     """
