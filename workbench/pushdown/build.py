@@ -443,7 +443,7 @@ def separate_machine(cfg: Cfg, limits: Limits = LIMITS) -> Dfa | Network:
     program = cfg.program
     start = program.names.index(cfg.start)
     order = program.reached_from(start)
-    kept = separate_rules(program, order, limits)
+    kept = separate_rules(program, order)
     while True:
         roots = [start, *(rule for rule in order[1:] if rule in kept)]
         number = {rule: i for i, rule in enumerate(roots) if rule in kept}

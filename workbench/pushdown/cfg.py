@@ -151,6 +151,8 @@ class RuleProgram:
     data: Ints
     first: Ints
     texts: Ints
+    #: All calls in the order of their callers, as ``calls_of`` describes them.
+    all_calls: Ints
     #: The rules each rule calls, from left to right, without parts that derive no text.
     calls: list[list[int]]
     #: Those it can call before it has read anything, and those that are not at its end.
@@ -210,8 +212,9 @@ def _made(
     texts = texts_of(code, after, firsts)
     names = (*rules, *(label for _, label in emitter.separate.values()))
     machines = {number: machine for machine, (number, _) in emitter.separate.items()}
-    made = RuleProgram(names, code, data, firsts, texts, *_lists(len(names)), machines)
-    for caller, called, at_end, at_start in calls_of(code, after, firsts, texts).tolist():
+    found = calls_of(code, after, firsts, texts)
+    made = RuleProgram(names, code, data, firsts, texts, found, *_lists(len(names)), machines)
+    for caller, called, at_end, at_start in found.tolist():
         made.calls[caller].append(called)
         if at_start:
             made.first_calls[caller].append(called)

@@ -12,16 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
+from heapq import heappop, heappush
+from itertools import accumulate
 
 import numpy as np
 
-from workbench.automata.graphs import reachable
 from workbench.automata.nfa import Classes, Flags, Ints, Nfa, NfaBuilder, class_runs
 from workbench.automata.program_nfa import rule_nfa
 from workbench.automata.small_dfa import SMALL, small_dfa, smallest
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import LimitError
-from workbench.base.kernels import njit
+from workbench.base.kernels import int64, njit
 from workbench.base.limits import Limits
 from workbench.pushdown.cfg import RuleProgram
 from workbench.pushdown.network import CALLS, Network
@@ -104,74 +105,82 @@ def inlined(
 ) -> dict[int, Dfa]:
     """The rules, with calls of themselves at their end as jumps, and with leaves inlined.
 
-    A leaf is a rule that calls nothing. It stays a call if inlining it needs too many states.
+    A leaf is a rule that calls nothing, the first one before the others. It stays a call if
+    inlining it needs too many states.
 
+    Cost:   each rule is visited again only after a rule that it calls was inlined in it.
     Raises: LimitError above ``limits.seconds``.
     """
     remaining = {rule: _with_jumps(rule, machine, limits) for rule, machine in rules.items()}
     small = replace(limits, states=min(limits.states, _MAX_INLINED_STATES))
-    kept = {0}
-    while (leaf := _leaf(remaining, kept)) is not None:
-        its = remaining[leaf]
+    place = {rule: number for number, rule in enumerate(remaining)}
+    calls = {rule: _calling_states(machine) for rule, machine in remaining.items()}
+    #: For each rule its callers, with the number of states that call it.
+    callers: dict[int, dict[int, int]] = {rule: {} for rule in remaining}
+    for rule, called_rules in calls.items():
+        for other, states in called_rules.items():
+            callers[other][rule] = states
+    kept, waiting = {0}, [(place[rule], rule) for rule in remaining if not calls[rule]]
+    while waiting:
+        _, leaf = heappop(waiting)
+        its = remaining.get(leaf)
+        if its is None or leaf in kept:
+            continue
+        if len(its) * sum(callers[leaf].values()) > _MAX_COPIED_STATES:
+            continue  # it comes again if one of its callers changes
         try:
-            callers = {
-                rule: _with_copies(machine, leaf, its, small, determinized)
-                for rule, machine in remaining.items()
+            made = {
+                rule: _with_copies(remaining[rule], leaf, its, small, determinized)
+                for rule in callers[leaf]
             }
         except LimitError as error:
             if error.budget != "states":
                 raise
             kept.add(leaf)
-        else:
-            remaining = {rule: machine for rule, machine in callers.items() if rule != leaf}
+            continue
+        del remaining[leaf]
+        changed = set(made)
+        for rule, machine in made.items():
+            changed.update(calls[rule])
+            for other in calls[rule]:
+                del callers[other][rule]
+            remaining[rule], calls[rule] = machine, _calling_states(machine)
+            for other, states in calls[rule].items():
+                callers[other][rule] = states
+        for rule in changed:
+            if not calls[rule]:
+                heappush(waiting, (place[rule], rule))
     return remaining
-
-
-def _leaf(rules: Mapping[int, Dfa], kept: Set[int]) -> int | None:
-    """A rule that calls nothing and whose copies would have few states."""
-    return next(
-        (
-            rule
-            for rule, machine in rules.items()
-            if rule not in kept
-            and not called(machine)
-            and _copied_states(rules, rule) <= _MAX_COPIED_STATES
-        ),
-        None,
-    )
 
 
 def called(rule: Dfa) -> list[int]:
     """The rules an automaton calls."""
+    return [*_calling_states(rule)]
+
+
+def _calling_states(rule: Dfa) -> dict[int, int]:
+    """The rules an automaton calls, each with the number of states that call it."""
     if len(rule.classes) == CALLS:  # only bytes
-        return []
-    found: list[int] = np.flatnonzero(_read(rule.table)[rule.classes[CALLS:]]).tolist()
-    return found
+        return {}
+    states = _reading_states(rule.table)[rule.classes[CALLS:]]
+    (found,) = states.nonzero()
+    return dict(zip(found.tolist(), states[found].tolist(), strict=True))
 
 
 @njit()
-def _read(table: Ints) -> Flags:
-    """Whether some state reads each class."""
-    read = np.zeros(table.shape[1], np.bool_)
+def _reading_states(table: Ints) -> Ints:
+    """The number of states that read each class."""
+    states = np.zeros(table.shape[1], np.int32)
     for row in table:
         for its_class in range(len(row)):
-            read[its_class] |= row[its_class] >= 0
-    return read
+            states[its_class] += row[its_class] >= 0
+    return states
 
 
 def without_calls(rule: Dfa) -> Dfa:
     """An automaton that calls nothing, restricted to bytes."""
     used, classes = np.unique(rule.classes[:CALLS], return_inverse=True)
     return Dfa(classes.astype(np.uint16), rule.table[:, used], rule.finals, rule.initial)
-
-
-def _copied_states(rules: Mapping[int, Dfa], leaf: int) -> int:
-    """The number of states of all copies of a rule together."""
-    uses = sum(
-        int((machine.table[:, machine.classes[CALLS + leaf]] != DEAD).sum())
-        for machine in rules.values()
-    )
-    return len(rules[leaf]) * uses
 
 
 def _with_jumps(rule: int, machine: Dfa, limits: Limits) -> Dfa:
@@ -205,8 +214,6 @@ def _with_copies(
     A call represents only the non-empty texts of a rule; the callers of a nullable rule have an
     ε-edge in parallel with the call.
     """
-    if leaf not in called(machine):
-        return machine
     builder = NfaBuilder(len(machine.classes))
     targets = machine.table[:, machine.classes[CALLS + leaf]]
     calling = np.flatnonzero(targets != DEAD).tolist()
@@ -239,23 +246,32 @@ def linked(names: Sequence[str], rules: Mapping[int, Dfa], limits: Limits) -> Ne
 
     Raises: LimitError if the table needs more than ``limits.megabytes``.
     """
-    order = sorted(reachable([0], lambda rule: called(rules[rule])))
+    order = sorted(rules)
     machines = [rules[old] for old in order]
-    symbols = np.array([*range(CALLS), *(CALLS + old for old in order)])
-    # the classes of the network are the common refinement of the rules' classes
-    classes, width = np.zeros(len(symbols), np.uint16), 1
-    own = [_classes_of(machine, symbols) for machine in machines]
-    for machine, its_classes in zip(machines, own, strict=True):
-        width = _refine(classes, width, its_classes, machine.table.shape[1] + 1)
+    own, symbols = np.empty((len(order), CALLS + len(order)), np.uint16), np.array(order)
+    for row, machine in zip(own, machines, strict=True):
+        row[:CALLS] = machine.classes[:CALLS]
+        row[CALLS:] = machine.table.shape[1]  # a new class, if it has the symbols of bytes only
+        if len(machine.classes) > CALLS:
+            row[CALLS:] = machine.classes[CALLS:][symbols]
+    widths = np.array([machine.table.shape[1] for machine in machines], np.int32)
     sizes = [len(machine) for machine in machines]
-    offsets = np.cumsum([0, *sizes]).tolist()
-    limits.check("megabytes", 4 * offsets[-1] * width / 2**20)
+    offsets = np.array([0, *accumulate(sizes)], np.int32)
+    edges = np.concatenate([machine.table.reshape(-1) for machine in machines])
+    reached = _reached(offsets, own, widths, edges)
+    if not reached.all():
+        return linked(names, {order[k]: rules[order[k]] for k in reached.nonzero()[0]}, limits)
+    # the classes of the network are the common refinement of the rules' classes
+    classes, width = _refined(own, widths)
+    limits.check("megabytes", 4 * int(offsets[-1]) * width / 2**20)
     table = np.full((offsets[-1], width), DEAD, np.int32)
-    for machine, its_classes, offset in zip(machines, own, offsets, strict=False):
-        _write_rule(table, offset, classes, its_classes, machine.table)
+    used, columns = np.empty(widths.max() + 1, np.bool_), np.empty((width, 2), np.int32)
+    _write_rules(table, offsets, classes, own, widths, edges, used, columns)
     return Network(
         names=tuple(names[old] for old in order),
-        initials=tuple(at + one.initial for one, at in zip(machines, offsets, strict=False)),
+        initials=tuple(
+            at + one.initial for one, at in zip(machines, offsets.tolist(), strict=False)
+        ),
         start=0,
         classes=classes,
         table=table,
@@ -264,46 +280,78 @@ def linked(names: Sequence[str], rules: Mapping[int, Dfa], limits: Limits) -> Ne
     )
 
 
-def _classes_of(machine: Dfa, symbols: Ints) -> Classes:
-    """The classes of some symbols; a new one for symbols that the machine does not have."""
-    if len(machine.classes) > CALLS:
-        return machine.classes[symbols]
-    classes = np.full(len(symbols), machine.table.shape[1], np.uint16)
-    classes[:CALLS] = machine.classes
-    return classes
+@njit()
+def _reached(offsets: Ints, own: Classes, widths: Ints, edges: Ints) -> Flags:
+    """Which rules the first one calls, itself or through others; ``edges`` as ``_write_rules``."""
+    rules, waiting = len(own), 1
+    begins, reached = np.zeros(rules + 1, np.int64), np.zeros(rules, np.bool_)
+    for rule in range(rules):
+        size = int64(offsets[rule + 1] - offsets[rule]) * widths[rule]
+        begins[rule + 1] = begins[rule] + size
+    stack = np.zeros(rules, np.int32)
+    reached[0] = True
+    while waiting > 0:
+        waiting -= 1
+        rule = stack[waiting]
+        used = np.zeros(widths[rule] + 1, np.bool_)
+        for row in range(begins[rule], begins[rule + 1], widths[rule]):
+            for source in range(widths[rule]):
+                used[source] |= edges[row + source] >= 0
+        for other in range(rules):
+            if used[own[rule, CALLS + other]] and not reached[other]:
+                reached[other] = True
+                stack[waiting] = other
+                waiting += 1
+    return reached
 
 
 @njit()
-def _refine(classes: Classes, count: int, own: Classes, width: int) -> int:
-    """Split ``count`` classes of symbols by ``width`` others; return the new number of classes.
+def _refined(own: Classes, widths: Ints) -> tuple[Classes, int]:
+    """The coarsest classes that refine those of all rules, and their number.
 
-    Classes are numbered by their first symbol.
+    Classes are numbered by their first symbol. One more class than ``widths`` says may occur.
     """
-    numbers, made = np.full((count, width), -1, np.int32), 0
-    for symbol in range(len(classes)):
-        one, other = classes[symbol], own[symbol]
-        if numbers[one, other] < 0:
-            numbers[one, other] = made
-            made += 1
-        classes[symbol] = numbers[one, other]
-    return made
+    classes, count = np.zeros(own.shape[1], np.uint16), 1
+    for rule in range(len(own)):
+        numbers, made = np.full((count, widths[rule] + 1), -1, np.int32), 0
+        for symbol in range(len(classes)):
+            one, other = classes[symbol], own[rule, symbol]
+            if numbers[one, other] < 0:
+                numbers[one, other] = made
+                made += 1
+            classes[symbol] = numbers[one, other]
+        count = made
+    return classes, count
 
 
-@njit()
-def _write_rule(table: Ints, offset: int, classes: Classes, own: Classes, part: Ints) -> None:
-    """Write the edges of one rule into its (still empty) rows of the network's table."""
-    used, written = np.zeros(part.shape[1] + 1, np.bool_), 0
-    for row in part:
-        for source in range(len(row)):
-            used[source] |= row[source] >= 0
-    for symbol in range(len(classes)):
-        column, source = classes[symbol], own[symbol]
-        if column < written:
-            continue
-        written += 1
-        if not used[source]:  # the calls of most other rules
-            continue
-        for state in range(len(part)):
-            target = part[state, source]
-            if target >= 0:
-                table[offset + state, column] = target + offset
+@njit(_nrt=False)
+def _write_rules(
+    table: Ints, offsets: Ints, classes: Classes, own: Classes, widths: Ints, edges: Ints,
+    used: Flags, columns: Ints,
+) -> None:  # fmt: skip
+    """Write the edges of all rules, given one after the other, into the network's empty table.
+
+    ``used`` is scratch: whether the rule reads each of its classes; and so is ``columns``: the
+    columns that it reads, and its class of each.
+    """
+    begin = int64(0)
+    for rule in range(len(own)):
+        states, width = int64(offsets[rule + 1] - offsets[rule]), int64(widths[rule])
+        end, offset, seen, read = begin + states * width, int64(offsets[rule]), 0, 0
+        used[: width + 1] = False
+        for row in range(begin, end, width):
+            for source in range(width):
+                used[source] |= edges[row + source] >= 0
+        for symbol in range(len(classes)):
+            if classes[symbol] < seen:
+                continue
+            seen += 1
+            if used[own[rule, symbol]]:  # not the calls of most other rules
+                columns[read, 0], columns[read, 1] = classes[symbol], own[rule, symbol]
+                read += 1
+        for state in range(states):
+            for k in range(read):
+                target = edges[begin + state * width + columns[k, 1]]
+                if target >= 0:
+                    table[offset + state, columns[k, 0]] = target + offset
+        begin = end

@@ -21,16 +21,17 @@ Everything happens in one automaton, so nothing is pushed; calls further to the 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from workbench.automata.graphs import cyclic_components
-from workbench.automata.nfa import Edge, Nfa, NfaBuilder, class_runs
+from workbench.automata.nfa import Edge, Flags, Ints, Nfa, NfaBuilder, class_runs
 from workbench.automata.regex_program import subtree_ends
 from workbench.automata.small_dfa import smallest
 from workbench.base.dfa import DEAD, Dfa, State
+from workbench.base.kernels import inner, int64, njit
 from workbench.base.limits import LIMITS, Limits
 from workbench.pushdown.cfg import RuleProgram, keep_separate, sizes_of
 from workbench.pushdown.network import CALLS
@@ -61,7 +62,7 @@ def kept_rules(program: RuleProgram, order: Sequence[int], limits: Limits = LIMI
     """
     clock = limits.clock()
     uses = Counter(called for rule in order for called in program.calls[rule])
-    kept = _cycle_breakers(program, order, uses, limits)
+    kept = _cycle_breakers(program, order)
     callees_first = _callees_first(program, order)
     while True:
         clock.check()
@@ -74,18 +75,17 @@ def kept_rules(program: RuleProgram, order: Sequence[int], limits: Limits = LIMI
         kept.add(max(large, key=lambda rule: sizes[rule] * (uses[rule] - 1)))
 
 
-def separate_rules(program: RuleProgram, order: Sequence[int], limits: Limits = LIMITS) -> set[int]:
+def separate_rules(program: RuleProgram, order: Sequence[int]) -> set[int]:
     """The rules that stay rules if compiling must be fast (``build_separately``).
 
     Those that break cycles; rules that are only an automaton; and, callees first, rules that are
     large or would be copied. None of a grammar that needs no stack and is small even if every
     call is a copy.
 
-    Cost:   linear, except for breaking cycles.
-    Raises: LimitError above ``limits.seconds``.
+    Cost: linear, except for breaking cycles.
     """
     uses = Counter(called for rule in order for called in program.calls[rule])
-    kept = _cycle_breakers(program, order, uses, limits)
+    kept = _cycle_breakers(program, order)
     callees_first = _callees_first(program, order)
     is_regular = not kept and not program.machines
     if is_regular and _sizes(program, callees_first, kept)[order[0]] <= _MAX_REGULAR_STATES:
@@ -93,8 +93,8 @@ def separate_rules(program: RuleProgram, order: Sequence[int], limits: Limits = 
     kept.update(rule for rule in program.machines if rule in uses)
     copied = np.zeros(len(program.names), np.int32)
     for rule in order:
-        for inner in program.inner_calls[rule]:  # calls at the end of a rule share one copy
-            copied[inner] = uses[inner] - 1
+        for other in program.inner_calls[rule]:  # calls at the end of a rule share one copy
+            copied[other] = uses[other] - 1
     is_kept = np.zeros(len(program.names), np.bool_)
     is_kept[list(kept)] = True
     keep_separate(
@@ -105,38 +105,121 @@ def separate_rules(program: RuleProgram, order: Sequence[int], limits: Limits = 
     return set(np.flatnonzero(is_kept).tolist())
 
 
-def _cycle_breakers(
-    program: RuleProgram, order: Sequence[int], uses: Mapping[int, int], limits: Limits
-) -> set[int]:
-    """Few rules without which no component is self-embedding.
+def _cycle_breakers(program: RuleProgram, order: Sequence[int]) -> set[int]:
+    """Few rules without which no component is self-embedding."""
+    calls, rules = program.all_calls, len(program.names)
+    first = np.searchsorted(calls[:, 0], np.arange(rules + 1)).astype(np.int32)
+    kept, space = np.zeros(rules, np.bool_), np.zeros((_ROWS, rules + 1), np.int32)
+    _keep_breakers(calls, first, np.array(order, np.int32), kept, space)
+    return set(kept.nonzero()[0].tolist())
 
-    Raises: LimitError above ``limits.seconds``.
+
+#: The rows of the scratch space of ``_keep_breakers``. For each rule: the calls of it, its place in
+#: the order, and the set of rules to which it belongs, 0 for none. For Tarjan's search: the number
+#: of each rule (``_DONE`` after its component was found), the lowest number that it reaches, the
+#: next of its calls, the open rules, and the path to the present rule. Of the components: their
+#: rules, one component after the other, where each ends (at its first rule), and the ranges of
+#: rules that wait for a search.
+_USES, _PLACE, _SET, _NUMBER, _LOW, _NEXT, _OPEN, _PATH, _FOUND, _STOP, _FROM, _TO = range(12)
+_ROWS = 12
+_DONE = 1 << 30
+
+
+@njit(_nrt=False)
+def _keep_breakers(calls: Ints, first: Ints, order: Ints, kept: Flags, space: Ints) -> None:
+    """Keep the most called rules of each self-embedding component, and of each that remains.
+
+    ``order`` is reordered. ``space`` is zero at first.
     """
-    clock = limits.clock()
-    # the most called first, of equals the first one in order
-    rank = {rule: (uses[rule], -index) for index, rule in enumerate(order)}
-    kept: set[int] = set()
-    embedding = [c for c in _components(program, order) if _embeds(program, c)]
-    for component in embedding:  # the list grows during the loop
-        count = 1 + len(component) // _RULES_PER_KEPT_RULE
-        chosen = sorted(component, key=rank.__getitem__, reverse=True)[:count]
-        kept.update(chosen)
-        remaining = _components(program, component.difference(chosen))
-        embedding.extend(c for c in remaining if _embeds(program, c))
-        clock.check()
-    return kept
+    uses, place, sets, begins, ends = (
+        space[_USES], space[_PLACE], space[_SET], space[_FROM], space[_TO]
+    )  # fmt: skip
+    for k in range(len(order)):
+        place[order[k]] = k
+        for call in range(first[order[k]], first[order[k] + 1]):
+            uses[calls[call, 1]] += 1
+    begins[0], ends[0], waiting, made = 0, len(order), 1, 0
+    while waiting > 0:
+        waiting -= 1
+        begin, end, made = int64(begins[waiting]), int64(ends[waiting]), made + 1
+        for k in range(begin, end):
+            sets[order[k]], space[_NUMBER, order[k]] = made, 0
+        _sort_components(calls, first, order, begin, end, space)
+        while begin < end:
+            stop, after, made = int64(space[_STOP, begin]), int64(space[_STOP, begin]), made + 1
+            for k in range(begin, stop):
+                sets[order[k]] = made
+            if _embeds(calls, first, order, begin, stop, sets):
+                for _ in range(1 + (stop - begin) // _RULES_PER_KEPT_RULE):
+                    best = begin
+                    for k in range(begin + 1, stop):
+                        more = uses[order[k]] - uses[order[best]]
+                        if more > 0 or (more == 0 and place[order[k]] < place[order[best]]):
+                            best = k
+                    stop -= 1
+                    order[best], order[stop] = order[stop], order[best]
+                    kept[order[stop]], sets[order[stop]] = True, 0
+                begins[waiting], ends[waiting] = begin, stop
+                waiting += 1
+            begin = after
 
 
-def _embeds(program: RuleProgram, component: frozenset[int]) -> bool:
+@inner
+def _embeds(calls: Ints, first: Ints, order: Ints, begin: int, stop: int, sets: Ints) -> bool:
     """Whether a component has an inner call that is not at the end of a rule."""
-    return any(not component.isdisjoint(program.inner_calls[rule]) for rule in component)
+    for k in range(begin, stop):
+        rule = order[k]
+        for call in range(first[rule], first[rule + 1]):
+            if sets[calls[call, 1]] == sets[rule] and not calls[call, 2]:
+                return True
+    return False
 
 
-def _components(program: RuleProgram, rules: Iterable[int]) -> list[frozenset[int]]:
-    """The cyclic components of the calls among some rules."""
-    # rules without calls are in no cycle: half of the rules, and those most often called
-    inside = {rule for rule in rules if program.calls[rule]}
-    return cyclic_components({rule: inside.intersection(program.calls[rule]) for rule in inside})
+@inner
+def _sort_components(
+    calls: Ints, first: Ints, order: Ints, begin: int, end: int, space: Ints
+) -> None:
+    """Sort the rules of a range by their strongly connected components; write where each ends.
+
+    Source: Tarjan 1972, "Depth-first search and linear graph algorithms", without recursion.
+    """
+    sets, number, low, following = space[_SET], space[_NUMBER], space[_LOW], space[_NEXT]
+    opened, path, found = space[_OPEN], space[_PATH], space[_FOUND]
+    visited, top, written = 0, 0, begin
+    for k in range(begin, end):
+        if number[order[k]] > 0:
+            continue
+        path[0], depth = order[k], 0
+        while depth >= 0:
+            rule = path[depth]
+            if number[rule] == 0:
+                visited += 1
+                number[rule], low[rule], following[rule] = visited, visited, first[rule]
+                opened[top] = rule
+                top += 1
+            if following[rule] < first[rule + 1]:
+                other = calls[following[rule], 1]
+                following[rule] += 1
+                if sets[other] == sets[rule]:
+                    if number[other] == 0:
+                        depth += 1
+                        path[depth] = other
+                    else:
+                        low[rule] = min(low[rule], number[other])
+                continue
+            depth -= 1
+            if depth >= 0:
+                low[path[depth]] = min(low[path[depth]], low[rule])
+            if low[rule] == number[rule]:
+                start = written
+                while number[rule] != _DONE:
+                    top -= 1
+                    found[written] = opened[top]
+                    number[opened[top]] = _DONE
+                    written += 1
+                space[_STOP, start] = written
+    for k in range(begin, end):
+        order[k] = found[k]
 
 
 def left_recursive(program: RuleProgram, order: Sequence[int]) -> frozenset[int]:
@@ -198,8 +281,10 @@ def without_left_recursion(rules: Mapping[int, Dfa], limits: Limits) -> dict[int
 
 def _first_calls(machine: Dfa) -> list[int]:
     """The rules an automaton can call before reading a byte."""
+    if len(machine.classes) == CALLS:  # only bytes
+        return []
     row = machine.table[machine.initial]
-    called: list[int] = np.flatnonzero(row[machine.classes[CALLS:]] != DEAD).tolist()
+    called: list[int] = (row[machine.classes[CALLS:]] != DEAD).nonzero()[0].tolist()
     return called
 
 

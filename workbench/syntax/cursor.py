@@ -10,18 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from typing import NamedTuple
 
 from workbench.base.errors import ParseError, Rewrites, with_rewrite
 from workbench.base.limits import Clock
 from workbench.base.source import SURROGATE, Source, Span, Unescaped
-from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING, Lexeme
+from workbench.syntax.kbnf.kbnf_lexer import END, LEXEMES_PER_CHECK, NOTHING, Lexeme, Lexemes
 from workbench.syntax.ranges import MAX_CODE_POINT
 
 #: The deepest nesting of brackets, as in KBNF: functions over the tree may recurse.
 NESTING = 64
-#: Lexemes between two checks of the time limit.
-LEXEMES_PER_CHECK = 64
 #: The most lexemes of lookahead; the last lexeme is repeated this many times.
 _MAX_LOOKAHEAD = 8
 _TOO_LONG = "the grammar is very long; shorten it"
@@ -30,16 +28,12 @@ _SNIPPET = 40
 #: Lone surrogates, which a ``str`` can contain and UTF-8 cannot.
 
 
-class Part:
-    """A lexeme: its kind and position; ``node`` is its text or value, if the lexer has it."""
+class Part(NamedTuple):
+    """A lexeme: its kind and position."""
 
-    __slots__ = ("end", "node", "start", "type")
-
-    def __init__(self, type_: str, node: object, start: int, end: int) -> None:
-        self.type = type_
-        self.node = node
-        self.start = start
-        self.end = end
+    type: str
+    start: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,10 +56,12 @@ class LexemeNames:
 
 @dataclass(slots=True, eq=False)
 class Cursor:
-    """A position in the lexemes of a text."""
+    """A position in the lexemes of a text, given by kind and position."""
 
     source: Source
-    parts: Sequence[Part]
+    kinds: list[str]
+    starts: list[int]
+    ends: list[int]
     names: LexemeNames
     clock: Clock | None
     at: int = 0
@@ -74,7 +70,7 @@ class Cursor:
 
     @staticmethod
     def of(
-        source: Source, parts: Iterable[Part], names: LexemeNames, clock: Clock | None
+        source: Source, lexemes: Iterable[Lexemes], names: LexemeNames, clock: Clock | None
     ) -> Cursor:
         """A cursor at the first lexeme of a text.
 
@@ -83,40 +79,55 @@ class Cursor:
         if not source.text.isascii() and (half := SURROGATE.search(source.text)):
             message = "expected a whole character, not one half of a surrogate pair"
             raise ParseError(message, source, Span(*half.span()), "write the character itself")
-        taken: list[Part] = []
-        remaining = iter(parts)
-        while some := [*islice(remaining, LEXEMES_PER_CHECK)]:
+        cursor = Cursor(source, [], [], [], names, clock)
+        for some in lexemes:
             if clock is not None:
                 clock.check(_TOO_LONG)
-            taken += some
-        return Cursor(source, taken + taken[-1:] * _MAX_LOOKAHEAD, names, clock)
+            cursor.kinds += some[0]
+            cursor.starts += some[1]
+            cursor.ends += some[2]
+        cursor.kinds += cursor.kinds[-1:] * _MAX_LOOKAHEAD
+        cursor.starts += cursor.starts[-1:] * _MAX_LOOKAHEAD
+        cursor.ends += cursor.ends[-1:] * _MAX_LOOKAHEAD
+        return cursor
+
+    def part(self, at: int) -> Part:
+        """One of the lexemes."""
+        return Part(self.kinds[at], self.starts[at], self.ends[at])
 
     @property
     def here(self) -> Part:
-        return self.parts[self.at]
+        """The next lexeme."""
+        return self.part(self.at)
 
     @property
     def span(self) -> Span:
         """The span of the next lexeme."""
-        return Span(self.here.start, self.here.end)
+        return Span(self.starts[self.at], self.ends[self.at])
 
     def since(self, start: int) -> Span:
         """The span from ``start`` to the end of the previous lexeme."""
-        return Span(start, max(start, self.parts[self.at - 1].end))
+        end = self.ends[self.at - 1]
+        return Span(start, end if end > start else start)
 
     def ahead(self, *kinds: str, by: int = 0) -> bool:
         """Whether the next lexeme, or the one ``by`` lexemes later, is of one of the kinds."""
-        return self.parts[self.at + by].type in kinds
+        return self.kinds[self.at + by] in kinds
 
     def take(self, *kinds: str) -> Part | None:
         """Take the next lexeme if it is of one of the kinds."""
-        part = self.parts[self.at]
-        if part.type not in kinds:
-            return None
-        if self.clock is not None and not self.at % LEXEMES_PER_CHECK:
+        at = self.at
+        return self.part(at) if self.skip(*kinds) else None
+
+    def skip(self, *kinds: str) -> bool:
+        """Take the next lexeme if it is of one of the kinds; whether it was."""
+        at = self.at
+        if self.kinds[at] not in kinds:
+            return False
+        if self.clock is not None and not at % LEXEMES_PER_CHECK:
             self.clock.check(_TOO_LONG)
-        self.at += 1
-        return part
+        self.at = at + 1
+        return True
 
     def expect(self, kind: str, wanted: str, hint: str) -> Part:
         """Take the next lexeme, which must be of one kind.
@@ -150,10 +161,11 @@ class Cursor:
         self.opened.pop()
         return part
 
-    def check_length(self, part: Part) -> None:
+    def check_length(self, string: Part | Span) -> None:
         """Raise LimitError for a string with more characters than a machine may have states."""
-        if self.clock is not None:
-            self.clock.limits.check("states", part.end - part.start, "shorten this string")
+        length = string.end - string.start
+        if self.clock is not None and length > self.clock.limits.states:
+            self.clock.limits.check("states", length, "shorten this string")
 
     def text(self, part: Part) -> str:
         """The text of a lexeme."""
@@ -182,7 +194,7 @@ class Cursor:
                 Span(bracket.start, bracket.end),
                 f"add '{closing}' where the part ends",
             ).with_fix(closing, self._after_last())
-        after = f" after {self._shown(self.parts[self.at - 1])}" if self.at else ""
+        after = f" after {self._shown(self.part(self.at - 1))}" if self.at else ""
         return self.error(f"expected {wanted}{after}, not {self.found}", self._wrong(), hint)
 
     def no_item(self, wanted: str, hint: str) -> ParseError:
@@ -237,7 +249,7 @@ class Cursor:
 
     def _after_last(self) -> Span:
         """The position after the last lexeme that was taken."""
-        end = self.parts[self.at - 1].end if self.at else 0
+        end = self.ends[self.at - 1] if self.at else 0
         return Span(end, end)
 
     @property
@@ -253,7 +265,7 @@ class Cursor:
     def _wrong(self) -> Span:
         """The span of the next lexeme; at the end of the text the position after the last one."""
         if self.here.type == END:
-            end = max(len(self.source.text.rstrip()), self.parts[self.at - 1].end if self.at else 0)
+            end = max(len(self.source.text.rstrip()), self.ends[self.at - 1] if self.at else 0)
             return Span(end, end)
         return Span(self.here.start, max(self.here.end, self.here.start + 1))
 
@@ -275,13 +287,13 @@ def take_bounds(cursor: Cursor) -> Bounds | None:
 
     Raises: ParseError
     """
-    kind = cursor.here.type
+    kind = cursor.kinds[cursor.at]
     if kind in POSTFIX:
-        cursor.take(kind)
+        cursor.skip(kind)
         return POSTFIX[kind]
-    count = cursor.take("COUNT")
-    if count is None:
+    if kind != "COUNT":
         return None
+    count = cursor.expect(kind, "a count", "write {2}, {2,} or {2,5}")
     # xgrammar writes -1 for no upper bound
     written = cursor.text(count)[1:-1].replace("-1", "")
     bounds = [bound.strip() for bound in written.split(",")]

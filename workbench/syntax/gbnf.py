@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -35,7 +34,7 @@ from workbench.syntax.grammar_tree import (
     calls,
     without_unused,
 )
-from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING
+from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING, lexemes
 from workbench.syntax.ranges import ANY_CHARACTER, Ranges, difference, intersection, normalized
 from workbench.syntax.regex.character_classes import without_javascript
 from workbench.syntax.regex.parser import parse_regex
@@ -71,17 +70,6 @@ LEXEMES = re.compile(
       | (?P<{END}>\Z) | (?P<{NOTHING}>) )""",
     re.VERBOSE | re.ASCII,
 )
-
-
-def _lexemes(text: str) -> Iterator[Part]:
-    """The lexemes of a text; the last one is ``END``, or ``NOTHING`` where none matches."""
-    for match in LEXEMES.finditer(text):
-        kind = match.lastgroup
-        assert kind is not None, "an empty alternative always matches"
-        start, end = match.span(kind)
-        yield Part(kind, match[kind], start, end)
-        if start == end:
-            return
 
 
 LEXEME_NAMES = LexemeNames(
@@ -400,12 +388,12 @@ class Reader:
         self.cursor = cursor
         self.source = cursor.source
         self.operations = operations
-        pairs = zip(cursor.parts, cursor.parts[1:], strict=False)
+        pairs = zip(cursor.kinds, cursor.kinds[1:], strict=False)
         #: The names of all rules.
         self.defined = {
-            cursor.text(name)
-            for name, sign in pairs
-            if name.type == "NAME" and sign.type in ("DEFINE", "ATTRIBUTES")
+            cursor.text(cursor.part(at))
+            for at, (kind, following) in enumerate(pairs)
+            if kind == "NAME" and following in ("DEFINE", "ATTRIBUTES")
         }
         self.names = Names(self.defined)
         self.counts = CountRules(self.names.fresh)
@@ -443,14 +431,15 @@ class Reader:
         cursor.expect("DEFINE", "'::='", _RULE_HINT)
         if cursor.ahead(END) or self._at_rule():
             raise cursor.unexpected("something", 'write "" for the empty text')
-        body = self._choice(cursor.here.start)
+        body = self._choice(cursor.starts[cursor.at])
         if not cursor.ahead(END) and not self._at_rule():
             raise cursor.unexpected("'|', another item or the next rule", _HINT)
         called = Span(name.start, name.end)
         return Rule(cursor.text(name), body, called, cursor.since(name.start))
 
     def _at_rule(self) -> bool:
-        return self.cursor.ahead("NAME") and self.cursor.ahead("DEFINE", "ATTRIBUTES", by=1)
+        kinds, at = self.cursor.kinds, self.cursor.at
+        return kinds[at] == "NAME" and kinds[at + 1] in ("DEFINE", "ATTRIBUTES")
 
     def _attribute_value(self) -> object:
         """value = number | string."""
@@ -464,7 +453,7 @@ class Reader:
     def _choice(self, start: int) -> Expression:
         """choice = sequence ("|" sequence)*."""
         options = [self._sequence()]
-        while self.cursor.take("BAR"):
+        while self.cursor.skip("BAR"):
             options.append(self._sequence())
         if len(options) == 1:
             return options[0]
@@ -473,30 +462,31 @@ class Reader:
     def _sequence(self) -> Expression:
         """sequence = (item)*."""
         cursor = self.cursor
-        start = cursor.here.start
+        start = cursor.starts[cursor.at]
         items: list[Expression] = []
         while not cursor.ahead("BAR", "RPAR", END) and not self._at_rule():
-            if ahead := cursor.take("LOOKAHEAD"):
-                self._skip_assertion(ahead)
+            if cursor.ahead("LOOKAHEAD"):
+                self._skip_assertion()
             else:
                 items.append(self._item())
         if len(items) == 1:
             return items[0]
         return Sequence(tuple(items), cursor.since(start) if items else Span(start, start))
 
-    def _skip_assertion(self, bracket: Part) -> None:
+    def _skip_assertion(self) -> None:
         """assertion = "(=" choice ")": states what follows; reads nothing.
 
         xgrammar uses it to compute masks faster, and does not reject texts that violate it.
         """
-        self.cursor.enter(bracket)
-        self._choice(self.cursor.here.start)
-        self.cursor.leave("'|' or another item", _HINT)
+        cursor = self.cursor
+        cursor.enter(cursor.expect("LOOKAHEAD", "'(='", _HINT))
+        self._choice(cursor.starts[cursor.at])
+        cursor.leave("'|' or another item", _HINT)
 
     def _item(self) -> Expression:
         """item = atom bounds*."""
         cursor = self.cursor
-        start = cursor.here.start
+        start = cursor.starts[cursor.at]
         item = self._atom()
         stacked = 0
         while (bounds := take_bounds(cursor)) is not None:
@@ -524,7 +514,7 @@ class Reader:
             case "NAME":
                 return self._called(part)
         cursor.enter(part)
-        body = self._choice(cursor.here.start)
+        body = self._choice(cursor.starts[cursor.at])
         cursor.leave("'|' or another item", _HINT)
         return body
 
@@ -576,7 +566,8 @@ def parse_gbnf(
             rule that needs a stack; LimitError.
     Source: llama.cpp, grammars/README.md; xgrammar 0.2, "EBNF".
     """
-    reader = Reader(Cursor.of(source, _lexemes(source.text), LEXEME_NAMES, clock), operations)
+    cursor = Cursor.of(source, lexemes(source.text, pattern=LEXEMES), LEXEME_NAMES, clock)
+    reader = Reader(cursor, operations)
     rules = reader.rules()
     _check_called(source, rules)
     if reader.options:

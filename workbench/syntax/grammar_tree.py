@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields
 from enum import Enum
 from typing import TYPE_CHECKING, Any, cast
 
-from workbench.base.source import Source, Span
+from workbench.base.source import Source, Span, quick_init
 from workbench.syntax.ranges import ANY_CHARACTER
 from workbench.syntax.regex.extensions import LABELS, Label, labels_in
 from workbench.syntax.regex.tree import (
@@ -53,6 +53,7 @@ class Stop(Enum):
     BEFORE_MATCH = "before match"
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class Literal(LeafNode):
     """Exactly these bytes."""
@@ -61,6 +62,7 @@ class Literal(LeafNode):
     span: Span
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class Pattern(LeafNode):
     """A regex terminal; ``text`` is the pattern after unescaping."""
@@ -105,6 +107,7 @@ class Automaton(LeafNode):
     span: Span
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class Nonterminal(LeafNode):
     """A call of the rules of that name."""
@@ -113,6 +116,7 @@ class Nonterminal(LeafNode):
     span: Span
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class Sequence:
     """A sequence; without items the empty text."""
@@ -131,6 +135,7 @@ class Sequence:
         return self if same_nodes(self.items, items) else Sequence(items, self.span)
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class Choice:
     """Any of at least two options."""
@@ -149,6 +154,7 @@ class Choice:
         return self if same_nodes(self.options, options) else Choice(options, self.span)
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class Repetition:
     """From ``low`` to ``high`` copies of an item; ``high`` None is no upper bound."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 
 #: Sorted, disjoint, non-adjacent inclusive ranges.
@@ -34,17 +34,22 @@ def union(*sets: Ranges) -> Ranges:
 
 
 def intersection(left: Ranges, right: Ranges) -> Ranges:
-    """The members of both sets."""
+    """The members of both sets.
+
+    Ranges of the larger set that are inside one of the smaller set are copied together: most
+    complements are those of hundreds of ranges in a few.
+    """
+    few, many = (left, right) if len(left) <= len(right) else (right, left)
     common: list[tuple[int, int]] = []
-    i = j = 0
-    while i < len(left) and j < len(right):
-        low, high = max(left[i][0], right[j][0]), min(left[i][1], right[j][1])
-        if low <= high:
-            common.append((low, high))
-        if left[i][1] < right[j][1]:
-            i += 1
-        else:
-            j += 1
+    for low, high in few:
+        begin, end = bisect_left(many, (low,)), bisect_right(many, (high, MAX_CODE_POINT))
+        if begin and many[begin - 1][1] >= low:
+            begin -= 1
+        if begin < end:
+            first, last = len(common), end - begin - 1
+            common += many[begin:end]
+            common[first] = max(common[first][0], low), common[first][1]
+            common[first + last] = common[first + last][0], min(common[first + last][1], high)
     return tuple(common)
 
 

@@ -46,7 +46,7 @@ def unescape(source: Source, inside: Span, *, regex: bool) -> Unescaped:
     while True:
         escape = source.text.find("\\", here, inside.end)
         stop = inside.end if escape < 0 else escape
-        pieces.append(_plain(source, Span(here, stop)))
+        pieces.append(_plain(source, here, stop))
         if escape < 0 and not places:
             return Unescaped(pieces[0], range(here, stop + 1), "\\\\")
         places += range(here, stop)
@@ -60,19 +60,19 @@ def unescape(source: Source, inside: Span, *, regex: bool) -> Unescaped:
         here = match.end()
 
 
-def _plain(source: Source, span: Span) -> str:
+def _plain(source: Source, start: int, end: int) -> str:
     """A part of the text without escapes; raises for a lone surrogate."""
-    text = source.text[span.start : span.end]
+    text = source.text[start:end]
     if not text.isascii() and (half := SURROGATE.search(text)):
-        place = span.start + half.start()
+        place = start + half.start()
         raise _not_a_character(source, Span(place, place + 1), ord(half[0]))
     return text
 
 
 def _value(source: Source, match: re.Match[str]) -> str:
     """The character of an escape."""
-    if match["simple"]:
-        return _SIMPLE[match["simple"]]
+    if simple := match["simple"]:
+        return _SIMPLE[simple]
     if match["octal"]:
         return chr(int(match["octal"], 8))
     code = int(match["two"] or match["four"] or match["braced"], 16)
@@ -155,16 +155,28 @@ _LEXEMES = re.compile(
 )
 
 
-def lexemes(text: str, count: int) -> Iterator[tuple[list[str], list[int], list[int]]]:
-    """The kinds, starts and ends of the lexemes of a text, ``count`` at a time.
+#: The kinds, starts and ends of some lexemes in a row.
+Lexemes = tuple[list[str], list[int], list[int]]
+#: Lexemes between two checks of the time limit.
+LEXEMES_PER_CHECK = 64
+
+
+def lexemes(
+    text: str,
+    count: int = LEXEMES_PER_CHECK,
+    *,
+    pattern: re.Pattern[str] = _LEXEMES,
+    begin: int = 0,
+) -> Iterator[Lexemes]:
+    """The lexemes of a text, ``count`` at a time, each the last group of a match.
 
     The last one is ``END``, or ``NOTHING`` where none matches.
     """
-    matches = _LEXEMES.finditer(text)
+    matches = pattern.finditer(text, begin)
     while some := [*islice(matches, count)]:
         kinds = [match.lastgroup or "" for match in some]
-        starts = [match.start(kind) for match, kind in zip(some, kinds, strict=True)]
-        ends = [match.end() for match in some]
+        starts = [*map(re.Match.start, some, kinds)]
+        ends = [*map(re.Match.end, some)]
         for last in (NOTHING, END):
             if last in kinds:
                 size = 1 + kinds.index(last)

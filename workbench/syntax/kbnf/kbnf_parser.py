@@ -31,6 +31,7 @@ from workbench.syntax.grammar_tree import (
 from workbench.syntax.kbnf.kbnf_lexer import (
     CLOSING,
     END,
+    LEXEMES_PER_CHECK,
     POSTFIX,
     QUOTED,
     Lexeme,
@@ -46,8 +47,6 @@ from workbench.syntax.regex.reader import Dialect
 _MAX_LIMIT_DIGITS = 9
 #: The deepest nesting of brackets: functions over the tree may recurse.
 NESTING = 64
-#: Lexemes between two checks of the time limit.
-_LEXEMES_PER_CHECK = 64
 #: The hint when the time limit is reached.
 _TOO_LONG = "the grammar is very long; shorten it"
 
@@ -87,7 +86,7 @@ class _Parser:
         self.kinds: list[str] = []
         self.starts: list[int] = []
         self.ends: list[int] = []
-        for kinds, starts, ends in lexemes(source.text, _LEXEMES_PER_CHECK):
+        for kinds, starts, ends in lexemes(source.text):
             if clock is not None:
                 clock.check(_TOO_LONG)
             self.kinds += kinds
@@ -125,19 +124,28 @@ class _Parser:
 
     def _sequence(self) -> Expression:
         """sequence = atom ("?" | "*" | "+")? (","? atom ("?" | "*" | "+")?)*."""
-        kinds, starts, ends = self.kinds, self.starts, self.ends
+        kinds, starts, ends, text = self.kinds, self.starts, self.ends, self.source.text
         begin = starts[self.at]
         items: list[Expression] = []
+        item: Expression
         while True:
-            start, item = starts[self.at], self._atom()
-            if kinds[self.at] in POSTFIX:
-                low, high = _COPIES[kinds[self.at]]
+            at = self.at
+            start = starts[at]
+            if kinds[at] == "NAME" and at % LEXEMES_PER_CHECK:
+                self.at = at + 1  # the most frequent item; ``_atom`` reads it too
+                item = Nonterminal(text[start : ends[at]], Span(start, ends[at]))
+            else:
+                item = self._atom()
+            kind = kinds[self.at]
+            if kind in POSTFIX:
+                low, high = _COPIES[kind]
                 item = Repetition(item, low, high, Span(start, ends[self.at]))
                 self.at += 1
+                kind = kinds[self.at]
             items.append(item)
-            if kinds[self.at] == "_COMMA":
+            if kind == "_COMMA":
                 self.at += 1
-            elif kinds[self.at] not in _BEGINS_ITEM:
+            elif kind not in _BEGINS_ITEM:
                 break
         if len(items) == 1:
             return items[0]
@@ -147,7 +155,7 @@ class _Parser:
         """atom = name | quoted | "(" choice ")" | "[" choice "]" | "{" choice "}" | excepting."""
         at = self.at
         kind = self.kinds[at]
-        if self.clock is not None and not at % _LEXEMES_PER_CHECK:
+        if self.clock is not None and not at % LEXEMES_PER_CHECK:
             self.clock.check(_TOO_LONG)
         if kind == "NAME":
             span = Span(self.starts[at], self.ends[at])
@@ -191,15 +199,15 @@ class _Parser:
 
     def _leaf(self, at: int) -> Expression:
         """The terminal of a quoted lexeme."""
-        source, kind, span = self.source, self.kinds[at], self._span(at)
-        text = source.text
+        source, kind, start, end = self.source, self.kinds[at], self.starts[at], self.ends[at]
+        text, span = source.text, Span(start, end)
         if kind == "STRING":
-            if self.clock is not None:
-                self.clock.limits.check("states", span.end - span.start, "shorten this string")
-            inner = text[span.start + 1 : span.end - 1]
+            if self.clock is not None and end - start > self.clock.limits.states:
+                self.clock.limits.check("states", end - start, "shorten this string")
+            inner = text[start + 1 : end - 1]
             if inner.isascii() and "\\" not in inner:
                 return Literal(inner.encode(), span)
-        inside = Span(text.index(text[span.end - 1], span.start) + 1, span.end - 1)
+        inside = Span(text.index(text[end - 1], start) + 1, end - 1)
         stop = _STOPS.get(kind)
         unescaped = unescape(source, inside, regex=stop is not None)
         if stop is None:

@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from workbench.base.errors import ParseError
 from workbench.base.limits import Clock
 from workbench.base.source import Source, Span, Unescaped
 from workbench.syntax.cursor import Escapes, LexemeNames, Part
 from workbench.syntax.grammar_tree import Expression, Literal, Pattern, Stop
-from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING
-from workbench.syntax.ranges import ANY_CHARACTER, intersection
+from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING, Lexemes, lexemes
+from workbench.syntax.ranges import ANY_CHARACTER, Ranges, intersection
 from workbench.syntax.regex.character_classes import without_javascript
 from workbench.syntax.regex.parser import parse_regex
 from workbench.syntax.regex.printer import class_text
@@ -98,33 +99,37 @@ _BLANKS = re.compile(r"\s*")
 _DECODER = json.JSONDecoder()
 
 
-def lark_lexemes(source: Source) -> Iterator[Part]:
+def lark_lexemes(source: Source) -> Iterator[Lexemes]:
     """The lexemes of a text; the last one is ``END``, or ``NOTHING`` where none matches.
 
     Raises: ParseError if JSON is expected and missing.
     """
-    text, at = source.text, 0
-    while True:
-        match = _LEXEMES.match(text, at)
-        assert match is not None, "an empty alternative always matches"
-        kind = match.lastgroup
-        assert kind is not None, "every alternative has a name"
-        start, at = match.span(kind)
-        yield Part(kind, None, start, at)
-        if start == at:
-            return
-        if kind in _BEFORE_JSON:
-            part = _object(source, match[kind], at)
-            at = part.end
-            yield part
+    begin: int | None = 0
+    while begin is not None:
+        some, begin = lexemes(source.text, pattern=_LEXEMES, begin=begin), None
+        for kinds, starts, ends in some:
+            if _BEFORE_JSON.isdisjoint(kinds):
+                yield kinds, starts, ends
+                continue
+            size = 1 + next(at for at, kind in enumerate(kinds) if kind in _BEFORE_JSON)
+            yield kinds[:size], starts[:size], ends[:size]
+            after = source.text[starts[size - 1] : ends[size - 1]]
+            value, begin = _object(source, after, ends[size - 1])
+            yield ["OBJECT"], [value], [begin]
+            break
 
 
-def _object(source: Source, after: str, at: int) -> Part:
-    """The JSON value at a position; ``node`` is the decoded value."""
+def json_value(source: Source, part: Part) -> object:
+    """The JSON value of an ``OBJECT``."""
+    return _DECODER.raw_decode(source.text, part.start)[0]
+
+
+def _object(source: Source, after: str, at: int) -> tuple[int, int]:
+    """The start and the end of the JSON value at a position."""
     blank = _BLANKS.match(source.text, at)
     start = blank.end() if blank else at
     try:
-        value, end = _DECODER.raw_decode(source.text, start)
+        _, end = _DECODER.raw_decode(source.text, start)
     except json.JSONDecodeError as error:
         place = min(error.pos, len(source.text))
         message = f"expected JSON after '{after}': {error.msg.lower()}"
@@ -133,7 +138,7 @@ def _object(source: Source, after: str, at: int) -> Part:
     except (RecursionError, ValueError):
         message = f"the JSON after '{after}' is nested too deeply, or has a number too long"
         raise ParseError(message, source, Span(start, start), "simplify it") from None
-    return Part("OBJECT", value, start, end)
+    return start, end
 
 
 #: The escapes of JSON and Python. Lark keeps any other backslash, llguidance rejects it.
@@ -156,12 +161,16 @@ def string(source: Source, span: Span) -> Expression:
     text, ignores_case = _string(source, span)
     if not ignores_case:
         return Literal(text.encode(), span)
-    turkic_i = Dialect.PYTHON.value.turkic_i
-    characters = [
-        Characters(folded(((ord(one), ord(one)),), turkic_i=turkic_i), span) for one in text
-    ]
+    characters = [Characters(_cased(one), span) for one in text]
     regex = characters[0] if len(text) == 1 else Concat(tuple(characters), span)
     return Pattern(regex, Stop.ANYWHERE, f"(?i:{re.escape(text)})", span)
+
+
+@lru_cache(maxsize=512)
+def _cased(character: str) -> Ranges:
+    """A character in both cases."""
+    code = ord(character)
+    return folded(((code, code),), turkic_i=Dialect.PYTHON.value.turkic_i)
 
 
 def character_range(source: Source, low: Span, high: Span) -> Pattern:

@@ -21,7 +21,6 @@ from workbench.base.errors import ParseError, nearest, suggestion
 from workbench.base.limits import Clock
 from workbench.base.source import Source, Span
 from workbench.syntax.cursor import (
-    LEXEMES_PER_CHECK,
     NESTING,
     POSTFIX,
     Bounds,
@@ -31,10 +30,11 @@ from workbench.syntax.cursor import (
     take_bounds,
 )
 from workbench.syntax.grammar_tree import Choice, Expression, Nonterminal, Repetition, Sequence
-from workbench.syntax.kbnf.kbnf_lexer import END
+from workbench.syntax.kbnf.kbnf_lexer import END, LEXEMES_PER_CHECK
 from workbench.syntax.lark.lark_lexer import (
     LEXEME_NAMES,
     character_range,
+    json_value,
     lark_lexemes,
     regex,
     string,
@@ -266,8 +266,8 @@ _BEFORE_DEFINITION = frozenset(("NAME", "MODIFIER"))
 _AFTER_ATOM = frozenset((*POSTFIX, "COUNT", "TILDE"))
 #: What follows the name of a definition.
 _AFTER_NAME = frozenset(("LBRACE", "ATTRIBUTES", "PARAMETER", "PRIORITY", "COLON"))
-#: Without one of these after it, a name is an item.
-_CHANGES_NAME = _AFTER_NAME | _AFTER_ATOM
+#: Without one of these after it, a name or a string is an item.
+_CHANGES_ITEM = _AFTER_NAME | _AFTER_ATOM | {"RANGE"}
 
 
 class Bodies:
@@ -284,9 +284,9 @@ class Bodies:
     def choice(self) -> Body:
         """choice = alternative ("|" alternative)*."""
         cursor = self.cursor
-        start = cursor.here.start
+        start = cursor.starts[cursor.at]
         options = [self._alternative()]
-        while cursor.take("BAR"):
+        while cursor.skip("BAR"):
             options.append(self._alternative())
         if len(options) == 1:
             return options[0]
@@ -295,9 +295,9 @@ class Bodies:
     def _alternative(self) -> Body:
         """alternative = both ("->" name)? ("%if" condition)?."""
         cursor = self.cursor
-        start = cursor.here.start
+        start = cursor.starts[cursor.at]
         body = self._sequence()
-        if cursor.parts[cursor.at].type not in _AFTER_BODY:
+        if cursor.kinds[cursor.at] not in _AFTER_BODY:
             return body
         body = self._both(body, start)
         if cursor.take("ALIAS"):  # the name of a node in Lark's trees, without effect on texts
@@ -322,14 +322,19 @@ class Bodies:
     def _sequence(self) -> Body:
         """sequence = item*."""
         cursor, text = self.cursor, self.source.text
-        parts, start = cursor.parts, cursor.here.start
+        kinds, starts, ends = cursor.kinds, cursor.starts, cursor.ends
+        start = starts[cursor.at]
         items: list[Body] = []
-        while (kind := (part := parts[cursor.at]).type) not in _AFTER_SEQUENCE:
-            following = parts[cursor.at + 1].type
-            if kind == "NAME" and following not in _CHANGES_NAME and cursor.at % LEXEMES_PER_CHECK:
-                cursor.at += 1  # the most frequent item; ``item`` reads it too
-                items.append(Nonterminal(text[part.start : part.end], Span(part.start, part.end)))
-            elif self.at_definition():
+        while (kind := kinds[at := cursor.at]) not in _AFTER_SEQUENCE:
+            # names and strings are the most frequent items; ``item`` reads them too
+            is_simple = kinds[at + 1] not in _CHANGES_ITEM and at % LEXEMES_PER_CHECK
+            if is_simple and kind == "NAME":
+                cursor.at = at + 1
+                items.append(Nonterminal(text[starts[at] : ends[at]], Span(starts[at], ends[at])))
+            elif is_simple and kind == "STRING":
+                cursor.at = at + 1
+                items.append(self._text(Span(starts[at], ends[at])))
+            elif kind in _BEFORE_DEFINITION and self.at_definition():
                 break
             else:
                 items.append(self.item())
@@ -341,14 +346,15 @@ class Bodies:
     def at_definition(self) -> bool:
         """Whether a definition begins here, on a new line."""
         cursor = self.cursor
-        kind = cursor.parts[cursor.at].type
-        if kind not in _BEFORE_DEFINITION:
+        kinds, at = cursor.kinds, cursor.at
+        if kinds[at] not in _BEFORE_DEFINITION:
             return False
-        if kind == "NAME" and cursor.parts[cursor.at + 1].type not in _AFTER_NAME:
+        if kinds[at] == "NAME" and kinds[at + 1] not in _AFTER_NAME:
             return False
-        before = cursor.parts[cursor.at - 1]
-        if cursor.at and before.type != "LBRACE" and not self._new_line(before.end):
+        if at and kinds[at - 1] != "LBRACE" and not self._new_line(cursor.ends[at - 1]):
             return False
+        if kinds[at] == "NAME" and kinds[at + 1] == "COLON":
+            return True
         by = 1 + cursor.ahead("MODIFIER")
         if cursor.ahead("LBRACE", by=by):  # a template's parameters
             by += 1
@@ -363,23 +369,22 @@ class Bodies:
         return cursor.ahead("COLON", by=by)
 
     def _new_line(self, start: int) -> bool:
-        return "\n" in self.source.text[start : self.cursor.here.start]
+        return self.source.text.find("\n", start, self.cursor.starts[self.cursor.at]) >= 0
 
     def item(self) -> Body:
         """item = "~" item | atom ("*" | "+" | "?" | count | "~" number (".." number)?)*."""
         cursor = self.cursor
-        start = cursor.here.start
+        start = cursor.starts[cursor.at]
         signs = 0
-        while cursor.take("TILDE"):
+        while cursor.kinds[cursor.at] == "TILDE":
+            cursor.skip("TILDE")
             signs += 1
             self._check_stacked(signs, start)
         item = self._atom()
         for _ in range(signs):
             item = Complement(item, cursor.since(start))
-        if cursor.parts[cursor.at].type not in _AFTER_ATOM:
-            return item
         stacked = 0
-        while (bounds := self._bounds()) is not None:
+        while cursor.kinds[cursor.at] in _AFTER_ATOM and (bounds := self._bounds()) is not None:
             stacked += 1
             self._check_stacked(stacked, start)
             item = Repetition(cast("Expression", item), *bounds, cursor.since(start))
@@ -396,7 +401,7 @@ class Bodies:
         if not (cursor.ahead("TILDE") and cursor.ahead("NUMBER", by=1)):
             return take_bounds(cursor)
         start = cursor.here.start
-        cursor.take("TILDE")
+        cursor.skip("TILDE")
         numbers = [cursor.expect("NUMBER", "a number", "write ~2 or ~2..5")]
         if cursor.take("RANGE"):
             numbers.append(cursor.expect("NUMBER", "a number", "write ~2..5"))
@@ -405,7 +410,7 @@ class Bodies:
     def _atom(self) -> Body:
         """atom = terminal | name | "(" choice ")" | "[" choice "]" | an inline grammar."""
         cursor = self.cursor
-        kind = cursor.parts[cursor.at].type
+        kind = cursor.kinds[cursor.at]
         part = cursor.take(kind) if kind in _READ else None
         if part is None:
             raise self._no_atom()
@@ -427,12 +432,15 @@ class Bodies:
         return Nonterminal(text, span)
 
     def _string(self, part: Part) -> Body:
-        cursor = self.cursor
-        cursor.check_length(part)
-        span = Span(part.start, part.end)
-        if cursor.take("RANGE"):
+        cursor, span = self.cursor, Span(part.start, part.end)
+        if cursor.skip("RANGE"):
+            cursor.check_length(span)
             high = cursor.expect("STRING", "a string", 'write for example "a".."z"')
             return character_range(self.source, span, Span(high.start, high.end))
+        return self._text(span)
+
+    def _text(self, span: Span) -> Body:
+        self.cursor.check_length(span)
         return string(self.source, span)
 
     def _regex(self, part: Part) -> Body:
@@ -455,7 +463,8 @@ class Bodies:
     def _pieces(self, part: Part) -> Body:
         value = self.cursor.expect("OBJECT", "an object", 'write %regex {"substring_chars": "…"}')
         span = self.cursor.since(part.start)
-        return chunks_of(self.source, value, span)
+        place = Span(value.start, value.end)
+        return chunks_of(self.source, json_value(self.source, value), place, span)
 
     def _nested(self, part: Part) -> Body:
         cursor = self.cursor
@@ -477,7 +486,7 @@ class Bodies:
         if (
             cursor.ahead("COLON", "PRIORITY")
             and cursor.at
-            and cursor.parts[cursor.at - 1].type == "NAME"
+            and cursor.kinds[cursor.at - 1] == "NAME"
         ):
             return cursor.error(
                 "expected the rule at the beginning of a line", cursor.span, RULE_HINT
@@ -535,16 +544,19 @@ class _Statements(Bodies):
         declared: list[tuple[str, Span]] = []
         indenter: tuple[object, Span] | None = None
         options: dict[str, object] | None = None
-        while not cursor.ahead(end):
+        while (kind := cursor.kinds[cursor.at]) != end:
+            if kind not in STATEMENTS:
+                definitions.append(self._definition())
+                continue
             statement = cursor.take("STATEMENT")
             if statement is None:
-                if cursor.take("OPTIONS"):
+                if cursor.skip("OPTIONS"):
                     options = {**(options or {}), **self._options()}
-                elif cursor.take("INDENTER"):
-                    given = cursor.expect("OBJECT", "an object of attributes", "write {}")
-                    indenter = given.node, Span(given.start, given.end)
                 else:
-                    definitions.append(self._definition())
+                    cursor.skip("INDENTER")
+                    given = cursor.expect("OBJECT", "an object of attributes", "write {}")
+                    span = Span(given.start, given.end)
+                    indenter = json_value(self.source, given), span
                 continue
             match cursor.text(statement):
                 case "%import":
@@ -575,16 +587,16 @@ class _Statements(Bodies):
     def _options(self) -> dict[str, object]:
         """options = ("%llguidance" | "%grammar_options") JSON."""
         value = self.cursor.expect("OBJECT", "an object of options", "write {}")
-        span = Span(value.start, value.end)
-        if not isinstance(value.node, dict):
+        span, options = Span(value.start, value.end), json_value(self.source, value)
+        if not isinstance(options, dict):
             raise self.cursor.error("expected an object of options", span, "write { … }")
-        for name, given in value.node.items():
+        for name, given in options.items():
             if given not in _OPTIONS.get(name, ()):
                 what = f"the option {name!r} like this"
                 raise self.cursor.refused(
                     what, span, "leave it out, if the texts may stay the same"
                 )
-        return value.node
+        return options
 
     def _imports(self, statement: Part) -> list[Imported]:
         """import = "%import" path ("->" name | "(" name ("," name)* ")")?."""
@@ -625,15 +637,16 @@ class _Statements(Bodies):
     def _definition(self, changing: str = "") -> Definition:
         """definition = modifiers? name parameters? attributes? priority? ":" choice."""
         cursor = self.cursor
-        start = cursor.here.start
-        cursor.take("MODIFIER")
+        start = cursor.starts[cursor.at]
+        cursor.skip("MODIFIER")
         name = cursor.expect("NAME", "a rule", RULE_HINT)
-        parameters = self._parameters() if cursor.ahead("LBRACE") else ()
+        kinds = cursor.kinds
+        parameters = self._parameters() if kinds[cursor.at] == "LBRACE" else ()
         attributes: tuple[Attribute, ...] = ()
-        if cursor.ahead("ATTRIBUTES"):
+        if kinds[cursor.at] == "ATTRIBUTES":
             attributes = take_attributes(cursor, self._attribute_value)
-        colons = cursor.here.start
-        indexed = cursor.take("PARAMETER") is not None
+        colons = cursor.starts[cursor.at]
+        indexed = cursor.skip("PARAMETER")
         if indexed:
             if self.source.text.startswith("::=", colons):
                 span = Span(colons, colons + 3)
@@ -642,7 +655,7 @@ class _Statements(Bodies):
         priority = cursor.take("PRIORITY")
         cursor.expect("COLON", "':'", RULE_HINT)
         body = self.choice()
-        if not (cursor.ahead(END, "RBRACE", *STATEMENTS) or self.at_definition()):
+        if not (self.at_definition() or cursor.ahead(END, "RBRACE", *STATEMENTS)):
             raise cursor.unexpected("'|', another item or the next rule", ITEM_HINT)
         return Definition(
             cursor.text(name),

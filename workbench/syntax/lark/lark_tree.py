@@ -13,7 +13,6 @@ from typing import Any, cast
 
 from workbench.base.errors import ParseError, SourceError
 from workbench.base.source import Source, Span
-from workbench.syntax.cursor import Part
 from workbench.syntax.derived_rules import words
 from workbench.syntax.grammar_tree import (
     Automaton,
@@ -184,15 +183,14 @@ def no_text(span: Span) -> Pattern:
 _HINT = 'write {"substring_chars": "…"}, {"substring_words": "…"} or {"substring_chunks": ["…"]}'
 
 
-def chunks_of(source: Source, written: Part, span: Span) -> SubstringChunks:
-    """The chunks that a JSON object describes.
+def chunks_of(source: Source, written: object, place: Span, span: Span) -> SubstringChunks:
+    """The chunks that the JSON value at ``place`` describes.
 
-    Raises: ParseError for an object of another kind.
+    Raises: ParseError for a value of another kind.
     """
-    place = Span(written.start, written.end)
-    if not isinstance(written.node, dict) or len(written.node) != 1:
+    if not isinstance(written, dict) or len(written) != 1:
         raise ParseError("expected an object with one entry", source, place, _HINT)
-    ((kind, given),) = written.node.items()
+    ((kind, given),) = written.items()
     match kind, given:
         case "substring_chars", str():
             chunks = tuple(given)

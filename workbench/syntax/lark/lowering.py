@@ -92,14 +92,16 @@ class IgnoredText:
             return terminal
         return Sequence((terminal, self.call), terminal.span)
 
-    def before_start(self, rules: list[Rule], start: str, names: Names) -> list[Rule]:
-        """The rules, with ignored text before the start rule."""
+    def before_start(
+        self, rules: list[Rule], start: str, names: Names, is_called: bool
+    ) -> list[Rule]:
+        """The rules, with ignored text before the start rule, which they may call."""
         place = next((at for at, rule in enumerate(rules) if rule.name == start), None)
         if not self.begins or place is None:
             return rules
         rule = rules[place]
         body: Expression = rule.body
-        if any(start in called(one.body) for one in rules):
+        if is_called and any(start in called(one.body) for one in rules):
             # the start rule is recursive: calls refer to a copy without ignored text
             again = names.fresh(f"{start}_again")
 
@@ -153,6 +155,8 @@ class _Lowering:
         self.lazy: dict[str, Span] = {}
         #: The lowered uses of templates.
         self.used: list[Rule] = []
+        #: The names that are called, each with whether its texts are terminals.
+        self.called: dict[str, bool] = {}
         self.indenter = None if prefix else Indenter.of(source, grammar, self.known)
         #: The rules before those of the indenter.
         self.written: tuple[Rule, ...] = ()
@@ -182,14 +186,15 @@ class _Lowering:
                 return [*self.written]  # the builder reports the start symbol
             return self._indented(self.indenter, self.ignored_text.rule)
         if self.ignored_text is not None:
+            is_called = self.start.removeprefix(self.prefix) in self.called
             made = [
-                *self.ignored_text.before_start(made, self.start, self.names),
+                *self.ignored_text.before_start(made, self.start, self.names, is_called),
                 self.ignored_text.rule,
             ]
         made += self.more + self.counting.rules + self.inner
         # drop unused rules that became part of an automaton or belong to a schema
-        idle = self.terminals.absorbed.union(rule.name for rule in self.inner)
-        return without_unused(made, idle - {self.start})
+        idle = self.terminals.absorbed.union(rule.name for rule in self.inner) - {self.start}
+        return without_unused(made, idle) if idle else made
 
     def _indented(self, indenter: Indenter, ignored: Rule) -> list[Rule]:
         """The rules of the start symbol, with newlines and blocks as the indenter makes them."""
@@ -262,11 +267,11 @@ class _Lowering:
         match body:
             case Nonterminal():
                 return self._called(body, scope)
+            case Literal():
+                return self._with_ignored(body, scope)
             case Sequence():
                 items = [self._lower(item, scope) for item in body.items]
                 return Sequence(tuple(items), body.span)
-            case Literal():
-                return self._with_ignored(body, scope)
             case Choice():
                 return self._choice(body.options, scope, body.span)
             case Repetition():
@@ -315,26 +320,34 @@ class _Lowering:
     def _called(self, call: Nonterminal, scope: Scope) -> Expression:
         if call.name in scope.given:
             return scope.given[call.name]
-        one = self.known.get(call.name)
-        if one is None:
-            if not scope.lexical and self.indenter and call.name in self.indenter.added:
-                return call
-            if call.name in self.declared:
-                message = f"the terminal {call.name!r} is declared and has no texts"
-                hint = "define it, or write //%indenter { … } if it is that of an indentation"
-                raise ParseError(message, self.source, call.span, hint, "unsupported")
-            raise undefined_name(self.source, call, self.known)
+        whole = self.called.get(call.name)
+        if whole is None:
+            one = self.known.get(call.name)
+            if one is None:
+                return self._undefined(call, scope)
+            whole = self.called[call.name] = self._is_whole(one, call)
+        if scope.lexical:
+            self._check_lexical(call.name, call.span, scope)
+        node = Nonterminal(self.prefix + call.name, call.span) if self.prefix else call
+        return self._with_ignored(node, scope) if whole else node
+
+    def _is_whole(self, one: Definition, call: Nonterminal) -> bool:
+        """Whether a call is a terminal; a rule with attributes is one too."""
         if one.parameters or one.indexed:
             how = "::0" if one.indexed else "{…}"
             message = f"expected {call.name!r} to be used as {call.name}{how}"
             raise ParseError(message, self.source, call.span, "it has a parameter")
-        self._check_lexical(call.name, call.span, scope)
-        node = Nonterminal(self.prefix + call.name, call.span) if self.prefix else call
-        # a rule with attributes is a terminal
-        whole = is_terminal(call.name) or (
-            one.attributes and not rule_options(self.source, one.attributes).plain
-        )
-        return self._with_ignored(node, scope) if whole else node
+        return is_terminal(call.name) or not rule_options(self.source, one.attributes).plain
+
+    def _undefined(self, call: Nonterminal, scope: Scope) -> Expression:
+        """A call of a terminal without texts; raises if it is another one without a definition."""
+        if not scope.lexical and self.indenter and call.name in self.indenter.added:
+            return call
+        if call.name in self.declared:
+            message = f"the terminal {call.name!r} is declared and has no texts"
+            hint = "define it, or write //%indenter { … } if it is that of an indentation"
+            raise ParseError(message, self.source, call.span, hint, "unsupported")
+        raise undefined_name(self.source, call, self.known)
 
     def _check_lexical(self, name: str, span: Span, scope: Scope) -> None:
         if scope.lexical and not is_terminal(name):

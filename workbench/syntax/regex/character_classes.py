@@ -305,9 +305,11 @@ def _simple(reader: Reader) -> Ranges | None:
     simple = _SIMPLE_CLASS.match(reader.text, reader.at) if reader.flags.plain else None
     if simple is None:
         return None
-    members = [(ord(low), ord(high or low)) for low, high in _SIMPLE.findall(simple[1])]
-    if any(low > high for low, high in members):
-        return None
+    members = []
+    for low, high in _SIMPLE.findall(simple[1]):
+        if high and high < low:
+            return None
+        members.append((ord(low), ord(high or low)))
     reader.at = simple.end()
     return normalized(members)
 

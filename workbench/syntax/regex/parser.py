@@ -203,7 +203,7 @@ def skip_comments(reader: Reader) -> None:
     """Skip white space with the flag ``x``, and ``(?#…)`` if the dialect has it."""
     if reader.flags.verbose:
         reader.skip_blanks()
-    while reader.ahead("(?#"):
+    while reader.text.startswith("(?#", reader.at):
         place = reader.between(reader.at, reader.at + 3)
         if not reader.rules.comments:
             raise reader.fail(
@@ -304,6 +304,8 @@ _LOOKS = (LookKind.BEHIND, LookKind.NOT_BEHIND, LookKind.AHEAD, LookKind.NOT_AHE
 
 #: Characters that may be special outside classes.
 _SPECIAL = frozenset("()[\\*+?{.^$|")
+#: What ends a sequence; nothing is next at the end of the text.
+_AFTER_SEQUENCE = frozenset(("", "|", ")"))
 #: The first characters of a count, and of a comment before a count.
 _BEFORE_COUNT = frozenset("*+?{(")
 #: A run of other characters, without a last one that is repeated.
@@ -409,7 +411,7 @@ class Parser:
                 parts += reader.characters(plain.end())
                 self.begun = True
                 continue
-            if not reader.peek() or reader.peek() in "|)":
+            if reader.peek() in _AFTER_SEQUENCE:
                 break
             atom = self._atom()
             if atom is not None:

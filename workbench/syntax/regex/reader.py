@@ -299,7 +299,7 @@ class Reader:
         """The node of a set; a set of bytes must be ASCII unless bytes are matched."""
         if self.flags.bytes:
             return Bytes(ranges, span)
-        if self.reads_bytes and ranges and ranges[-1][1] > _LAST_ASCII:
+        if ranges and ranges[-1][1] > _LAST_ASCII and self.reads_bytes:
             raise self.fail(
                 "expected a set of ASCII characters, for '(?-u)' turns characters into bytes",
                 span,

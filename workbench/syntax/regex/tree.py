@@ -16,7 +16,7 @@ from enum import StrEnum
 from operator import is_
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar, cast
 
-from workbench.base.source import Span
+from workbench.base.source import Span, quick_init
 from workbench.syntax.ranges import Ranges
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ def same_nodes(old: tuple[object, ...], new: tuple[object, ...]) -> bool:
     return all(map(is_, old, new))
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class Characters(LeafNode):
     """One code point of a set, never a surrogate. The empty set matches nothing."""
@@ -101,6 +102,7 @@ class Bytes(LeafNode):
     span: Span
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class Concat:
     """A concatenation; without parts the empty text."""
@@ -137,6 +139,7 @@ class Alternate:
         return self if same_nodes(self.options, options) else Alternate(options, self.span)
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class Repeat:
     """From ``low`` to ``high`` copies of a part; ``high`` None is no upper bound."""
