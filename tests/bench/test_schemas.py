@@ -71,7 +71,7 @@ def test_each_spelling_is_judged() -> None:
     assert len(wrong["1"]) == 12
 
 
-ROWS = [
+ROWS: list[dict[str, Any]] = [
     {"id": "one", "schema": {"type": "integer"}, "tests": [{"data": 1, "valid": True}, {"data": "", "valid": False}]},
     {"id": "two", "schema": {"type": "array", "uniqueItems": True}, "tests": [{"data": [], "valid": True}]},
     {"id": "three", "schema": {"type": 5}, "tests": []},
