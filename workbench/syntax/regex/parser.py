@@ -48,9 +48,7 @@ def _without_edge_anchors(regex: Regex, *, first: bool, last: bool) -> Regex:
     ``$`` if nothing is read after it (``last``).
     """
     match regex:
-        case Look(LookKind.START) if first:
-            return Concat((), regex.span)
-        case Look(LookKind.END) if last:
+        case Look(kind) if (first and kind is LookKind.START) or (last and kind is LookKind.END):
             return Concat((), regex.span)
         case Concat(parts):
             empty = [*map(_reads_nothing, parts)]
