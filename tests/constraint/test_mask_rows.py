@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import example, given, reject, settings
 from hypothesis import strategies as st
@@ -18,6 +19,8 @@ from workbench.constraint.engine.mask_rows import MaskRows, TableMachine
 from workbench.constraint.engine.trie_walk import SelfLoopCache, Words
 from workbench.constraint.protocol import TokenMask
 from workbench.grammar.grammar import Grammar
+from workbench.pushdown.network import Network
+from workbench.pushdown.runner import Runner
 from workbench.syntax.regex.parser import parse_regex
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -60,6 +63,17 @@ item ::= name (name | 'int' item | 'b=' item)? | 'if' item | 'return' name? '=' 
 name ::= #"[a-zA-Z_][a-zA-Z_0-9]*";
 text ::= #"[^\"]*";
 """
+#: Names, and beside each letter of them words that go on with other letters: in the rule, in one that it calls,
+#: after one that returns, and after a long word.
+ACCENTS = r"""
+start ::= pair (',' pair)*;
+pair ::= value (value | word)?;
+value ::= name ('(' pair ')')? | '"' pair '"' | '  ' pair;
+word ::= 'a' '東' | 'ab' inner | ab '京' | 'ababababab' ('東' | 'é') | #"[b-n]" '=' | '[' word ']';
+name ::= #"[a-zA-Z_]+";
+inner ::= '東京' ('é' | '(' inner ')');
+ab ::= 'aab' | 'abab' | '(' ab ')';
+"""
 WIDE_NAMES = NAMES.replace("a-zA-Z_", "a-zA-Z_à-ÿ一-龥")
 
 #   grammar                                          read before                 because
@@ -75,6 +89,7 @@ WIDE = [
     (KEYWORDS, (b"", b"a", b"xi", b"(in", b"((xa", b"x1ab", b"return"), "keywords after names in a stack"),
     (NAMES,                                          (b"", b"(", b"a", b"if", b"retu", b"i,", b"\"a", b" "), "names beside names and keywords"),
     (WIDE_NAMES,                                     (b"", b"(", b"a\xc3", b"if", b"\xe6", b"i,", b"\xc3\xa9"), "the same with more letters"),
+    (ACCENTS,                  (b"", b"a", b"ab", b"\"aba", b"abababab", b"a(", b"\""), "words with other letters beside names"),
     (r'"[a-z ]{0,7}"[a-z]{6}',                       (b'"', b'"abc', b'"abcdefg', b'""a'), "at most so many characters"),
     (r'"[^"]{3,8}"',                                 (b'"', b'"ab', b'"abc\xe6', b'"abcdefg', b'"abcdefgh'), "at least some"),
     (r"[a-z]{5,6}[a-c]*!",                           (b"", b"a", b"ab", b"abcde", b"abcdef"), "the last one reads more"),
@@ -99,6 +114,40 @@ def test_masks_of_looping_states(text: str, before: tuple[bytes, ...], because: 
             if grammar.accepts(read):
                 allowed |= {*vocabulary.ends}
             assert set(constraint.mask(state)) == allowed, f"{because}, after {read!r}"
+
+
+@pytest.mark.parametrize("text", [NAMES, ACCENTS, KEYWORDS, JSON, C])
+def test_no_byte_that_follows_letters_is_missing(text: str) -> None:
+    network = Grammar.from_kbnf(text).machine
+    assert isinstance(network, Network)
+    letters, others = b"abcdeint", bytes(range(128, 256)) + b"=("
+    read, wanted = (np.isin(np.arange(256), list(some)) for some in (letters, others))
+    found, bits = network.bytes_after(read, wanted)
+    runner = Runner(network)
+    for before in (b"", b"a", b"ab", b'"', b"(", b'"(', b"int ", b"/*", b"["):
+        situation = runner.run(before)
+        if situation == DEAD:
+            continue
+        stored = {state for state, _ in runner.configurations(situation)}
+        here = np.bitwise_or.reduce(found[list(stored)])
+        nearby = waiting = {situation}
+        for _ in range(12):
+            waiting = {runner.step(s, byte) for s in waiting for byte in letters} - nearby - {DEAD}
+            nearby = nearby | waiting
+        for byte in others:
+            if any(runner.step(s, byte) != DEAD for s in nearby):
+                assert here & bits[byte], (before, byte)
+
+
+def test_no_other_letters_follow_a_name() -> None:
+    network = Grammar.from_kbnf(NAMES).machine
+    assert isinstance(network, Network)
+    runner, every = Runner(network), np.arange(256)
+    found, _ = network.bytes_after(np.isin(every, list(b"xyz")), every >= 128)
+    states = {state for state, _ in runner.configurations(runner.run(b"xy"))}
+    assert states
+    assert not np.bitwise_or.reduce(found[list(states)])
+    assert np.bitwise_or.reduce(found)
 
 
 def test_a_loop_is_walked_once() -> None:

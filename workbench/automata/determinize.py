@@ -323,11 +323,11 @@ def fill_slots(hashes: Counts, slots: Ints) -> None:
     Shape: ``hashes`` (n,), not negative; ``slots`` more than n, all −1.
     """
     waiting, at = np.arange(len(hashes), dtype=np.int32), hashes % len(slots)
-    while len(waiting):
-        free = slots[at] < 0
-        slots[at[free]] = waiting[free]  # of several for one slot, one is written
-        left = slots[at] != waiting
+    slots[at] = waiting  # of several for one slot, one is written
+    while len(left := np.flatnonzero(slots[at] != waiting)):
         waiting, at = waiting[left], (at[left] + 1) % len(slots)
+        free = np.flatnonzero(slots[at] < 0)
+        slots[at[free]] = waiting[free]
 
 
 #: A set of symbols, as the sorted ``(low, high)`` ranges an Nfa's edges name it by.

@@ -43,6 +43,11 @@ CALLS = 256
 #: The bits of ``Entries.flags``: the state is final; it has edges; its texts may be repeated.
 FINAL, GOES_ON, STAR = 1, 2, 4
 
+#: The rounds after which ``Network.bytes_after`` looks no further.
+_MAX_ROUNDS = 2
+
+Longs = npt.NDArray[np.int64]
+
 #: A target state, and the return states pushed by the calls entered before.
 Move = tuple[State, tuple[State, ...]]
 
@@ -198,6 +203,36 @@ class Network:
         """
         found: npt.NDArray[np.bool_] = self.entries.flags & STAR != 0
         return found
+
+    def bytes_after(self, read: Flags, wanted: Flags) -> tuple[Longs, Longs]:
+        """Which bytes of ``wanted`` each state may read after any bytes of ``read``, any stack.
+
+        Some that it cannot read may be included: a rule returns to every state to which any call
+        of it returns, and a byte that is not settled after a few rounds counts for all states.
+
+        Shape: ``read`` and ``wanted`` are (256,) bool. Returns sets of bytes as bits, (Q,) int64,
+               and the bit of each byte, (256,) int64; several bytes may share one.
+        """
+        columns, calls = self.classes[:CALLS], self.calls
+        kinds, which = np.unique(columns[wanted], return_inverse=True)
+        of_kinds = np.int64(1) << np.minimum(np.arange(len(kinds)), 62)
+        bits = np.zeros(CALLS, np.int64)
+        bits[wanted] = of_kinds[which]
+        found = np.bitwise_or.reduce((self.table[:, kinds] >= 0) * of_kinds, axis=1)
+        targets = np.ascontiguousarray(self.table[:, np.unique(columns[read])].T)
+        entered, changed = np.array(self.initials)[calls[:, 1]], np.int64(0)
+        for _ in range(_MAX_ROUNDS):
+            leads = np.append(found, 0)  # a missing target, −1, is the last
+            more = found | np.bitwise_or.reduce(leads.take(targets, mode="wrap"), axis=0)
+            returns = np.zeros(len(self.names), np.int64)
+            np.bitwise_or.at(returns, calls[:, 1], found[calls[:, 2]])
+            more |= returns[self.owner] * self.finals
+            np.bitwise_or.at(more, calls[:, 0], found[entered])
+            changed = np.bitwise_or.reduce(more & ~found)
+            found = more
+            if not changed:
+                break
+        return found | changed, bits
 
     @cached_property
     def _openings(self) -> dict[State, tuple[Move, ...]]:

@@ -223,7 +223,7 @@ def grown(room: Room, full: int) -> Room:
         slots = longer["node_slots"]
         slots[:] = -1
         fill_slots(_hashes_of_nodes(room.nodes[1:made]), slots)
-        slots[slots >= 0] += 1  # node 0, the empty stack, is not looked up
+        slots += slots >= 0  # node 0, the empty stack, is not looked up
     elif full == FULL_SITUATIONS:
         slots = longer["slots"]
         slots[:] = -1

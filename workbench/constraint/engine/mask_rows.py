@@ -52,8 +52,8 @@ from workbench.constraint.engine.row_cache import (
     LAST_ROW,
     LAST_STATE,
     LOOP_SIZE,
-    MANY_BYTES,
     MIN_COVERING_BYTES,
+    MORE_BYTES,
     MUST_WALK,
     NO_FLOOR,
     NODE,
@@ -99,7 +99,8 @@ from workbench.constraint.engine.trie_walk import (
     mark_tokens,
     set_token_bits,
 )
-from workbench.pushdown.stepping import LOWEST, Growth, Room
+from workbench.pushdown.network import Longs, Network
+from workbench.pushdown.stepping import FROM, LOWEST, TO, Growth, Room
 from workbench.vocabulary.trie import Trie
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -262,6 +263,8 @@ _UNBOUNDED = 2**31 - 1
 #: A state from which fewer characters follow is walked.
 _MIN_CHARACTERS = 4
 
+_BEYOND_ASCII = np.arange(256) >= 128
+
 
 class _KernelArguments(NamedTuple):
     """Arguments of the types that the kernels have for every machine."""
@@ -401,7 +404,7 @@ def _begin_part(
             return count
         if len(room.floors) > 0:
             reads = ascii_bytes(scratch, count)
-            least = MIN_COVERING_BYTES if reads < MIN_COVERING_BYTES else max(reads + 1, MANY_BYTES)
+            least = max(reads + MORE_BYTES, MIN_COVERING_BYTES)
             covering = covering_loop(growth, room, nodes, scratch, there, least - 1)
             if covering > 0:
                 cursor[LOOP_SIZE] = covering
@@ -515,6 +518,11 @@ class Machine(Protocol):
     def classes(self) -> Classes: ...
 
     @property
+    def network(self) -> Network | None:
+        """The network that a machine with a stack runs."""
+        ...
+
+    @property
     def states(self) -> int:
         """The number of states of a complete machine, 0 for a growing one."""
         ...
@@ -530,6 +538,8 @@ class Machine(Protocol):
 
 class TableMachine:
     """A machine without a stack: a Dfa, or a LazyDfa that grows."""
+
+    network = None
 
     def __init__(self, dfa: Dfa | LazyDfa) -> None:
         self._dfa = dfa
@@ -572,6 +582,8 @@ class MaskRows:
         self._nodes = TrieView.of(vocabulary.trie, classes, columns)
         self._scratch = Scratch.of(vocabulary.trie.height, machine.states)
         self._row = row_kernel()
+        #: ``Network.bytes_after`` the bytes of a loop, by its local table.
+        self._leading: dict[bytes, tuple[Longs, Longs]] = {}
         self.clear()
 
     def clear(self) -> None:
@@ -612,10 +624,31 @@ class MaskRows:
         """Compute the current part with the self-loop that the row kernel found."""
         part, count = int(self._scratch.cursor[PART]), int(self._scratch.cursor[LOOP_SIZE])
         loops = self._trie.shared(SelfLoopCache)
-        loop = loops.of(self._scratch.local[:count], self._trie, self._words, part)
+        local = self._scratch.local[:count]
+        loop = loops.of(local, self._trie, self._words, part)
         bits |= loop.bits
+        if kind == COVERED:
+            loop = self._without_dead_exits(loop, local)
         members = self._scratch.members[None]
         return self._part_by_loop(loop, members, _UNBOUNDED, kind, bits)
+
+    def _without_dead_exits(self, loop: SelfLoop, local: Local) -> SelfLoop:
+        """The loop without exits by bytes above ASCII that no rule can read after its bytes.
+
+        They are most exits of a name: few rules but strings and comments read such bytes.
+        """
+        machine, key = self._machine, local.tobytes()
+        network, state = machine.network, self._scratch.cursor[STATE]
+        assert network is not None, "only states of networks have configurations"
+        if (local[0, 128:] >= 0).any():
+            return loop
+        if key not in self._leading:
+            self._leading[key] = network.bytes_after(local[0] >= 0, _BEYOND_ASCII)
+        found, bits_of = self._leading[key]
+        begin, end = machine.room.about[state, FROM], machine.room.about[state, TO]
+        readable = np.bitwise_or.reduce(found[machine.room.configurations[begin:end] >> 32])
+        kept = (bits_of & readable != 0) | ~_BEYOND_ASCII
+        return loop._replace(exits=loop.exits[kept[self._trie.byte[loop.exits]]])
 
     def _part_by_loop(
         self, loop: SelfLoop, members: Ints, characters: int, kind: int, bits: Words

@@ -295,8 +295,8 @@ _MAX_AGREED_RANGES = 2_048
 #: The most members of a loop, with the states that have its configurations and more.
 _MAX_LOOP_STATES = 32
 #: The least ASCII bytes that the loop of a configuration must read to be used for its situation;
-#: and where the situation has a loop that reads as many.
-MIN_COVERING_BYTES, MANY_BYTES = 32, 96
+#: and how many more than the situation's own loop.
+MIN_COVERING_BYTES, MORE_BYTES = 32, 8
 #: The most pairs of states compared before two rows are considered different.
 _MAX_COMPARED_PAIRS = 1_024
 
