@@ -160,7 +160,7 @@ def test_levels_of_the_rules() -> None:
 
 
 @pytest.mark.parametrize("level", [Level.STATES, Level.AROUND])
-@pytest.mark.parametrize("fields", [40, 110])
+@pytest.mark.parametrize("fields", [100, 150])
 def test_a_rule_higher_than_the_box_is_drawn_in_part(level: Level, fields: int) -> None:
     properties = {f"field {i}": {"type": "array"} for i in range(fields)}
     grammar = Grammar.from_json_schema({"properties": properties})
