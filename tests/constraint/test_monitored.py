@@ -282,7 +282,7 @@ def test_error_where_a_monitored_text_must_end_in_a_budget() -> None:
 def test_monitors_fit_their_grammars() -> None:
     fitting = {name: monitors_of(wb.Grammar.from_text(e.text, e.notation, e.start))
                for name, e in load_gallery().items() if name in ("typed", "domino_c", "json")}  # fmt: skip
-    assert fitting == {"typed": ("types",), "domino_c": ("scope",), "json": ()}
+    assert fitting == {"typed": ("types",), "domino_c": ("scope",), "json": ("keys",)}
     for name, (_, make) in MADE.items():
         for sample in MONITORS[name].samples:
             assert ORACLES[name](sample.encode())

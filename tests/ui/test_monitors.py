@@ -79,7 +79,7 @@ def test_the_monitor_is_in_every_program(handlers: Handlers) -> None:
 
 def test_error_for_an_unknown_monitor_and_one_that_does_not_fit(handlers: Handlers) -> None:
     for text, monitor, message in (
-        (TYPED, "names", "expected one of scope, types"),
+        (TYPED, "names", "expected one of scope, types, keys"),
         ("start ::= 'a';", "types", "does not fit this grammar"),
     ):
         *_, last = run_records(handlers, {**SENT, "text": text, "monitor": monitor})

@@ -13,12 +13,14 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
 from functools import lru_cache
+from heapq import heappop, heappush
 from itertools import islice
 
 import numpy as np
 
 from workbench.base.errors import TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.base.limits import LIMITS, Clock, Limits
+from workbench.constraint.engine.automaton import StackConstraint
 from workbench.constraint.engine.compose import cannot_spell
 from workbench.constraint.protocol import (
     Constraint,
@@ -233,8 +235,10 @@ def small_vocabulary(vocabulary: Vocabulary) -> Vocabulary:
 #
 # * The monitor proposes one (``Monitor.finish``), and the grammar's machine reads it. This decides
 #   every token if the monitor's texts are all texts of the grammar, and its bytes are tokens.
-# * Else a search over pairs of states looks for one (``Intersection``). It is exact within its
-#   limits; a token that it cannot decide is allowed, and ``is_exact`` becomes False.
+# * An end that was found after the same state of the grammar is tried.
+# * Else a search over pairs of states looks for one: byte by byte if every byte is a token, where
+#   the grammar's end is near first; otherwise over tokens (``Intersection``). It is exact within
+#   its limits; a token that it cannot decide is allowed, and ``is_exact`` becomes False.
 
 
 #: Nodes of the trie between two looks at the clock.
@@ -275,6 +279,8 @@ class Monitored(Intersection):
         self.monitor = monitor
         #: The texts tried as witnesses: the grammar's state and the text → whether it accepts.
         self._witnesses: dict[tuple[State, bytes], bool] = {}
+        #: For states of the grammar a text that ended an accepted text after them.
+        self._ends: dict[State, bytes] = {}
         reader = Online(_MonitorReader(monitor), constraint.vocabulary, by_trie, limits)
         try:
             super().__init__(constraint, reader, limits)
@@ -319,11 +325,13 @@ class Monitored(Intersection):
             node += 1
 
     def _search(self, start: PairState, clock: Clock) -> bool:
-        """Whether a text after a pair of states is accepted: the monitor's witness, or a search."""
-        if not self._has_witness(start):
-            return super()._search(start, clock)
-        self._mark_path({start: None}, start)
-        return True
+        """Whether a text after a pair of states is accepted: a known end, or a search for one."""
+        if self._has_witness(start) or self._reads(start[1], self._ends.get(start[0])):
+            self._mark_path({start: None}, start)
+            return True
+        if isinstance(self.a, StackConstraint) and len(self.vocabulary.single_bytes) == 256:
+            return self._search_bytes(self.a, start, clock)
+        return super()._search(start, clock)
 
     def _has_witness(self, state: PairState) -> bool:
         witness = self.monitor.finish(state[1])
@@ -336,6 +344,55 @@ class Monitored(Intersection):
                 self._witnesses.clear()
             known = self._witnesses[key] = self._accepts(state[0], witness)
         return known
+
+    def _reads(self, state: State, text: bytes | None) -> bool:
+        """Whether the monitor accepts a text after a state."""
+        if text is None:
+            return False
+        for byte in text:
+            if (state := self.monitor.step(state, byte)) is None:
+                return False
+        return self.monitor.is_final(state)
+
+    def _search_bytes(self, grammar: StackConstraint, start: PairState, clock: Clock) -> bool:
+        """Search byte by byte, where the grammar's end is nearest first, and cache the end found.
+
+        Source: best-first search; the fewest bytes to the grammar's end are the estimate.
+        """
+        parent: dict[PairState, tuple[PairState, int] | None] = {start: None}
+        heap = [(0, 0, start)]
+        while heap:
+            _, _, state = heappop(heap)
+            if self.is_final(state) or self._coaccessible.get(state):
+                self._mark_end(parent, state)
+                return True
+            for byte in grammar.next_bytes(state[0]):
+                target = self.monitor.step(state[1], byte)
+                there = grammar.step(state[0], byte), target
+                if target is not None and there not in parent:
+                    parent[there] = state, byte
+                    heappush(heap, (grammar.bytes_left(there[0]), -len(parent), there))
+            if self._is_too_much(len(parent), len(parent), clock):
+                self.is_exact = False
+                self._coaccessible[start] = True  # do not search again
+                return True
+        self._coaccessible.update(dict.fromkeys(parent, False))
+        return False
+
+    def _mark_end(
+        self, parent: dict[PairState, tuple[PairState, int] | None], state: PairState
+    ) -> None:
+        """Mark the states on the way to an end as co-accessible, and keep the ends of each."""
+        if len(self._coaccessible) > self.limits.states:
+            self._coaccessible.clear()
+            self._ends.clear()
+        end = self._ends.get(state[0], b"") if not self.is_final(state) else b""
+        while True:
+            self._coaccessible[state], self._ends[state[0]] = True, end
+            step = parent[state]
+            if step is None:
+                return
+            state, end = step[0], bytes((step[1],)) + end
 
     def _accepts(self, state: State, witness: bytes) -> bool:
         """Whether the grammar's constraint accepts a text after a state, in tokens of one byte."""

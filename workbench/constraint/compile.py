@@ -309,7 +309,7 @@ def compile(
                       ``unconstrained``.
     ``limits``        of the compilation and of each mask.
     ``small_tokens``  allows tokens of a single character only.
-    ``monitor``       also keeps the text's meaning: ``scope``, ``types``, or one of your own.
+    ``monitor``       also keeps the text's meaning: ``scope``, ``types``, ``keys``, or your own.
     ``options``       the method's own, of ``MethodOptions``; ``METHODS`` says what they mean.
 
     Raises: WorkbenchError for an unknown method, or an option that it does not have;

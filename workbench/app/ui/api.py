@@ -288,7 +288,7 @@ class Endpoints:
             reasoning: Free text before the grammar's: opening, closing (markers), budget (tokens).
             finish: Whether the text must end within max_tokens.
             hole: A hole to fill instead: prefix and suffix, the texts before and after it.
-            monitor: Also keeps the meaning: scope or types, where the grammar has their form.
+            monitor: Also keeps the meaning: scope, types or keys, where the grammar fits.
 
         Returns:
             Lines of JSON, those since the last event: a record each. k is its kind: step (token, p

@@ -15,21 +15,24 @@ import sys
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sized
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from workbench.analysis.random_texts import distances_to_end
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.base.dfa import DEAD, Dfa, State, used_bytes
 from workbench.base.errors import LimitError, TokenNotAllowed, WorkbenchError
-from workbench.base.limits import LIMITS, Limits
+from workbench.base.limits import LIMITS, Clock, Limits
 from workbench.constraint.engine.compose import cannot_spell, compose
-from workbench.constraint.engine.mask_rows import MaskRows, TableMachine
+from workbench.constraint.engine.mask_rows import MaskRows
 from workbench.constraint.protocol import TokenMask, constraint_repr, set_bits
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.network import CALLS, Network
 from workbench.pushdown.runner import Configuration, RenewingRunner, Runner, Situation
+from workbench.pushdown.stepping import Growth, Room
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 T = TypeVar("T")
@@ -184,6 +187,37 @@ def _can_spell(
     return len(single) == 256 or used_bytes(table, classes) <= single
 
 
+class TableMachine:
+    """A machine without a stack: a Dfa, or a LazyDfa that grows."""
+
+    network = None
+
+    def __init__(self, dfa: Dfa | LazyDfa) -> None:
+        self._dfa = dfa
+        self.classes = dfa.classes
+        self.states = len(dfa) if isinstance(dfa, Dfa) else 0
+        self._hold()
+
+    def _hold(self) -> None:
+        self.growth = Growth.of(subsets=None if isinstance(self._dfa, Dfa) else self._dfa.subsets)
+        self.room = Room.of_table(self._dfa.table)
+
+    def step(self, state: State, byte: int) -> State:
+        """The state after a byte, or ``DEAD``."""
+        return self._dfa.step(state, byte)
+
+    def resolve(self, status: int, clock: Clock) -> None:
+        """Make room for more sets of NFA states.
+
+        Raises: LimitError
+        """
+        assert isinstance(self._dfa, LazyDfa), f"unexpected status {status} of a complete DFA"
+        clock.check()
+        if len(self._dfa.table) * self.room.groups.shape[1] == len(self.room.table):
+            self._dfa.grow()
+        self._hold()
+
+
 class DfaConstraint(AutomatonConstraint):
     """A regular language over tokens; its states are the DFA's.
 
@@ -303,6 +337,21 @@ class StackConstraint(AutomatonConstraint):
             return [byte for byte in range(256) if runner.step(situation, byte) != DEAD]
 
         return self._read(state, reading)
+
+    def bytes_left(self, state: State) -> int:
+        """The fewest bytes to the end of an accepted text."""
+        return self._read(state, self._bytes_left)
+
+    def _bytes_left(self, runner: Runner, situation: Situation) -> int:
+        return min(
+            sum(self._to_end[at] for at in (state, *runner.unstack(node)))
+            for state, node in runner.configurations(situation)
+        )
+
+    @cached_property
+    def _to_end(self) -> list[int]:
+        """For each state of the network the fewest bytes to the end of its rule."""
+        return distances_to_end(self.network, self.limits)
 
     def configurations(self, state: State) -> tuple[Runner, tuple[Configuration, ...]]:
         """All configurations of a state, and the runner that knows their stacks."""

@@ -42,8 +42,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from workbench.automata.lazy_dfa import UNKNOWN, LazyDfa
-from workbench.base.dfa import DEAD, Dfa, State
+from workbench.automata.lazy_dfa import UNKNOWN
+from workbench.base.dfa import DEAD, State
 from workbench.base.kernels import direct, inlined, int64, njit
 from workbench.base.limits import Clock, Limits
 from workbench.constraint.engine.row_cache import (
@@ -534,37 +534,6 @@ class Machine(Protocol):
     def resolve(self, status: int, clock: Clock) -> None:
         """Make room or check the clock, as a kernel's status below ``DEAD`` requires."""
         ...
-
-
-class TableMachine:
-    """A machine without a stack: a Dfa, or a LazyDfa that grows."""
-
-    network = None
-
-    def __init__(self, dfa: Dfa | LazyDfa) -> None:
-        self._dfa = dfa
-        self.classes = dfa.classes
-        self.states = len(dfa) if isinstance(dfa, Dfa) else 0
-        self._hold()
-
-    def _hold(self) -> None:
-        self.growth = Growth.of(subsets=None if isinstance(self._dfa, Dfa) else self._dfa.subsets)
-        self.room = Room.of_table(self._dfa.table)
-
-    def step(self, state: State, byte: int) -> State:
-        """The state after a byte, or ``DEAD``."""
-        return self._dfa.step(state, byte)
-
-    def resolve(self, status: int, clock: Clock) -> None:
-        """Make room for more sets of NFA states.
-
-        Raises: LimitError
-        """
-        assert isinstance(self._dfa, LazyDfa), f"unexpected status {status} of a complete DFA"
-        clock.check()
-        if len(self._dfa.table) * self.room.groups.shape[1] == len(self.room.table):
-            self._dfa.grow()
-        self._hold()
 
 
 class MaskRows:

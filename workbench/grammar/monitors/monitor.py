@@ -9,8 +9,10 @@ from typing import Any, Protocol, runtime_checkable
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS, Limits
 from workbench.grammar.grammar import Grammar
+from workbench.grammar.monitors.json_keys import KeyMonitor
 from workbench.grammar.monitors.scopes import ScopeMonitor
 from workbench.grammar.monitors.well_typed import TypeMonitor
+from workbench.grammar.notations import Notation
 
 
 @runtime_checkable
@@ -61,10 +63,18 @@ class MonitorKind:
     make: Callable[[Limits], Monitor]
     #: Texts that every grammar it fits accepts.
     samples: tuple[str, ...]
+    #: Grammars of this notation fit, whatever they accept.
+    notation: Notation | None = None
 
     def fits(self, grammar: Grammar) -> bool:
-        """Whether a grammar has the form of the programs that the monitor reads."""
-        return all(grammar.accepts(sample) for sample in self.samples)
+        """Whether a grammar has the form of the texts that the monitor reads."""
+        return self.rejected(grammar) is None
+
+    def rejected(self, grammar: Grammar) -> str | None:
+        """A sample that the grammar rejects; None if the monitor fits it."""
+        if grammar.notation is self.notation:
+            return None
+        return next((text for text in self.samples if not grammar.accepts(text)), None)
 
 
 #: Every monitor by its name.
@@ -88,6 +98,13 @@ MONITORS: dict[str, MonitorKind] = {
             "let h: () => string = () => (1 - 2).toFixed(3 / 4);\n",
         ),
     ),
+    "keys": MonitorKind(
+        "no object of a JSON text has a key twice",
+        "RFC 8259, §4",
+        lambda _: KeyMonitor(),
+        ('{"a": 1, "b": [{"a": "x"}]}', '{"b": {}, "c": [null, 2]}'),
+        Notation.JSON_SCHEMA,
+    ),
 }
 
 
@@ -105,10 +122,10 @@ def monitor_named(name: str, grammar: Grammar, limits: Limits = LIMITS) -> Monit
     if kind is None:
         hint = f"choose one of {', '.join(MONITORS)}"
         raise WorkbenchError(f"there is no monitor {name!r}", hint)
-    for sample in kind.samples:
-        if not grammar.accepts(sample):
-            raise WorkbenchError(
-                f"the monitor {name!r} does not fit this grammar, which rejects {sample!r}",
-                "open the example 'domino_c' for scope, 'typed' for types",
-            )
+    sample = kind.rejected(grammar)
+    if sample is not None:
+        raise WorkbenchError(
+            f"the monitor {name!r} does not fit this grammar, which rejects {sample!r}",
+            "open the example 'domino_c' for scope, 'typed' for types, 'json' for keys",
+        )
     return kind.make(limits)
