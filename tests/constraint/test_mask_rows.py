@@ -14,8 +14,8 @@ from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import LimitError
 from workbench.base.limits import LIMITS
 from workbench.base.source import Source
-from workbench.constraint.engine.automaton import automaton
-from workbench.constraint.engine.mask_rows import MaskRows, TableMachine
+from workbench.constraint.engine.automaton import TableMachine, automaton
+from workbench.constraint.engine.mask_rows import MaskRows
 from workbench.constraint.engine.trie_walk import SelfLoopCache, Words
 from workbench.constraint.protocol import TokenMask
 from workbench.grammar.grammar import Grammar
