@@ -1,9 +1,9 @@
 """The monitor ``keys``: no object of a JSON text has a key twice.
 
 JSON readers keep the last of two members with one key, so a text can say less than its grammar
-demands: ``minProperties`` counts members, and a negated condition may be met by a value that the
-reader drops. Which keys were written cannot be known by an automaton, as they are arbitrary texts;
-the monitor remembers them, for each open object.
+demands: ``minProperties`` counts members, and a value that the reader drops may be the one that
+satisfies a negated condition. An automaton cannot know which keys were written, as they are
+arbitrary texts; the monitor remembers them, for each open object.
 
 Keys are compared as they are read: ``"a"`` and ``"\\u0061"`` are one key.
 
