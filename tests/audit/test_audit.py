@@ -29,7 +29,9 @@ def audited(
     grammar: Grammar, *instances: Any, peer: type[Peer] = Wrong, shorten: float = 5.0
 ) -> Audit:
     subject = Subject("subject", grammar, instances)
-    auditor = Auditor(subject, VOCABULARY, Settings(texts=4, seconds=120.0, shorten_seconds=shorten))
+    auditor = Auditor(
+        subject, VOCABULARY, Settings(texts=4, seconds=120.0, shorten_seconds=shorten)
+    )
     return auditor.audit(WRONG, "1", LocalEngine(peer(VOCABULARY)))
 
 
