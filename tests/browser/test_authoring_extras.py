@@ -29,6 +29,7 @@ def told(v: Any, part: str) -> None:
 
 def test_all_matches_in_a_long_text(visit: Any) -> None:
     with visit("?example=json") as v:
+        v.page.wait_for_function("wb.state.compiled?.text")
         v.page.evaluate(
             "wb.emit('open', {text: '[0-9]{4}-[0-9]{2}', notation: 'regex', start: 'start'})"
         )
