@@ -9,10 +9,9 @@ however the rules call each other.
 from __future__ import annotations
 
 import unicodedata
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from heapq import heappop, heappush
 from random import Random
 
 import numpy as np
@@ -26,6 +25,7 @@ from workbench.base.limits import LIMITS, Clock, Limits
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.build import network_of
 from workbench.pushdown.network import CALLS, Network
+from workbench.pushdown.shortest_texts import UNREACHABLE, distances_to_end
 from workbench.syntax.ranges import Ranges
 
 #: Kinds of characters and the weight with which one of each kind is drawn: letters, digits and
@@ -131,8 +131,6 @@ _MAX_IDLE_STEPS = 40
 _CALL_WEIGHT = 2.0
 #: The weight of characters that are not on a keyboard, if others are possible.
 _RARE_WEIGHT = 0.1
-#: A distance for states that cannot reach an end.
-_INFINITE = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +164,7 @@ class RandomWalk:
         self._moves: dict[State, list[_Move]] = {}
         nearest = self._graph.rest(self._graph.initial)
         #: The bytes of a shortest text; None for the empty language.
-        self.shortest = nearest if nearest < _INFINITE else None
+        self.shortest = nearest if nearest < UNREACHABLE else None
 
     def draw(self, random: Random, longest: int) -> bytes:
         """A text of at most ``longest`` bytes, or of the fewest possible.
@@ -237,7 +235,7 @@ class RandomWalk:
                 for byte in range(CALLS)
                 if (target := graph.step(state, byte)) != DEAD
             ]
-        return [move for move in moves if move.cost < _INFINITE]
+        return [move for move in moves if move.cost < UNREACHABLE]
 
 
 class _NetworkGraph:
@@ -263,47 +261,6 @@ class _NetworkGraph:
         return [(initials[rule], target) for rule, target in self._network.calling[state]]
 
 
-def distances_to_end(network: Network, limits: Limits) -> list[int]:
-    """For each state the fewest bytes to the end of its rule.
-
-    Source: Knuth 1977, "A generalization of Dijkstra's algorithm", backwards from the ends.
-    """
-    clock = limits.clock()
-    before: defaultdict[State, set[State]] = defaultdict(set)
-    reading = np.unique(network.classes[:CALLS])
-    for column in reading.tolist():
-        targets = network.table[:, column]
-        for state in np.flatnonzero(targets != DEAD).tolist():
-            before[int(targets[state])].add(state)
-    calls_to: defaultdict[State, list[tuple[State, int]]] = defaultdict(list)
-    calls_of: defaultdict[int, list[tuple[State, State]]] = defaultdict(list)
-    for state, calls in enumerate(network.calling):
-        for rule, target in calls:
-            calls_to[target].append((state, rule))
-            calls_of[rule].append((state, target))
-    rule_of = {initial: rule for rule, initial in enumerate(network.initials)}
-    rest = [_INFINITE] * len(network)
-    heap: list[tuple[int, State]] = [(0, s) for s in np.flatnonzero(network.finals).tolist()]
-    least: dict[int, int] = {}
-    while heap:
-        clock.check()
-        cost, state = heappop(heap)
-        if rest[state] <= cost:
-            continue
-        rest[state] = cost
-        for source in before[state]:
-            heappush(heap, (cost + 1, source))
-        for source, rule in calls_to[state]:
-            if rule in least:
-                heappush(heap, (cost + least[rule], source))
-        if state in rule_of:
-            least[rule_of[state]] = cost
-            for source, target in calls_of[rule_of[state]]:
-                if rest[target] < _INFINITE:
-                    heappush(heap, (cost + rest[target], source))
-    return rest
-
-
 class _LazyDfaGraph:
     """A lazy DFA; a subset is as near to an end as its nearest NFA state."""
 
@@ -326,7 +283,7 @@ class _LazyDfaGraph:
             members = self._machine.subsets.sets[state]
             bits = np.unpackbits(members.view(np.uint8), bitorder="little")
             inside = np.flatnonzero(bits[: len(self._nearest)])
-            known = self._rest[state] = int(self._nearest[inside].min(initial=_INFINITE))
+            known = self._rest[state] = int(self._nearest[inside].min(initial=UNREACHABLE))
         return known
 
     def calls(self, state: State) -> list[tuple[State, State]]:
@@ -338,7 +295,7 @@ def _distances(machine: LazyDfa, clock: Clock) -> np.ndarray[tuple[int], np.dtyp
     flat, size = machine.nfa.flat, len(machine.nfa)
     readers = _sources(flat.first, flat.edges[:, 2])
     jumpers = _sources(flat.first_epsilon, flat.epsilons)
-    found = np.full(size, _INFINITE, np.int64)
+    found = np.full(size, UNREACHABLE, np.int64)
     waiting = deque((state, 0) for state in np.flatnonzero(flat.finals).tolist())
     while waiting:
         clock.check()

@@ -369,7 +369,8 @@ class Monitored(Intersection):
             for byte in grammar.next_bytes(state[0]):
                 target = self.monitor.step(state[1], byte)
                 there = grammar.step(state[0], byte), target
-                if target is not None and there not in parent:
+                is_known_dead = self._coaccessible.get(there) is False
+                if target is not None and there not in parent and not is_known_dead:
                     parent[there] = state, byte
                     heappush(heap, (grammar.bytes_left(there[0]), -len(parent), there))
             if self._is_too_much(len(parent), len(parent), clock):
@@ -385,6 +386,7 @@ class Monitored(Intersection):
         """Mark the states on the way to an end as co-accessible, and keep the ends of each."""
         if len(self._coaccessible) > self.limits.states:
             self._coaccessible.clear()
+        if len(self._ends) > self.limits.rows:
             self._ends.clear()
         end = self._ends.get(state[0], b"") if not self.is_final(state) else b""
         while True:

@@ -1,15 +1,18 @@
 """Shortest texts that reach each state of a network, and the returns possible at the end of a rule.
 
-Computed by Dijkstra's algorithm over the states and rules, not by enumerating texts, so distant
-states cost no more than near ones.
+Also the fewest bytes from each state to the end of its rule. Computed by Dijkstra's algorithm over
+the states and rules, not by enumerating texts, so distant states cost no more than near ones.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from heapq import heappop, heappush
+
+import numpy as np
 
 from workbench.base.dfa import DEAD, State
 from workbench.base.limits import LIMITS, Limits
@@ -196,6 +199,51 @@ class Shortest:
                     longer = between + text
                     owner = int(network.owner[state])
                     heappush(heap, (_ranked(longer), (*chain, state), owner))
+
+
+#: A distance for states that cannot reach an end.
+UNREACHABLE = 1 << 40
+
+
+def distances_to_end(network: Network, limits: Limits) -> list[int]:
+    """For each state the fewest bytes to the end of its rule.
+
+    Source: Knuth 1977, "A generalization of Dijkstra's algorithm", backwards from the ends.
+    """
+    clock = limits.clock()
+    before: defaultdict[State, set[State]] = defaultdict(set)
+    reading = np.unique(network.classes[:CALLS])
+    for column in reading.tolist():
+        targets = network.table[:, column]
+        for state in np.flatnonzero(targets != DEAD).tolist():
+            before[int(targets[state])].add(state)
+    calls_to: defaultdict[State, list[tuple[State, int]]] = defaultdict(list)
+    calls_of: defaultdict[int, list[tuple[State, State]]] = defaultdict(list)
+    for state, calls in enumerate(network.calling):
+        for rule, target in calls:
+            calls_to[target].append((state, rule))
+            calls_of[rule].append((state, target))
+    rule_of = {initial: rule for rule, initial in enumerate(network.initials)}
+    rest = [UNREACHABLE] * len(network)
+    heap: list[tuple[int, State]] = [(0, s) for s in np.flatnonzero(network.finals).tolist()]
+    least: dict[int, int] = {}
+    while heap:
+        clock.check()
+        cost, state = heappop(heap)
+        if rest[state] <= cost:
+            continue
+        rest[state] = cost
+        for source in before[state]:
+            heappush(heap, (cost + 1, source))
+        for source, rule in calls_to[state]:
+            if rule in least:
+                heappush(heap, (cost + least[rule], source))
+        if state in rule_of:
+            least[rule_of[state]] = cost
+            for source, target in calls_of[rule_of[state]]:
+                if rest[target] < UNREACHABLE:
+                    heappush(heap, (cost + rest[target], source))
+    return rest
 
 
 def _readable(byte: int) -> tuple[int, int]:

@@ -21,7 +21,6 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from workbench.analysis.random_texts import distances_to_end
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.base.dfa import DEAD, Dfa, State, used_bytes
 from workbench.base.errors import LimitError, TokenNotAllowed, WorkbenchError
@@ -32,6 +31,7 @@ from workbench.constraint.protocol import TokenMask, constraint_repr, set_bits
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.network import CALLS, Network
 from workbench.pushdown.runner import Configuration, RenewingRunner, Runner, Situation
+from workbench.pushdown.shortest_texts import distances_to_end
 from workbench.pushdown.stepping import Growth, Room
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 

@@ -28,7 +28,6 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from workbench.analysis.random_texts import distances_to_end
 from workbench.base import dfa as machines
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import TokenNotAllowed
@@ -57,6 +56,7 @@ from workbench.constraint.protocol import TokenMask, constraint_repr, set_bits
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
+from workbench.pushdown.shortest_texts import distances_to_end
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
