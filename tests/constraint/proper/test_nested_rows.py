@@ -104,3 +104,24 @@ def test_walks_with_the_embedded_tokenizer() -> None:
             finished += 1
             assert bpe.encode(vocabulary.decode(taken)) == taken
     assert finished
+
+
+def test_texts_of_any_length_fit_into_the_memory() -> None:
+    """Masks are those of a constraint with more memory, for old states too."""
+    grammar = Grammar.from_kbnf("start ::= '(' start ')' start | '[' start ']' start | 'x';")
+    vocabulary = toy("()[]x", [("(", "("), ("((", "["), (")", "]"), ("x", ")")])
+    wide = ProperConstraint(grammar.rules, vocabulary)
+    small = ProperConstraint(grammar.rules, vocabulary, wb.Limits(megabytes=1))
+    pairs, choose = [(wide.initial, small.initial)], random.Random(1)
+    most = 0
+    while pairs[-1][1].state >> 32 < 2:  # until it began anew twice
+        one, other = choose.choice(pairs[-40:] if choose.random() < 0.9 else pairs)
+        mask = wide.mask(one)
+        assert (mask.bits == small.mask(other).bits).all()
+        assert wide.is_final(one) == small.is_final(other)
+        if len(mask):
+            token = choose.choice(mask.ids.tolist())
+            pairs.append((wide.advance(one, token), small.advance(other, token)))
+        most = max(most, small.rows._edge_bytes)
+    assert most < 2**19
+    assert small.rows.given_up == wide.rows.given_up == 0

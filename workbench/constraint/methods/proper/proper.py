@@ -23,8 +23,8 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -55,13 +55,15 @@ from workbench.constraint.methods.proper.walker import (
 from workbench.constraint.protocol import TokenMask, constraint_repr, set_bits
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.network import Network
-from workbench.pushdown.runner import Runner
+from workbench.pushdown.runner import RenewingRunner, Situation
 from workbench.pushdown.shortest_texts import distances_to_end
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 #: For results that depend on the vocabulary alone, not on the limits of a grammar.
 _VOCABULARY_LIMITS = Limits(seconds=60.0)
+
+T = TypeVar("T")
 
 
 class RegularRows(ProperRows):
@@ -157,35 +159,41 @@ def is_completable(bpe: Bpe, token: TokenId, guess: Guess) -> bool:
     return results[token, guess]
 
 
-#: The most situations whose distance from the end of a text is cached.
-_MAX_CACHED_DISTANCES = 100_000
-
-
 class NestedRows(ProperRows):
-    """The rows of a network; its states are situations of a ``Runner``.
+    """The rows of a network; its states are those of a ``RenewingRunner``.
 
     Cost:   for each position a walk of the trie, and one or two searches for each target position.
-    Raises: LimitError, as ``Runner``.
+    Raises: LimitError, as ``RenewingRunner``.
     """
 
     patience = 2_000
 
     def __init__(self, network: Network, bpe: Bpe, limits: Limits) -> None:
         super().__init__(bpe, limits)
-        self.runner = Runner(network, limits)
-        self._reader = PermissiveReader(RunnerMachine(self.runner), bpe.vocabulary)
         self._rest_lengths = distances_to_end(network, limits)
-        self._distances: dict[State, int] = {}
+        self._runner = RenewingRunner(network, limits, self._begin_anew)
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        """Drop what refers to the situations of an earlier runner."""
+        self.forget()
+        self._situations = self._runner.runner
+        self._reader = PermissiveReader(RunnerMachine(self._situations), self.bpe.vocabulary)
+        #: ``_bytes_left`` of each situation, or −1.
+        self._distances = np.full(1024, -1, np.int32)
+
+    def read(self, state: State, reading: Callable[[State], T]) -> T:
+        return self._runner.read(state, lambda _, situation: reading(situation))
 
     @property
     def initial(self) -> State:
-        return self.runner.initial
+        return self._runner.initial
 
     def is_final(self, state: State) -> bool:
-        return self.runner.is_final(state)
+        return self._situations.is_final(state)
 
     def after(self, state: State, data: bytes) -> State:
-        return self.runner.run(data, state)
+        return self._runner.run(data, state)
 
     def _known_live(self, position: Position, mark: int) -> Words:
         return np.zeros(self.words, np.uint32)
@@ -215,22 +223,26 @@ class NestedRows(ProperRows):
         after = self.guesses.take(guess, tokens, mark)
         kept = np.flatnonzero(after >= 0)
         tokens, states, after = tokens[kept], states[kept], after[kept]
-        visited, inverse = np.unique(states, return_inverse=True)
-        missing = np.array([self._bytes_left(target) for target in visited.tolist()], np.int32)
-        return tokens, states, after, missing[inverse]
+        return tokens, states, after, self._distances_of(states)
 
-    def _bytes_left(self, state: State) -> int:
+    def _distances_of(self, states: Ints) -> Ints:
+        """``_bytes_left`` of each state, (n,)."""
+        while len(self._distances) < len(self._situations):
+            self._distances = np.append(self._distances, np.full_like(self._distances, -1))
+        distances = self._distances[states]
+        if (missing := distances < 0).any():
+            for state in np.unique(states[missing]).tolist():
+                self._distances[state] = self._bytes_left(state)
+            distances = self._distances[states]
+        return distances
+
+    def _bytes_left(self, situation: Situation) -> int:
         """The fewest bytes to the end of an accepted text."""
-        cached = self._distances.get(state)
-        if cached is None:
-            if len(self._distances) > _MAX_CACHED_DISTANCES:
-                self._distances.clear()
-            cached = self._distances[state] = min(
-                self._rest_lengths[at]
-                + sum(self._rest_lengths[waiting] for waiting in self.runner.unstack(node))
-                for at, node in self.runner.configurations(state)
-            )
-        return cached
+        return min(
+            self._rest_lengths[at]
+            + sum(self._rest_lengths[waiting] for waiting in self._situations.unstack(node))
+            for at, node in self._situations.configurations(situation)
+        )
 
 
 class Finder(Protocol):
@@ -313,7 +325,9 @@ class ProperConstraint:
 
     def _rows(self, state: ProperState, guess: Guess) -> tuple[Words, Words]:
         """The tokens that may come next for a guess, in the same piece and in a new one."""
-        same_piece, new_piece = self.rows.rows((state.state, guess))
+        same_piece, new_piece = self.rows.read(
+            state.state, lambda position: self.rows.rows((position, guess))
+        )
         return self.rows.without_row(same_piece, state.last), new_piece
 
     def advance(self, state: ProperState, token_id: TokenId) -> ProperState:
@@ -337,9 +351,10 @@ class ProperConstraint:
 
     def is_final(self, state: ProperState) -> bool:
         """Whether the tokens read are the encoding of an accepted text."""
-        return self.rows.is_final(state.state) and any(
-            map(self.rows.guesses.may_end, state.guesses)
-        )
+        with self._lock:
+            return self.rows.read(state.state, self.rows.is_final) and any(
+                map(self.rows.guesses.may_end, state.guesses)
+            )
 
     def forced(self, state: ProperState, most: int = sys.maxsize) -> bytes:
         return forced(self, state, most)

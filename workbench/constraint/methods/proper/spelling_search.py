@@ -9,13 +9,14 @@ other tokens that lead to the same position.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from heapq import heappop, heappush, merge
+from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from workbench.base.dfa import State
 from workbench.base.limits import Clock, Limits
@@ -44,12 +45,19 @@ _Target = tuple[int, Position, TokenId]
 #: other targets.
 _QueueEntry = tuple[int, int, Node, Node, Iterator[_Target]]
 
-#: The most results cached of each kind; then the cache is cleared.
+#: The most nodes whose result is cached; then the cache is cleared.
 _MAX_CACHED = 200_000
+#: The edges cached take at most about this part of ``Limits.megabytes``.
+_PART_FOR_EDGES = 0.25
 #: The most edges of a position that are tested against all tokens that lead there.
 _WITNESSES = 24
 #: The number of edges tested together.
 _BATCH = 128
+#: Distances above this one are equal.
+_FAR = 2**16 - 1
+
+Indices = npt.NDArray[np.intp]
+T = TypeVar("T")
 
 
 class ProperRows(ABC):
@@ -72,6 +80,21 @@ class ProperRows(ABC):
         self._rows: dict[Position, tuple[Words, Words]] = {}
         self._coaccessible_nodes: dict[Node, bool] = {}
         self._edges: dict[tuple[Position, int], tuple[Ints, Ints, Ints, Ints]] = {}
+        self._edge_bytes = 0
+
+    def forget(self) -> None:
+        """Drop all results."""
+        self._rows.clear()
+        self._coaccessible_nodes.clear()
+        self._forget_edges()
+
+    def _forget_edges(self) -> None:
+        self._edges.clear()
+        self._edge_bytes = 0
+
+    def read(self, state: State, reading: Callable[[State], T]) -> T:
+        """The result of a reading, given the number that the rows know a state by."""
+        return reading(state)
 
     @property
     @abstractmethod
@@ -131,19 +154,29 @@ class ProperRows(ABC):
             rows_by_mark = [self._known_live(position, mark) for mark in (SAME_PIECE, NEW_PIECE)]
         else:
             rows_by_mark = [row & self._separate_bits for row in known]
-        grouped: dict[tuple[int, Position], list[tuple[TokenId, Guess]]] = defaultdict(list)
         for mark in (SAME_PIECE, NEW_PIECE):
-            for token, target in self._edges_from(position, mark):
-                if known is None or not separate[token]:
-                    grouped[mark, self._base(target)].append((token, target[1]))
-        live: tuple[list[Ints], list[Ints]] = [], []
-        for (mark, target), edges in grouped.items():
-            tokens, guesses = np.array(edges, np.int32).T.copy()
-            live[mark].append(self._filter_live(tokens, guesses, target))
-        for mark in (SAME_PIECE, NEW_PIECE):
-            if live[mark]:
-                rows_by_mark[mark] |= as_bits(np.concatenate(live[mark]), self.words)
+            tokens, states, guesses, _ = self._undecided(position, mark)
+            if known is not None:
+                kept = np.flatnonzero(~separate[tokens])
+                tokens, states, guesses = tokens[kept], states[kept], guesses[kept]
+            live = [
+                self._filter_live(tokens[group], guesses[group], target)
+                for target, group in self._by_target(states, guesses)
+            ]
+            if live:
+                rows_by_mark[mark] |= as_bits(np.concatenate(live), self.words)
         return rows_by_mark[SAME_PIECE], rows_by_mark[NEW_PIECE]
+
+    def _by_target(self, states: Ints, guesses: Ints) -> list[tuple[Position, Indices]]:
+        """The edges that lead to each base, nearest base first; ``guesses`` are in order."""
+        if not len(states):
+            return []
+        bases = self.guesses.base_of[guesses]
+        targets = states.astype(np.int64) << 32 | bases
+        order = np.argsort(targets, kind="stable")
+        groups = np.split(order, 1 + np.flatnonzero(np.diff(targets[order])))
+        groups.sort(key=lambda group: int(group[0]))
+        return [((int(states[group[0]]), int(bases[group[0]])), group) for group in groups]
 
     @cached_property
     def _separate_bits(self) -> Words:
@@ -268,8 +301,8 @@ class ProperRows(ABC):
         """The undecided edges of a position, nearest first, as ``_undecided_edges``."""
         cached = self._edges.get((position, mark))
         if cached is None:
-            if len(self._edges) > _MAX_CACHED:
-                self._edges.clear()
+            if self._edge_bytes > _PART_FOR_EDGES * self._limits.megabytes * 2**20:
+                self._forget_edges()
             base = self._base(position)
             tokens, states, after, distance = self._undecided_edges(base, mark)
             if base != position:
@@ -280,7 +313,9 @@ class ProperRows(ABC):
                 tokens, states, after, distance = (
                     array[kept] for array in (tokens, states, after, distance)
                 )
-            order = np.argsort(distance, kind="stable")
+            # of 16 bits, which numpy sorts in linear time
+            order = np.argsort(np.minimum(distance, _FAR).astype(np.uint16), kind="stable")
             cached = tokens[order], states[order], after[order], distance[order]
             self._edges[position, mark] = cached
+            self._edge_bytes += sum(array.nbytes for array in cached)
         return cached

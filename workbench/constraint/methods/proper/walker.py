@@ -414,19 +414,24 @@ class Guesses:
         """The bases, in order, (B,)."""
         return self._current_arrays()[2]
 
+    @property
+    def base_of(self) -> Ints:
+        """``base`` of all guesses, (G,)."""
+        return self._current_arrays()[3]
+
     def base(self, guess: Guess) -> Guess:
         """The base of a guess; itself inside a character."""
         return self._base[guess]
 
-    def _current_arrays(self) -> tuple[Bytes, Ints, Ints]:
+    def _current_arrays(self) -> tuple[Bytes, Ints, Ints, Ints]:
         if len(self._arrays[0]) < len(self._within):
             with self._lock:
                 self._arrays = self._new_arrays()
         return self._arrays
 
-    def _new_arrays(self) -> tuple[Bytes, Ints, Ints]:
-        numbers = np.array(self._columns, np.int32), np.array(self._bases, np.int32)
-        return np.array(self._within, np.uint8), *numbers
+    def _new_arrays(self) -> tuple[Bytes, Ints, Ints, Ints]:
+        columns, bases = np.array(self._columns, np.int32), np.array(self._bases, np.int32)
+        return np.array(self._within, np.uint8), columns, bases, np.array(self._base, np.int32)
 
     def may_end(self, guess: Guess) -> bool:
         """Whether the tokenizer allows the text to end here."""
