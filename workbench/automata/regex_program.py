@@ -201,13 +201,6 @@ def _of_machine(machine: Dfa) -> list[int]:
 def subtree_ends(code: Ints) -> Ints:
     """For each instruction the index after its last part, (instructions,)."""
     after = np.empty(len(code), np.int32)
-    find_subtree_ends(code, after)
-    return after
-
-
-@inner
-def find_subtree_ends(code: Ints, after: Ints) -> None:
-    """Write for each instruction the index after its last part."""
     for at in range(len(code) - 1, -1, -1):
         parts = 0
         if code[at, 0] == SEQUENCE or code[at, 0] == CHOICE:
@@ -218,6 +211,7 @@ def find_subtree_ends(code: Ints, after: Ints) -> None:
         for _ in range(parts):
             end = after[end]
         after[at] = end
+    return after
 
 
 _HINT = "shorten the regex, or lower the bound of a repetition"

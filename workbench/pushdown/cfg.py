@@ -142,14 +142,15 @@ class RuleProgram:
     """The rules as one program; rules are numbered in the order of ``names``.
 
     Shape: ``code`` (instructions, 3), those of rule r are ``first[r]:first[r + 1]``; ``data`` as in
-           ``automata.regex_program``; ``texts`` (instructions,), which texts each instruction has,
-           as bits (``HAS_TEXT`` and so on).
+           ``automata.regex_program``; ``after`` (instructions,), their subtree ends;
+           ``texts`` (instructions,), which texts each has, as bits (``HAS_TEXT`` and so on).
     """
 
     names: tuple[str, ...]
     code: Ints
     data: Ints
     first: Ints
+    after: Ints
     texts: Ints
     #: All calls in the order of their callers, as ``calls_of`` describes them.
     all_calls: Ints
@@ -213,7 +214,9 @@ def _made(
     names = (*rules, *(label for _, label in emitter.separate.values()))
     machines = {number: machine for machine, (number, _) in emitter.separate.items()}
     found = calls_of(code, after, firsts, texts)
-    made = RuleProgram(names, code, data, firsts, texts, found, *_lists(len(names)), machines)
+    made = RuleProgram(
+        names, code, data, firsts, after, texts, found, *_lists(len(names)), machines
+    )
     for caller, called, at_end, at_start in found.tolist():
         made.calls[caller].append(called)
         if at_start:

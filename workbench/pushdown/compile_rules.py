@@ -58,8 +58,9 @@ class Writer:
         """
         program, most = self._program, self._limits.states
         nfa = rule_nfa(
-            program.code, program.data, program.texts, self._rules, rule, self._symbols, most
-        )
+            program.code, program.data, program.after, program.texts, self._rules, rule,
+            self._symbols, most,
+        )  # fmt: skip
         if nfa is None:
             self._limits.check("states", most + 1)
             raise AssertionError("the limit of states is exceeded")

@@ -28,7 +28,6 @@ import numpy as np
 
 from workbench.automata.graphs import cyclic_components
 from workbench.automata.nfa import Edge, Flags, Ints, Nfa, NfaBuilder, class_runs
-from workbench.automata.regex_program import subtree_ends
 from workbench.automata.small_dfa import smallest
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.kernels import inner, int64, njit
@@ -98,7 +97,7 @@ def separate_rules(program: RuleProgram, order: Sequence[int]) -> set[int]:
     is_kept = np.zeros(len(program.names), np.bool_)
     is_kept[list(kept)] = True
     keep_separate(
-        program.code, program.data, subtree_ends(program.code), program.first, program.texts,
+        program.code, program.data, program.after, program.first, program.texts,
         np.array(callees_first[:-1], np.int32), is_kept, copied,
         _MAX_RULE_STATES, _MAX_COPIED_STATES,
     )  # fmt: skip
@@ -235,7 +234,7 @@ def _sizes(program: RuleProgram, callees_first: Sequence[int], kept: Collection[
     sizes: list[int] = sizes_of(
         program.code,
         program.data,
-        subtree_ends(program.code),
+        program.after,
         program.first,
         program.texts,
         np.array(callees_first, np.int32),
