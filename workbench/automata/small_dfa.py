@@ -16,8 +16,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.automata.determinize import determinize, find_closures, find_subsets, nothing
-from workbench.automata.minimize import Edges, minimize, normal_form, smallest_of
+from workbench.automata.determinize import (
+    Edges,
+    determinize,
+    find_closures,
+    find_subsets,
+    nothing,
+)
+from workbench.automata.minimize import minimize, normal_form, smallest_of
 from workbench.automata.nfa import (
     Classes,
     Flags,
