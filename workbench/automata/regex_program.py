@@ -165,7 +165,8 @@ def _size(code: int) -> int:
 
 def _texts_of(machine: Dfa) -> int:
     """Which texts a DFA has, as bits."""
-    longer = HAS_NONEMPTY if (machine.table != DEAD).any() else 0
+    # a trimmed machine of two states has an edge
+    longer = HAS_NONEMPTY if len(machine) > 1 or (machine.table != DEAD).any() else 0
     empty = HAS_EMPTY if machine.finals[machine.initial] else 0
     return longer | empty | (HAS_TEXT if longer | empty else 0)
 
