@@ -1,4 +1,4 @@
-"""direct_dfa() gives the same tables as determinize() and minimize()."""
+"""direct_dfa() gives the same tables as determinize() and minimize_in_rounds()."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.automata.determinize import determinize
-from workbench.automata.minimize import minimize
+from workbench.automata.minimize import minimize_in_rounds
 from workbench.automata.nfa import Nfa, NfaBuilder
 from workbench.automata.small_dfa import direct_dfa
 from workbench.automata.thompson import thompson
-from workbench.base.limits import Limits
+from workbench.base.limits import LIMITS, Limits
 from workbench.base.source import Source
 from workbench.syntax.regex.parser import parse_regex
 
@@ -22,7 +22,7 @@ def nfa_of(pattern: str) -> Nfa:
 
 
 def assert_same(nfa: Nfa) -> None:
-    made, right = direct_dfa(nfa), minimize(determinize(nfa))
+    made, right = direct_dfa(nfa), minimize_in_rounds(determinize(nfa), LIMITS.clock())
     if made is not None:
         assert np.array_equal(made.table, right.table)
         assert np.array_equal(made.classes, right.classes)

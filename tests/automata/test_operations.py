@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 
 import numpy as np
@@ -9,7 +10,9 @@ import pytest
 
 from tests.automata.machines import machine, tree
 from tests.oracles import brute_force
-from workbench.automata.determinize import nothing
+from workbench.automata.determinize import determinize, nothing
+from workbench.automata.minimize import minimize_in_rounds
+from workbench.automata.nfa import nfa_of_dfa
 from workbench.automata.operations import (
     complement,
     concatenation,
@@ -26,7 +29,7 @@ from workbench.automata.operations import (
 )
 from workbench.base.dfa import Dfa
 from workbench.base.errors import LimitError
-from workbench.base.limits import Limits
+from workbench.base.limits import LIMITS, Limits
 
 PAIRS = [("(ab)*", "a(ba)*b|a"), ("a*b", "[ab]{2}"), ("", "a"), (r"[^\s\S]", "a+"), ("é", "è|é")]
 SHORT = list(brute_force.byte_texts(b"ab\xc3\xa9\xff", 4))
@@ -43,6 +46,16 @@ def test_boolean_operations(left: str, right: str) -> None:
     assert accepted(union(a, b)) == accepted(a) | accepted(b)
     assert accepted(difference(a, b)) == accepted(a) - accepted(b)
     assert accepted(complement(a)) == set(SHORT) - accepted(a)
+
+
+@pytest.mark.parametrize("operation", [intersection, union, difference])
+@pytest.mark.parametrize(("left", "right"), PAIRS)
+def test_operations_give_the_smallest_machine(
+    operation: Callable[[Dfa, Dfa], Dfa], left: str, right: str
+) -> None:
+    made = operation(machine(left), machine(right))
+    slow = minimize_in_rounds(determinize(nfa_of_dfa(made)), LIMITS.clock())
+    assert made.data == slow.data
 
 
 @pytest.mark.parametrize(("left", "right"), PAIRS)

@@ -18,6 +18,7 @@ from workbench.automata.regex_program import (
     REPEAT,
     SEQUENCE,
     Program,
+    subtree_ends,
 )
 from workbench.automata.small_dfa import smallest
 
@@ -75,11 +76,11 @@ def test_calls_at_the_end_of_an_inlined_rule_become_a_cycle() -> None:
     code, data = made.arrays()
     texts = np.ones(len(code), np.int32)
     for rules in (rules_of(-1, 0), rules_of(BYTES, 1)):
-        nfa = rule_nfa(code, data, texts, rules, 0, BYTES + 1, 100)
+        nfa = rule_nfa(code, data, subtree_ends(code), texts, rules, 0, BYTES + 1, 100)
         assert nfa is not None
         assert smallest(nfa).accepts(b"aab")
         assert len(smallest(nfa)) == 2
-    called = rule_nfa(code, data, texts, rules_of(BYTES, 0), 0, BYTES + 1, 100)
+    called = rule_nfa(code, data, subtree_ends(code), texts, rules_of(BYTES, 0), 0, BYTES + 1, 100)
     assert called is not None
     found = smallest(called)
     assert not found.accepts(b"ab")
@@ -89,7 +90,16 @@ def test_calls_at_the_end_of_an_inlined_rule_become_a_cycle() -> None:
 def test_options_without_texts_are_left_out() -> None:
     made = program(CHOICE, 2, 0, b"a", b"b")
     code, data = made.arrays()
-    nfa = rule_nfa(code, data, np.array([1, 0, 1], np.int32), rules_of(-1, 0), 0, BYTES, 100)
+    nfa = rule_nfa(
+        code,
+        data,
+        subtree_ends(code),
+        np.array([1, 0, 1], np.int32),
+        rules_of(-1, 0),
+        0,
+        BYTES,
+        100,
+    )
     assert nfa is not None
     assert equivalent(smallest(nfa), machine("b"))
 
@@ -97,5 +107,7 @@ def test_options_without_texts_are_left_out() -> None:
 def test_none_above_the_states_limit() -> None:
     code, data = program(REPEAT, 50, 50, b"abc").arrays()
     texts = np.full(len(code), HAS_TEXT | HAS_EMPTY, np.int32)
-    assert rule_nfa(code, data, texts, rules_of(-1, 0), 0, BYTES, 100) is None
-    assert rule_nfa(code, data, texts, rules_of(-1, 0), 0, BYTES, 200) is not None
+    assert rule_nfa(code, data, subtree_ends(code), texts, rules_of(-1, 0), 0, BYTES, 100) is None
+    assert (
+        rule_nfa(code, data, subtree_ends(code), texts, rules_of(-1, 0), 0, BYTES, 200) is not None
+    )

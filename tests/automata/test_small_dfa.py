@@ -1,4 +1,4 @@
-"""small_dfa() gives the same tables as determinize() and minimize()."""
+"""small_dfa() and minimize() give the same tables as determinize() and minimize_in_rounds()."""
 
 from __future__ import annotations
 
@@ -8,17 +8,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.automata.determinize import determinize
-from workbench.automata.minimize import minimize
+from workbench.automata.minimize import minimize, minimize_in_rounds
 from workbench.automata.nfa import Nfa, NfaBuilder
 from workbench.automata.small_dfa import SMALL, small_dfa
 from workbench.automata.thompson import thompson
+from workbench.base.dfa import Dfa
+from workbench.base.limits import LIMITS
 from workbench.base.source import Source
 from workbench.syntax.regex.parser import parse_regex
 
 
 def check(nfa: Nfa) -> None:
-    small, slow = small_dfa(nfa), minimize(determinize(nfa))
+    small, large = small_dfa(nfa), determinize(nfa)
+    slow = minimize_in_rounds(large, LIMITS.clock())
     assert small is not None
+    check_equal(small, slow)
+    check_equal(minimize(large), slow)
+
+
+def check_equal(small: Dfa, slow: Dfa) -> None:
     assert np.array_equal(small.classes, slow.classes)
     assert np.array_equal(small.table, slow.table)
     assert np.array_equal(small.finals, slow.finals)

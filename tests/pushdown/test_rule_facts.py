@@ -12,7 +12,7 @@ from workbench.automata.regex_program import HAS_EMPTY, HAS_NONEMPTY, HAS_TEXT
 from workbench.base.limits import LIMITS
 from workbench.base.source import Source
 from workbench.pushdown.cfg import RuleProgram, gathered, rule_program
-from workbench.pushdown.recursion import kept_rules
+from workbench.pushdown.recursion import kept_rules, left_recursive, visited_from
 from workbench.syntax.kbnf.kbnf_parser import parse_kbnf
 
 
@@ -91,7 +91,16 @@ def test_cycles_are_broken_at_the_most_called_rules() -> None:
         options = {name: [body() for _ in range(random.randrange(1, 3))] for name in names}
         program = rules(" ".join(f"{n} ::= 'z' | {' | '.join(options[n])};" for n in names))
         order = program.reached_from(0)
-        kept = kept_rules(program, order)
+        found = visited_from(program, 0)
+        kept = kept_rules(program, found)
         assert kept == kept_by_definition(program, order), options
+        assert found.order.tolist() == order
+        assert sorted(found.callees_first.tolist()) == sorted(order)
+        assert found.is_left_recursive is bool(left_recursive(program, order)), options
+        uses = Counter(called for rule in order for called in program.calls[rule])
+        inner = {called for rule in order for called in program.inner_calls[rule]}
+        assert found.uses.tolist() == [uses[rule] for rule in range(len(names))]
+        copies = [uses[rule] - 1 if rule in inner else 0 for rule in range(len(names))]
+        assert found.copies.tolist() == copies
         many += len(kept) > 1
     assert many > 50

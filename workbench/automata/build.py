@@ -15,6 +15,7 @@ import numpy.typing as npt
 from workbench.automata.determinize import nothing
 from workbench.automata.graphs import reachable
 from workbench.automata.lazy_dfa import LazyDfa
+from workbench.automata.minimize import smallest_of
 from workbench.automata.nfa import Nfa, coaccessible
 from workbench.automata.operations import (
     concatenation,
@@ -26,7 +27,7 @@ from workbench.automata.operations import (
     union,
     without_match,
 )
-from workbench.automata.small_dfa import SMALL, direct_dfa, small_dfa, smallest, smallest_of
+from workbench.automata.small_dfa import SMALL, direct_dfa, small_dfa, smallest
 from workbench.automata.thompson import thompson
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.limits import LIMITS, Limits

@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ import numpy.typing as npt
 from workbench.automata.graphs import reachable
 from workbench.automata.nfa import Bits, Classes, Flags, Ints, Nfa, coaccessible
 from workbench.base.dfa import DEAD, Dfa, State
-from workbench.base.kernels import inner, int64, of_arrays, wrapping
+from workbench.base.kernels import inlined, inner, int64, of_arrays, wrapping
 from workbench.base.limits import LIMITS, Clock, Limits
 
 Node = TypeVar("Node", bound=Hashable)
@@ -117,6 +117,18 @@ Counts = npt.NDArray[np.int64]
 _HIGH, _TARGET, _BEFORE, _ACTIVE = range(4)
 
 
+class Edges(NamedTuple):
+    """The edges of a machine, grouped by source; those of one source by class.
+
+    Shape: those of state q are ``first[q]:first[q + 1]`` of ``labels`` (E,), symbol classes, and
+           of ``targets`` (E,).
+    """
+
+    first: Ints
+    labels: Ints
+    targets: Ints
+
+
 @inner
 def find_closures(
     first: Ints, epsilons: Ints, first_epsilon: Ints, alive: Flags, finals: Flags, closures: Bits,
@@ -150,12 +162,12 @@ def find_closures(
 @inner
 def find_subsets(
     edges: Ints, first: Ints, closures: Bits, alive: Flags, classes: Classes, initial: int,
-    finals: Flags, sets: Bits, slots: Ints, table: Ints, ends: Flags, sweep: Ints, begun: Ints,
+    finals: Flags, sets: Bits, slots: Ints, found: Edges, ends: Flags, sweep: Ints, begun: Ints,
     numbers: Ints, reached: Bits, spent: Counts,
 ) -> int:  # fmt: skip
     """Write the DFA over sets of states; return its number of states, or −1 if it is too large.
 
-    Too large: more states than ``table`` has rows, or more than ``_MAX_UNITED_WORDS`` words of sets
+    Too large: more states than ``sets`` has rows, or more than ``_MAX_UNITED_WORDS`` words of sets
     to unite. Row i of ``sets`` is the set of state i; ``slots`` is the hash table of these rows.
     ``numbers`` caches the set number of the closure of one NFA state. ``sweep``, ``begun``,
     ``reached`` and ``spent`` are scratch space.
@@ -166,66 +178,78 @@ def find_subsets(
         slots[slot] = -1
     for state in range(len(numbers)):
         numbers[state] = -1
-    spent[0] = 0
+    for column in range(len(begun)):
+        begun[column] = -1
+    spent[0] = found.first[0] = 0
     made = number_of(closures[initial], sets, slots, int64(0)) + 1
     here = 0
     while here < made:
-        ends[here] = _collect_edges(sets[here], edges, first, alive, classes, finals, sweep, begun)
-        made = _fill_row(
-            table[here], sweep, begun, closures, numbers, sets, slots, reached, spent, made
+        ends[here], count, column = _collect_edges(
+            sets[here], edges, first, alive, classes, finals, sweep, begun
         )
+        made = _write_row(
+            here, count, column, found, sweep, begun, closures, numbers, sets, slots, reached,
+            spent, made,
+        )  # fmt: skip
         if made < 0:
             return -1
         here += 1
     return made
 
 
-@inner
+_BYTE = np.uint64(0xFF)
+
+
+@inlined
 def _collect_edges(
     members: Bits, edges: Ints, first: Ints, alive: Flags, classes: Classes, finals: Flags,
     sweep: Ints, begun: Ints,
-) -> bool:  # fmt: skip
-    """Write the edges of a set into ``sweep``; return whether the set contains a final state.
+) -> tuple[bool, int, int]:  # fmt: skip
+    """Write the edges of a set into ``sweep``.
 
+    Returns whether the set contains a final state, the number of edges, and their lowest class.
     ``begun[c]`` is the latest edge that begins at class c, the head of a linked list, or −1.
     """
-    count, ends = 0, False
-    for column in range(len(begun)):
-        begun[column] = -1
+    count, ends, lowest = int64(0), False, int64(len(begun))
     for word in range(len(members)):
-        left, state = members[word], 64 * word - 1
+        left, state = members[word], 64 * word
         while left != 0:
-            state += 1
-            is_member = left & _ONE != 0
+            while left & _BYTE == 0:
+                left >>= np.uint64(8)
+                state += 8
+            if left & _ONE != 0:
+                ends |= finals[state]
+                for k in range(first[state], first[state + 1]):
+                    if alive[edges[k, 2]]:
+                        low = int64(classes[edges[k, 0]])
+                        lowest = min(lowest, low)
+                        sweep[count, _HIGH] = classes[edges[k, 1]]
+                        sweep[count, _TARGET] = edges[k, 2]
+                        sweep[count, _BEFORE], begun[low] = begun[low], count
+                        count += 1
             left >>= _ONE
-            if not is_member:
-                continue
-            ends |= finals[state]
-            for k in range(first[state], first[state + 1]):
-                if alive[edges[k, 2]]:
-                    low = classes[edges[k, 0]]
-                    sweep[count, _HIGH], sweep[count, _TARGET] = classes[edges[k, 1]], edges[k, 2]
-                    sweep[count, _BEFORE], begun[low] = begun[low], count
-                    count += 1
-    return ends
+            state += 1
+    return ends, count, lowest
 
 
-@inner
-def _fill_row(
-    row: Ints, sweep: Ints, begun: Ints, closures: Bits, numbers: Ints, sets: Bits, slots: Ints,
-    reached: Bits, spent: Counts, made: int,
+@inlined
+def _write_row(
+    here: int, waiting: int, column: int, found: Edges, sweep: Ints, begun: Ints, closures: Bits,
+    numbers: Ints, sets: Bits, slots: Ints, reached: Bits, spent: Counts, made: int,
 ) -> int:  # fmt: skip
-    """Write the target of a set for each class; return the new number of sets, −1 if too many.
+    """Write the edges of the set ``here``; return the new number of sets, −1 if too many.
 
-    Sweeps over the classes: where no edge begins or ends, the target is that of the class before.
-    Computing each class separately took three times as long, because most classes lie inside the
-    character sets of strings.
+    ``waiting`` edges begin at ``column`` or later. Sweeps over the classes: where no edge begins or
+    ends, the target is that of the class before. Computing each class separately took three times
+    as long, because most classes lie inside the character sets of strings.
     """
-    active, target, soonest = int64(0), int64(DEAD), int64(len(row))
-    for column in range(len(row)):
+    active, target, soonest = int64(0), int64(DEAD), int64(len(begun))
+    at = found.first[here]
+    while column < len(begun) and active + waiting > 0:
         edge = begun[column]
         if edge >= 0 or column > soonest:
-            kept, soonest = int64(0), int64(len(row))
+            begun[column] = -1
+            kept, soonest = int64(0), int64(len(begun))
             for k in range(active):
                 still = sweep[k, _ACTIVE]
                 if sweep[still, _HIGH] >= column:
@@ -236,7 +260,7 @@ def _fill_row(
             while edge >= 0:
                 sweep[active, _ACTIVE] = edge
                 soonest = min(soonest, int64(sweep[edge, _HIGH]))
-                active, edge = active + 1, sweep[edge, _BEFORE]
+                active, waiting, edge = active + 1, waiting - 1, sweep[edge, _BEFORE]
             spent[0] += active * len(reached)
             if spent[0] > _MAX_UNITED_WORDS:
                 return -1
@@ -245,11 +269,15 @@ def _fill_row(
                 return -1
             if target == made:
                 made += 1
-        row[column] = target
+        if target >= 0:
+            found.labels[at], found.targets[at] = column, target
+            at += 1
+        column += 1
+    found.first[here + 1] = at
     return made
 
 
-@inner
+@inlined
 def _target(
     active: int, sweep: Ints, closures: Bits, numbers: Ints, sets: Bits, slots: Ints,
     reached: Bits, made: int,

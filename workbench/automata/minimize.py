@@ -29,16 +29,18 @@ from collections import Counter, defaultdict
 import numpy as np
 import numpy.typing as npt
 
+from workbench.automata.determinize import Edges, nothing, trimmed
 from workbench.automata.graphs import reachable
-from workbench.automata.nfa import Flags, Ints
+from workbench.automata.nfa import Bits, Classes, Flags, Ints
 from workbench.base.dfa import DEAD, Dfa, State, table_rows
-from workbench.base.kernels import inner, int64
+from workbench.base.kernels import inner, int64, njit, wrapping
 from workbench.base.limits import LIMITS, Clock, Limits
 
 _MEMBERS, _PLACE, SET, _START, _END, _MARKED, _TOUCHED, _COUNTS = range(8)
 ROWS = 8
 #: The columns of the row ``_COUNTS``.
 _SETS, _SOME = 0, 1
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 #: The rows of edges. By edge: its source, its target, and the previous edge with the same target
 #: (a linked list). By state: the latest edge that leads to it, the head of that list.
 _TAIL, _HEAD, _BEFORE, _LATEST = range(4)
@@ -46,41 +48,62 @@ _TAIL, _HEAD, _BEFORE, _LATEST = range(4)
 
 @inner
 def find_blocks(
-    table: Ints, states: int, ends: Flags, blocks: Ints, cords: Ints, edges: Ints
+    edges: Edges, ends: Flags, blocks: Ints, cords: Ints, sorted_edges: Ints, stops: Ints
 ) -> int:
-    """Write for each of the first ``states`` states the number of its block in row ``SET``.
+    """Write for each state the number of its block in row ``SET``; return how many blocks.
 
-    Returns the number of blocks. The caller allocates the arrays.
+    The caller allocates the arrays. All states must be accessible and co-accessible.
 
-    Shape:  ``blocks`` (ROWS, states), a partition of states; ``cords`` (ROWS, entries of the
-            table), a partition of edges; ``edges`` (4, entries of the table).
+    Shape:  ``blocks`` (ROWS, states), a partition of states; ``cords`` (ROWS, edges), a partition
+            of ``sorted_edges`` (4, edges or states), the edges sorted by class; ``stops``
+            (classes,), where the edges of each class end.
     Cost:   n log n for n edges. Rounds over all states (Moore 1956) took ten times as long for a
             regex of 250 states, where each round splits off one state of a chain.
     Source: Valmari & Lehtinen 2008, "Efficient minimization of DFAs with partial transition
             functions"; a cord is a set of edges of one symbol class.
     """
-    made = int64(0)
+    states = int64(len(ends))
+    _sort_by_class(edges, states, sorted_edges, stops)
     cords[_COUNTS, _SETS] = cords[_COUNTS, _SOME] = 0
-    for column in range(table.shape[1]):
-        before = made
-        for state in range(states):
-            if table[state, column] >= 0:
-                edges[_TAIL, made], edges[_HEAD, made] = state, table[state, column]
-                made += 1
-        if made > before:
-            _add_set(cords, before, made)
+    before = int64(0)
+    for stop in stops:
+        if stop > before:
+            _add_set(cords, before, int64(stop))
+            before = int64(stop)
     blocks[_COUNTS, _SETS] = blocks[_COUNTS, _SOME] = 0
-    _add_set(blocks, int64(0), int64(states))
+    _add_set(blocks, int64(0), states)
     for state in range(states):
-        edges[_LATEST, state] = -1
+        sorted_edges[_LATEST, state] = -1
         if ends[state]:
             _mark(blocks, int64(state))
     _split(blocks)
-    for edge in range(made):  # link the edges with the same target
-        head = edges[_HEAD, edge]
-        edges[_BEFORE, edge], edges[_LATEST, head] = edges[_LATEST, head], edge
-    _refine(blocks, cords, edges)
+    for edge in range(before):  # link the edges with the same target
+        head = sorted_edges[_HEAD, edge]
+        sorted_edges[_BEFORE, edge] = sorted_edges[_LATEST, head]
+        sorted_edges[_LATEST, head] = edge
+    _refine(blocks, cords, sorted_edges)
     return int(blocks[_COUNTS, _SETS])
+
+
+@inner
+def _sort_by_class(edges: Edges, states: int, sorted_edges: Ints, stops: Ints) -> None:
+    """Write the edges sorted by class, those of one class by source; and where each class ends."""
+    for its_class in range(len(stops)):
+        stops[its_class] = 0
+    for k in range(edges.first[states]):
+        stops[edges.labels[k]] += 1
+    end = 0
+    for its_class in range(len(stops)):
+        end += stops[its_class]
+        stops[its_class] = end
+    for state in range(states - 1, -1, -1):
+        for k in range(edges.first[state], edges.first[state + 1]):
+            stops[edges.labels[k]] -= 1
+            at = stops[edges.labels[k]]
+            sorted_edges[_TAIL, at], sorted_edges[_HEAD, at] = state, edges.targets[k]
+    for its_class in range(len(stops) - 1):
+        stops[its_class] = stops[its_class + 1]
+    stops[len(stops) - 1] = end
 
 
 @inner
@@ -152,26 +175,215 @@ def _split(partition: Ints) -> None:
     partition[_COUNTS, _SOME] = 0
 
 
+@wrapping
+@inner
+def _find_columns(
+    edges: Ints, stops: Ints, blocks: Ints, marks: Bits, columns: Ints, renamed: Classes
+) -> int:
+    """Merge symbol classes with equal columns; return how many remain.
+
+    ``renamed`` receives the new number of each class, ``columns`` the first old class of each new
+    one. ``edges`` are sorted by class. ``marks`` is scratch: a hash of each column.
+    """
+    kept, begin = 0, 0
+    for k in range(len(marks)):
+        mark = np.uint64(0)
+        for edge in range(begin, stops[k]):
+            mark ^= np.uint64(edges[_TAIL, edge])
+            mark = (mark ^ np.uint64(blocks[edges[_HEAD, edge]]) << np.uint64(32)) * _GOLDEN
+            mark ^= mark >> np.uint64(29)
+        marks[k], columns[kept], begin, j = mark, k, stops[k], 0
+        while marks[columns[j]] != mark or not _same_column(edges, stops, blocks, columns[j], k):
+            j += 1
+        renamed[k] = j
+        kept = max(kept, j + 1)
+    return kept
+
+
+@inner
+def _same_column(edges: Ints, stops: Ints, blocks: Ints, left: int, right: int) -> bool:
+    """Whether two symbol classes lead to the same block from every state."""
+    one, other = stops[left - 1] if left > 0 else 0, stops[right - 1] if right > 0 else 0
+    if stops[left] - one != stops[right] - other:
+        return False
+    for k in range(stops[left] - one):
+        if (
+            edges[_TAIL, one + k] != edges[_TAIL, other + k]
+            or blocks[edges[_HEAD, one + k]] != blocks[edges[_HEAD, other + k]]
+        ):
+            return False
+    return True
+
+
+@inner
+def _write_normal(
+    edges: Edges, ends: Flags, blocks: Ints, columns: Ints, renamed: Classes, space: Ints,
+    table: Ints, kept_ends: Flags,
+) -> None:  # fmt: skip
+    """Write one state for each block, numbered breadth first by class."""
+    numbers, order, made = space[0], space[1], 1
+    for state in range(len(table)):
+        numbers[state] = -1
+    order[0] = numbers[blocks[0]] = 0
+    for row in range(len(table)):
+        state = order[row]
+        kept_ends[row], table[row] = ends[state], DEAD
+        for k in range(edges.first[state], edges.first[state + 1]):
+            column = renamed[edges.labels[k]]
+            if columns[column] != edges.labels[k]:
+                continue
+            target = edges.targets[k]
+            if numbers[blocks[target]] < 0:
+                numbers[blocks[target]] = made
+                order[made] = target
+                made += 1
+            table[row, column] = numbers[blocks[target]]
+
+
+@njit(no_cpython_wrapper=True)
+def normal_form(edges: Edges, ends: Flags, classes: Classes, width: int) -> tuple[Ints, Flags]:
+    """The smallest table and its final states; ``classes`` are renumbered.
+
+    All states must be accessible from state 0 and co-accessible; ``width`` is the number of
+    symbol classes.
+    """
+    states, count = len(ends), edges.first[len(ends)]
+    blocks, cords = np.empty((ROWS, states + 2), np.int32), np.empty((ROWS, count + 2), np.int32)
+    space, stops = np.empty((4, max(count, states) + 2), np.int32), np.empty(width, np.int32)
+    kept = find_blocks(edges, ends, blocks, cords, space, stops)
+    columns, marks = np.empty(width, np.int32), np.empty(width, np.uint64)
+    renamed = np.empty(width, np.uint16)
+    narrow = _find_columns(space, stops, blocks[SET], marks, columns, renamed)
+    for symbol in range(len(classes)):
+        classes[symbol] = renamed[classes[symbol]]
+    table, kept_ends = np.empty((kept, narrow), np.int32), np.empty(kept, np.bool_)
+    _write_normal(edges, ends, blocks[SET], columns, renamed, space, table, kept_ends)
+    return table, kept_ends
+
+
+def smallest_of(classes: Classes, table: Ints, ends: Flags, initial: State = 0) -> Dfa:
+    """The smallest Dfa of any table of ``DEAD`` and states.
+
+    Cost: n log n for n edges.
+    """
+    # the kernel has one type of arrays: those of a Dfa are read-only, others transposed
+    table, ends = np.require(table, np.int32, ["C", "W"]), np.require(ends, np.bool_, ["C", "W"])
+    small, small_ends, its_classes = _smallest_of(classes.astype(np.uint16), table, ends, initial)
+    return Dfa(its_classes, small, small_ends) if len(small) else nothing(len(classes))
+
+
+@njit()
+def _smallest_of(
+    classes: Classes, table: Ints, ends: Flags, initial: int
+) -> tuple[Ints, Flags, Classes]:
+    """The smallest table, its final states, and classes; no states for the empty language.
+
+    Classes are numbered by their first symbol, and states that are not accessible or not
+    co-accessible are left out.
+    """
+    states, width = table.shape
+    numbers, columns, made = np.full(width, -1, np.int32), np.empty(width, np.int32), 0
+    for symbol in range(len(classes)):
+        its_class = classes[symbol]
+        if numbers[its_class] < 0:
+            numbers[its_class], columns[made] = made, its_class
+            made += 1
+        classes[symbol] = numbers[its_class]
+    alive = np.zeros(states, np.bool_)
+    _find_coaccessible(table, ends, alive)
+    number, order, edges = np.full(states, -1, np.int32), np.empty(states, np.int32), 0
+    found, row = 0, 0
+    if alive[initial]:
+        number[initial], order[0], found = 0, initial, 1
+    while row < found:
+        for k in range(made):
+            target = table[order[row], columns[k]]
+            if target < 0 or not alive[target]:
+                continue
+            edges += 1
+            if number[target] < 0:
+                number[target], order[found] = found, target
+                found += 1
+        row += 1
+    first, labels = np.empty(found + 1, np.int32), np.empty(edges, np.int32)
+    targets, kept_ends, edges = np.empty(edges, np.int32), np.empty(found, np.bool_), 0
+    for row in range(found):
+        first[row], kept_ends[row] = edges, ends[order[row]]
+        for k in range(made):
+            target = table[order[row], columns[k]]
+            if target >= 0 and alive[target]:
+                labels[edges], targets[edges] = k, number[target]
+                edges += 1
+    first[found] = edges
+    if found == 0:
+        return table[:0], kept_ends, classes
+    small, small_ends = normal_form(Edges(first, labels, targets), kept_ends, classes, made)
+    return small, small_ends, classes
+
+
+@njit(no_cpython_wrapper=True)
+def _find_coaccessible(table: Ints, ends: Flags, alive: Flags) -> None:
+    """Mark the states from which a final state is reached, by a search over reversed edges."""
+    states, width = table.shape
+    first, stack, top = np.zeros(states + 1, np.int32), np.empty(states, np.int32), 0
+    for state in range(states):
+        for column in range(width):
+            if table[state, column] >= 0:
+                first[table[state, column]] += 1
+    for state in range(states):
+        first[state + 1] += first[state]
+    sources = np.empty(first[states], np.int32)
+    for state in range(states):
+        for column in range(width):
+            if table[state, column] >= 0:
+                first[table[state, column]] -= 1
+                sources[first[table[state, column]]] = state
+        if ends[state]:
+            alive[state], stack[top] = True, state
+            top += 1
+    while top > 0:
+        top -= 1
+        for k in range(first[stack[top]], first[stack[top] + 1]):
+            if not alive[sources[k]]:
+                alive[sources[k]] = True
+                stack[top] = sources[k]
+                top += 1
+
+
 _Ints = npt.NDArray[np.int64]
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+#: A table of more entries is minimized in rounds, which check the clock.
+_MAX_ENTRIES = 1 << 20
 
 
 def minimize(dfa: Dfa, limits: Limits = LIMITS, clock: Clock | None = None) -> Dfa:
-    """The smallest Dfa of the language; equal languages give identical tables.
+    """The smallest Dfa of a machine, trimmed or not; equal languages give identical tables.
 
-    States are numbered breadth first by class, classes by their first symbol. The initial
-    partition is the distance to the nearest final state, which separates most states of a typical
-    pattern. It is refined by numpy rounds over all states while these split much, then by a
-    worklist of changed states. Rounds alone took half a second for ``a{0,3000}b*``, where
+    States are numbered breadth first by class, classes by their first symbol. ``clock`` is the
+    clock of the surrounding work, if there is one.
+
+    Raises: LimitError above ``limits.seconds``.
+    """
+    if dfa.table.size <= _MAX_ENTRIES:
+        return smallest_of(dfa.classes, dfa.table, dfa.finals, dfa.initial)
+    clock = clock or limits.clock()
+    whole = trimmed(dfa.classes, dfa.table, dfa.finals, dfa.initial, clock)
+    return minimize_in_rounds(whole, clock)
+
+
+def minimize_in_rounds(dfa: Dfa, clock: Clock) -> Dfa:
+    """The same of a trimmed Dfa, by Python and numpy.
+
+    The initial partition is the distance to the nearest final state, which separates most states
+    of a typical pattern. It is refined by numpy rounds over all states while these split much, then
+    by a worklist of changed states. Rounds alone took half a second for ``a{0,3000}b*``, where
     each splits off one state; a worklist alone (Hopcroft) pays for every edge in Python.
-    ``clock`` is the clock of the surrounding work, if there is one.
 
     Cost:   Q × C for each round; then C for each edge into a state that changed.
-    Raises: LimitError above ``limits.seconds``.
+    Raises: LimitError after the time limit.
     Source: Moore 1956, "Gedanken-experiments on sequential machines", theorem 4; that the
             largest part keeps its number is from Hopcroft 1971.
     """
-    blocks = np.unique(_equivalent_states(dfa, clock or limits.clock()), return_inverse=True)[1]
+    blocks = np.unique(_equivalent_states(dfa, clock), return_inverse=True)[1]
     first_of_block = np.unique(blocks, return_index=True)[1]
     quotient = _mapped(dfa.table[first_of_block], blocks)
     return normalized(dfa.classes, quotient, dfa.finals[first_of_block], int(blocks[dfa.initial]))

@@ -5,19 +5,20 @@ Every operation returns a minimized Dfa. Boolean operations are products (``_pro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from workbench.automata.determinize import determinize, explore, nothing, trimmed
-from workbench.automata.minimize import minimize
-from workbench.automata.nfa import BYTES, Nfa, NfaBuilder
+from workbench.automata.determinize import determinize, explore, nothing
+from workbench.automata.minimize import minimize, smallest_of
+from workbench.automata.nfa import BYTES, Flags, Ints, Nfa, NfaBuilder
 from workbench.automata.program_nfa import program_nfa
 from workbench.automata.regex_program import SEQUENCE, Program, check_size
-from workbench.automata.small_dfa import smallest_of
+from workbench.automata.small_dfa import smallest
 from workbench.automata.thompson import add, suffix_automaton, thompson
-from workbench.base.dfa import DEAD, Dfa, LazyRows, State, table_rows
+from workbench.base.dfa import DEAD, Dfa, State, table_rows
+from workbench.base.kernels import int64, njit
 from workbench.base.limits import LIMITS, Limits
 from workbench.syntax.ranges import ANY_BYTE
 from workbench.syntax.regex.tree import Bytes, Concat, Extension, Kind, Regex, Repeat, asserted
@@ -32,22 +33,22 @@ def complement(dfa: Dfa, limits: Limits = LIMITS) -> Dfa:
     width = dfa.table.shape[1]
     table = np.vstack([dfa.table, np.full((1, width), dead, np.int32)])
     table[table == DEAD] = dead
-    return minimize(trimmed(dfa.classes, table, ~np.append(dfa.finals, False), dfa.initial), limits)
+    return minimize(Dfa(dfa.classes, table, ~np.append(dfa.finals, False), dfa.initial), limits)
 
 
 def intersection(left: Dfa, right: Dfa, limits: Limits = LIMITS) -> Dfa:
     """The texts both machines accept."""
-    return _product(left, right, lambda a, b: a and b, lambda a, b: DEAD not in (a, b), limits)
+    return _product(left, right, _BOTH, limits)
 
 
 def union(left: Dfa, right: Dfa, limits: Limits = LIMITS) -> Dfa:
     """The texts at least one machine accepts."""
-    return _product(left, right, lambda a, b: a or b, lambda a, b: (a, b) != (DEAD, DEAD), limits)
+    return _product(left, right, _EITHER, limits)
 
 
 def difference(left: Dfa, right: Dfa, limits: Limits = LIMITS) -> Dfa:
     """The texts the left machine accepts and the right one does not."""
-    return _product(left, right, lambda a, b: a and not b, lambda a, _: a != DEAD, limits)
+    return _product(left, right, _LEFT_ONLY, limits)
 
 
 def concatenation(left: Dfa, right: Dfa, limits: Limits = LIMITS) -> Dfa:
@@ -56,7 +57,7 @@ def concatenation(left: Dfa, right: Dfa, limits: Limits = LIMITS) -> Dfa:
     start, middle, end = (builder.new_state() for _ in range(3))
     builder.embed(left, start, middle)
     builder.embed(right, middle, end)
-    return minimize(determinize(builder.build(start, {end}), limits), limits)
+    return smallest(builder.build(start, {end}), limits)
 
 
 def states_ending_with(
@@ -79,9 +80,7 @@ def between(
     With the state after a prefix and the states of ``states_ending_with`` a suffix these are the
     left and the right quotient of the language.
     """
-    if not finals.any():
-        return nothing(len(dfa.classes))
-    return minimize(trimmed(dfa.classes, dfa.table, finals, initial), limits)
+    return minimize(Dfa(dfa.classes, dfa.table, finals.copy(), initial), limits)
 
 
 def first_match(dfa: Dfa, limits: Limits = LIMITS) -> Dfa:
@@ -93,7 +92,7 @@ def first_match(dfa: Dfa, limits: Limits = LIMITS) -> Dfa:
     table = np.vstack([dfa.table, dfa.table[dfa.initial]])
     finals = np.append(dfa.finals, False)
     table[finals] = DEAD
-    return minimize(trimmed(dfa.classes, table, finals, start), limits)
+    return minimize(Dfa(dfa.classes, table, finals, start), limits)
 
 
 def without_match(regex: Regex, limits: Limits = LIMITS) -> Dfa:
@@ -105,7 +104,7 @@ def without_match(regex: Regex, limits: Limits = LIMITS) -> Dfa:
         anything = Repeat(Bytes(ANY_BYTE, regex.span), 0, None, regex.span)
         whole = Concat((anything, inner, anything), regex.span)
         found = thompson(Extension(Kind.ASSERTED, (whole,), regex.span), limits)
-        machine = minimize(determinize(found, limits), limits)
+        machine = smallest(found, limits)
         return difference(some_bytes(), machine, limits)
     program = Program([SEQUENCE, 2, 0])
     program.anything()
@@ -127,7 +126,7 @@ def _avoiding(nfa: Nfa, limits: Limits) -> Dfa:
     finals = np.append(~found.finals, False)
     if found.finals[found.initial]:
         return nothing(BYTES)
-    return minimize(trimmed(found.classes, table, finals, int(start_copy)), limits)
+    return minimize(Dfa(found.classes, table, finals, int(start_copy)), limits)
 
 
 def some_bytes() -> Dfa:
@@ -142,7 +141,7 @@ def literals(words: Sequence[bytes], limits: Limits = LIMITS) -> Dfa:
     limits.check("unrolled", sum(map(len, words)))
     program = Program()
     program.any_of(words)
-    return minimize(determinize(program_nfa(*program.arrays()), limits), limits)
+    return smallest(program_nfa(*program.arrays()), limits)
 
 
 def substrings(data: bytes, limits: Limits = LIMITS) -> Dfa:
@@ -188,28 +187,68 @@ def _shortened(dfa: Dfa, limit: int, limits: Limits) -> Dfa:
     return minimize(explore((dfa.initial, limit), step, final, dfa.classes, limits), limits)
 
 
-def _product(
-    left: Dfa,
-    right: Dfa,
-    is_final: Callable[[bool, bool], bool],
-    is_open: Callable[[State, State], bool],
-    limits: Limits,
-) -> Dfa:
-    """The product of two machines; a pair that is not open is dead."""
+#: Boolean operations: bit 2a + b says whether a text is accepted that the left machine accepts
+#: (a) or not, and the right one (b).
+_BOTH, _EITHER, _LEFT_ONLY = 0b1000, 0b1110, 0b0100
+
+
+def _product(left: Dfa, right: Dfa, operation: int, limits: Limits) -> Dfa:
+    """The product of two machines, whose states are pairs."""
     classes, pairs = joint_classes(left, right)
-    rows_left = _columns(left, [a for a, _ in pairs])
-    rows_right = _columns(right, [b for _, b in pairs])
+    columns = np.array(pairs, np.intp)
+    table, ends = _pairs(
+        np.ascontiguousarray(left.table[:, columns[:, 0]]),
+        np.ascontiguousarray(right.table[:, columns[:, 1]]),
+        left.finals.copy(), right.finals.copy(), left.initial, right.initial, operation,
+        limits.states,
+    )  # fmt: skip
+    limits.check("states", len(table))
+    return minimize(Dfa(classes, table, ends), limits)
 
-    def step(pair: _Pair) -> list[_Pair | None]:
-        followers = zip(rows_left[pair[0]], rows_right[pair[1]], strict=True)
-        return [(a, b) if is_open(a, b) else None for a, b in followers]
 
-    def final(pair: _Pair) -> bool:
-        a, b = pair
-        return is_final(a != DEAD and bool(left.finals[a]), b != DEAD and bool(right.finals[b]))
+@njit()
+def _pairs(
+    left: Ints, right: Ints, left_ends: Flags, right_ends: Flags, left_initial: int,
+    right_initial: int, operation: int, most: int,
+) -> tuple[Ints, Flags]:  # fmt: skip
+    """The table over pairs that are reached, and the accepting pairs; about ``most`` at most.
 
-    start = (left.initial, right.initial)
-    return minimize(explore(start, step, final, classes, limits), limits)
+    A pair from which the operation accepts nothing, because one or both machines are dead, is dead.
+    """
+    width, across = left.shape[1], int64(len(right) + 1)
+    room = min(most + 1, (len(left) + 1) * across)
+    table, ends = np.empty((room, width), np.int32), np.empty(room, np.bool_)
+    pairs, slots = np.empty(room, np.int64), np.full(2 * room, -1, np.int32)
+    pairs[0], made, row = left_initial * across + right_initial, 1, 0
+    slots[pairs[0] % len(slots)] = 0
+    while row < made:
+        # the last number of each machine is its dead state
+        one, other = pairs[row] // across, pairs[row] % across
+        accepted = 2 * int64(one < len(left) and left_ends[one])
+        accepted += int64(other < len(right) and right_ends[other])
+        ends[row] = operation >> accepted & 1
+        for k in range(width):
+            a = int64(left[one, k]) if one < len(left) else int64(DEAD)
+            b = int64(right[other, k]) if other < len(right) else int64(DEAD)
+            table[row, k] = DEAD
+            if not (
+                (operation & 0b1000 != 0 and a >= 0 and b >= 0)
+                or (operation & 0b0100 != 0 and a >= 0)
+                or (operation & 0b0010 != 0 and b >= 0)
+            ):
+                continue
+            pair = (a if a >= 0 else len(left)) * across + (b if b >= 0 else len(right))
+            slot = pair % len(slots)
+            while slots[slot] >= 0 and pairs[slots[slot]] != pair:
+                slot = (slot + 1) % len(slots)
+            if slots[slot] < 0:
+                if made == room:
+                    return table, ends
+                slots[slot], pairs[made] = made, pair
+                made += 1
+            table[row, k] = slots[slot]
+        row += 1
+    return table[:made], ends[:made]
 
 
 def joint_classes(left: Dfa, right: Dfa) -> tuple[npt.NDArray[np.uint16], list[tuple[int, int]]]:
@@ -220,12 +259,6 @@ def joint_classes(left: Dfa, right: Dfa) -> tuple[npt.NDArray[np.uint16], list[t
         for pair in zip(left.classes.tolist(), right.classes.tolist(), strict=True)
     ]
     return np.array(classes, np.uint16), list(pairs)
-
-
-def _columns(dfa: Dfa, columns: list[int]) -> LazyRows[int]:
-    """The rows of a table by joint class; the last row (index ``DEAD``) is that of ``DEAD``."""
-    table = dfa.table[:, columns]
-    return table_rows(np.vstack([table, np.full((1, table.shape[1]), DEAD, np.int32)]))
 
 
 def witness(left: Dfa, right: Dfa) -> bytes | None:

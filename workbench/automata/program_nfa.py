@@ -31,7 +31,7 @@ from workbench.automata.regex_program import (
     RANGE,
     REPEAT,
     SEQUENCE,
-    find_subtree_ends,
+    subtree_ends,
 )
 from workbench.base.kernels import inner, int64, njit
 
@@ -130,21 +130,24 @@ _NO_RULES = np.empty((0, 4), np.int32)
 
 def program_nfa(code: Ints, data: Ints) -> Nfa:
     """The Nfa of a program without calls; the caller has checked its size (``check_size``)."""
-    nfa = rule_nfa(code, data, np.ones(len(code), np.int32), _NO_RULES, -1, BYTES, _UNLIMITED)
+    texts = np.ones(len(code), np.int32)
+    nfa = rule_nfa(code, data, subtree_ends(code), texts, _NO_RULES, -1, BYTES, _UNLIMITED)
     assert nfa is not None
     return nfa
 
 
 def rule_nfa(
-    code: Ints, data: Ints, texts: Ints, rules: Ints, root: int, symbols: int, most: int
-) -> Nfa | None:
+    code: Ints, data: Ints, after: Ints, texts: Ints, rules: Ints, root: int, symbols: int,
+    most: int,
+) -> Nfa | None:  # fmt: skip
     """The Nfa of a rule, or None if it needs more than ``most`` states.
 
-    Shape: ``texts`` (instructions,), which texts each has; ``rules`` (R, 4), the columns
+    Shape: ``after`` (instructions,), their subtree ends; ``texts`` (instructions,), which texts
+           each has; ``rules`` (R, 4), the columns
            ``FIRST`` … ``JUMPS``.
     """
     done, edges, first, epsilons, first_epsilon, finals = _build(
-        code, data, texts, rules, root, most
+        code, data, after, texts, rules, root, most
     )
     if not done:
         return None
@@ -153,14 +156,14 @@ def rule_nfa(
 
 @njit()
 def _build(
-    code: Ints, data: Ints, texts: Ints, rules: Ints, root: int, most: int
+    code: Ints, data: Ints, after: Ints, texts: Ints, rules: Ints, root: int, most: int
 ) -> tuple[bool, Ints, Ints, Ints, Ints, Flags]:
     """Whether all tasks are done, and the parts of the Nfa.
 
     If an array is too small, everything starts again with arrays four times as large.
     """
-    after, counts, room = np.empty(len(code), np.int32), np.empty(5, np.int64), 64 + len(code)
-    find_subtree_ends(code, after)
+    at, counts = int64(rules[root, FIRST]) if root >= 0 else int64(0), np.empty(5, np.int64)
+    room = 64 + after[at] - at
     while True:
         room *= 4
         work = Work(

@@ -165,7 +165,8 @@ def _size(code: int) -> int:
 
 def _texts_of(machine: Dfa) -> int:
     """Which texts a DFA has, as bits."""
-    longer = HAS_NONEMPTY if (machine.table != DEAD).any() else 0
+    # a trimmed machine of two states has an edge
+    longer = HAS_NONEMPTY if len(machine) > 1 or (machine.table != DEAD).any() else 0
     empty = HAS_EMPTY if machine.finals[machine.initial] else 0
     return longer | empty | (HAS_TEXT if longer | empty else 0)
 
@@ -201,13 +202,6 @@ def _of_machine(machine: Dfa) -> list[int]:
 def subtree_ends(code: Ints) -> Ints:
     """For each instruction the index after its last part, (instructions,)."""
     after = np.empty(len(code), np.int32)
-    find_subtree_ends(code, after)
-    return after
-
-
-@inner
-def find_subtree_ends(code: Ints, after: Ints) -> None:
-    """Write for each instruction the index after its last part."""
     for at in range(len(code) - 1, -1, -1):
         parts = 0
         if code[at, 0] == SEQUENCE or code[at, 0] == CHOICE:
@@ -218,6 +212,7 @@ def find_subtree_ends(code: Ints, after: Ints) -> None:
         for _ in range(parts):
             end = after[end]
         after[at] = end
+    return after
 
 
 _HINT = "shorten the regex, or lower the bound of a repetition"

@@ -9,18 +9,22 @@ clock.
 texts: no symbol leads from an ε-closure to two states. Then every NFA state becomes one DFA state,
 and no sets are needed.
 
-A table becomes its normal form in three steps: ``find_blocks`` numbers equivalent states,
-``find_columns`` merges equal symbol classes, ``write_normal`` numbers the blocks breadth first.
+Both are minimized by ``minimize.normal_form``.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from workbench.automata.determinize import determinize, find_closures, find_subsets, nothing
-from workbench.automata.minimize import ROWS, SET, find_blocks, minimize
+from workbench.automata.determinize import (
+    Edges,
+    determinize,
+    find_closures,
+    find_subsets,
+    nothing,
+)
+from workbench.automata.minimize import minimize, normal_form, smallest_of
 from workbench.automata.nfa import (
-    Bits,
     Classes,
     Flags,
     Ints,
@@ -31,14 +35,13 @@ from workbench.automata.nfa import (
     find_coaccessible,
 )
 from workbench.base.dfa import DEAD, Dfa
-from workbench.base.kernels import inner, int64, njit, wrapping
+from workbench.base.kernels import inner, int64, njit
 from workbench.base.limits import LIMITS, Clock, Limits
 
 #: The most DFA states of ``small_dfa``, before minimization.
 SMALL = 4_096
 #: ``small_dfa`` is not tried for an Nfa with more states or edges.
 _MAX_NFA_STATES, _MAX_NFA_EDGES = 8_192, 32_768
-_HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
 def smallest(nfa: Nfa, limits: Limits = LIMITS, clock: Clock | None = None) -> Dfa:
@@ -68,8 +71,7 @@ def small_dfa(nfa: Nfa, most: int = SMALL) -> Dfa | None:
         nfa.symbols, most,
     )  # fmt: skip
     if done:
-        # the last entry of ``classes`` was scratch space
-        return Dfa(classes[:-1], table, ends) if len(ends) else nothing(nfa.symbols)
+        return Dfa(classes, table, ends) if len(ends) else nothing(nfa.symbols)
     return None
 
 
@@ -84,98 +86,26 @@ def _smallest_subsets(
     space = np.empty((4, size + len(edges) + len(epsilons)), np.int32)
     find_coaccessible(edges, first, epsilons, first_epsilon, finals, alive, space)
     count = find_classes(edges, alive, classes)
-    table, ends = np.empty((most, count), np.int32), np.empty(most, np.bool_)
+    table, ends = np.empty((0, count), np.int32), np.empty(most, np.bool_)
     if not alive[initial]:
-        return True, classes, table[:0], ends[:0]
+        return True, classes, table, ends[:0]
     closures, sets = np.empty((size, words), np.uint64), np.empty((most + 1, words), np.uint64)
     find_closures(first, epsilons, first_epsilon, alive, finals, closures, space)
+    found = Edges(
+        np.empty(most + 1, np.int32), np.empty(most * count, np.int32),
+        np.empty(most * count, np.int32),
+    )  # fmt: skip
     made = find_subsets(
         edges, first, closures, alive, classes, initial, finals, sets[:most],
-        np.empty(4 * most, np.int32), table, ends, np.empty((len(edges), 4), np.int32),
+        np.empty(4 * most, np.int32), found, ends, np.empty((len(edges), 4), np.int32),
         np.empty(count, np.int32), np.empty(size, np.int32), sets[most], np.empty(1, np.int64),
     )  # fmt: skip
     if made < 0:
-        return False, classes, table[:0], ends[:0]
-    blocks, places = np.empty((ROWS, made + 2), np.int32), made * count + made + 2
-    cords, space = np.empty((ROWS, places), np.int32), np.empty((4, places), np.int32)
-    kept = find_blocks(table, made, ends, blocks, cords, space)
-    columns, marks = np.empty(count, np.int32), np.empty(count, np.uint64)
-    renamed = np.empty(count, np.uint16)
-    width = find_columns(table, made, blocks[SET], marks, columns, renamed)
-    for symbol in range(symbols):
-        classes[symbol] = renamed[classes[symbol]]
-    small, small_ends = np.empty((kept, width), np.int32), np.empty(kept, np.bool_)
-    write_normal(table, ends, blocks[SET], columns, space, small, small_ends)
+        return False, classes, table, ends[:0]
+    # the last entry of ``classes`` was scratch space
+    classes = classes[:symbols]
+    small, small_ends = normal_form(found, ends[:made], classes, count)
     return True, classes, small, small_ends
-
-
-@inner
-def write_normal(
-    table: Ints, ends: Flags, blocks: Ints, columns: Ints, space: Ints, small: Ints,
-    small_ends: Flags,
-) -> None:  # fmt: skip
-    """Write one state for each block, numbered breadth first by class."""
-    size, width = small.shape
-    numbers, order = space[0], space[1]
-    for state in range(size):
-        numbers[state] = -1
-    order[0] = numbers[blocks[0]] = 0
-    made = 1
-    for row in range(size):
-        state = order[row]
-        small_ends[row] = ends[state]
-        for k in range(width):
-            target = table[state, columns[k]]
-            if target < 0:
-                small[row, k] = DEAD
-                continue
-            if numbers[blocks[target]] < 0:
-                numbers[blocks[target]] = made
-                order[made] = target
-                made += 1
-            small[row, k] = numbers[blocks[target]]
-
-
-@wrapping
-@inner
-def find_columns(
-    table: Ints, rows: int, blocks: Ints, marks: Bits, columns: Ints, renamed: Classes
-) -> int:
-    """Merge symbol classes with equal columns; return how many remain.
-
-    ``renamed`` receives the new number of each class, ``columns`` the first old class of each new
-    one. ``marks`` is scratch: a hash of each column.
-    """
-    width = len(marks)
-    for k in range(width):
-        marks[k] = 0
-    for row in range(rows):
-        for k in range(width):
-            target = table[row, k]
-            block = blocks[target] + 2 if target >= 0 else 1
-            marks[k] = (marks[k] ^ np.uint64(block)) * _HASH_FACTOR
-            marks[k] ^= marks[k] >> np.uint64(29)
-    kept = 0
-    for k in range(width):
-        columns[kept] = k
-        j = 0
-        while marks[columns[j]] != marks[k] or not _same_column(table, rows, blocks, columns[j], k):
-            j += 1
-        renamed[k] = j
-        kept = max(kept, j + 1)
-    return kept
-
-
-@inner
-def _same_column(table: Ints, rows: int, blocks: Ints, left: int, right: int) -> bool:
-    """Whether two symbol classes lead to the same block from every state."""
-    if left == right:
-        return True
-    for row in range(rows):
-        one, other = table[row, left], table[row, right]
-        if (one < 0) != (other < 0) or (one >= 0 and blocks[one] != blocks[other]):
-            return False
-    return True
 
 
 #: The status of ``_walk`` where a symbol leads to two states.
@@ -207,41 +137,7 @@ def direct_dfa(nfa: Nfa, limits: Limits = LIMITS) -> Dfa | None:
     )  # fmt: skip
     if made == _AMBIGUOUS or made > limits.states:
         return None
-    return smallest_of(classes.astype(np.uint16), table[:made], ends[:made])
-
-
-def smallest_of(classes: Classes, table: Ints, ends: Flags) -> Dfa:
-    """The smallest Dfa of a trimmed machine with the initial state 0.
-
-    All its states must be accessible and co-accessible; ``minimize`` accepts any machine.
-
-    Cost: n log n for n edges.
-    """
-    made_table, made_ends, made_classes = _smallest_direct(
-        table, ends, classes, int((table != DEAD).sum())
-    )
-    return Dfa(made_classes, made_table, made_ends)
-
-
-@njit()
-def _smallest_direct(
-    table: Ints, ends: Flags, classes: Classes, edges: int
-) -> tuple[Ints, Flags, Classes]:
-    """The smallest table in normal form, its final states, and the classes of its symbols."""
-    states, width = table.shape
-    places = edges + states + 2
-    blocks, cords = np.empty((ROWS, states + 2), np.int32), np.empty((ROWS, places), np.int32)
-    space = np.empty((4, places), np.int32)
-    kept = find_blocks(table, states, ends, blocks, cords, space)
-    columns, marks = np.empty(width, np.int32), np.empty(width, np.uint64)
-    renamed = np.empty(width, np.uint16)
-    narrow = find_columns(table, states, blocks[SET], marks, columns, renamed)
-    small, small_ends = np.empty((kept, narrow), np.int32), np.empty(kept, np.bool_)
-    write_normal(table, ends, blocks[SET], columns, space, small, small_ends)
-    numbers = np.empty(len(classes), np.uint16)
-    for symbol in range(len(classes)):
-        numbers[symbol] = renamed[classes[symbol]]
-    return small, small_ends, numbers
+    return smallest_of(classes, table[:made], ends[:made])
 
 
 @njit(_nrt=False)

@@ -13,7 +13,6 @@ from functools import lru_cache
 import numpy as np
 
 from workbench.automata.build import pattern_dfa, regex_machine
-from workbench.automata.determinize import trimmed
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.automata.minimize import minimize
 from workbench.automata.nfa import BYTES
@@ -215,7 +214,7 @@ def without_bytes(machine: Dfa, bytes_: frozenset[int]) -> Dfa:
     table = np.column_stack([machine.table, np.full(len(machine), DEAD, np.int32)])
     # edges whose bytes are all missing: without this a state behind them counts as accessible
     table[:, np.setdiff1d(np.arange(width), classes)] = DEAD
-    return minimize(trimmed(classes, table, machine.finals, machine.initial))
+    return minimize(Dfa(classes, table, machine.finals, machine.initial))
 
 
 def _read_by(grammar: Grammar) -> set[int]:

@@ -59,6 +59,7 @@ from workbench.pushdown.recursion import (
     kept_rules,
     left_recursive,
     separate_rules,
+    visited_from,
     without_left_recursion,
 )
 from workbench.syntax.grammar_tree import (
@@ -217,8 +218,8 @@ def machine(cfg: Cfg, limits: Limits = LIMITS) -> Dfa | Network:
             more states than its NFA has.
     """
     program = cfg.program
-    order = program.reached_from(program.names.index(cfg.start))
-    kept = kept_rules(program, order, limits)
+    found = visited_from(program, program.names.index(cfg.start))
+    order, kept = found.order.tolist(), kept_rules(program, found, limits)
     roots = [order[0], *(rule for rule in order[1:] if rule in kept)]
     number = {rule: i for i, rule in enumerate(roots) if rule in kept}
     jumping = kept - left_recursive(program, order)  # left recursion is removed from calls later
@@ -442,16 +443,16 @@ def separate_machine(cfg: Cfg, limits: Limits = LIMITS) -> Dfa | Network:
     """
     program = cfg.program
     start = program.names.index(cfg.start)
-    order = program.reached_from(start)
-    kept = separate_rules(program, order)
+    visited = visited_from(program, start)
+    kept = separate_rules(program, visited)
     while True:
-        roots = [start, *(rule for rule in order[1:] if rule in kept)]
+        roots = [start, *(rule for rule in visited.order[1:].tolist() if rule in kept)]
         number = {rule: i for i, rule in enumerate(roots) if rule in kept}
         found, large = _separate_automata(program, roots, number, limits)
         if not large:
             break
         kept.update(other for rule in large for other in program.calls[rule] if other != start)
-    automata = without_left_recursion(found, limits)
+    automata = without_left_recursion(found, limits) if visited.is_left_recursive else found
     if not called(automata[0]):
         return without_calls(automata[0])
     made = linked([program.names[rule] for rule in roots], automata, limits)

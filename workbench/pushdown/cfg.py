@@ -137,29 +137,51 @@ def excepted_strings(
     return strings
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+#: The columns of calls: the caller, the called rule, and whether the call is at the end and at the
+#: start of the caller.
+CALLER, CALLED, AT_END, AT_START = range(4)
+
+
+@dataclass(frozen=True, eq=False)
 class RuleProgram:
     """The rules as one program; rules are numbered in the order of ``names``.
 
     Shape: ``code`` (instructions, 3), those of rule r are ``first[r]:first[r + 1]``; ``data`` as in
-           ``automata.regex_program``; ``texts`` (instructions,), which texts each instruction has,
-           as bits (``HAS_TEXT`` and so on).
+           ``automata.regex_program``; ``after`` (instructions,), their subtree ends;
+           ``texts`` (instructions,), which texts each has, as bits (``HAS_TEXT`` and so on).
     """
 
     names: tuple[str, ...]
     code: Ints
     data: Ints
     first: Ints
+    after: Ints
     texts: Ints
     #: All calls in the order of their callers, as ``calls_of`` describes them.
     all_calls: Ints
-    #: The rules each rule calls, from left to right, without parts that derive no text.
-    calls: list[list[int]]
-    #: Those it can call before it has read anything, and those that are not at its end.
-    first_calls: list[list[int]]
-    inner_calls: list[list[int]]
     #: The rules that are only an automaton; see ``separate_program``.
     machines: Mapping[int, Dfa]
+
+    @cached_property
+    def calls(self) -> list[list[int]]:
+        """The rules each rule calls, from left to right, without parts that derive no text."""
+        return self._calls(np.ones(len(self.all_calls), np.bool_))
+
+    @cached_property
+    def first_calls(self) -> list[list[int]]:
+        """Those it can call before it has read anything."""
+        return self._calls(self.all_calls[:, AT_START] != 0)
+
+    @cached_property
+    def inner_calls(self) -> list[list[int]]:
+        """Those that are not at its end."""
+        return self._calls(self.all_calls[:, AT_END] == 0)
+
+    def _calls(self, which: Flags) -> list[list[int]]:
+        found: list[list[int]] = [[] for _ in self.names]
+        for caller, called in self.all_calls[which, :AT_END].tolist():
+            found[caller].append(called)
+        return found
 
     def texts_of(self, rule: int) -> int:
         """Which texts a rule has, as bits."""
@@ -213,19 +235,7 @@ def _made(
     names = (*rules, *(label for _, label in emitter.separate.values()))
     machines = {number: machine for machine, (number, _) in emitter.separate.items()}
     found = calls_of(code, after, firsts, texts)
-    made = RuleProgram(names, code, data, firsts, texts, found, *_lists(len(names)), machines)
-    for caller, called, at_end, at_start in found.tolist():
-        made.calls[caller].append(called)
-        if at_start:
-            made.first_calls[caller].append(called)
-        if not at_end:
-            made.inner_calls[caller].append(called)
-    return made
-
-
-def _lists(rules: int) -> tuple[list[list[int]], list[list[int]], list[list[int]]]:
-    """Three empty lists for each rule."""
-    return [[] for _ in range(rules)], [[] for _ in range(rules)], [[] for _ in range(rules)]
+    return RuleProgram(names, code, data, firsts, after, texts, found, machines)
 
 
 class _Emitter:
@@ -519,10 +529,7 @@ def _texts(code: Ints, after: Ints, first: Ints, texts: Ints, at: int) -> int:
 
 
 def calls_of(code: Ints, after: Ints, first: Ints, texts: Ints) -> Ints:
-    """The calls in parts that derive a text, (calls, 4).
-
-    Columns: caller, called rule, whether it is at the end of the caller, whether at its start.
-    """
+    """The calls in parts that derive a text, (calls, 4): columns ``CALLER`` … ``AT_START``."""
     found, flags = np.empty((len(code), 4), np.int32), np.empty((2, len(code)), np.bool_)
     return found[: _find_calls(code, after, first, texts, found, flags[0], flags[1])]
 
@@ -541,8 +548,8 @@ def _find_calls(
                 at = after[at]
                 continue
             if code[at, 0] == CALL:
-                found[made, 0], found[made, 1] = rule, code[at, 1]
-                found[made, 2], found[made, 3] = ends[at], starts[at]
+                found[made, CALLER], found[made, CALLED] = rule, code[at, 1]
+                found[made, AT_END], found[made, AT_START] = ends[at], starts[at]
                 made += 1
             else:
                 _mark_parts(code, after, texts, ends, starts, int64(at))

@@ -22,10 +22,10 @@ from workbench.automata.program_nfa import rule_nfa
 from workbench.automata.small_dfa import SMALL, small_dfa, smallest
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import LimitError
-from workbench.base.kernels import int64, njit
+from workbench.base.kernels import inner, int64, njit
 from workbench.base.limits import Limits
 from workbench.pushdown.cfg import RuleProgram
-from workbench.pushdown.network import CALLS, Network
+from workbench.pushdown.network import CALLS, Longs, Network
 
 
 class Writer:
@@ -58,8 +58,9 @@ class Writer:
         """
         program, most = self._program, self._limits.states
         nfa = rule_nfa(
-            program.code, program.data, program.texts, self._rules, rule, self._symbols, most
-        )
+            program.code, program.data, program.after, program.texts, self._rules, rule,
+            self._symbols, most,
+        )  # fmt: skip
         if nfa is None:
             self._limits.check("states", most + 1)
             raise AssertionError("the limit of states is exceeded")
@@ -248,30 +249,21 @@ def linked(names: Sequence[str], rules: Mapping[int, Dfa], limits: Limits) -> Ne
     """
     order = sorted(rules)
     machines = [rules[old] for old in order]
-    own, symbols = np.empty((len(order), CALLS + len(order)), np.uint16), np.array(order)
-    for row, machine in zip(own, machines, strict=True):
-        row[:CALLS] = machine.classes[:CALLS]
-        row[CALLS:] = machine.table.shape[1]  # a new class, if it has the symbols of bytes only
-        if len(machine.classes) > CALLS:
-            row[CALLS:] = machine.classes[CALLS:][symbols]
-    widths = np.array([machine.table.shape[1] for machine in machines], np.int32)
-    sizes = [len(machine) for machine in machines]
-    offsets = np.array([0, *accumulate(sizes)], np.int32)
+    shapes = [(len(one.classes), *one.table.shape) for one in machines]
+    sizes = [states for _, states, _ in shapes]
+    offsets, numbers = [0, *accumulate(sizes)], np.array(shapes, np.int32)
     edges = np.concatenate([machine.table.reshape(-1) for machine in machines])
-    reached = _reached(offsets, own, widths, edges)
+    reached, classes, width, own, used = _common_classes(
+        np.array(order, np.int32), numbers, np.concatenate([one.classes for one in machines]), edges
+    )
     if not reached.all():
         return linked(names, {order[k]: rules[order[k]] for k in reached.nonzero()[0]}, limits)
-    # the classes of the network are the common refinement of the rules' classes
-    classes, width = _refined(own, widths)
-    limits.check("megabytes", 4 * int(offsets[-1]) * width / 2**20)
+    limits.check("megabytes", 4 * offsets[-1] * width / 2**20)
     table = np.full((offsets[-1], width), DEAD, np.int32)
-    used, columns = np.empty(widths.max() + 1, np.bool_), np.empty((width, 2), np.int32)
-    _write_rules(table, offsets, classes, own, widths, edges, used, columns)
+    _write_rules(table, numbers, classes, own, edges, used, np.empty((width, 2), np.int32))
     return Network(
-        names=tuple(names[old] for old in order),
-        initials=tuple(
-            at + one.initial for one, at in zip(machines, offsets.tolist(), strict=False)
-        ),
+        names=tuple([names[old] for old in order]),
+        initials=tuple([one.initial + at for one, at in zip(machines, offsets, strict=False)]),
         start=0,
         classes=classes,
         table=table,
@@ -281,77 +273,107 @@ def linked(names: Sequence[str], rules: Mapping[int, Dfa], limits: Limits) -> Ne
 
 
 @njit()
-def _reached(offsets: Ints, own: Classes, widths: Ints, edges: Ints) -> Flags:
-    """Which rules the first one calls, itself or through others; ``edges`` as ``_write_rules``."""
-    rules, waiting = len(own), 1
-    begins, reached = np.zeros(rules + 1, np.int64), np.zeros(rules, np.bool_)
-    for rule in range(rules):
-        size = int64(offsets[rule + 1] - offsets[rule]) * widths[rule]
-        begins[rule + 1] = begins[rule] + size
-    stack = np.zeros(rules, np.int32)
-    reached[0] = True
+def _common_classes(
+    order: Ints, shapes: Ints, given: Classes, edges: Ints
+) -> tuple[Flags, Classes, int, Classes, Flags]:
+    """The classes of the network of some rules, if the first one calls all others.
+
+    Returns which rules it calls, itself or through others; the network's classes and their number;
+    the class of each symbol in each rule, and which of its classes each rule reads.
+
+    Shape: ``order`` (R,), the numbers of the rules in calls; ``shapes`` (R, 3), the numbers of
+           symbols, states and classes of their automata; ``given`` and ``edges``, the classes and
+           tables of all, one after the other.
+    """
+    rules, symbols, widest = len(order), CALLS + len(order), shapes[:, 2].max() + 1
+    own, used = np.empty((rules, symbols), np.uint16), np.zeros((rules, widest), np.bool_)
+    _find_own(order, shapes, given, edges, own, used)
+    reached, classes = np.zeros(rules, np.bool_), np.zeros(symbols, np.uint16)
+    _find_reached(own, used, reached, np.empty(rules, np.int32))
+    width = _refine(own, np.full((symbols, widest), -1, np.int64), classes)
+    return reached, classes, width, own, used
+
+
+@inner
+def _find_own(
+    order: Ints, shapes: Ints, given: Classes, edges: Ints, own: Classes, used: Flags
+) -> None:
+    """Write the class of each symbol in each rule, and which classes the rule reads.
+
+    The calls are an unused class of automata that have the symbols of bytes only.
+    """
+    begin, at = int64(0), int64(0)
+    for rule in range(len(order)):
+        width = int64(shapes[rule, 2])
+        for symbol in range(CALLS):
+            own[rule, symbol] = given[begin + symbol]
+        for k in range(len(order)):
+            calls = shapes[rule, 0] > CALLS
+            own[rule, CALLS + k] = given[begin + CALLS + order[k]] if calls else width
+        begin += shapes[rule, 0]
+        for _ in range(shapes[rule, 1]):
+            for its_class in range(width):
+                used[rule, its_class] |= edges[at + its_class] >= 0
+            at += width
+
+
+@inner
+def _find_reached(own: Classes, used: Flags, reached: Flags, stack: Ints) -> None:
+    """Mark the rules that the first one calls, itself or through others; ``stack`` is scratch."""
+    reached[0], stack[0], waiting = True, 0, 1
     while waiting > 0:
         waiting -= 1
         rule = stack[waiting]
-        used = np.zeros(widths[rule] + 1, np.bool_)
-        for row in range(begins[rule], begins[rule + 1], widths[rule]):
-            for source in range(widths[rule]):
-                used[source] |= edges[row + source] >= 0
-        for other in range(rules):
-            if used[own[rule, CALLS + other]] and not reached[other]:
+        for other in range(len(reached)):
+            if used[rule, own[rule, CALLS + other]] and not reached[other]:
                 reached[other] = True
                 stack[waiting] = other
                 waiting += 1
-    return reached
 
 
-@njit()
-def _refined(own: Classes, widths: Ints) -> tuple[Classes, int]:
-    """The coarsest classes that refine those of all rules, and their number.
+@inner
+def _refine(own: Classes, numbers: Longs, classes: Classes) -> int:
+    """Write the coarsest classes that refine those of all rules; return their number.
 
-    Classes are numbered by their first symbol. One more class than ``widths`` says may occur.
+    Classes are numbered by their first symbol. ``numbers`` is scratch, −1 at first: for a class of
+    the rules before and one of the present rule, the rule and the number of the new class.
     """
-    classes, count = np.zeros(own.shape[1], np.uint16), 1
+    count = 1
     for rule in range(len(own)):
-        numbers, made = np.full((count, widths[rule] + 1), -1, np.int32), 0
+        made = 0
         for symbol in range(len(classes)):
             one, other = classes[symbol], own[rule, symbol]
-            if numbers[one, other] < 0:
-                numbers[one, other] = made
+            if numbers[one, other] >> 16 != rule:
+                numbers[one, other] = rule << 16 | made
                 made += 1
-            classes[symbol] = numbers[one, other]
+            classes[symbol] = numbers[one, other] & 0xFFFF
         count = made
-    return classes, count
+    return count
 
 
 @njit(_nrt=False)
 def _write_rules(
-    table: Ints, offsets: Ints, classes: Classes, own: Classes, widths: Ints, edges: Ints,
-    used: Flags, columns: Ints,
+    table: Ints, shapes: Ints, classes: Classes, own: Classes, edges: Ints, used: Flags,
+    columns: Ints,
 ) -> None:  # fmt: skip
-    """Write the edges of all rules, given one after the other, into the network's empty table.
+    """Write the edges of all rules into the network's empty table.
 
-    ``used`` is scratch: whether the rule reads each of its classes; and so is ``columns``: the
-    columns that it reads, and its class of each.
+    ``columns`` is scratch: the columns that a rule reads, and its class of each.
     """
-    begin = int64(0)
+    at, offset = int64(0), int64(0)
     for rule in range(len(own)):
-        states, width = int64(offsets[rule + 1] - offsets[rule]), int64(widths[rule])
-        end, offset, seen, read = begin + states * width, int64(offsets[rule]), 0, 0
-        used[: width + 1] = False
-        for row in range(begin, end, width):
-            for source in range(width):
-                used[source] |= edges[row + source] >= 0
+        seen, read = 0, 0
         for symbol in range(len(classes)):
             if classes[symbol] < seen:
                 continue
             seen += 1
-            if used[own[rule, symbol]]:  # not the calls of most other rules
+            if used[rule, own[rule, symbol]]:  # not the calls of most other rules
                 columns[read, 0], columns[read, 1] = classes[symbol], own[rule, symbol]
                 read += 1
-        for state in range(states):
+        for state in range(offset, offset + shapes[rule, 1]):
             for k in range(read):
-                target = edges[begin + state * width + columns[k, 1]]
+                target = edges[at + columns[k, 1]]
                 if target >= 0:
-                    table[offset + state, columns[k, 0]] = target + offset
-        begin = end
+                    table[state, columns[k, 0]] = target + offset
+            at += shapes[rule, 2]
+        offset += shapes[rule, 1]

@@ -20,20 +20,27 @@ Everything happens in one automaton, so nothing is pushed; calls further to the 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from workbench.automata.graphs import cyclic_components
 from workbench.automata.nfa import Edge, Flags, Ints, Nfa, NfaBuilder, class_runs
-from workbench.automata.regex_program import subtree_ends
 from workbench.automata.small_dfa import smallest
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.kernels import inner, int64, njit
 from workbench.base.limits import LIMITS, Limits
-from workbench.pushdown.cfg import RuleProgram, keep_separate, sizes_of
+from workbench.pushdown.cfg import (
+    AT_END,
+    AT_START,
+    CALLED,
+    CALLER,
+    RuleProgram,
+    keep_separate,
+    sizes_of,
+)
 from workbench.pushdown.network import CALLS
 
 #: The most (estimated) states of a grammar's automata with inlined rules.
@@ -51,8 +58,32 @@ _MAX_RULE_STATES, _MAX_COPIED_STATES = 500, 40
 _MAX_REGULAR_STATES = 1_000
 
 
-def kept_rules(program: RuleProgram, order: Sequence[int], limits: Limits = LIMITS) -> set[int]:
-    """The rules that must stay rules; ``order`` lists all rules, the start first.
+class Visited(NamedTuple):
+    """The rules that one rule reaches.
+
+    Shape: ``order``, these rules breadth first; ``callees_first``, the same, each after the rules
+           it calls (except in cycles). For all R rules of the program: ``uses`` (R,), how many
+           calls of each there are; ``copies`` (R,), how many copies beyond the first are made where
+           it is inlined, since calls at the end of a rule share one; ``kept`` (R,), few rules
+           without which no component is self-embedding.
+    """
+
+    order: Ints
+    callees_first: Ints
+    uses: Ints
+    copies: Ints
+    kept: Flags
+    #: Whether a rule may call itself before it has read anything, directly or through others.
+    is_left_recursive: bool
+
+
+def visited_from(program: RuleProgram, start: int) -> Visited:
+    """What ``kept_rules`` and ``separate_rules`` need to know of the rules."""
+    return Visited(*_visit(program.all_calls, len(program.names), start))
+
+
+def kept_rules(program: RuleProgram, found: Visited, limits: Limits = LIMITS) -> set[int]:
+    """The rules that must stay rules.
 
     From every self-embedding component (Chomsky 1959: without self-embedding a language is
     regular) few rules are kept, the most called first, until no cycle needs a stack. Rules whose
@@ -60,22 +91,20 @@ def kept_rules(program: RuleProgram, order: Sequence[int], limits: Limits = LIMI
 
     Raises: LimitError above ``limits.seconds``.
     """
-    clock = limits.clock()
-    uses = Counter(called for rule in order for called in program.calls[rule])
-    kept = _cycle_breakers(program, order)
-    callees_first = _callees_first(program, order)
+    clock, kept, uses = limits.clock(), set(found.kept.nonzero()[0].tolist()), found.uses.tolist()
+    start, *others = found.order.tolist()
     while True:
         clock.check()
-        sizes = _sizes(program, callees_first, kept)
-        if sum(sizes[rule] for rule in {*kept, order[0]}) <= _MAX_INLINED_STATES:
+        sizes = _sizes(program, found, kept)
+        if sum(sizes[rule] for rule in {*kept, start}) <= _MAX_INLINED_STATES:
             return kept
-        large = [r for r in order if uses[r] > 1 and r not in kept and r != order[0]]
+        large = [rule for rule in others if uses[rule] > 1 and rule not in kept]
         if not large:
             return kept
         kept.add(max(large, key=lambda rule: sizes[rule] * (uses[rule] - 1)))
 
 
-def separate_rules(program: RuleProgram, order: Sequence[int]) -> set[int]:
+def separate_rules(program: RuleProgram, found: Visited) -> set[int]:
     """The rules that stay rules if compiling must be fast (``build_separately``).
 
     Those that break cycles; rules that are only an automaton; and, callees first, rules that are
@@ -84,34 +113,97 @@ def separate_rules(program: RuleProgram, order: Sequence[int]) -> set[int]:
 
     Cost: linear, except for breaking cycles.
     """
-    uses = Counter(called for rule in order for called in program.calls[rule])
-    kept = _cycle_breakers(program, order)
-    callees_first = _callees_first(program, order)
-    is_regular = not kept and not program.machines
-    if is_regular and _sizes(program, callees_first, kept)[order[0]] <= _MAX_REGULAR_STATES:
-        return kept
-    kept.update(rule for rule in program.machines if rule in uses)
-    copied = np.zeros(len(program.names), np.int32)
-    for rule in order:
-        for other in program.inner_calls[rule]:  # calls at the end of a rule share one copy
-            copied[other] = uses[other] - 1
-    is_kept = np.zeros(len(program.names), np.bool_)
-    is_kept[list(kept)] = True
+    kept, machines = found.kept.copy(), list(program.machines)
+    is_regular = not machines and not kept.any()
+    if is_regular and _sizes(program, found, ())[found.order[0]] <= _MAX_REGULAR_STATES:
+        return set()
+    kept[machines] |= found.uses[machines] > 0
     keep_separate(
-        program.code, program.data, subtree_ends(program.code), program.first, program.texts,
-        np.array(callees_first[:-1], np.int32), is_kept, copied,
-        _MAX_RULE_STATES, _MAX_COPIED_STATES,
+        program.code, program.data, program.after, program.first, program.texts,
+        found.callees_first[:-1], kept, found.copies, _MAX_RULE_STATES, _MAX_COPIED_STATES,
     )  # fmt: skip
-    return set(np.flatnonzero(is_kept).tolist())
-
-
-def _cycle_breakers(program: RuleProgram, order: Sequence[int]) -> set[int]:
-    """Few rules without which no component is self-embedding."""
-    calls, rules = program.all_calls, len(program.names)
-    first = np.searchsorted(calls[:, 0], np.arange(rules + 1)).astype(np.int32)
-    kept, space = np.zeros(rules, np.bool_), np.zeros((_ROWS, rules + 1), np.int32)
-    _keep_breakers(calls, first, np.array(order, np.int32), kept, space)
     return set(kept.nonzero()[0].tolist())
+
+
+@njit()
+def _visit(calls: Ints, rules: int, start: int) -> tuple[Ints, Ints, Ints, Ints, Flags, bool]:
+    """The fields of ``Visited``."""
+    first = np.zeros(rules + 1, np.int32)
+    for call in range(len(calls)):
+        first[calls[call, CALLER] + 1] += 1
+    for rule in range(rules):
+        first[rule + 1] += first[rule]
+    order, seen, made, row = np.empty(rules, np.int32), np.zeros(rules, np.bool_), 1, 0
+    uses, copies = np.zeros(rules, np.int32), np.zeros(rules, np.int32)
+    order[0], seen[start] = start, True
+    while row < made:
+        for call in range(first[order[row]], first[order[row] + 1]):
+            other = calls[call, CALLED]
+            uses[other] += 1
+            copies[other] |= calls[call, AT_END] == 0
+            if not seen[other]:
+                order[made], seen[other] = other, True
+                made += 1
+        row += 1
+    for rule in range(rules):
+        copies[rule] *= uses[rule] - 1
+    order, kept = order[:made], np.zeros(rules, np.bool_)
+    _keep_breakers(calls, first, order.copy(), kept, np.zeros((_ROWS, rules + 1), np.int32))
+    stack = np.empty(len(calls) + 2 * rules + 1, np.int32)
+    callees_first = np.empty(made, np.int32)
+    _sort_callees_first(calls, first, start, seen, stack, callees_first)
+    is_left_recursive = _has_cycle(calls, first, order, stack, np.zeros(rules, np.int32))
+    return order, callees_first, uses, copies, kept, is_left_recursive
+
+
+@inner
+def _sort_callees_first(
+    calls: Ints, first: Ints, start: int, seen: Flags, stack: Ints, found: Ints
+) -> None:
+    """Write all rules, each after the rules it calls (except in cycles); ``stack`` is scratch.
+
+    ``seen`` is true for all rules to write, and false afterwards.
+    """
+    stack[0], top, made = start, 1, 0
+    while top > 0:
+        top -= 1
+        rule = stack[top]
+        if rule < 0:  # all its calls are done
+            found[made] = ~rule
+            made += 1
+        elif seen[rule]:
+            seen[rule] = False
+            stack[top] = ~rule
+            top += 1
+            for call in range(first[rule], first[rule + 1]):
+                if seen[calls[call, CALLED]]:
+                    stack[top] = calls[call, CALLED]
+                    top += 1
+
+
+@inner
+def _has_cycle(calls: Ints, first: Ints, order: Ints, waiting: Ints, callers: Ints) -> bool:
+    """Whether first calls form a cycle; ``waiting`` is scratch, ``callers`` is zero at first.
+
+    Source: Kahn 1962, "Topological sorting of large networks".
+    """
+    made, row = 0, 0
+    for rule in order:
+        for call in range(first[rule], first[rule + 1]):
+            callers[calls[call, CALLED]] += calls[call, AT_START]
+    for rule in order:
+        if callers[rule] == 0:
+            waiting[made] = rule
+            made += 1
+    while row < made:
+        for call in range(first[waiting[row]], first[waiting[row] + 1]):
+            if calls[call, AT_START] != 0:
+                callers[calls[call, CALLED]] -= 1
+                if callers[calls[call, CALLED]] == 0:
+                    waiting[made] = calls[call, CALLED]
+                    made += 1
+        row += 1
+    return made < len(order)
 
 
 #: The rows of the scratch space of ``_keep_breakers``. For each rule: the calls of it, its place in
@@ -137,7 +229,7 @@ def _keep_breakers(calls: Ints, first: Ints, order: Ints, kept: Flags, space: In
     for k in range(len(order)):
         place[order[k]] = k
         for call in range(first[order[k]], first[order[k] + 1]):
-            uses[calls[call, 1]] += 1
+            uses[calls[call, CALLED]] += 1
     begins[0], ends[0], waiting, made = 0, len(order), 1, 0
     while waiting > 0:
         waiting -= 1
@@ -170,7 +262,7 @@ def _embeds(calls: Ints, first: Ints, order: Ints, begin: int, stop: int, sets: 
     for k in range(begin, stop):
         rule = order[k]
         for call in range(first[rule], first[rule + 1]):
-            if sets[calls[call, 1]] == sets[rule] and not calls[call, 2]:
+            if sets[calls[call, CALLED]] == sets[rule] and not calls[call, AT_END]:
                 return True
     return False
 
@@ -198,7 +290,7 @@ def _sort_components(
                 opened[top] = rule
                 top += 1
             if following[rule] < first[rule + 1]:
-                other = calls[following[rule], 1]
+                other = calls[following[rule], CALLED]
                 following[rule] += 1
                 if sets[other] == sets[rule]:
                     if number[other] == 0:
@@ -228,38 +320,15 @@ def left_recursive(program: RuleProgram, order: Sequence[int]) -> frozenset[int]
     return frozenset(rule for component in cyclic_components(first) for rule in component)
 
 
-def _sizes(program: RuleProgram, callees_first: Sequence[int], kept: Collection[int]) -> list[int]:
+def _sizes(program: RuleProgram, found: Visited, kept: Collection[int]) -> list[int]:
     """The estimated states of each rule with all rules except ``kept`` inlined."""
     is_kept = np.zeros(len(program.names), np.bool_)
     is_kept[list(kept)] = True
     sizes: list[int] = sizes_of(
-        program.code,
-        program.data,
-        subtree_ends(program.code),
-        program.first,
-        program.texts,
-        np.array(callees_first, np.int32),
-        is_kept,
-        10 * _MAX_INLINED_STATES,
-    ).tolist()
+        program.code, program.data, program.after, program.first, program.texts,
+        found.callees_first, is_kept, 10 * _MAX_INLINED_STATES,
+    ).tolist()  # fmt: skip
     return sizes
-
-
-def _callees_first(program: RuleProgram, order: Sequence[int]) -> list[int]:
-    """All rules, each after the rules it calls (except in cycles)."""
-    done: list[int] = []
-    seen: set[int] = set()
-    for root in order:
-        work = [(root, False)]
-        while work:
-            rule, finished = work.pop()
-            if finished:
-                done.append(rule)
-            elif rule not in seen:
-                seen.add(rule)
-                work.append((rule, True))
-                work += [(called, False) for called in program.calls[rule] if called not in seen]
-    return done
 
 
 def without_left_recursion(rules: Mapping[int, Dfa], limits: Limits) -> dict[int, Dfa]:

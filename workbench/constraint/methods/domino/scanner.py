@@ -25,7 +25,6 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.build import regex_dfa
-from workbench.automata.determinize import trimmed
 from workbench.automata.minimize import minimize
 from workbench.automata.nfa import Nfa, NfaBuilder
 from workbench.automata.operations import difference
@@ -339,7 +338,7 @@ def _without_empty_text(dfa: Dfa, limits: Limits) -> Dfa | None:
     if not np.any(first != DEAD):
         return None
     table, finals = np.concatenate([dfa.table, first]), np.append(dfa.finals, False)
-    return minimize(trimmed(dfa.classes, table, finals, len(dfa)), limits)
+    return minimize(Dfa(dfa.classes, table, finals, len(dfa)), limits)
 
 
 #: The scanner's state between two terminals: q_0 and q_a of the paper, joined by ε-edges.
