@@ -12,7 +12,7 @@ from workbench.automata.code_points import alphabet_of
 from workbench.automata.determinize import nothing, trimmed
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.limits import LIMITS, Limits
-from workbench.base.source import SURROGATE
+from workbench.base.source import SURROGATE, quick_init
 from workbench.schema import string_machines
 from workbench.schema.json_literals import all_but_words_machine, literals_machine, words_machine
 from workbench.schema.string_machines import Content, search
@@ -21,6 +21,7 @@ from workbench.syntax.regex.unicode_sets import POSIX
 #: A lone surrogate: Python strings may contain one, UTF-8 cannot encode it.
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class StringSet:
     """A set of strings, independent of how JSON escapes them.
