@@ -186,7 +186,7 @@ class NumberSet:
 
         Raises: LimitError if it is too large.
         """
-        return _machine(self, limits if limits.began is None else replace(limits, began=None))
+        return _machine(self, limits)
 
 
 #: The most digits before or after the point, because ``1e999999999`` would need a huge fraction.

@@ -49,7 +49,9 @@ class StringSet:
     @staticmethod
     def of(words: Iterable[str]) -> StringSet:
         """Exactly these strings, except those with a lone surrogate."""
-        return StringSet(words=frozenset(word for word in words if not SURROGATE.search(word)))
+        return StringSet(
+            words=frozenset(w for w in words if w.isascii() or not SURROGATE.search(w))
+        )
 
     @staticmethod
     def lengths(low: int = 0, high: int | None = None) -> StringSet:
@@ -63,7 +65,7 @@ class StringSet:
         Raises: ParseError if it cannot be parsed or is not regular; LimitError if its automaton
                 is too large.
         """
-        content = search(pattern, replace(limits, began=None))
+        content = search(pattern, limits)
         run = string_machines.uniform_run(content)
         if run is None:
             return StringSet(content=content)
@@ -179,7 +181,7 @@ class StringSet:
 
         Raises: LimitError if it is too large.
         """
-        return _machine(self, limits if limits.began is None else replace(limits, began=None))
+        return _machine(self, limits)
 
 
 _EVERYTHING = StringSet()
