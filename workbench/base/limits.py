@@ -192,7 +192,8 @@ class Clock:
         Costs about 0.2 µs.
         """
         now = kernels.counted_now()
-        if now - kernels.counted_from(self.started) > self.limits.seconds:
+        allowed = self.limits.seconds
+        if now - self.started > allowed and now - kernels.counted_from(self.started) > allowed:
             if kernels.interpreting():
                 kernels.wait_until_compiled()
                 now = kernels.counted_now()

@@ -100,7 +100,9 @@ class StringSet:
         return _complement(self)
 
     def __or__(self, other: StringSet) -> StringSet:
-        return _union(self, other)
+        if other is self or other is _NOTHING:
+            return self
+        return other if self is _NOTHING else _union(self, other)
 
     @property
     def only_counts(self) -> bool:
