@@ -88,6 +88,11 @@ class StringSet:
             return self if len(kept) == len(self.words) else StringSet(words=kept)
         if other.words is not None:
             return other & self
+        if self.is_complement and other.is_complement:
+            without = self.without | other.without
+            if len(without) == len(self.without):
+                return self
+            return other if len(without) == len(other.without) else StringSet(without=without)
         highs = [high for high in (self.high, other.high) if high is not None]
         content = self.content or other.content
         if self.content and other.content and self.content is not other.content:

@@ -328,16 +328,15 @@ class _Kept(Generic[_Kind]):
     def add(self, shape: _Kind) -> None:
         """Adds a shape unless it is empty or contained in another; removes those it contains."""
         atom = _atom(shape, self._name)
-        algebra, near = self._algebra, [*self.shapes]
-        if atom is not None:
-            alike = self._alike[atom] + self._alike[None]
-            near = [other for other in alike if other in self.shapes]
+        algebra, shapes = self._algebra, self.shapes
+        alike = [*shapes] if atom is None else self._alike[atom] + self._alike[None]
+        near = alike if atom is None else [other for other in alike if other in shapes]
         if algebra.is_empty(shape) or any(_within(algebra, shape, other) for other in near):
             return
         for other in near:
             if _within(algebra, other, shape):
-                self.shapes.pop(other)
-        self.shapes[shape] = None
+                shapes.pop(other)
+        shapes[shape] = None
         self._alike[atom].append(shape)
 
 
@@ -390,6 +389,8 @@ def _within(algebra: SetAlgebra, one: Arrays | Objects, other: Arrays | Objects)
 
 def _covered(names: StringSet, allowed: StringSet, shape: Objects) -> bool:
     """Whether each of these names is allowed, or is declared by a shape."""
+    if names is allowed:
+        return True
     left = names & ~allowed
     few = left.finite(len(shape.properties))
     return few is not None and all(name in shape.properties for name in few)
