@@ -265,7 +265,7 @@ def counted_from(began: float) -> float:
 
 def counted_now() -> float:
     """``time.perf_counter`` without the seconds that loading and compiling kernels took."""
-    return perf_counter() - uncounted_seconds()
+    return perf_counter() - _uncounted.seconds
 
 
 def uncounted_seconds() -> float:

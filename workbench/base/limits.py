@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 
 from workbench.base import kernels
@@ -130,7 +130,8 @@ class Limits:
     #: The widest indentation of a line in a Lark grammar with an ``Indenter``.
     columns: int = 24
     #: When the work began whose stages share the seconds; None if each stage is timed separately.
-    began: float | None = None
+    #: Not compared: cached results of equal budgets are the same.
+    began: float | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if min(_budgets(self)) <= 0:
@@ -138,7 +139,7 @@ class Limits:
             raise ValueError(f"limit {name!r} must be above 0")
 
     def __repr__(self) -> str:
-        values = ((field.name, getattr(self, field.name), field.default) for field in fields(self))
+        values = ((one.name, getattr(self, one.name), one.default) for one in fields(self))
         changed = (f"{name}={value!r}" for name, value, default in values if value != default)
         return f"Limits({', '.join(changed)})"
 
@@ -191,7 +192,8 @@ class Clock:
         Costs about 0.2 µs.
         """
         now = kernels.counted_now()
-        if now - kernels.counted_from(self.started) > self.limits.seconds:
+        allowed = self.limits.seconds
+        if now - self.started > allowed and now - kernels.counted_from(self.started) > allowed:
             if kernels.interpreting():
                 kernels.wait_until_compiled()
                 now = kernels.counted_now()
@@ -200,7 +202,7 @@ class Clock:
             _check_deadline(now, hint)
 
 
-_BUDGETS = tuple(field.name for field in fields(Limits) if field.name != "began")
+_BUDGETS = tuple(one.name for one in fields(Limits) if one.name != "began")
 _budgets = attrgetter(*_BUDGETS)
 
 #: The default limits.

@@ -216,13 +216,14 @@ class _Scientific:
             yield from digit_edges(marks, lambda d: self._read(state, d, FRACTION))
         if part in (WHOLE, FRACTION):
             for letter in (b"e", b"E"):
-                yield byte_edge(letter, state._replace(part=MARKED, extra=(1, 0)))
+                yield byte_edge(letter, self._marked(state))
         if part == MARKED:
             signed = state._replace(part=POWER_SIGNED)
             yield byte_edge(b"+", signed)
             yield byte_edge(b"-", signed._replace(extra=(-1, 0)))
         if part in (MARKED, POWER_SIGNED, POWER):
-            yield from digit_edges(range(10), lambda digit: self._exponent_digit(state, digit))
+            marks = self._power_marks(state.extra[1])
+            yield from digit_edges(marks, lambda digit: self._exponent_digit(state, digit))
 
     def _marks(self, state: NumeralState) -> set[int]:
         """The digits whose targets differ from those of their neighbours."""
@@ -240,10 +241,24 @@ class _Scientific:
         longest = max((len(bound.digits) for bound in bounds), default=0)
         return NumeralState(part, state.negative, min(at + 1, longest), compared)
 
+    def _marked(self, state: NumeralState) -> NumeralState:
+        """The state after the mantissa, of which only the comparisons matter from here on."""
+        compared = tuple(
+            BELOW if b == EQUAL and len(bound.digits) > state.read else b
+            for b, bound in zip(state.compared, self.bounds[state.negative], strict=True)
+        )
+        return NumeralState(MARKED, state.negative, 0, compared, (1, 0))
+
+    def _power_marks(self, power: int) -> set[int]:
+        """The digits after an exponent whose targets differ from those of their neighbours."""
+        length = len(str(power)) + 1 if power else 1
+        others = {0, self.max_power, *(int(other[:length]) for other in self.powers)}
+        return {other - 10 * power for other in others}
+
     def _exponent_digit(self, state: NumeralState, digit: int) -> NumeralState:
         sign, power = state.extra
         power = self._representative(min(10 * power + digit, self.max_power))
-        return state._replace(part=POWER, extra=(sign, power))
+        return NumeralState(POWER, state.negative, 0, state.compared, (sign, power))
 
     def _representative(self, power: int) -> int:
         """The least exponent that no further digits distinguish from this one.
@@ -265,9 +280,6 @@ class _Scientific:
         power = state.extra[0] * state.extra[1]
         sizes = {}
         for b, bound in zip(state.compared, self.bounds[state.negative], strict=True):
-            if power != bound.power:
-                b = ABOVE if power > bound.power else BELOW
-            elif b == EQUAL and len(bound.digits) > state.read:
-                b = BELOW
-            sizes[bound.number] = b
+            above = (power > bound.power) - (power < bound.power)
+            sizes[bound.number] = above or b
         return any(containing(self.intervals, sizes, state))

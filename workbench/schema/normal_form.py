@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from workbench.base.errors import NOTHING_MEANT, Meant
 from workbench.base.limits import Clock, Limits
-from workbench.base.source import Span
+from workbench.base.source import Span, quick_init
 from workbench.schema.references import Anchors, Dialect, References
 from workbench.schema.schema_reader import Json, Node, SchemaOptions, UncomputableSet
 from workbench.schema.string_sets import StringSet
@@ -139,6 +139,7 @@ class CircularReference(Exception):  # noqa: N818  # the algebra reports it as a
         self.keyword: Node | None = None
 
 
+@quick_init
 @dataclass(frozen=True, slots=True, eq=False)
 class Objects:
     """Objects that meet all of these conditions."""
@@ -168,6 +169,7 @@ class Objects:
     undecided: StringSet = _NO_STRING
 
 
+@quick_init
 @dataclass(frozen=True, slots=True, eq=False)
 class Contains:
     """From ``low`` to ``high`` of the items from index ``start`` on are in ``values``."""
@@ -178,6 +180,7 @@ class Contains:
     start: int = 0
 
 
+@quick_init
 @dataclass(frozen=True, slots=True, eq=False)
 class Arrays:
     """Arrays that meet all of these conditions."""
@@ -198,6 +201,7 @@ class Arrays:
     also: tuple[LazySet, ...] = ()
 
 
+@quick_init
 @dataclass(frozen=True, slots=True, eq=False)
 class Values:
     """A set of JSON values, with one part for each type."""

@@ -186,7 +186,7 @@ class NumberSet:
 
         Raises: LimitError if it is too large.
         """
-        return _machine(self, limits if limits.began is None else replace(limits, began=None))
+        return _machine(self, limits)
 
 
 #: The most digits before or after the point, because ``1e999999999`` would need a huge fraction.
@@ -475,7 +475,7 @@ def _any_exponent(state: NumeralState) -> Iterator[Edge]:
 def numerals_machine(
     intervals: Sequence[Interval], limits: Limits = LIMITS, *, digits_only: bool = False
 ) -> Dfa:
-    """The JSON wide of the numbers in disjoint intervals; ``digits_only``: all are integers.
+    """The JSON numerals of the numbers in disjoint intervals; ``digits_only``: all are integers.
 
     Raises: LimitError if bounds or multiples have too many digits.
     """

@@ -205,6 +205,8 @@ class References:
         self.dialect = dialect_of(document.root, self._given)
         self._names: dict[Document, dict[str, Node]] = {}
         self._resources: dict[Node, Node] = {}
+        #: The targets of references, by the resource in which they are and their address.
+        self._targets: dict[tuple[Node, str], Node] = {}
         self._contexts: dict[Node, tuple[Dialect, Anchors]] = {}
         self._anchors: dict[Document, dict[Node, dict[str, Node]]] = {}
 
@@ -261,11 +263,17 @@ class References:
         address = reference.value
         if not isinstance(address, str):
             raise invalid(reference, "the address of a schema, as text")
-        base_resource = self.resource(reference)
+        around = self.resource(reference)
+        found = self._targets.get((around, address))
+        if found is None:
+            found = self._targets[around, address] = self._new_target(reference, around, address)
+        return found
+
+    def _new_target(self, reference: Node, around: Node, address: str) -> Node:
         if address.startswith("#"):
-            resource, fragment = base_resource, address[1:]
+            resource, fragment = around, address[1:]
         else:
-            absolute, _, fragment = _joined(self.base(base_resource), address).partition("#")
+            absolute, _, fragment = _joined(self.base(around), address).partition("#")
             found = self._find(absolute)
             if found is None:
                 raise unsupported(
@@ -332,9 +340,11 @@ class References:
         """The innermost schema around a node that has an identifier, or the document."""
         found = self._resources.get(node)
         if found is None:
-            found, members = node, node.members
+            found, value = node, node.value
             if node.parent is not None and not (
-                members and ("$id" in members or "id" in members) and self.identifier(node)
+                isinstance(value, dict)
+                and ("$id" in value or "id" in value)
+                and self.identifier(node)
             ):
                 found = self.resource(node.parent)
             self._resources[node] = found

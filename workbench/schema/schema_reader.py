@@ -45,9 +45,10 @@ _MAX_DEPTH = 200
 #: Decimal digits, and powers of ten, of a number: an automaton of more digits would be too large.
 _MAX_DIGITS = 400
 
-#: JSON whitespace, a string with its quotation marks, and a value up to its first bracket.
+#: JSON whitespace, a string with its quotation marks (its inside is a group), and a value up to its
+#: first bracket.
 _BLANK = r"[ \t\n\r]*"
-_STRING = r'("[^"\\\x00-\x1f]*+(?:\\.[^"\\\x00-\x1f]*+)*+")'
+_STRING = r'"([^"\\\x00-\x1f]*+(?:\\.[^"\\\x00-\x1f]*+)*+)"'
 _VALUE = rf"""{_BLANK}(?:
       {_STRING}                                                                  # 2: a string
     | ( -?(?:0|[1-9][0-9]*) ) (?![0-9.eE])                                       # 3: an integer
@@ -93,30 +94,25 @@ _CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "null": None
 class Node:
     """One JSON value of a schema text with its span; ``parent`` and ``step`` give its path."""
 
-    __slots__ = ("document", "end", "name_end", "name_start", "parent", "start", "step", "value")
+    __slots__ = ("_match", "document", "end", "parent", "step", "value")
 
     def __init__(
         self,
         document: Document,
         value: dict[str, Node] | list[Node] | Scalar,
-        start: int,
-        end: int,
+        match: re.Match[str],
         parent: Node | None,
         step: str | int,
-        name_start: int,
-        name_end: int,
     ) -> None:
         self.document = document
         #: The members of an object and the items of an array are nodes.
         self.value = value
-        self.start = start
-        self.end = end
+        #: The lexeme with which it begins, after its name.
+        self._match = match
+        self.end = match.end()
         self.parent = parent
         #: Its name or index in its parent.
         self.step = step
-        #: The place of the name before it; ``start`` and 0 if there is no name.
-        self.name_start = name_start
-        self.name_end = name_end
 
     @property
     def members(self) -> dict[str, Node] | None:
@@ -129,13 +125,22 @@ class Node:
         return self.value if isinstance(self.value, list) else None
 
     @property
+    def start(self) -> int:
+        """Where it starts in the text."""
+        kind = self._match.lastindex or 0
+        return self._match.start(kind) - (kind == 2)  # before the quotation mark
+
+    @property
     def span(self) -> Span:
         return Span(self.start, self.end)
 
     @property
     def name_span(self) -> Span:
-        """The span of the name before it, which is the keyword."""
-        return Span(self.name_start, self.name_end) if self.name_end else self.span
+        """The span of the name before it, which is the keyword; its own if it has no name."""
+        if not isinstance(self.step, str) or self.parent is None:
+            return self.span
+        start, end = self._match.span(1)
+        return Span(start - 1, end + 1)
 
     @property
     def shown_span(self) -> Span:
@@ -221,35 +226,24 @@ class _Reader:
             self.fail(position, "expected the end of the schema")
         return root
 
-    def node(
-        self,
-        match: re.Match[str],
-        parent: Node | None,
-        step: str | int,
-        name_start: int = -1,
-        name_end: int = 0,
-    ) -> Node:
+    def node(self, match: re.Match[str], parent: Node | None, step: str | int) -> Node:
         """The value that begins with the lexeme of a match."""
         kind = match.lastindex or 0
-        start, end = match.span(kind)
-        if name_start < 0:
-            name_start = start
         text = match[kind]
-        value: dict[str, Node] | list[Node] | Scalar
-        if kind == 2:
-            value = text[1:-1] if "\\" not in text else self.unescaped(start, end)
-        elif kind == 6:
-            value = {} if text == "{" else []
-        else:
-            value = _CONSTANTS[text] if kind == 5 else self.number(kind, text, start)
-        node = Node(self.document, value, start, end, parent, step, name_start, name_end)
         if kind == 6:
             self.depth += 1
             if self.depth > _MAX_DEPTH:
-                self.fail(start, f"expected at most {_MAX_DEPTH} levels of brackets")
-            node.end = self.members(node, end) if text == "{" else self.array(node, end)
+                self.fail(match.start(6), f"expected at most {_MAX_DEPTH} levels of brackets")
+            node = Node(self.document, {} if text == "{" else [], match, parent, step)
+            node.end = self.members(node) if text == "{" else self.array(node)
             self.depth -= 1
-        return node
+            return node
+        value: Scalar
+        if kind == 2:
+            value = text if "\\" not in text else self.unescaped(match, 2)
+        else:
+            value = _CONSTANTS[text] if kind == 5 else self.number(kind, text, match.start(kind))
+        return Node(self.document, value, match, parent, step)
 
     def number(self, kind: int, text: str, start: int) -> int | Decimal:
         """The value of a numeral."""
@@ -261,34 +255,34 @@ class _Reader:
             self.fail(start, f"expected a number of at most {_MAX_DIGITS} digits")
         return number
 
-    def members(self, node: Node, position: int) -> int:
+    def members(self, node: Node) -> int:
         """Parse the members of an object into its node; returns its end."""
         members = node.members
         assert members is not None
-        text, following = self.text, _NEXT_MEMBER.match
+        text, position, following = self.text, node.end, _NEXT_MEMBER.match
         match = _MEMBER.match(text, position)
         while match is not None:
-            start, end = match.span(1)
-            step = text[start + 1 : end - 1]
+            step = match[1]
             if "\\" in step:
-                step = self.unescaped(start, end)
+                step = self.unescaped(match, 1)
             if step in members:
-                self.fail(start, f"duplicate name {json.dumps(step)}")
-            member = members[step] = self.node(match, node, step, start, end)
+                self.fail(match.start(1) - 1, f"duplicate name {json.dumps(step)}")
+            member = members[step] = self.node(match, node, step)
             position = member.end
             match = following(text, position)
         return self.end("}", position, is_first=not members)
 
-    def array(self, node: Node, position: int) -> int:
+    def array(self, node: Node) -> int:
         """Parse the items of an array into its node; returns its end."""
         items = node.items
         assert items is not None
-        match = _ITEM.match(self.text, position)
+        text, position, following = self.text, node.end, _NEXT_ITEM.match
+        match = _ITEM.match(text, position)
         while match is not None:
             item = self.node(match, node, len(items))
             items.append(item)
             position = item.end
-            match = _NEXT_ITEM.match(self.text, position)
+            match = following(text, position)
         return self.end("]", position, is_first=not items)
 
     def end(self, bracket: str, position: int, *, is_first: bool) -> int:
@@ -316,8 +310,9 @@ class _Reader:
         position = self.after_space(position)
         self.fail(position, "expected a JSON value" + self.found_instead(position))
 
-    def unescaped(self, start: int, end: int) -> str:
-        """The string between two positions, which include its quotation marks."""
+    def unescaped(self, match: re.Match[str], group: int) -> str:
+        """The string of a match."""
+        start = match.start(group) - 1
         value: str
         try:
             value, _ = _DECODER.raw_decode(self.text, start)
@@ -496,10 +491,13 @@ class SchemaOptions:
             )
 
 
-def _check(what: str, chosen: str, choices: Iterable[str]) -> None:
-    if chosen not in [*choices]:
+def _check(what: str, chosen: str, choices: type[StrEnum]) -> None:
+    try:
+        choices(chosen)
+    except ValueError:
         known = ", ".join(repr(str(choice)) for choice in choices)
-        raise WorkbenchError(f"unknown {what} {str(chosen)!r}", f"choose one of {known}")
+        message = f"unknown {what} {str(chosen)!r}"
+        raise WorkbenchError(message, f"choose one of {known}") from None
 
 
 #: The default options.

@@ -12,7 +12,7 @@ from workbench.automata.code_points import alphabet_of
 from workbench.automata.determinize import nothing, trimmed
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.limits import LIMITS, Limits
-from workbench.base.source import SURROGATE
+from workbench.base.source import SURROGATE, quick_init
 from workbench.schema import string_machines
 from workbench.schema.json_literals import all_but_words_machine, literals_machine, words_machine
 from workbench.schema.string_machines import Content, search
@@ -21,6 +21,7 @@ from workbench.syntax.regex.unicode_sets import POSIX
 #: A lone surrogate: Python strings may contain one, UTF-8 cannot encode it.
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class StringSet:
     """A set of strings, independent of how JSON escapes them.
@@ -48,7 +49,9 @@ class StringSet:
     @staticmethod
     def of(words: Iterable[str]) -> StringSet:
         """Exactly these strings, except those with a lone surrogate."""
-        return StringSet(words=frozenset(word for word in words if not SURROGATE.search(word)))
+        return StringSet(
+            words=frozenset(w for w in words if w.isascii() or not SURROGATE.search(w))
+        )
 
     @staticmethod
     def lengths(low: int = 0, high: int | None = None) -> StringSet:
@@ -62,7 +65,7 @@ class StringSet:
         Raises: ParseError if it cannot be parsed or is not regular; LimitError if its automaton
                 is too large.
         """
-        content = search(pattern, replace(limits, began=None))
+        content = search(pattern, limits)
         run = string_machines.uniform_run(content)
         if run is None:
             return StringSet(content=content)
@@ -85,6 +88,11 @@ class StringSet:
             return self if len(kept) == len(self.words) else StringSet(words=kept)
         if other.words is not None:
             return other & self
+        if self.is_complement and other.is_complement:
+            without = self.without | other.without
+            if len(without) == len(self.without):
+                return self
+            return other if len(without) == len(other.without) else StringSet(without=without)
         highs = [high for high in (self.high, other.high) if high is not None]
         content = self.content or other.content
         if self.content and other.content and self.content is not other.content:
@@ -97,7 +105,9 @@ class StringSet:
         return _complement(self)
 
     def __or__(self, other: StringSet) -> StringSet:
-        return _union(self, other)
+        if other is self or other is _NOTHING:
+            return self
+        return other if self is _NOTHING else _union(self, other)
 
     @property
     def only_counts(self) -> bool:
@@ -178,7 +188,7 @@ class StringSet:
 
         Raises: LimitError if it is too large.
         """
-        return _machine(self, limits if limits.began is None else replace(limits, began=None))
+        return _machine(self, limits)
 
 
 _EVERYTHING = StringSet()

@@ -13,7 +13,7 @@ arrays of more than ``MAX_ITEMS`` items, and those whose items differ in no feat
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
@@ -21,7 +21,7 @@ from math import comb
 from typing import Any
 
 from workbench.base.errors import BuildError
-from workbench.base.source import Span
+from workbench.base.source import Span, replaced
 from workbench.schema.algebra.set_operations import both_objects, meet
 from workbench.schema.counting import MAX_COUNTED_SINGLY, BlockCounter
 from workbench.schema.intervals import Grid, Interval
@@ -112,7 +112,7 @@ def class_of_values(algebra: SetAlgebra, feature: Feature, number: int) -> Value
     )
     if feature.property is None:
         return plain
-    return replace(plain, objects=tuple(_objects(algebra, feature.property, plain, number)))
+    return replaced(plain, objects=tuple(_objects(algebra, feature.property, plain, number)))
 
 
 def _objects(algebra: SetAlgebra, name: str, plain: Values, number: int) -> Iterator[Objects]:
@@ -221,8 +221,8 @@ def _in_class(algebra: SetAlgebra, items: Values, feature: Feature, number: int)
     kind = class_of_values(algebra, feature, number)
     pairs = product(items.objects, kind.objects)
     shapes = (both_objects(algebra, *pair) for pair in pairs)
-    others = meet(algebra, replace(items, objects=()), kind)
-    return replace(others, objects=tuple(shape for shape in shapes if shape is not None))
+    others = meet(algebra, replaced(items, objects=()), kind)
+    return replaced(others, objects=tuple(shape for shape in shapes if shape is not None))
 
 
 #: The most states for unique items, which are sets of used values: enough for all subsets of ten

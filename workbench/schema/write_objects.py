@@ -13,12 +13,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Set
 from collections.abc import Sequence as Row
-from dataclasses import replace
 from itertools import product, zip_longest
 from typing import Generic, Protocol, TypeVar
 
 from workbench.automata import graphs
-from workbench.base.source import Span
+from workbench.base.source import Span, replaced
 from workbench.schema.normal_form import LazySet, Objects
 from workbench.schema.schema_reader import Node, Order, first_keyword, unsupported
 from workbench.schema.string_sets import StringSet
@@ -98,7 +97,7 @@ def _unordered(shape: Objects, writer: RuleWriter) -> Objects:
     """
     required = shape.required & shape.undeclared
     if len(required) + len(shape.some) > _MAX_CONDITIONS:
-        return replace(shape, undeclared=frozenset())
+        return replaced(shape, undeclared=frozenset())
     is_row = not _counts(shape) and len(shape.properties) <= _MAX_IN_A_ROW
     kept = required if len(required) == 1 and is_row else frozenset[str]()
     required -= kept
@@ -108,7 +107,7 @@ def _unordered(shape: Objects, writer: RuleWriter) -> Objects:
     declared = {
         name: held for name, held in shape.properties.items() if name not in shape.undeclared
     }
-    return replace(
+    return replaced(
         shape,
         properties=declared | {name: shape.properties[name] for name in kept},
         required=shape.required - required,
@@ -228,12 +227,12 @@ def _in_blocks(shape: Objects, name: str, owner: LazySet, writer: RuleWriter) ->
     """
     pairs = [*shape.properties.items()]
     blocks = [
-        replace(shape, properties=held, required=shape.required & held.keys(), extras=(), low=0)
+        replaced(shape, properties=held, required=shape.required & held.keys(), extras=(), low=0)
         for start in range(0, len(pairs), _BLOCK)
         if (held := dict(pairs[start : start + _BLOCK]))
     ]
     if shape.extras:
-        blocks.append(replace(shape, properties={}, required=frozenset(), low=0))
+        blocks.append(replaced(shape, properties={}, required=frozenset(), low=0))
     graphs = [_ObjectGraph(block, name, owner, writer) for block in blocks]
     parts = [write_graph(graph, (0, 0, 0), writer, owner.node) for graph in graphs]
     while len(parts) > 1:

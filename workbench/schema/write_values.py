@@ -12,16 +12,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Hashable, Mapping, Set
+from collections.abc import Callable, Collection, Hashable, Mapping, Set
 from collections.abc import Sequence as Sequences
 from dataclasses import replace
 from fractions import Fraction
+from itertools import islice
 
 from workbench.automata import graphs
 from workbench.base.dfa import Dfa
 from workbench.base.errors import LimitError
 from workbench.base.limits import Limits
-from workbench.base.source import Span
+from workbench.base.source import Span, replaced
 from workbench.pushdown.cfg import derives, least
 from workbench.schema.algebra.subschemas import LEAVES_OF, Algebra
 from workbench.schema.counting import (
@@ -60,7 +61,7 @@ _MAX_LISTED = 3
 def texts_label(texts: StringSet, lazy: LazySet | None = None) -> str:
     """``string``, ``string of 1 to 5 characters``, ``date``; ``lazy`` is the set it belongs to."""
     if texts.words is not None:
-        return _listed([json.dumps(word, ensure_ascii=False) for word in sorted(texts.words)])
+        return _listed(sorted(texts.words), _quoted)
     label = "string"
     members = (lazy and lazy.node.members) or {}
     if texts.content is not None and "format" in members:
@@ -70,8 +71,7 @@ def texts_label(texts: StringSet, lazy: LazySet | None = None) -> str:
     if texts.content is None or not {"minLength", "maxLength"}.isdisjoint(members):
         label += _lengths(texts.low, texts.high)
     if texts.without:
-        names = [json.dumps(word, ensure_ascii=False) for word in sorted(texts.without)]
-        label += f" but {_listed(names)}"
+        label += f" but {_listed(sorted(texts.without), _quoted)}"
     return label
 
 
@@ -117,9 +117,13 @@ def _number(number: Fraction) -> str:
     return str(number) if number.denominator == 1 else f"{float(number):g}"
 
 
-def _listed(words: Collection[str]) -> str:
+#: Writes a string in JSON.
+_quoted = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def _listed(words: Collection[str], write: Callable[[str], str] = str) -> str:
     """``a``, ``a or b``, ``a, b, c, …``."""
-    shown = [*words][:_MAX_LISTED]
+    shown = [*map(write, islice(words, _MAX_LISTED))]
     if len(words) > _MAX_LISTED:
         return ", ".join([*shown, "…"])
     return " or ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)
@@ -216,10 +220,9 @@ class RuleWriter:
         self._counted = 0
         #: The rules of blocks, by name, character class and level.
         self._blocks: dict[tuple[str, Content | None, int], str] = {}
-        #: The automata of this schema, by set. Their limits have no start time, since other schemas
-        #: share them.
+        #: The automata of this schema, by set.
         self._machines: dict[StringSet, Dfa] = {}
-        self._leaf_limits = replace(limits, began=None)
+        self._limits = limits
         #: The expressions of long strings of a pattern.
         self._long: dict[StringSet, Expression | None] = {}
 
@@ -261,7 +264,7 @@ class RuleWriter:
         if values.null:
             found.append(Literal(b"null", span))
         if not values.numbers.is_empty:
-            machine = values.numbers.machine(self._leaf_limits)
+            machine = values.numbers.machine(self._limits)
             found.append(Automaton(machine, numbers_label(values.numbers), span))
         if not values.texts.is_empty:
             found += self.strings(values.texts, span, lazy)
@@ -290,7 +293,7 @@ class RuleWriter:
                 return self._long_strings(texts, span)
             machine = self._machines.get(texts)
             if machine is None:
-                machine = self._machines[texts] = texts.machine(self._leaf_limits)
+                machine = self._machines[texts] = texts.machine(self._limits)
         except LimitError as error:
             node = lazy and first_keyword(lazy.node, ("maxLength", "minLength", "pattern"))
             message = f"{location(node)}: {error.message}" if node else error.message
@@ -300,7 +303,7 @@ class RuleWriter:
     def _long_strings(self, texts: StringSet, span: Span) -> list[Expression]:
         """The long strings of a pattern, written once for each set."""
         if texts not in self._long:
-            counter = PatternCounter(texts, span, self, self._leaf_limits)
+            counter = PatternCounter(texts, span, self, self._limits)
             self._long[texts] = counter.expression()
         found = self._long[texts]
         return [] if found is None else [found]
@@ -408,7 +411,7 @@ def _at(leaf: Expression, span: Span) -> Expression:
     """A leaf in another place."""
     if isinstance(leaf, Automaton):
         return Automaton(leaf.machine, leaf.label, span)
-    return replace(leaf, span=span)
+    return replaced(leaf, span=span)
 
 
 def optional(item: Expression, span: Span) -> Expression:

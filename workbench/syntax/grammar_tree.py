@@ -94,6 +94,7 @@ class Except(LeafNode):
     span: Span
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class Automaton(LeafNode):
     """The texts of a byte automaton, from a translator; no notation has syntax for it.
@@ -198,6 +199,7 @@ def sequence(items: Row[Expression], span: Span) -> Expression:
     return items[0] if len(items) == 1 else Sequence(tuple(items), span)
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class Rule:
     """``name ::= body;``. Several rules of one name are alternatives."""

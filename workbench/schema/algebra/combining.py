@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import reduce
 from itertools import chain, product
 from operator import and_, or_
 from typing import TypeVar
 
 from workbench.base.limits import Clock
+from workbench.base.source import replaced
 from workbench.schema.algebra.set_operations import (
     complement,
     complement_arrays,
@@ -111,14 +111,14 @@ def restrict_unevaluated(
             meet_objects(algebra, (shape,), (_objects(subschemas, shape, lazy),))
             for shape in values.objects
         )
-        values = replace(values, objects=tuple(chain.from_iterable(objects)))
+        values = replaced(values, objects=tuple(chain.from_iterable(objects)))
     if "unevaluatedItems" in members:
         lazy = subschemas.of(members["unevaluatedItems"])
         arrays = (
             meet_arrays(algebra, (shape,), (_arrays(subschemas, shape, lazy),))
             for shape in values.arrays
         )
-        values = replace(values, arrays=tuple(chain.from_iterable(arrays)))
+        values = replaced(values, arrays=tuple(chain.from_iterable(arrays)))
     return values
 
 
@@ -339,13 +339,13 @@ def _if_there(subschemas: SubschemaSets, name: str, held: Node, tracked: bool) -
         names = [item.value for item in held.items]
         if not all(isinstance(one, str) for one in names):
             raise invalid(held, "a list of names")
-        asked = replace(algebra.no_values, objects=(_with(subschemas, [name, *map(str, names)]),))
+        asked = replaced(algebra.no_values, objects=(_with(subschemas, [name, *map(str, names)]),))
     else:
-        present = replace(algebra.no_values, objects=(_with(subschemas, [name]),))
+        present = replaced(algebra.no_values, objects=(_with(subschemas, [name]),))
         asked = meet(algebra, present, subschemas.of(held, tracked).raw)
     others = ((all_but([name]), algebra.anything),)
     absent = Objects({name: algebra.nothing}, frozenset(), others, undeclared=frozenset((name,)))
-    return join(algebra, [replace(algebra.all_values, objects=(absent,)), asked])
+    return join(algebra, [replaced(algebra.all_values, objects=(absent,)), asked])
 
 
 def _with(subschemas: SubschemaSets, names: list[str]) -> Objects:

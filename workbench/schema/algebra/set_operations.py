@@ -61,6 +61,8 @@ def meet_arrays(
     algebra: SetAlgebra, left: tuple[Arrays, ...], right: tuple[Arrays, ...]
 ) -> tuple[Arrays, ...]:
     """The arrays in both unions."""
+    if not left or not right:
+        return ()
     return non_empty_shapes(
         algebra, (_arrays(algebra, one, other) for one, other in product(left, right))
     )
@@ -70,6 +72,8 @@ def meet_objects(
     algebra: SetAlgebra, left: tuple[Objects, ...], right: tuple[Objects, ...]
 ) -> tuple[Objects, ...]:
     """The objects in both unions."""
+    if not left or not right:
+        return ()
     return non_empty_shapes(
         algebra, (both_objects(algebra, one, other) for one, other in product(left, right))
     )
@@ -160,8 +164,10 @@ def both_objects(algebra: SetAlgebra, left: Objects, right: Objects) -> Objects 
     mine, its = left.properties, right.properties
     else_mine = anything if is_open(left, anything) else None
     else_its = anything if is_open(right, anything) else None
-    properties: dict[str, LazySet] = {}
-    for name in _names(left, right):
+    properties = _names(left, right)
+    # names of one shape alone keep their sets if the other shape is open
+    are_open = else_mine is not None and else_its is not None
+    for name in [name for name in mine if name in its] if are_open else [*properties]:
         one = mine.get(name) or else_mine or property_of(left, name)
         other = its.get(name) or else_its or property_of(right, name)
         lazy = nothing if one is None or other is None else intersection(one, other)
@@ -181,28 +187,38 @@ def both_objects(algebra: SetAlgebra, left: Objects, right: Objects) -> Objects 
         low,
         high,
         tuple(dict.fromkeys((*left.some, *right.some))),
-        frozenset(_loose(left, right)),
+        _loose(left, right),
         order,
         evaluated,
         left.undecided | right.undecided,
     )
 
 
-def _loose(left: Objects, right: Objects) -> Iterator[str]:
+def _loose(left: Objects, right: Objects) -> frozenset[str]:
     """The names that neither shape declares."""
-    for name in left.undeclared | right.undeclared:
-        if not any(name in one.properties and name not in one.undeclared for one in (left, right)):
-            yield name
+    if not left.undeclared and not right.undeclared:
+        return left.undeclared
+    return frozenset(
+        name
+        for name in left.undeclared | right.undeclared
+        if (name not in left.properties or name in left.undeclared)
+        and (name not in right.properties or name in right.undeclared)
+    )
 
 
-def _names(left: Objects, right: Objects) -> Iterable[str]:
-    """The names of two shapes, declared ones first."""
+def _names(left: Objects, right: Objects) -> dict[str, LazySet]:
+    """The properties of either shape, declared ones first."""
     names = left.properties | right.properties
     if not left.undeclared and not right.undeclared:
         return names
-    shapes = (left, right)
-    declared = [name for one in shapes for name in one.properties if name not in one.undeclared]
-    return dict.fromkeys([*declared, *names])
+    return _declared(left) | _declared(right) | names
+
+
+def _declared(shape: Objects) -> dict[str, LazySet]:
+    """The properties that a schema declares."""
+    if not shape.undeclared:
+        return shape.properties
+    return {name: held for name, held in shape.properties.items() if name not in shape.undeclared}
 
 
 def _extras(

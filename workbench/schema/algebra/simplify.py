@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from workbench.base.source import replaced
 from workbench.schema.normal_form import (
     Arrays,
     Contains,
@@ -72,7 +72,7 @@ def with_common_order(options: Sequence[Objects]) -> list[Objects]:
     order = tuple(names)
     if len(order) > _MAX_COMMON_NAMES:
         return list(options)
-    return [replace(shape, order=order) if shape.properties else shape for shape in options]
+    return [replaced(shape, order=order) if shape.properties else shape for shape in options]
 
 
 def in_text_order(
@@ -95,7 +95,7 @@ def in_text_order(
     if len(order) > _MAX_COMMON_NAMES:
         return list(shapes)
     return [
-        replace(shape, order=tuple(order)) if shape.order is None else shape for shape in shapes
+        replaced(shape, order=tuple(order)) if shape.order is None else shape for shape in shapes
     ]
 
 
@@ -135,7 +135,7 @@ def _in_order(algebra: SetAlgebra, shape: Objects, order: tuple[str, ...]) -> Ob
     if pulled:
         left = all_but(pulled)
         extras = non_empty((those & left, lazy) for those, lazy in extras)
-    return replace(
+    return replaced(
         shape,
         properties={name: property_of(shape, name) or algebra.nothing for name in names},
         extras=extras,
@@ -155,16 +155,18 @@ def simplified(algebra: SetAlgebra, values: Values) -> Values:
     fewer = tuple(shape for shape in arrays if shape is not None)
     if fewer == values.arrays and tuple(kept) == values.objects:  # shapes compare by identity
         return values
-    return replace(values, arrays=fewer, objects=tuple(kept))
+    return replaced(values, arrays=fewer, objects=tuple(kept))
 
 
 def _object(algebra: SetAlgebra, shape: Objects) -> Objects | None:
     """Removes forbidden properties and redundant bounds; None if the shape is empty.
 
-    The emptiness test of a shape gives up earlier than those of its parts, so both are used.
+    The emptiness test of a shape gives up earlier than those of its parts, so both are used where
+    it finds more.
     """
     is_empty = algebra.is_empty
-    if algebra.is_empty(shape):
+    is_counted = shape.some or shape.high is not None or shape.low > len(shape.required)
+    if is_counted and is_empty(shape):
         return None
     properties = {name: lazy for name, lazy in shape.properties.items() if not is_empty(lazy)}
     if not shape.required <= properties.keys():
@@ -183,7 +185,7 @@ def _object(algebra: SetAlgebra, shape: Objects) -> Objects | None:
         and len(properties) == len(shape.properties)
     ):
         return shape
-    return replace(shape, properties=properties, extras=extras, low=low, high=high)
+    return replaced(shape, properties=properties, extras=extras, low=low, high=high)
 
 
 def _array(algebra: SetAlgebra, shape: Arrays) -> Arrays | None:
@@ -208,13 +210,13 @@ def _array(algebra: SetAlgebra, shape: Arrays) -> Arrays | None:
         return None
     prefix = prefix if high is None else prefix[:high]
     if shape.contains or high != shape.high or len(prefix) != len(shape.prefix):
-        shape = replace(
+        shape = replaced(
             shape, prefix=tuple(prefix), rest=rest, high=high, contains=tuple(condition)
         )
         if algebra.is_empty(shape):  # ``contains`` may have needed the removed items
             return None
     if shape.unique is not None and _differ_anyway(algebra, shape):
-        return replace(shape, unique=None)
+        return replaced(shape, unique=None)
     return shape
 
 
@@ -326,16 +328,15 @@ class _Kept(Generic[_Kind]):
     def add(self, shape: _Kind) -> None:
         """Adds a shape unless it is empty or contained in another; removes those it contains."""
         atom = _atom(shape, self._name)
-        algebra, near = self._algebra, [*self.shapes]
-        if atom is not None:
-            alike = self._alike[atom] + self._alike[None]
-            near = [other for other in alike if other in self.shapes]
+        algebra, shapes = self._algebra, self.shapes
+        alike = [*shapes] if atom is None else self._alike[atom] + self._alike[None]
+        near = alike if atom is None else [other for other in alike if other in shapes]
         if algebra.is_empty(shape) or any(_within(algebra, shape, other) for other in near):
             return
         for other in near:
             if _within(algebra, other, shape):
-                self.shapes.pop(other)
-        self.shapes[shape] = None
+                shapes.pop(other)
+        shapes[shape] = None
         self._alike[atom].append(shape)
 
 
@@ -388,6 +389,8 @@ def _within(algebra: SetAlgebra, one: Arrays | Objects, other: Arrays | Objects)
 
 def _covered(names: StringSet, allowed: StringSet, shape: Objects) -> bool:
     """Whether each of these names is allowed, or is declared by a shape."""
+    if names is allowed:
+        return True
     left = names & ~allowed
     few = left.finite(len(shape.properties))
     return few is not None and all(name in shape.properties for name in few)

@@ -13,11 +13,11 @@ to itself terminates.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import lru_cache, partial
 
 from workbench.base.errors import NOTHING_MEANT, VERY_SIMILAR, Meant, ParseError, suggestion
 from workbench.base.limits import LIMITS, Limits
+from workbench.base.source import replaced
 from workbench.schema.algebra.combining import (
     COMBINING,
     UNEVALUATED,
@@ -122,11 +122,11 @@ class Subschemas:
         A subschema that is only a ``$ref`` has the same set as its target.
         """
         here = self if self._is_simple else self._entering(node)
-        cache = here._cache(tracked)
+        cache = here._tracked if tracked else here._plain
         lazy = cache.get(node)
         if lazy is not None:
             return lazy
-        if self._is_simple and "$ref" not in (node.members or ()):
+        if self._is_simple and not (isinstance(node.value, dict) and "$ref" in node.value):
             lazy = cache[node] = self._new_subschema(node, tracked)
             return lazy
         aliases: list[tuple[Subschemas, Node]] = []
@@ -170,11 +170,11 @@ class Subschemas:
             if self._is_simple:
                 return None
             word = next((word for word in _DYNAMIC if word in members), None)
-            if word is None or self.keywords & members.keys() != {word}:
+            if word is None or self.keywords.intersection(members) != {word}:
                 return None
             return self.references.dynamic_target(members[word], self.scope)
         if not self.dialect.refs_alone and len(members) > 1:
-            if len(self.keywords & members.keys()) > 1:
+            if len(self.keywords.intersection(members)) > 1:
                 return None
         elif len(members) > 1:
             self._note_ignored(node)
@@ -196,7 +196,7 @@ class Subschemas:
             raise invalid(node, "a schema: an object, true or false")
         if not self._recognized.issuperset(value):
             self._note_unknown(value)
-        words = self.keywords & value.keys()
+        words = self.keywords.intersection(value)
         if not words:
             return algebra.anything
         if len(words) == 1 and "type" in words:
@@ -242,7 +242,7 @@ class Subschemas:
                     raise
         if "properties" in members:
             objects = in_text_order(values.objects, members, parts)
-            values = replace(values, objects=tuple(objects))
+            values = replaced(values, objects=tuple(objects))
         return values
 
     def _single_type(self, members: dict[str, Node], tracked: bool) -> Values:
@@ -319,11 +319,11 @@ def _no_type(node: Node) -> ParseError:
 #: type.
 _NO_VALUES = Values(False, _NEITHER, NumberSet.nothing(), StringSet.nothing(), (), ())
 LEAVES_OF: dict[str, Values] = {
-    "null": replace(_NO_VALUES, null=True),
-    "boolean": replace(_NO_VALUES, booleans=_BOTH),
-    "integer": replace(_NO_VALUES, numbers=NumberSet.integers()),
-    "number": replace(_NO_VALUES, numbers=NumberSet.everything()),
-    "string": replace(_NO_VALUES, texts=StringSet.everything()),
+    "null": replaced(_NO_VALUES, null=True),
+    "boolean": replaced(_NO_VALUES, booleans=_BOTH),
+    "integer": replaced(_NO_VALUES, numbers=NumberSet.integers()),
+    "number": replaced(_NO_VALUES, numbers=NumberSet.everything()),
+    "string": replaced(_NO_VALUES, texts=StringSet.everything()),
 }
 #: Keywords that can make a set uncomputable: the first one present is named in the error.
 _CAUSES = ("oneOf", "not", "if", "anyOf", "dependentRequired", "allOf", "format", "$ref")
