@@ -13,7 +13,7 @@ of the tokens "a", "ab", "ac", "b"::
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -110,6 +110,16 @@ class Trie:
         return nodes
 
     @cached_property
+    def levels(self) -> list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+        """For each depth its nodes, in preorder, and their parents; −1 for the first byte."""
+        found, above = [], np.array([-1])
+        for nodes in _levels(self.depth):
+            # the parent is the last node of the level above that comes before
+            found.append((nodes, above[np.searchsorted(above, nodes) - 1]))
+            above = nodes
+        return found
+
+    @cached_property
     def _shared(self) -> dict[type, Any]:
         return {}
 
@@ -172,12 +182,16 @@ def _shared_with_previous(
 def _skips(depth: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
     """For each node the next one that is not deeper; computed from subtree sizes, bottom up."""
     size = np.ones(len(depth), np.int32)
-    by_level = np.argsort(depth, kind="stable")  # nodes of a level stay in preorder
-    bounds = np.searchsorted(depth[by_level], np.arange(int(depth.max(initial=-1)) + 2))
-    for level in range(len(bounds) - 2, 0, -1):
-        nodes = by_level[bounds[level] : bounds[level + 1]]
-        above = by_level[bounds[level - 1] : bounds[level]]
-        # the parent is the last node of the level above that comes before
+    levels = list(_levels(depth))
+    for above, nodes in reversed(list(pairwise(levels))):
         parents = np.searchsorted(above, nodes) - 1
         size[above] += np.bincount(parents, size[nodes], len(above)).astype(np.int32)
     return np.arange(len(depth), dtype=np.int32) + size
+
+
+def _levels(depth: npt.NDArray[np.int32]) -> Iterator[npt.NDArray[np.int64]]:
+    """The nodes of each depth, in preorder."""
+    by_level = np.argsort(depth, kind="stable")  # nodes of a level stay in preorder
+    bounds = np.searchsorted(depth[by_level], np.arange(int(depth.max(initial=-1)) + 2))
+    for begin, end in pairwise(bounds.tolist()):
+        yield by_level[begin:end]
