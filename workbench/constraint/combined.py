@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from heapq import heappop, heappush
-from itertools import islice
+from itertools import islice, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -513,26 +513,38 @@ class _Walk:
         return allowed
 
     def _visit(self, allowed: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
-        """The pair after each node on the way to an allowed token; ``DEAD`` if there is none."""
+        """The pair after each node on the way to an allowed token, or ``DEAD``."""
         trie = self.trie
         reached = np.full(len(trie) + 1, DEAD, np.int32)
         reached[-1] = self._begin(self.start, b"")
-        counted = np.append(0, np.cumsum(allowed[trie.token_ids]))[trie.first]
-        needed = counted[trie.skip] > counted[:-1]
-        for nodes, parents in trie.levels:
+        counted = np.zeros(len(trie.token_ids) + 1, np.int32)
+        np.cumsum(allowed[trie.token_ids], out=counted[1:])
+        counted = counted[trie.first]
+        nodes, parents, begins = trie.by_level
+        needed = np.flatnonzero((counted[trie.skip] > counted[:-1])[nodes])
+        for begin, end in pairwise(np.searchsorted(needed, begins).tolist()):
             self.clock.check(_TOO_SLOW)
-            chosen = needed[nodes] & (reached[parents] >= 0)
-            nodes, before = nodes[chosen], reached[parents[chosen]]
-            if not len(nodes) or len(self.pairs) > _MAX_PAIRS:
+            level = needed[begin:end]
+            level = level[reached[parents[level]] >= 0]
+            if not len(level) or len(self.pairs) > _MAX_PAIRS:
                 break
-            targets = self._after(before, nodes)
-            for at in np.flatnonzero(targets == _ALONE).tolist():
-                targets[at] = self._alone(int(before[at]), int(nodes[at]))
-            reached[nodes] = targets
+            self._visit_level(nodes[level], reached[parents[level]], reached)
         return reached
 
+    def _visit_level(
+        self,
+        nodes: npt.NDArray[np.int32],
+        before: npt.NDArray[np.int32],
+        reached: npt.NDArray[np.int32],
+    ) -> None:
+        """Visit nodes of one depth, with the pairs before them."""
+        targets = self._after(before, nodes)
+        for at in np.flatnonzero(targets == _ALONE).tolist():
+            targets[at] = self._alone(int(before[at]), int(nodes[at]))
+        reached[nodes] = targets
+
     def _after(
-        self, before: npt.NDArray[np.int32], nodes: npt.NDArray[np.int64]
+        self, before: npt.NDArray[np.int32], nodes: npt.NDArray[np.int32]
     ) -> npt.NDArray[np.int32]:
         """The pairs after pairs and the bytes of nodes."""
         keys = before.astype(np.int64) * 256 + self.trie.byte[nodes]

@@ -110,14 +110,17 @@ class Trie:
         return nodes
 
     @cached_property
-    def levels(self) -> list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
-        """For each depth its nodes, in preorder, and their parents; −1 for the first byte."""
-        found, above = [], np.array([-1])
-        for nodes in _levels(self.depth):
-            # the parent is the last node of the level above that comes before
-            found.append((nodes, above[np.searchsorted(above, nodes) - 1]))
-            above = nodes
-        return found
+    def by_level(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], list[int]]:
+        """The nodes by depth, then in preorder; their parents, −1 for the first byte of a token.
+
+        Also where each level begins, and the number of nodes.
+        """
+        levels = [np.array([-1]), *_levels(self.depth)]
+        # the parent is the last node of the level above that comes before
+        parents = (above[np.searchsorted(above, nodes) - 1] for above, nodes in pairwise(levels))
+        joined = (np.concatenate([[], *each]).astype(np.int32) for each in (levels[1:], parents))
+        begins = np.cumsum([0, *map(len, levels[1:])]).tolist()
+        return next(joined), next(joined), begins
 
     @cached_property
     def _shared(self) -> dict[type, Any]:
