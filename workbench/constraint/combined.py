@@ -90,7 +90,7 @@ class Intersection:
 
     def _mask(self, state: PairState) -> TokenMask:
         clock = self.limits.clock()
-        allowed = [i for i, there in self._steps(state) if self.leads_on(there, clock)]
+        allowed = [i for i, there in self._steps(state) if self._is_coaccessible(there, clock)]
         if self.is_final(state):
             allowed.extend(self.vocabulary.ends)
         return TokenMask.of(allowed, len(self.vocabulary))
@@ -123,9 +123,9 @@ class Intersection:
 
     def is_coaccessible(self, state: PairState) -> bool:
         """Whether tokens lead to a text that both accept; True if the search passes a limit."""
-        return self.leads_on(state, self.limits.clock())
+        return self._is_coaccessible(state, self.limits.clock())
 
-    def leads_on(self, state: PairState, clock: Clock) -> bool:
+    def _is_coaccessible(self, state: PairState, clock: Clock) -> bool:
         if self.is_final(state):
             return True
         cached = self._coaccessible.get(state)
@@ -310,7 +310,7 @@ class Monitored(Intersection):
                 allowed = _Walk(self, self.a, state, clock).allowed()
             if allowed is None:
                 steps = self._steps(state)
-                ids = [i for i, there in steps if self.leads_on(there, clock)]
+                ids = [i for i, there in steps if self._is_coaccessible(there, clock)]
                 allowed = np.isin(np.arange(len(self.vocabulary)), ids)
         allowed[list(self.vocabulary.ends)] = self.is_final(state)
         return TokenMask(pack(allowed), len(self.vocabulary))
@@ -354,22 +354,22 @@ class Monitored(Intersection):
         """A text known to complete the text read, without a search."""
         grammar_state, monitor_state = state
         end = self.monitor.finish(monitor_state)
-        if end is not None and self.accepts(grammar_state, end):
+        if end is not None and self._accepts(grammar_state, end):
             return end
         if (end := self._ends.get(grammar_state)) is None:
             return None
-        target = self.read(monitor_state, end)
+        target = self._read(monitor_state, end)
         return end if target is not None and self.monitor.is_final(target) else None
 
-    def known_ends(self, state: PairState) -> Iterator[bytes]:
+    def _known_ends(self, state: PairState) -> Iterator[bytes]:
         """Texts that the grammar accepts after a state, and the monitor perhaps."""
         end = self.monitor.finish(state[1])
-        if end is not None and self.accepts(state[0], end):
+        if end is not None and self._accepts(state[0], end):
             yield end
         if (end := self._ends.get(state[0])) is not None:
             yield end
 
-    def read(self, state: State, text: bytes) -> State | None:
+    def _read(self, state: State, text: bytes) -> State | None:
         """The monitor's state after a state and a text; None where it cannot be read."""
         for byte in text:
             if (state := self.monitor.step(state, byte)) is None:
@@ -423,7 +423,7 @@ class Monitored(Intersection):
                 return
             state, end = step[0], bytes((step[1],)) + end
 
-    def accepts(self, state: State, witness: bytes) -> bool:
+    def _accepts(self, state: State, witness: bytes) -> bool:
         """Whether the grammar accepts a text after a state, in tokens of one byte; cached."""
         known = self._witnesses.get((state, witness))
         if known is None:
@@ -448,7 +448,7 @@ class Monitored(Intersection):
     def step_bytes(self, state: PairState, data: bytes) -> PairState | None:
         """The state after bytes, or None where no accepted text continues with them."""
         inner = self.a.step_bytes(state[0], data) if isinstance(self.a, StepsByBytes) else None
-        target = None if inner is None else self.read(state[1], data)
+        target = None if inner is None else self._read(state[1], data)
         if inner is None or target is None:
             return None
         return (inner, target) if self.is_coaccessible((inner, target)) else None
@@ -508,7 +508,7 @@ class _Walk:
             if self._letters[pair[1]]:
                 self._decide_names(pair, ids[after == number], allowed)
             else:
-                decided[number] = self.joined.leads_on(pair, self.clock)
+                decided[number] = self.joined._is_coaccessible(pair, self.clock)
         allowed[ids[decided[after]]] = True
         return allowed
 
@@ -573,7 +573,7 @@ class _Walk:
     def _alone(self, number: int, node: int) -> int:
         """The pair after a node at which a name begins or ends, or ``DEAD``."""
         text = self._text(self.trie.token_ids[self.trie.first[node]])[: self.trie.depth[node] + 1]
-        target = self.joined.read(self.start[1], text)
+        target = self.joined._read(self.start[1], text)
         if target is None:
             return DEAD
         inner = self.grammar.step_bytes(self.pairs[number][0], text[-1:])
@@ -627,7 +627,7 @@ class _Walk:
     def _clashes(self, pair: PairState, tried: set[bytes]) -> Collection[bytes] | None:
         """The rests of names that a known end may not complete; None without such an end."""
         assert self.names is not None, "the pair has letters"
-        for end in self.joined.known_ends(pair):
+        for end in self.joined._known_ends(pair):
             if end not in tried:
                 tried.add(end)
                 if (found := self.names.clashes(pair[1], end)) is not None:
@@ -647,5 +647,5 @@ class _Walk:
     def _is_allowed(self, token_id: TokenId) -> bool:
         """Whether one token that ends in a name is allowed."""
         text = self._text(token_id)
-        there = self.grammar.step_bytes(self.start[0], text), self.joined.read(self.start[1], text)
-        return self.joined.leads_on(there, self.clock)
+        there = self.grammar.step_bytes(self.start[0], text), self.joined._read(self.start[1], text)
+        return self.joined._is_coaccessible(there, self.clock)
