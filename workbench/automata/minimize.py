@@ -412,8 +412,8 @@ def normalized(
 
 def _equivalent_states(dfa: Dfa, clock: Clock) -> _Ints:
     """For each state the number of its block: states of a block accept the same texts."""
-    before = _predecessors(dfa)
-    blocks = _distances(dfa, before)
+    before = predecessors(dfa)
+    blocks = distances_to_end(dfa, before)
     for seed in itertools.count(1):
         clock.check()
         refined = _refined(dfa, blocks, seed)
@@ -514,7 +514,7 @@ def _mapped(table: npt.NDArray[np.int32], numbers: _Ints) -> npt.NDArray[np.int3
     return np.append(numbers, DEAD)[table].astype(np.int32)
 
 
-def _predecessors(dfa: Dfa) -> list[list[State]]:
+def predecessors(dfa: Dfa) -> list[list[State]]:
     """For each state the states with an edge to it."""
     targets = np.sort(dfa.table, axis=1)  # (Q, C), equal targets of a state are neighbours
     is_first = np.ones(targets.shape, np.bool_)
@@ -527,7 +527,7 @@ def _predecessors(dfa: Dfa) -> list[list[State]]:
     return [sources[start:end] for start, end in itertools.pairwise(starts)]
 
 
-def _distances(dfa: Dfa, before: list[list[State]]) -> _Ints:
+def distances_to_end(dfa: Dfa, before: list[list[State]]) -> _Ints:
     """For each state the length of the shortest text to a final state, plus one.
 
     0 for states that are not co-accessible, in machines that are not trimmed.

@@ -13,7 +13,7 @@ of the tokens "a", "ab", "ac", "b"::
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -110,6 +110,19 @@ class Trie:
         return nodes
 
     @cached_property
+    def by_level(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], list[int]]:
+        """The nodes by depth, then in preorder; their parents, −1 for the first byte of a token.
+
+        Also where each level begins, and the number of nodes.
+        """
+        levels = [np.array([-1]), *_levels(self.depth)]
+        # the parent is the last node of the level above that comes before
+        parents = (above[np.searchsorted(above, nodes) - 1] for above, nodes in pairwise(levels))
+        joined = (np.concatenate([[], *each]).astype(np.int32) for each in (levels[1:], parents))
+        begins = np.cumsum([0, *map(len, levels[1:])]).tolist()
+        return next(joined), next(joined), begins
+
+    @cached_property
     def _shared(self) -> dict[type, Any]:
         return {}
 
@@ -172,12 +185,16 @@ def _shared_with_previous(
 def _skips(depth: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
     """For each node the next one that is not deeper; computed from subtree sizes, bottom up."""
     size = np.ones(len(depth), np.int32)
-    by_level = np.argsort(depth, kind="stable")  # nodes of a level stay in preorder
-    bounds = np.searchsorted(depth[by_level], np.arange(int(depth.max(initial=-1)) + 2))
-    for level in range(len(bounds) - 2, 0, -1):
-        nodes = by_level[bounds[level] : bounds[level + 1]]
-        above = by_level[bounds[level - 1] : bounds[level]]
-        # the parent is the last node of the level above that comes before
+    levels = list(_levels(depth))
+    for above, nodes in reversed(list(pairwise(levels))):
         parents = np.searchsorted(above, nodes) - 1
         size[above] += np.bincount(parents, size[nodes], len(above)).astype(np.int32)
     return np.arange(len(depth), dtype=np.int32) + size
+
+
+def _levels(depth: npt.NDArray[np.int32]) -> Iterator[npt.NDArray[np.int64]]:
+    """The nodes of each depth, in preorder."""
+    by_level = np.argsort(depth, kind="stable")  # nodes of a level stay in preorder
+    bounds = np.searchsorted(depth[by_level], np.arange(int(depth.max(initial=-1)) + 2))
+    for begin, end in pairwise(bounds.tolist()):
+        yield by_level[begin:end]

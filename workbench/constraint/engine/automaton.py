@@ -21,6 +21,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from workbench.automata import minimize
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.base.dfa import DEAD, Dfa, State, used_bytes
 from workbench.base.errors import LimitError, TokenNotAllowed, WorkbenchError
@@ -245,6 +246,15 @@ class DfaConstraint(AutomatonConstraint):
 
     def step(self, state: State, byte: int) -> State:
         return self.dfa.step(state, byte)
+
+    def bytes_left(self, state: State) -> int:
+        """The fewest bytes to the end of an accepted text."""
+        return self._to_end[state]
+
+    @cached_property
+    def _to_end(self) -> list[int]:
+        before = minimize.predecessors(self.dfa)
+        return (minimize.distances_to_end(self.dfa, before) - 1).tolist()
 
     def is_coaccessible(self, state: State) -> bool:
         trimmed = self._trimmed

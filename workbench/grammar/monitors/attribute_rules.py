@@ -22,7 +22,7 @@ Source: two-level grammars (van Wijngaarden 1965); attribute grammars (Knuth 196
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from typing import Any, TypeAlias
 
 from workbench.base.errors import LimitError
@@ -184,6 +184,11 @@ class NewName(_Interned):
         return self.given[0]  # type: ignore[return-value]  # as constructed
 
     @property
+    def others(self) -> frozenset[int]:
+        """The bytes that continue it."""
+        return self.given[3]  # type: ignore[return-value]
+
+    @property
     def read(self) -> str:
         """What is read of the name."""
         return self.given[4]  # type: ignore[return-value]
@@ -194,6 +199,11 @@ class NewName(_Interned):
         if byte not in (others if read else first):  # type: ignore[operator]
             return None
         return NewName(refused, then, first, others, f"{read}{chr(byte)}")  # type: ignore[arg-type]
+
+    def unknown(self) -> NewName:
+        """A name that no text has, in the place of this one."""
+        refused, then, first, others, _ = self.given
+        return NewName(refused, then, first, others, _ANY_NAME)  # type: ignore[arg-type]
 
     def ended(self) -> Symbols | None:
         """What follows the name; None if it cannot end here."""
@@ -254,6 +264,12 @@ def _push(symbols: Symbols, below: Stack | None) -> Stack | None:
 Position: TypeAlias = frozenset[Stack | None]
 
 
+def _top(state: Position) -> Symbol | None:
+    """The symbol on top of the only stack of a position; None if it has several."""
+    (stack,) = state if len(state) == 1 else (None,)
+    return None if stack is None else stack.top
+
+
 class AttributeRules:
     """A recogniser of the texts that a rule reads.
 
@@ -295,6 +311,35 @@ class AttributeRules:
         if None in state:
             return b""
         return min((_ending(stack) for stack in state if stack), key=lambda end: (len(end), end))
+
+    def letters(self, state: Position) -> frozenset[int]:
+        """Implements ``ReadsNames``: after the first byte of a new name, its other ones."""
+        top = _top(state)
+        return top.others if isinstance(top, NewName) and top.read else frozenset()
+
+    def clashes(self, state: Position, end: bytes) -> Collection[bytes] | None:
+        """Implements ``ReadsNames``: what makes a name refused here, or contained in ``end``.
+
+        ``end`` is read after a name that no text has. If this completes the text, so does ``end``
+        after each name that it does not contain, because rules only compare names.
+        """
+        name, letters = _top(state), self.letters(state)
+        if not isinstance(name, NewName) or not letters or (end and end[0] in letters):
+            return None
+        (stack,) = state
+        assert stack is not None, "it has a top"
+        position = frozenset([_push((name.unknown(),), stack.below)])
+        for byte in end:
+            after = self.step(position, byte)
+            if after is None:
+                return None
+            position = after
+        if not self.is_final(position):
+            return None
+        begun = name.read.encode()
+        refused = (other.encode() for other in name.refused)
+        rests = {other[len(begun) :] for other in refused if other.startswith(begun)}
+        return rests.union(_rests(end, begun, letters))
 
     def rules_after(self, data: bytes) -> list[Rule]:
         """The rules that begin where a text ends, for messages."""
@@ -347,6 +392,17 @@ class AttributeRules:
                     yield from self._after(self._expanded([_push(symbols, below)]), byte)
             elif isinstance(top, Reads) and byte in top.allowed:
                 yield _push(top.after(byte), below)
+
+
+def _rests(text: bytes, begun: bytes, letters: frozenset[int]) -> Iterator[bytes]:
+    """The rests of all names in a text that begin with ``begun``, and of their prefixes."""
+    for at in range(len(begun), len(text) + 1):
+        if text.endswith(begun, 0, at):
+            end = at
+            yield b""
+            while end < len(text) and text[end] in letters:
+                end += 1
+                yield text[at:end]
 
 
 def _ending(stack: Stack) -> bytes:

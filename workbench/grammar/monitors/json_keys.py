@@ -13,6 +13,8 @@ Source: RFC 8259, §4: the names within an object should be unique.
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Collection
 from enum import Enum, auto
 from typing import NamedTuple
 
@@ -29,11 +31,24 @@ class Place(Enum):
     IN_STRING = auto()
 
 
+#: The bytes that continue a key and begin no escape.
+_LETTERS = frozenset(range(256)) - frozenset(b'"\\')
+#: The rest of a key, and its quote.
+_END_OF_KEY = re.compile(rb'((?:[^"\\]|\\.)*)"', re.DOTALL)
+#: Escapes in a row: two surrogates are one character.
+_ESCAPES = re.compile(rb"(?:\\(?:u[0-9a-fA-F]{4}|.))+", re.DOTALL)
+#: The beginning of an escape, without its backslash.
+_HEXADECIMAL = re.compile(rb"u[0-9a-fA-F]{0,3}\Z")
+
+
 class Keys(NamedTuple):
-    """The keys of each open object, the innermost last, and what is being read."""
+    """The keys of each open object, the innermost last, and what is being read.
+
+    Keys are in UTF-8, with surrogates that an escape alone may write.
+    """
 
     #: None for an array.
-    levels: tuple[frozenset[str] | None, ...] = ()
+    levels: tuple[frozenset[bytes] | None, ...] = ()
     place: Place = Place.OUTSIDE
     #: The bytes of a key read until now; of other strings only a backslash before the next byte.
     begun: bytes = b""
@@ -69,6 +84,31 @@ class KeyMonitor:
             return self._new(state) + b'":0' + brackets
         return b'"' * (state.place is Place.IN_STRING) + brackets
 
+    def letters(self, state: Keys) -> frozenset[int]:
+        """Implements ``ReadsNames``: in a key all bytes but those of escapes, and the quote."""
+        in_key = state.place is Place.IN_KEY and not _in_escape(state.begun)
+        return _LETTERS if in_key else frozenset()
+
+    def clashes(self, state: Keys, end: bytes) -> Collection[bytes] | None:
+        """Implements ``ReadsNames``: what makes a key known before or written in ``end``."""
+        found = _END_OF_KEY.match(end)
+        if found is None or (b"\\" in state.begun and found[1].startswith(b"\\")):
+            return None
+        names, at = set(state.levels[-1] or ()), Keys(state.levels)
+        for byte in end[found.end() :]:
+            after = self.step(at, byte)
+            if after is None:
+                return None
+            if at.place is Place.IN_KEY and after.place is Place.OUTSIDE:
+                names.add(_name(at.begun))
+            at = after
+        if not self.is_final(at):
+            return None
+        begin, rest = _name(state.begun), _name(found[1])
+        size = len(begin) + len(rest)
+        alike = (n for n in names if len(n) >= size and n.startswith(begin) and n.endswith(rest))
+        return {name[len(begin) : len(name) - len(rest)] for name in alike}
+
     def _new(self, state: Keys) -> bytes:
         """A number after which the key is not one of those before; empty if it is new already."""
         known = state.levels[-1] or frozenset()
@@ -89,8 +129,9 @@ class KeyMonitor:
         return "" if token is not None or self.is_final(state) else "the text is not complete"
 
 
-def _repeated(name: str) -> str:
-    return f"this object has the key {json.dumps(name, ensure_ascii=False)} already"
+def _repeated(name: bytes) -> str:
+    written = json.dumps(name.decode("utf-8", "replace"), ensure_ascii=False)
+    return f"this object has the key {written} already"
 
 
 def _in_string(state: Keys, byte: int) -> Keys:
@@ -131,13 +172,19 @@ def _is_open(begun: bytes) -> bool:
     return (len(begun) - len(begun.rstrip(b"\\"))) % 2 == 1
 
 
-def _name(begun: bytes) -> str:
+def _in_escape(begun: bytes) -> bool:
+    """Whether the next byte may belong to an escape, a hexadecimal one included."""
+    return _is_open(begun) or _is_open(_HEXADECIMAL.sub(b"", begun))
+
+
+def _name(begun: bytes) -> bytes:
     """The key that a reader of JSON makes of the bytes between its quotes."""
-    text = begun.decode("utf-8", "surrogateescape")
-    if "\\" not in text:
-        return text
+    return _ESCAPES.sub(_unescaped, begun) if b"\\" in begun else begun
+
+
+def _unescaped(escapes: re.Match[bytes]) -> bytes:
     try:
-        name: str = json.loads(f'"{text}"', strict=False)
+        text: str = json.loads(b'"' + escapes[0] + b'"')
     except ValueError:  # no grammar of JSON accepts it
-        return text
-    return name
+        return escapes[0]
+    return text.encode("utf-8", "surrogatepass")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -49,6 +49,32 @@ class Monitor(Protocol):
 
     def why(self, text: bytes, token: bytes | None) -> str:
         """Why no text continues ``text`` with a token (None: the end); empty if one does."""
+        ...
+
+
+@runtime_checkable
+class ReadsNames(Protocol):
+    """What a monitor may have besides, for speed: it says where a name is read.
+
+    Every text that continues a name leads to another state, so a mask has as many states of the
+    monitor as the vocabulary has words. If a name is only compared with others, all names have
+    the same ends, except those that are equal to another one. So one end decides thousands of
+    tokens.
+    """
+
+    def letters(self, state: Any) -> frozenset[int]:  # noqa: ANN401
+        """The bytes that continue the name being read; empty outside of names.
+
+        After any text of letters more are read, and the letters are the same.
+        """
+        ...
+
+    def clashes(self, state: Any, end: bytes) -> Collection[bytes] | None:  # noqa: ANN401
+        """Texts of letters after which ``end`` may fail to complete the text read.
+
+        After every other text of letters, the empty one included, it does. None where that is not
+        known.
+        """
         ...
 
 
