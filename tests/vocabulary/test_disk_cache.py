@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import subprocess
 import sys
 import threading
@@ -185,6 +186,7 @@ def test_concurrent_writers(home: Path) -> None:
     [
         ("linux", {"HOME": "/h"}, "/h/.cache/grammar-workbench"),
         ("linux", {"HOME": "/h", "XDG_CACHE_HOME": "/x"}, "/x/grammar-workbench"),
+        ("linux", {"HOME": "/h", "XDG_CACHE_HOME": "x"}, "/h/.cache/grammar-workbench"),
         ("darwin", {"HOME": "/h"}, "/h/Library/Caches/grammar-workbench"),
         ("win32", {"HOME": "/h", "LOCALAPPDATA": "/l"}, "/l/grammar-workbench"),
     ],
@@ -265,4 +267,30 @@ def test_directory_of_the_process_that_ends_first_is_kept(
     (first / "a").write_text("late")
     assert (disk_cache.cached_directory("key", make) / "a").read_text() == "late"
     assert not first.exists()
+    assert [path.name for path in cache_folder().iterdir()] == ["key"]
+
+
+def test_a_damaged_directory_that_another_process_replaces_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    removed = shutil.rmtree
+    again = cache_folder() / "key"
+
+    def make(part: Path) -> None:
+        (part / "a").write_text("made")
+
+    def remove(path: Path, *, ignore_errors: bool = False) -> None:
+        removed(path, ignore_errors=ignore_errors)
+        if not again.exists():  # another process puts a damaged one there, once
+            monkeypatch.setattr(shutil, "rmtree", removed)
+            again.mkdir()
+            (again / "a").write_text("damaged")
+
+    again.mkdir(parents=True)
+    (again / "a").write_text("damaged")
+    monkeypatch.setattr(shutil, "rmtree", remove)
+    found = disk_cache.cached_directory(
+        "key", lambda part: (part / "a").write_text("made") and None
+    )
+    assert (found / "a").read_text() == "made"
     assert [path.name for path in cache_folder().iterdir()] == ["key"]

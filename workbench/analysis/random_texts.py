@@ -323,8 +323,8 @@ def _sources(
 _MAX_COUNTED_STATES = 600
 #: The most draws for each requested text; a finite language runs out of new ones.
 _MAX_DRAWS_PER_TEXT = 12
-#: The most seconds for all samples together; those found until then are returned.
-_MAX_SECONDS = 1.0
+#: The part of ``Limits.seconds`` for all samples together; those found until then are returned.
+_PART_OF_SECONDS = 0.5
 #: The most characters beyond the shortest text, if that one is long.
 _MAX_EXTRA_CHARACTERS = 60
 #: The most edits of a sample that are tried until one is outside the language.
@@ -343,7 +343,8 @@ def samples(
     ``seed``     the same seed gives the same texts.
     ``longest``  about the most characters of a text, if such texts exist.
 
-    Cost: a few milliseconds; a second at most, and the texts found until then are returned.
+    Cost: a few milliseconds; at most half of the seconds of the grammar's limits (a second, if it
+          has the default ones), and the texts found until then are returned.
     """
     found: dict[str, None] = {}
     try:
@@ -399,8 +400,9 @@ def _draws(grammar: Grammar, random: Random, longest: int) -> Iterator[str | Non
     Raises: LimitError
     """
     machine = _machine(grammar)  # its limits are separate
-    limits = replace(grammar.limits, seconds=min(_MAX_SECONDS, grammar.limits.seconds), began=None)
-    wander = RandomWalk(machine, limits.begun())
+    seconds = _PART_OF_SECONDS * grammar.limits.seconds
+    limits = replace(grammar.limits, seconds=seconds).begun()
+    wander, clock = RandomWalk(machine, limits), limits.clock()
     if wander.shortest is None:
         return  # the empty language
     # if the shortest text is long, other texts need room to differ from it
@@ -408,6 +410,7 @@ def _draws(grammar: Grammar, random: Random, longest: int) -> Iterator[str | Non
     most = max(longest, shortest + min(shortest, _MAX_EXTRA_CHARACTERS))
     draw = _by_counting(grammar, most) or _by_walking(wander, shortest, most)
     while True:
+        clock.check()
         yield draw(random)
 
 

@@ -23,10 +23,12 @@ BUILTIN_MODEL = _PACKAGE / "decoding" / "builtin"
 def cache_folder() -> Path:
     """The user's cache folder for this project, as usual on the system; it need not exist.
 
+    A relative XDG_CACHE_HOME is ignored, as its specification demands.
+
     Raises: RuntimeError if there is no home folder.
     """
-    if chosen := os.environ.get("XDG_CACHE_HOME"):
-        base = Path(chosen)
+    if (chosen := Path(os.environ.get("XDG_CACHE_HOME", ""))).is_absolute():
+        base = chosen
     elif sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":

@@ -230,6 +230,9 @@ _MAX_DIGESTED = 1 << 26
 #: Unfinished directories older than this many seconds are removed: their process has ended.
 _ABANDONED = 86_400
 
+#: How often a directory is renamed while other processes damage or replace the one of that name.
+_MAX_RENAMES = 8
+
 _making = threading.Lock()
 
 
@@ -264,15 +267,21 @@ def cached_directory(key: str, make: Callable[[Path], None]) -> Path:
 
 
 def _rename(part: Path, whole: Path) -> None:
-    """Rename a directory; one of that name is kept if it is whole, else replaced."""
-    try:
-        part.rename(whole)
-    except OSError:
-        if not whole.is_dir():
-            raise
-        if not _is_whole(whole):
-            shutil.rmtree(whole)
+    """Rename a directory; one of that name is kept if it is whole, else replaced.
+
+    Another process may do the same at any moment, so a damaged one is renamed before it is removed.
+    """
+    damaged = part.with_name(f"{part.stem}.old.part")
+    for _ in range(_MAX_RENAMES):
+        with suppress(OSError):
             part.rename(whole)
+            return
+        if _is_whole(whole):
+            return
+        with suppress(OSError):
+            whole.rename(damaged)
+        shutil.rmtree(damaged, ignore_errors=True)
+    part.rename(whole)
 
 
 def _is_whole(directory: Path) -> bool:
