@@ -112,6 +112,7 @@ def ran(folder: Path, form: str, code: str = USED) -> subprocess.CompletedProces
     """A process that succeeded, with what it printed and logged."""
     environment = {
         **os.environ,
+        "PYTHONDONTWRITEBYTECODE": "1",  # or a change within a second were not noticed
         "WORKBENCH_KERNELS": form,
         "XDG_CACHE_HOME": str(folder / "cache"),
         "TMPDIR": str(folder / "temporary"),

@@ -39,20 +39,17 @@ def test_the_run_is_in_view_beside_grammar_and_picture(visit: Any, width: int, h
         says = v.page.inner_text("#wb-run .callout .says")
         assert says.startswith(f"the model preferred {best}; the grammar ")
         v.shot(f"first_look_{width}")
+        assert v.page.locator("#wb-run .runbar").is_hidden(), "for phones"
+        bar_follows_the_grammar(v)
 
 
-def test_the_callout_leads_to_the_reason(visit: Any) -> None:
+def test_the_callout_describes_the_selected_token_and_leads_to_the_reason(visit: Any) -> None:
     with visit("?example=person", width=1280, height=720) as v:
         v.wait_run()
-        v.page.click("#wb-run .callout button")
-        v.page.wait_for_selector("#wb-run .whybox:not([hidden])")
-        assert "Why not" in v.page.inner_text("#wb-run .whybox")
-        v.page.wait_for_function(f"({IN_VIEW})('#wb-run .whybox')")
-
-
-def test_the_callout_describes_the_selected_token(visit: Any) -> None:
-    with visit("?example=person", width=1280, height=720) as v:
-        v.wait_run()
+        v.page.wait_for_selector("#wb-header button.model.ready")
+        title = v.page.locator("#wb-header .top > .pickwrap").bounding_box()
+        assert title["width"] >= 230, "whole on a projector"
+        opened = v.page.evaluate("wb.state.selected")
         kinds = {
             "the model's first choice": "!s.cut && !s.forced && s.rank === 1",
             "only": "!s.cut && s.forced",
@@ -63,6 +60,11 @@ def test_the_callout_describes_the_selected_token(visit: Any) -> None:
             v.page.locator("#wb-run .tok").nth(index).click()
             assert words in v.page.inner_text("#wb-run .callout .says")
             assert in_view(v, "#wb-run .callout .bubble")
+        v.page.locator("#wb-run .tok").nth(opened).click()
+        v.page.click("#wb-run .callout button")
+        v.page.wait_for_selector("#wb-run .whybox:not([hidden])")
+        assert "Why not" in v.page.inner_text("#wb-run .whybox")
+        v.page.wait_for_function(f"({IN_VIEW})('#wb-run .whybox')")
 
 
 def test_breaking_the_example_changes_what_is_in_view(visit: Any) -> None:
@@ -165,15 +167,7 @@ def test_numbers_of_a_thousand_lines_stay_in_their_margin(visit: Any) -> None:
         assert heights == [one, one], "a number is one line high"
 
 
-def test_the_title_of_the_example_is_whole_on_a_projector(visit: Any) -> None:
-    with visit("?example=person", width=1280, height=720) as v:
-        v.wait_run()
-        v.page.wait_for_selector("#wb-header button.model.ready")
-        assert v.page.locator("#wb-header .top > .pickwrap").bounding_box()["width"] >= 230
-
-
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_the_edges_under_the_tokens_are_visible(visit: Any, dark: bool) -> None:
+def test_the_edges_under_the_tokens_are_visible(visit: Any) -> None:
     contrast = """() => {
       const pixel = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
       const light = (colour) => {
@@ -187,18 +181,30 @@ def test_the_edges_under_the_tokens_are_visible(visit: Any, dark: bool) -> None:
       const [low, high] = [light(getComputedStyle(edge).stroke), light(paper)].sort((a, b) => a - b);
       return (high + 0.05) / (low + 0.05);
     }"""
-    with visit("?example=person", dark=dark) as v:
+    papers = set()
+    with visit("?example=person") as v:
         v.wait_run()
         v.wait_drawn()
         v.page.wait_for_selector("#wb-picture svg.tokenmap .edge:not(.token)", state="attached")
-        assert v.page.evaluate(contrast) >= 3, "WCAG 1.4.11: contrast of graphics"
+        for look in ("light", "dark"):
+            v.page.emulate_media(color_scheme=look)
+            papers.add(v.page.evaluate("getComputedStyle(document.body).backgroundColor"))
+            assert v.page.evaluate(contrast) >= 3, f"WCAG 1.4.11: contrast of graphics, {look}"
+    assert len(papers) == 2
 
 
-@pytest.mark.parametrize("height", [400, 900])
-def test_help_opens_at_its_top(visit: Any, height: int) -> None:
-    with visit("?example=time", height=height) as v:
+def test_help_opens_at_its_top_and_the_footer_has_the_version(visit: Any) -> None:
+    with visit("?example=time") as v:
         v.wait_run()
-        for button in (".helpbutton", "#wb-footer .about"):
+        version, source = v.page.evaluate(
+            "async () => { const text = document.querySelector('.wb.footer').innerText;"
+            " return [text, [...document.querySelectorAll('.wb.footer a')].map((a) => a.href)]; }"
+        )
+        assert "Version" in version
+        assert all(address.startswith("http") for address in source)
+        buttons = (".helpbutton", "#wb-footer .about")
+        for height, button in [(height, button) for height in (400, 900) for button in buttons]:
+            v.page.set_viewport_size({"width": 1400, "height": height})
             v.page.click(button)
             assert v.page.evaluate("document.querySelector('dialog[open]').scrollTop") == 0
             assert v.page.evaluate("document.activeElement.matches('dialog[open] h2')")
@@ -221,17 +227,6 @@ def test_sections_fold_and_problems_still_show(visit: Any) -> None:
         v.page.wait_for_selector("#wb-grammar .panel", state="hidden")
         v.page.click("#wb-grammar [data-section=tests]")
         assert v.page.locator("#wb-grammar .panel").is_visible()
-
-
-def test_the_footer_has_the_version(visit: Any) -> None:
-    with visit("?example=time") as v:
-        v.wait_run()
-        version, source = v.page.evaluate(
-            "async () => { const text = document.querySelector('.wb.footer').innerText;"
-            " return [text, [...document.querySelectorAll('.wb.footer a')].map((a) => a.href)]; }"
-        )
-        assert "Version" in version
-        assert all(address.startswith("http") for address in source)
 
 
 # -- a phone ----------------------------------------------------------------------------------------
@@ -311,19 +306,15 @@ def test_a_phone_starts_a_run_on_its_first_screen(visit: Any) -> None:
         assert bar.is_hidden(), "the run is above"
 
 
-@pytest.mark.parametrize("size", [{"width": 1280, "height": 720}, PHONE], ids=["laptop", "phone"])
-def test_the_bar_of_a_phone_follows_the_grammar(visit: Any, size: dict[str, int]) -> None:
+def bar_follows_the_grammar(v: Any) -> None:
     """A grammar that cannot be read does not run; a laptop, and a short grammar, need no bar."""
-    with visit("?example=person", **size) as v:
-        v.wait_run()
-        assert v.page.locator("#wb-run .runbar").is_visible() == (size is PHONE)
-        v.page.fill("#wb-grammar textarea.text", "(")
-        v.page.wait_for_function("wb.state.compiled?.text === '(' && !wb.state.compiled.ok")
-        assert v.page.locator("#wb-run .runbar .primary").is_disabled()
-        v.page.wait_for_function("!document.querySelector('#wb-run .runbar').checkVisibility()")
+    v.page.fill("#wb-grammar textarea.text", "(")
+    v.page.wait_for_function("wb.state.compiled?.text === '(' && !wb.state.compiled.ok")
+    assert v.page.locator("#wb-run .runbar .primary").is_disabled()
+    v.page.wait_for_function("!document.querySelector('#wb-run .runbar').checkVisibility()")
 
 
-def test_a_phone_has_targets_for_a_finger(visit: Any) -> None:
+def test_a_phone_has_targets_for_a_finger_and_a_bar_that_follows_the_grammar(visit: Any) -> None:
     small = """() => [...document.querySelectorAll('.wb :is(button, a[href], select, input, textarea, summary)')]
       .filter((each) => each.checkVisibility({ visibilityProperty: true }))
       .map((each) => [each, (each.closest('label') ?? each).getBoundingClientRect()])
@@ -342,3 +333,6 @@ def test_a_phone_has_targets_for_a_finger(visit: Any) -> None:
             assert v.page.evaluate(small) == [], section
         tokens = "[...document.querySelectorAll('#wb-run .tokens .tok')].every((t) => t.getClientRects()[0].height >= 32)"
         assert v.page.evaluate(tokens), "tokens are as wide as their text"
+        v.page.evaluate("scrollTo(0, 0)")
+        v.page.wait_for_selector("#wb-run .runbar")
+        bar_follows_the_grammar(v)

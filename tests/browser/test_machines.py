@@ -81,17 +81,9 @@ def test_the_flag_of_the_token_that_was_taken_is_lit(visit: Any, example: str) -
             )
             assert set(v.page.evaluate(f"window.answer.landings[{edge}]")) & set(ends)
         v.shot(f"flag_{example}")
-
-
-def test_the_lit_flag_lists_the_token_that_was_taken(visit: Any) -> None:
-    with visit("?example=expression&tab=together") as v:
-        v.wait_run()
-        v.wait_drawn()
-        select(v, 1)
-        v.page.wait_for_function(ARRIVED)
-        v.page.locator(f"{MAIN} .flag.gone").click()
+        lit.click()  # and lists its tokens
         v.page.wait_for_selector("#wb-picture .edgebox:not([hidden]) li")
-        token = v.page.evaluate("wb.state.steps[1].token.text")
+        token = v.page.evaluate(f"wb.state.steps[{index}].token.text")
         v.page.wait_for_function(
             "t => [...document.querySelectorAll('#wb-picture .edgebox li')].some(l => l.textContent === t)",
             arg=token,

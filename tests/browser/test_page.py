@@ -20,11 +20,29 @@ def test_the_first_sight_is_a_finished_run_over_a_picture(visit: Any) -> None:
         assert v.page.evaluate("wb.state.tab") == "together"
         assert v.page.locator("#wb-picture .pic.main .flag").count() >= 1
         assert v.page.locator("#wb-picture .stackbox .frame").count() >= 1
+        numbers_add_up(v)
 
 
-def test_a_typed_regex_becomes_three_pictures(visit: Any) -> None:
+def numbers_add_up(v: Any) -> None:
+    steps = v.page.evaluate("wb.state.steps")
+    for step in steps:
+        assert 0 <= step["kept"] <= 1
+        assert step["s"] >= 0
+        assert step["allowed"] >= 1
+    said = v.page.locator("#wb-run .stats").inner_text()
+    spoken = [step for step in steps if not step["token"].get("end")]
+    perplexity = 2 ** (sum(step["s"] for step in spoken) / len(spoken))
+    assert f"{perplexity:.2f}" in said or str(round(perplexity)) in said.replace(",", "")
+
+
+def test_a_state_tells_what_may_follow_and_a_typed_regex_becomes_three_pictures(visit: Any) -> None:
     with visit("?example=time") as v:
         v.wait_run()
+        v.wait_drawn()
+        v.page.locator("#wb-picture .pic.main .node").first.click()
+        told = v.page.locator("#wb-picture .foot").inner_text()
+        assert "state" in told
+        assert "→" in told
         v.type_grammar("(Ada|name)+;")
         v.page.wait_for_function("wb.state.compiled?.text === '(Ada|name)+;'")
         seen = set()
@@ -36,7 +54,7 @@ def test_a_typed_regex_becomes_three_pictures(visit: Any) -> None:
         assert len(seen) == 3
 
 
-def test_a_half_typed_regex_says_where_it_is_wrong(visit: Any) -> None:
+def test_a_half_typed_regex_says_where_it_is_wrong_and_an_empty_one_is_not(visit: Any) -> None:
     with visit("?example=time") as v:
         v.wait_run()
         v.type_grammar("ab[0-9")
@@ -52,6 +70,9 @@ def test_a_half_typed_regex_says_where_it_is_wrong(visit: Any) -> None:
         v.page.wait_for_selector("#wb-grammar .verdict.good")
         assert v.page.locator("#wb-grammar .problems").is_hidden()
         assert v.page.locator("#wb-grammar .paint .squig").count() == 0
+        v.type_grammar("")  # no mistake
+        v.page.wait_for_function("wb.state.compiled?.empty === true")
+        assert v.page.locator("#wb-grammar .problems").is_hidden()
 
 
 @pytest.mark.parametrize(
@@ -75,14 +96,6 @@ def test_a_text_in_the_other_notation_is_one_click_away(
         assert v.page.evaluate("wb.state.compiled.ok")
         assert v.page.locator("#wb-grammar .problems").is_hidden()
         assert v.page.input_value("#wb-grammar textarea.text") == text
-
-
-def test_an_empty_grammar_is_no_mistake(visit: Any) -> None:
-    with visit("?example=time") as v:
-        v.wait_run()
-        v.type_grammar("")
-        v.page.wait_for_function("wb.state.compiled?.empty === true")
-        assert v.page.locator("#wb-grammar .problems").is_hidden()
 
 
 def test_rejected_texts_show_where_they_fail(visit: Any) -> None:
@@ -127,20 +140,6 @@ def test_a_run_streams_and_a_token_tells_everything(visit: Any) -> None:
             reason = "document.querySelector('#wb-run .wanted .cand.x .w').textContent"
             v.page.wait_for_function(f"{reason} !== 'forbidden'")
         v.shot("token_selected")
-
-
-def test_shown_numbers_add_up(visit: Any) -> None:
-    with visit("?example=person") as v:
-        v.wait_run()
-        steps = v.page.evaluate("wb.state.steps")
-        for step in steps:
-            assert 0 <= step["kept"] <= 1
-            assert step["s"] >= 0
-            assert step["allowed"] >= 1
-        said = v.page.locator("#wb-run .stats").inner_text()
-        spoken = [step for step in steps if not step["token"].get("end")]
-        perplexity = 2 ** (sum(step["s"] for step in spoken) / len(spoken))
-        assert f"{perplexity:.2f}" in said or str(round(perplexity)) in said.replace(",", "")
 
 
 def test_stopping_keeps_the_text_so_far(visit: Any) -> None:
@@ -202,7 +201,7 @@ def test_the_keyboard_reaches_everything(visit: Any) -> None:
         assert v.page.locator("dialog[open]").count() == 0
 
 
-def test_run_requested_while_typing_uses_the_typed_text(visit: Any) -> None:
+def test_run_requested_while_typing_uses_the_typed_text_and_says_its_error(visit: Any) -> None:
     with visit("?example=time") as v:
         v.wait_run()
         v.page.focus("#wb-grammar textarea.text")
@@ -214,16 +213,17 @@ def test_run_requested_while_typing_uses_the_typed_text(visit: Any) -> None:
         )
         text = "wb.state.steps.map(s => s.token.text ?? '').join('')"
         assert v.page.evaluate(text) == "Ada!"
+        error_of_the_run_is_shown_in_its_card(v)
 
 
-def test_a_state_tells_what_may_follow(visit: Any) -> None:
-    with visit("?example=time") as v:
-        v.wait_run()
-        v.wait_drawn()
-        v.page.locator("#wb-picture .pic.main .node").first.click()
-        told = v.page.locator("#wb-picture .foot").inner_text()
-        assert "state" in told
-        assert "→" in told
+def error_of_the_run_is_shown_in_its_card(v: Any) -> None:
+    v.page.evaluate(
+        "document.querySelector('#wb-run select.mask').options[0].value = 'no such method'"
+    )
+    v.page.click("#wb-run .go")
+    v.page.wait_for_selector("#wb-run .runerr:not([hidden])")
+    assert "no such method" in v.page.locator("#wb-run .runerr").inner_text()
+    assert v.page.locator("#wb-run .go").is_enabled()
 
 
 #: How the picture lies in its box: pixels a point, whether all of it is seen, how far off the middle.
@@ -244,8 +244,9 @@ LIES = """() => {
 }"""
 
 
-def test_a_picture_is_moved_and_found_again(visit: Any) -> None:
-    with visit("?example=time&tab=characters") as v:
+def test_a_picture_is_zoomed_and_found_again_and_the_wheel_scrolls_the_page(visit: Any) -> None:
+    with visit("?example=time&tab=characters", height=700) as v:
+        v.wait_run()
         v.wait_drawn()
         home = v.page.evaluate(LIES)
         assert home["whole"]
@@ -255,13 +256,6 @@ def test_a_picture_is_moved_and_found_again(visit: Any) -> None:
         found = v.page.evaluate(LIES)
         assert found["whole"]
         assert found["scale"] == pytest.approx(home["scale"])
-
-
-def test_the_wheel_scrolls_the_page_and_with_ctrl_it_zooms(visit: Any) -> None:
-    with visit("?example=time&tab=characters", height=700) as v:
-        v.wait_run()
-        v.wait_drawn()
-        home = v.page.evaluate(LIES)
         v.page.hover("#wb-picture .pic.main .canvas")
         v.page.keyboard.down("Control")
         v.page.mouse.wheel(0, -200)
@@ -317,14 +311,6 @@ def test_nothing_slides_into_place(visit: Any) -> None:
         assert len(set(v.page.evaluate("places"))) == 1
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_a_phone_never_scrolls_sideways(visit: Any, dark: bool) -> None:
-    with visit(width=390, height=844, dark=dark) as v:
-        v.wait_run()
-        v.shot("phone_dark" if dark else "phone")
-        assert v.page.evaluate("document.documentElement.scrollWidth") <= 390
-
-
 def test_a_low_window_opens_at_the_top(visit: Any) -> None:
     with visit("?example=person", height=420) as v:
         v.wait_drawn()
@@ -372,18 +358,6 @@ def test_nothing_typed_becomes_markup(visit: Any) -> None:
         v.wait_run()
         assert v.page.evaluate("window.hurt") is None
         assert v.page.locator("#wb-grammar img, #wb-run img, #wb-picture img").count() == 0
-
-
-def test_error_of_the_run_is_shown_in_its_card(visit: Any) -> None:
-    with visit("?example=time") as v:
-        v.wait_run()
-        v.page.evaluate(
-            "document.querySelector('#wb-run select.mask').options[0].value = 'no such method'"
-        )
-        v.page.click("#wb-run .go")
-        v.page.wait_for_selector("#wb-run .runerr:not([hidden])")
-        assert "no such method" in v.page.locator("#wb-run .runerr").inner_text()
-        assert v.page.locator("#wb-run .go").is_enabled()
 
 
 def test_a_link_holds_the_grammar(visit: Any) -> None:

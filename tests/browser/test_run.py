@@ -317,15 +317,17 @@ def test_a_method_that_does_not_apply_says_so_and_another_may_be_tried(visit: An
         v.page.wait_for_function("wb.state.steps.length === 1")
 
 
-@pytest.mark.parametrize(
-    ("width", "dark"), [(390, False), (390, True), (2000, False), (2000, True)]
-)
-def test_it_fits(visit: Any, width: int, dark: bool) -> None:
-    with visit("?example=person", width=width, dark=dark) as v:
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (2000, 1000)])
+def test_it_fits(visit: Any, width: int, height: int) -> None:
+    wide = "document.documentElement.scrollWidth"
+    with visit("?example=person", width=width, height=height) as v:
         v.wait_run()
+        assert v.page.evaluate(wide) <= width
         v.page.locator("#wb-run .tok").nth(2).click()
-        v.shot(f"run_{width}{'_dark' if dark else ''}")
-        assert v.page.evaluate("document.documentElement.scrollWidth") <= width
+        for look in ("light", "dark"):
+            v.page.emulate_media(color_scheme=look)
+            v.shot(f"run_{width}_{look}")
+            assert v.page.evaluate(wide) <= width
 
 
 def test_numbers_and_waiting_are_said_in_words(visit: Any) -> None:

@@ -46,9 +46,8 @@ def marked(v: Any, name: str) -> list[str]:
     return list(v.page.locator(f"#wb-grammar .paint .{name}").all_inner_texts())
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_from_a_struck_token_to_the_place_in_the_grammar(visit: Any, dark: bool) -> None:
-    with visit("?example=person", dark=dark) as v:
+def test_from_a_struck_token_to_the_place_in_the_grammar(visit: Any) -> None:
+    with visit("?example=person") as v:
         ready(v)
         v.wait_run()
         for token in v.page.locator("#wb-run .tok").all():
@@ -68,7 +67,7 @@ def test_from_a_struck_token_to_the_place_in_the_grammar(visit: Any, dark: bool)
         assert signs[0] in panel.locator(".reason").inner_text()
         assert panel.locator(".cell.fails .sign").inner_text() == "✗"
         assert v.page.locator(PLACES).count() >= 1
-        v.shot(f"why_{'dark' if dark else 'light'}")
+        v.shot("why")
         link = panel.locator(".places button").first
         written = link.locator("mark").inner_text()
         link.click()

@@ -19,7 +19,8 @@ from workbench.grammar.notations import Notation
 
 pytestmark = pytest.mark.slow
 
-# in a separate process: Gradio's warnings must not fail the tests
+#: A page that answers a program, the README's, and two at once; in a separate process, because Gradio's
+#: warnings must not fail the tests.
 ASKING = """
 import json
 from gradio_client import Client
@@ -58,17 +59,20 @@ reported = {
     "api": client.view_api(print_info=False, return_format="dict"),
 }
 print(json.dumps(reported))
-page.close()
 """
 
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def aside(code: str) -> list[str]:
-    """The lines some code prints, in a separate process."""
+@pytest.fixture(scope="module")
+def lines() -> list[str]:
+    """What a process prints: what it was answered, what the README's prints, how two runs ended."""
+    codes = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    (code,) = (each for each in codes if '"http://127.0.0.1:7860/"' in each)
+    shown = code.replace('"http://127.0.0.1:7860/"', "page.local_url")
     asked = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", f"{ASKING}\n{shown}\npage.close()\n{TWO_VISITORS}"],
         capture_output=True,
         text=True,
         check=False,
@@ -76,12 +80,13 @@ def aside(code: str) -> list[str]:
         timeout=300,
     )
     assert asked.returncode == 0, asked.stderr[-2000:]
-    return asked.stdout.splitlines()
+    closing = "Closing server running on port"
+    return [line for line in asked.stdout.splitlines() if not line.startswith(closing)]
 
 
 @pytest.fixture(scope="module")
-def reported() -> Any:
-    return json.loads(aside(ASKING)[0])
+def reported(lines: list[str]) -> Any:
+    return json.loads(lines[0])
 
 
 TWO_VISITORS = """
@@ -106,20 +111,12 @@ page.close()
 """
 
 
-def test_runs_of_two_visitors_are_computed_at_the_same_time() -> None:
-    assert json.loads(aside(TWO_VISITORS)[0]) == ["stop", "stop"]
+def test_runs_of_two_visitors_are_computed_at_the_same_time(lines: list[str]) -> None:
+    assert json.loads(lines[-1]) == ["stop", "stop"]
 
 
-def test_the_readmes_client_runs() -> None:
-    codes = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
-    (code,) = (each for each in codes if '"http://127.0.0.1:7860/"' in each)
-    served = """
-from tests.ui.toy import toy_room
-from workbench.app.ui.serve import ServeSettings, start
-page = start(ServeSettings(port=0, quiet=True), toy_room())
-"""
-    last = aside(served + code.replace('"http://127.0.0.1:7860/"', "page.local_url"))[-1]
-    assert "'k': 'stop'" in last
+def test_the_readmes_client_runs(lines: list[str]) -> None:
+    assert "'k': 'stop'" in lines[-2]
 
 
 def test_a_grammar_is_read_and_its_problems_placed(reported: Any) -> None:

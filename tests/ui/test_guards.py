@@ -7,6 +7,7 @@ import json
 import os
 import random
 import re
+import runpy
 import signal
 import subprocess
 import sys
@@ -652,31 +653,11 @@ def test_sigterm_ends_runs_with_a_reason(tmp_path: Path) -> None:
         assert "Traceback" not in page.log.read_text()
 
 
-DELETED = """
-from tests.ui.toy import toy_room
-from workbench.app.ui.handlers import Handlers
-from workbench.app.ui.page import build
-
-print(build(Handlers(toy_room())).delete_cache)
-"""
-
-
-def test_files_of_gradio_are_deleted() -> None:
-    # in a separate process: Gradio's warnings must not fail the tests
-    asked = [sys.executable, "-c", DELETED]
-    assert subprocess.check_output(asked, text=True, cwd=ROOT) == "(600, 600)\n"
-
-
-def test_error_a_port_of_the_environment_that_is_none() -> None:
-    for port in ("abc", "-1", "70000", "1.5"):
-        done = subprocess.run(
-            [sys.executable, "app.py"],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=ROOT,
-            env={**os.environ, "GRADIO_SERVER_PORT": port},
-            timeout=120,
-        )
-        assert done.returncode == 1
-        assert done.stderr == f"error: expected a port as GRADIO_SERVER_PORT, not {port!r}\n"
+@pytest.mark.parametrize("port", ["abc", "-1", "70000", "1.5"])
+def test_error_a_port_of_the_environment_that_is_none(
+    port: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRADIO_SERVER_PORT", port)
+    with pytest.raises(SystemExit) as ended:  # which prints it, and exits with 1
+        runpy.run_path(str(ROOT / "app.py"), run_name="__main__")
+    assert ended.value.code == f"error: expected a port as GRADIO_SERVER_PORT, not {port!r}"

@@ -3,23 +3,42 @@
 from __future__ import annotations
 
 import gzip
+import json
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from workbench.app.ui.page_files import LATE, join_modules, late_script, module_names
 from workbench.base.resources import STATIC
 
+#: In a separate process: Gradio's warnings must not fail the tests.
+BUILT = """
+import json, sys
+from workbench.app import pipeline
+from workbench.app.ui import compare_view, handlers, runs
 
-def aside(code: str) -> list[str]:
-    """The words some code prints, in a separate process: Gradio's warnings must not fail the tests."""
-    reported = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=STATIC.parent
-    )
-    return reported.stdout.split()
+known = {"handlers": [name for name in ("gradio", "torch") if name in sys.modules]}
+from workbench.app.ui import page, page_files, serve
+
+known["page"] = [name for name in ("gradio", "torch") if name in sys.modules]
+from tests.ui.toy import toy_room
+
+built = page.build(handlers.Handlers(toy_room()))
+events = [event.api_name for event in built.fns.values() if event.api_visibility == "public"]
+told = {"imported": known, "events": events, "kept": built.delete_cache}
+print(json.dumps(told | {"sheets": page_files.SHEETS}))
+"""
+
+
+@pytest.fixture(scope="module")
+def built() -> Any:
+    """What a new process says of the page."""
+    command = [sys.executable, "-c", BUILT]
+    return json.loads(subprocess.check_output(command, text=True, cwd=STATIC.parent))
 
 
 SKELETONS = sorted(STATIC.glob("*.html"))
@@ -50,13 +69,12 @@ def test_nothing_typed_can_become_markup(path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_every_file_is_loaded_and_every_loaded_file_is_there() -> None:
+def test_every_file_is_loaded_and_every_loaded_file_is_there(built: Any) -> None:
     entries = ("page.js", "replay.js", *LATE)
     scripts = {name for entry in entries for name in module_names(STATIC, entry)}
     assert sorted(scripts) == sorted(path.name for path in STATIC.glob("*.js"))
-    reported = aside("from workbench.app.ui.page_files import SHEETS; print(*SHEETS)")
     replay = {"replay.css"}  # stands in the page a run is taken away as
-    assert sorted(reported) == sorted({path.name for path in STATIC.glob("*.css")} - replay)
+    assert sorted(built["sheets"]) == sorted({path.name for path in STATIC.glob("*.css")} - replay)
 
 
 def test_what_is_sent_is_light() -> None:
@@ -82,35 +100,17 @@ def test_no_line_is_longer_than_120_columns() -> None:
 
 
 @pytest.mark.slow
-def test_the_page_is_built_with_its_events() -> None:
-    reported = aside(
-        "from tests.ui.toy import toy_room; from workbench.app.ui.handlers import Handlers;"
-        "from workbench.app.ui.page import build; page = build(Handlers(toy_room()));"
-        "print(*[fn.api_name for fn in page.fns.values() if fn.api_visibility == 'public'])"
-    )
-    assert sorted(reported) == [
+def test_the_page_is_built_with_its_events(built: Any) -> None:
+    assert sorted(built["events"]) == [
         "check", "compare", "compile", "draw", "explain", "generate", "mask", "samples",
     ]  # fmt: skip
 
 
 @pytest.mark.slow
-def test_the_page_is_up_before_torch_is_wanted() -> None:
-    code = (
-        "import sys, workbench.app.ui.page, workbench.app.ui.serve; print('torch' in sys.modules)"
-    )
-    assert aside(code) == ["False"]
+def test_files_of_gradio_are_deleted(built: Any) -> None:
+    assert built["kept"] == [600, 600]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "module",
-    [
-        "workbench.app.ui.handlers",
-        "workbench.app.ui.runs",
-        "workbench.app.ui.compare_view",
-        "workbench.app.pipeline",
-    ],
-)
-def test_the_handlers_need_no_gradio(module: str) -> None:
-    code = f"import sys, {module}; print('gradio' in sys.modules, 'torch' in sys.modules)"
-    assert aside(code) == ["False", "False"]
+def test_the_handlers_need_no_gradio_and_the_page_no_torch(built: Any) -> None:
+    assert built["imported"] == {"handlers": [], "page": ["gradio"]}
