@@ -1343,9 +1343,12 @@ export interface File {
   base64: string;
 }
 
-/** What a replay would request: pictures by tab, and for each token its reasons. */
+/** What a replay would request: pictures by tab, and for each token its reasons.
+
+    ``narrows``: whether the run may allow fewer tokens than the grammar. */
 export interface ReplayDrawing {
   pictures: Record<string, (Record<string, any>)[]>;
+  narrows: boolean;
   reasons: any[];
 }
 
