@@ -307,8 +307,11 @@ _MAX_REMEMBERED = 4_096
 class LazyParts:
     """The character automaton of a regex that would explode, or another very large one."""
 
-    def __init__(self, machine: LazyDfa | Dfa, limits: Limits = LIMITS) -> None:
+    def __init__(
+        self, machine: LazyDfa | Dfa, limits: Limits = LIMITS, *, is_json: bool = False
+    ) -> None:
         self.machine = machine
+        self._is_json = is_json
         #: The seconds that one picture may take.
         self.seconds = limits.seconds
         #: 0: the number of states is unknown, since they are computed on demand.
@@ -355,7 +358,8 @@ class LazyParts:
         nodes = tuple(state_node(s, machine.initial, machine.is_final(s)) for s in ends)
         links = {str(s): [str(t) for t in self._targets(s)] for s in kept}
         note = _NOTE.format(self._done)
-        return cut(Graph(name, nodes, edges, note), {str(s) for s in kept}, Links(links))
+        graph = Graph(name, nodes, edges, note, self._is_json)
+        return cut(graph, {str(s) for s in kept}, Links(links))
 
     def near(self, centre: str, count: int) -> list[State]:
         """The states nearest to one, along edges in both directions, as far as visited."""
