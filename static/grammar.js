@@ -38,8 +38,10 @@ export function mountGrammar({ element, server }) {
   let request = 0,
     looking = 0;
 
-  const editor = createEditor(find(".editor"), server, (text) => {
+  const prompt = createPrompt(find(".promptbox"), server);
+  const editor = createEditor(find(".editor"), server, (text, all) => {
     state.text = text;
+    prompt.follow(all);
     state.pending = true;
     ++request; // answers under way are of another text
     verdict.replaceChildren();
@@ -48,8 +50,6 @@ export function mountGrammar({ element, server }) {
     compileSoon();
   });
   const machine = createMachineTab(element.querySelector(".card"), editor, server);
-
-  const prompt = createPrompt(find(".promptbox"), server);
 
   // -- notations -----------------------------------------------------------------------------------
   const kinds = find(".notation"),
@@ -79,6 +79,7 @@ export function mountGrammar({ element, server }) {
   style.addEventListener("change", () => {
     state.style = style.selectedIndex ? style.value : ""; // the usual one needs no room in a link
     state.pending = true;
+    prompt.follow();
     emit("typed");
     compileSoon.now();
   });
@@ -86,8 +87,7 @@ export function mountGrammar({ element, server }) {
   function keep() {
     written[state.notation] = {
       ...wholeOf(state),
-      prompt: state.prompt,
-      system: state.system,
+      ...prompt.kept(),
       tests: state.tests,
     };
   }
@@ -350,6 +350,7 @@ export function mountGrammar({ element, server }) {
     // what stands here is of another notation
     Object.assign(state, { style: notations[notation].begin.style || "", start: "start" });
     use(notation);
+    prompt.follow();
     editor.notation(notation);
     machine.show(state.text);
     section(chosen);
