@@ -306,7 +306,8 @@ export function mountGrammar({ element, server }) {
     phases(answer.ok ? answer.phases : []);
     if (answer.ok) {
       verdict.className = "verdict good";
-      verdict.textContent = `✓ ${answer.ms < 10 ? answer.ms.toFixed(1) : Math.round(answer.ms)} ms`;
+      const time = `${answer.ms < 10 ? answer.ms.toFixed(1) : Math.round(answer.ms)} ms`;
+      verdict.replaceChildren("✓", el("span", { class: "ms" }, ` ${time}`));
     } else {
       verdict.className = "verdict no";
       verdict.textContent = answer.empty
