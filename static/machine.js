@@ -12,6 +12,7 @@ import { treeRequest } from "./tree.js";
 
 const KEPT = 60; // pictures kept, for going back and forth
 const PAUSE = 900; // milliseconds between two pictures while a run streams: drawing must not slow it
+const COMPILING = "First start: the engine is being compiled. The last picture is shown until the next one is ready.";
 const MOVED = 24; // pixels by which a box may change before its picture is laid out anew
 
 /** How pictures are looked at, the same for all of them; kept in the browser. */
@@ -95,7 +96,8 @@ export function createMachine(
     sent = /** @type {any} */ (null),
     current = /** @type {[any, boolean]} */ ([null, false]),
     last = 0,
-    soon = 0;
+    soon = 0,
+    kernels = ""; // what is said while the engine is being compiled
 
   const blank = (text, waiting) => {
     say.hidden = !text;
@@ -103,8 +105,17 @@ export function createMachine(
     bones.hidden = !waiting;
   };
   blank("", true);
+  /** Say that an answer is awaited; the old picture stays, and is not dimmed if that can take a minute. */
+  function wait() {
+    box.classList.add("stale");
+    box.classList.toggle("compiling", Boolean(kernels));
+    if (record) busy.textContent = kernels ? COMPILING : "drawing…";
+    else blank(kernels, true);
+  }
   on("kernels", (words) => {
-    if (!record && !bones.hidden) blank(words, true);
+    if (words === kernels) return;
+    kernels = words;
+    if (busy.textContent || !bones.hidden) wait();
   });
 
   /** The machine that is requested: without its tokens, "together" is the machine below them. */
@@ -149,11 +160,7 @@ export function createMachine(
     loading = centre || "";
     const asking = asked(centre, ...current);
     const slow = setTimeout(() => {
-      if (mine === request) {
-        box.classList.add("stale");
-        if (record) busy.textContent = "drawing…";
-        else blank("", true);
-      }
+      if (mine === request) wait();
     }, 250);
     const answer = await drawn(server, asking);
     clearTimeout(slow);
@@ -260,7 +267,7 @@ export function createMachine(
       if (name !== tab) {
         record = known = null;
         graph.show(null);
-        blank("", true);
+        blank(kernels, true);
         busy.textContent = "";
       }
       tab = name;
@@ -273,9 +280,11 @@ export function createMachine(
       busy.textContent = "";
       blank(text, waiting);
     },
-    stale(on, words) {
+    /** Dim the picture of an earlier grammar; ``awaited`` if the server reads the new one. */
+    stale(on, awaited = false) {
       box.classList.toggle("stale", on);
-      if (words) busy.textContent = words;
+      if (awaited && kernels) wait();
+      else if (on) box.classList.remove("compiling");
     },
   };
 }

@@ -485,7 +485,7 @@ export function mountPicture({ element, server }, { createConstruction = /** @ty
   more.querySelector(".built").addEventListener("click", menuOfMore.close);
 
   on("compiling", () => {
-    main.stale(true);
+    main.stale(true, true);
   });
   const titles = {};
   on("compiled", (compiled) => {
