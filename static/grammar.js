@@ -36,12 +36,14 @@ export function mountGrammar({ element, server }) {
     style = find(".styles select");
   const LINT_AFTER = 600; // milliseconds after a compilation: pictures come first
   let request = 0,
-    looking = 0;
+    looking = 0,
+    unread = false; // whether the whole text was replaced, and the new one was not read yet
 
   const prompt = createPrompt(find(".promptbox"), server);
   const editor = createEditor(find(".editor"), server, (text, all) => {
     state.text = text;
-    prompt.follow(all);
+    tests.brought(prompt.follow(all));
+    unread ||= all;
     state.pending = true;
     ++request; // answers under way are of another text
     verdict.replaceChildren();
@@ -89,6 +91,7 @@ export function mountGrammar({ element, server }) {
       ...wholeOf(state),
       ...prompt.kept(),
       tests: state.tests,
+      came: tests.came(),
     };
   }
   /** An exercise stays open, with its tests, when its answer is written in another notation. */
@@ -240,7 +243,8 @@ export function mountGrammar({ element, server }) {
     if (answer.fault) answer = { ...UNKNOWN, failure: answer.fault };
     if (mine !== request) return; // something newer was typed meanwhile
     state.pending = false;
-    state.compiled = /** @type {typeof state.compiled} */ ({ ...asked, ...answer });
+    unread &&= !answer.ok;
+    state.compiled = /** @type {typeof state.compiled} */ ({ ...asked, ...answer, unread });
     showFacts(answer);
     known = { ...answer, looking: answer.ok };
     tell(answer.problems);
@@ -253,7 +257,10 @@ export function mountGrammar({ element, server }) {
     if (answer.ok) {
       tests.check();
       showRules(asked, mine);
-    } else tests.clear();
+    } else {
+      tests.clear();
+      if (unread) outline.show({});
+    }
     emit("compiled", state.compiled);
     if (answer.ok && !panel.querySelector("#wb-sec-samples").hidden) samples.ask();
     if (answer.ok && !panel.querySelector("#wb-sec-words").hidden) words.ask();

@@ -135,11 +135,17 @@ export function createPrompt(box, server) {
       system.value = before ?? "";
       show();
     },
-    /** The grammar has another text, or another notation; ``all`` if it replaced the whole text. */
+    /** The grammar has another text, or another notation; ``all`` if it replaced the whole text. Whether another
+        grammar than the opened one is there. */
     follow(all = false) {
-      if (edited || !opened) return;
+      if (!opened) return false;
       const same = state.notation === opened.notation && state.text.trimEnd() === opened.text.trimEnd();
       replaced = !same && (replaced || all);
+      if (!edited) this.make();
+      return replaced;
+    },
+    /** The prompt for the grammar, from its title. */
+    make() {
       const made = promptFor(state),
         before = promptFor(opened);
       if (made === null) return;

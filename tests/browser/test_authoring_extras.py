@@ -191,3 +191,30 @@ def test_a_prompt_that_was_edited_stays(visit: Any) -> None:
         assert asked.input_value() == "Mine: "
         v.type_grammar(BARE)
         assert asked.input_value() == "Mine: ", "and in a draft"
+
+
+def test_another_grammar_without_what_belongs_to_the_first(visit: Any) -> None:
+    with visit("?example=person") as v:
+        v.wait_drawn()
+        line = v.page.locator("#wb-sec-tests .brought")
+        count = v.page.evaluate("wb.state.tests.length")
+        v.page.locator("#wb-grammar textarea.text").press("End")
+        v.page.keyboard.type(" ")
+        assert line.is_hidden(), "an edit keeps the tests"
+        v.type_grammar("start ::= ")
+        v.page.wait_for_selector("#wb-picture .say:has-text('No picture yet')")
+        assert v.page.locator("#wb-picture .pic.main svg .node").count() == 0
+        v.page.wait_for_function("!document.querySelector('[data-section=rules] .n').textContent")
+        v.type_grammar("start ::= 'a';")
+        v.wait_drawn()
+        v.page.click("#wb-grammar [data-section=tests]")
+        assert "came with “Person, as JSON”" in line.inner_text()
+        line.get_by_role("button").click()
+        assert v.page.evaluate("wb.state.tests.length") == 0
+        line.get_by_role("button", name="Put them back").click()
+        assert v.page.evaluate("wb.state.tests.length") == count
+        assert line.is_hidden()
+        v.page.locator("#wb-grammar textarea.text").press("End")
+        v.page.keyboard.type("(")
+        v.page.wait_for_selector("#wb-picture .foot:has-text('last version')")
+        assert v.page.locator("#wb-picture .pic.main svg .node").count(), "of the same grammar"

@@ -298,7 +298,10 @@ def _marked(node: Node, missing: int) -> Node:
     return replace(node, kinds=(*node.kinds, "more"), title=f"{node.title} · {note}")
 
 
-_NOTE = "too many states to {} them all: this is the part around one"
+_NOTE = "too many states to {} them all: this is the part around one of them"
+
+#: States of a machine that reads JSON for each state in its picture.
+_STATES_OF_JSON = 6
 
 #: The most visited states that are searched for predecessors of a part.
 _MAX_REMEMBERED = 4_096
@@ -334,7 +337,8 @@ class LazyParts:
             return self._around(centre, count)
 
     def _around(self, centre: str, count: int) -> Graph:
-        kept = self.near(centre, count)
+        # most states that read JSON are inside escapes, which pictures fold
+        kept = self.near(centre, count * _STATES_OF_JSON if self._is_json else count)
         characters: dict[tuple[int, int], list[tuple[int, int]]] = {}
         for source in kept:
             for ranges, target in self.onward(source):
