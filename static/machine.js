@@ -5,7 +5,7 @@ import { debounce, el } from "./dom.js";
 import { createGraph, passedBy } from "./graph.js";
 import { askServer, cards, emit, grammarOf, on, state } from "./state.js";
 import { saved } from "./storage.js";
-import { hexOf, readOf } from "./tokens.js";
+import { readOf } from "./tokens.js";
 import { treeRequest } from "./tree.js";
 
 /** @import { Answer, Edge, Picture, Servers } from "./wire" */
@@ -56,7 +56,7 @@ function countBefore(step, atEnd) {
 /** The bytes read before a step, or with it, as hexadecimal digits. */
 function bytesBefore(step, atEnd = false) {
   if (!step) return "";
-  if (step.read !== undefined) return hexOf({ text: step.read });
+  if (step.before !== undefined) return step.before; // of a token or test that is explained
   return state.steps
     .slice(0, countBefore(step, atEnd))
     .map((each) => readOf(each) ?? "")
@@ -64,7 +64,7 @@ function bytesBefore(step, atEnd = false) {
 }
 /** The run's own mask there, where it may allow fewer tokens than the grammar; a text that is tested has none. */
 const maskBefore = (step, atEnd) =>
-  step && step.read === undefined ? (cards.run?.masked(countBefore(step, atEnd)) ?? {}) : {};
+  step && step.before === undefined ? (cards.run?.masked(countBefore(step, atEnd)) ?? {}) : {};
 
 /** ``box`` becomes the picture. ``picked(state)``, ``edge(record)`` report clicks, ``shown(answer)`` a picture
       that is there, ``lost(state)`` that the run has left it and is not followed, ``beyond`` a zoom (``camera.js``).

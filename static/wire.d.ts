@@ -400,12 +400,15 @@ export interface Place {
   rule: string;
 }
 
-/** How far a token came after a text, and what could have read on there. */
+/** How far a token came after a text, and what could have read on there.
+
+    ``before``: the text before the path, in hexadecimal digits. */
 export interface Why {
   ok: true;
   so_far: string;
   token: string | null;
   cells: Cell[];
+  before: string;
   read: string;
   failing: string;
   allowed: boolean;
