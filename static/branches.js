@@ -304,7 +304,7 @@ export function createQuestions(server, settings) {
 
   /** The settings with which a picture computes a run's own mask after ``count`` tokens; empty for the exact mask. */
   function masked(branch, count) {
-    const { finish, max_tokens } = settings();
+    const { finish, max_tokens } = branch.settings ?? settings();
     const { constraint, lookahead, small_tokens, monitor, reasoning, prompt, chat, prefix } = about(
       branch,
       ids(branch, count),

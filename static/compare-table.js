@@ -565,7 +565,7 @@ export function createCompareTable(table, doors) {
     box.classList.toggle("writing", run === now.writing);
     return "";
   }
-  const STATE = { waiting: "waits", writing: "writes…", stopped: "stopped" };
+  const STATE = { waiting: "waiting", writing: "writes…", stopped: "stopped" };
   function said(name, runs) {
     const failed = runs.find((run) => run.why),
       live = runs.find((run) => run === now.writing);

@@ -34,8 +34,10 @@ function moved(marks, before, after) {
   );
 }
 
-/** The editor in ``box``; ``changed`` gets each new text, ``server`` answers what can be completed.
-    @param {any} box @param {import("./wire").Servers["grammar"]} server @param {(text: string) => void} changed */
+/** The editor in ``box``; ``changed`` gets each new text, and whether all of the old one was selected and replaced;
+    ``server`` answers what can be completed.
+    @param {any} box @param {import("./wire").Servers["grammar"]} server
+    @param {(text: string, all: boolean) => void} changed */
 export function createEditor(box, server, changed) {
   const area = box.querySelector("textarea.text");
   const painter = createPainter(box.querySelector(".paint"));
@@ -50,7 +52,8 @@ export function createEditor(box, server, changed) {
   let caretAsked = 0,
     pointerAsked = 0,
     cameFrom = /** @type {HTMLElement | null} */ (null),
-    markedNow = "";
+    markedNow = "",
+    all = false; // whether the edit under way replaces the whole text
 
   const draw = () => painter.draw(shown, notation, [...problems, ...reading, ...places, ...names, ...brackets], live);
 
@@ -176,6 +179,10 @@ export function createEditor(box, server, changed) {
   });
   const hint = createProblemHint({ area, painter, host: box.parentNode, busy: () => completion.open });
 
+  area.addEventListener("beforeinput", () => {
+    const { value, selectionStart, selectionEnd } = area;
+    all = !value.slice(0, selectionStart).trim() && !value.slice(selectionEnd).trim();
+  });
   area.addEventListener("input", (event) => {
     const text = area.value;
     [problems, places] = [problems, places].map((marks) => moved(marks, shown, text));
@@ -184,7 +191,8 @@ export function createEditor(box, server, changed) {
     hint.set(problems);
     draw();
     completion.typed(event);
-    changed(text);
+    changed(text, all);
+    all = false;
   });
   area.addEventListener("keydown", (event) => {
     const plain = !event.ctrlKey && !event.metaKey && !event.altKey && !event.isComposing;

@@ -222,13 +222,10 @@ const taken = () =>
 /** One page that plays the run: the server gives the cards and the pictures, the recording is put in here. Null, with a
     notice, if the server cannot. */
 async function replayPage(server) {
-  const [head, ...rest] = records();
+  const [{ run, prefix, ...about }, ...rest] = records();
   const answer = await askServer(server.take_replay, {
-    ...grammarOf(head),
-    model: head.model,
-    small_tokens: head.small_tokens,
-    finish: head.finish,
-    monitor: head.monitor,
+    ...about,
+    ids: steps().map((step) => step.id),
     example: state.example?.name || "",
     width: state.drawn?.width,
     height: state.drawn?.height,
@@ -238,7 +235,6 @@ async function replayPage(server) {
     showNotice(answer.fault);
     return null;
   }
-  const { run, prefix, ...about } = head;
   const kept = {
     about: {
       ...about,

@@ -36,10 +36,14 @@ export function mountGrammar({ element, server }) {
     style = find(".styles select");
   const LINT_AFTER = 600; // milliseconds after a compilation: pictures come first
   let request = 0,
-    looking = 0;
+    looking = 0,
+    unread = false; // whether the whole text was replaced, and the new one was not read yet
 
-  const editor = createEditor(find(".editor"), server, (text) => {
+  const prompt = createPrompt(find(".promptbox"), server);
+  const editor = createEditor(find(".editor"), server, (text, all) => {
     state.text = text;
+    tests.brought(prompt.follow(all));
+    unread ||= all;
     state.pending = true;
     ++request; // answers under way are of another text
     verdict.replaceChildren();
@@ -48,8 +52,6 @@ export function mountGrammar({ element, server }) {
     compileSoon();
   });
   const machine = createMachineTab(element.querySelector(".card"), editor, server);
-
-  const prompt = createPrompt(find(".promptbox"), server);
 
   // -- notations -----------------------------------------------------------------------------------
   const kinds = find(".notation"),
@@ -79,6 +81,7 @@ export function mountGrammar({ element, server }) {
   style.addEventListener("change", () => {
     state.style = style.selectedIndex ? style.value : ""; // the usual one needs no room in a link
     state.pending = true;
+    prompt.follow();
     emit("typed");
     compileSoon.now();
   });
@@ -86,9 +89,9 @@ export function mountGrammar({ element, server }) {
   function keep() {
     written[state.notation] = {
       ...wholeOf(state),
-      prompt: state.prompt,
-      system: state.system,
+      ...prompt.kept(),
       tests: state.tests,
+      came: tests.came(),
     };
   }
   /** An exercise stays open, with its tests, when its answer is written in another notation. */
@@ -240,7 +243,8 @@ export function mountGrammar({ element, server }) {
     if (answer.fault) answer = { ...UNKNOWN, failure: answer.fault };
     if (mine !== request) return; // something newer was typed meanwhile
     state.pending = false;
-    state.compiled = /** @type {typeof state.compiled} */ ({ ...asked, ...answer });
+    unread &&= !answer.ok;
+    state.compiled = /** @type {typeof state.compiled} */ ({ ...asked, ...answer, unread });
     showFacts(answer);
     known = { ...answer, looking: answer.ok };
     tell(answer.problems);
@@ -253,7 +257,10 @@ export function mountGrammar({ element, server }) {
     if (answer.ok) {
       tests.check();
       showRules(asked, mine);
-    } else tests.clear();
+    } else {
+      tests.clear();
+      if (unread) outline.show({});
+    }
     emit("compiled", state.compiled);
     if (answer.ok && !panel.querySelector("#wb-sec-samples").hidden) samples.ask();
     if (answer.ok && !panel.querySelector("#wb-sec-words").hidden) words.ask();
@@ -306,7 +313,8 @@ export function mountGrammar({ element, server }) {
     phases(answer.ok ? answer.phases : []);
     if (answer.ok) {
       verdict.className = "verdict good";
-      verdict.textContent = `✓ ${answer.ms < 10 ? answer.ms.toFixed(1) : Math.round(answer.ms)} ms`;
+      const time = `${answer.ms < 10 ? answer.ms.toFixed(1) : Math.round(answer.ms)} ms`;
+      verdict.replaceChildren("✓", el("span", { class: "ms" }, ` ${time}`));
     } else {
       verdict.className = "verdict no";
       verdict.textContent = answer.empty
@@ -350,6 +358,7 @@ export function mountGrammar({ element, server }) {
     // what stands here is of another notation
     Object.assign(state, { style: notations[notation].begin.style || "", start: "start" });
     use(notation);
+    prompt.follow();
     editor.notation(notation);
     machine.show(state.text);
     section(chosen);

@@ -5,13 +5,14 @@ import { debounce, el } from "./dom.js";
 import { createGraph, passedBy } from "./graph.js";
 import { askServer, cards, emit, grammarOf, on, state } from "./state.js";
 import { saved } from "./storage.js";
-import { hexOf, readOf } from "./tokens.js";
+import { readOf } from "./tokens.js";
 import { treeRequest } from "./tree.js";
 
 /** @import { Answer, Edge, Picture, Servers } from "./wire" */
 
 const KEPT = 60; // pictures kept, for going back and forth
 const PAUSE = 900; // milliseconds between two pictures while a run streams: drawing must not slow it
+const COMPILING = "First start: the engine is being compiled. The last picture is shown until the next one is ready.";
 const MOVED = 24; // pixels by which a box may change before its picture is laid out anew
 
 /** How pictures are looked at, the same for all of them; kept in the browser. */
@@ -55,7 +56,7 @@ function countBefore(step, atEnd) {
 /** The bytes read before a step, or with it, as hexadecimal digits. */
 function bytesBefore(step, atEnd = false) {
   if (!step) return "";
-  if (step.read !== undefined) return hexOf({ text: step.read });
+  if (step.before !== undefined) return step.before; // of a token or test that is explained
   return state.steps
     .slice(0, countBefore(step, atEnd))
     .map((each) => readOf(each) ?? "")
@@ -63,7 +64,7 @@ function bytesBefore(step, atEnd = false) {
 }
 /** The run's own mask there, where it may allow fewer tokens than the grammar; a text that is tested has none. */
 const maskBefore = (step, atEnd) =>
-  step && step.read === undefined ? (cards.run?.masked(countBefore(step, atEnd)) ?? {}) : {};
+  step && step.before === undefined ? (cards.run?.masked(countBefore(step, atEnd)) ?? {}) : {};
 
 /** ``box`` becomes the picture. ``picked(state)``, ``edge(record)`` report clicks, ``shown(answer)`` a picture
       that is there, ``lost(state)`` that the run has left it and is not followed, ``beyond`` a zoom (``camera.js``).
@@ -95,7 +96,8 @@ export function createMachine(
     sent = /** @type {any} */ (null),
     current = /** @type {[any, boolean]} */ ([null, false]),
     last = 0,
-    soon = 0;
+    soon = 0,
+    kernels = ""; // what is said while the engine is being compiled
 
   const blank = (text, waiting) => {
     say.hidden = !text;
@@ -103,8 +105,17 @@ export function createMachine(
     bones.hidden = !waiting;
   };
   blank("", true);
+  /** Say that an answer is awaited; the old picture stays, and is not dimmed if that can take a minute. */
+  function wait() {
+    box.classList.add("stale");
+    box.classList.toggle("compiling", Boolean(kernels));
+    if (record) busy.textContent = kernels ? COMPILING : "drawing…";
+    else blank(kernels, true);
+  }
   on("kernels", (words) => {
-    if (!record && !bones.hidden) blank(words, true);
+    if (words === kernels) return;
+    kernels = words;
+    if (busy.textContent || !bones.hidden) wait();
   });
 
   /** The machine that is requested: without its tokens, "together" is the machine below them. */
@@ -149,11 +160,7 @@ export function createMachine(
     loading = centre || "";
     const asking = asked(centre, ...current);
     const slow = setTimeout(() => {
-      if (mine === request) {
-        box.classList.add("stale");
-        if (record) busy.textContent = "drawing…";
-        else blank("", true);
-      }
+      if (mine === request) wait();
     }, 250);
     const answer = await drawn(server, asking);
     clearTimeout(slow);
@@ -260,7 +267,7 @@ export function createMachine(
       if (name !== tab) {
         record = known = null;
         graph.show(null);
-        blank("", true);
+        blank(kernels, true);
         busy.textContent = "";
       }
       tab = name;
@@ -273,9 +280,11 @@ export function createMachine(
       busy.textContent = "";
       blank(text, waiting);
     },
-    stale(on, words) {
+    /** Dim the picture of an earlier grammar; ``awaited`` if the server reads the new one. */
+    stale(on, awaited = false) {
       box.classList.toggle("stale", on);
-      if (words) busy.textContent = words;
+      if (awaited && kernels) wait();
+      else if (on) box.classList.remove("compiling");
     },
   };
 }

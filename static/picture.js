@@ -162,7 +162,7 @@ export function mountPicture({ element, server }, { createConstruction = /** @ty
     shown = answer.ok ? answer : null;
     picked = null;
     lost = "";
-    find(".count").textContent = answer.ok ? answer.count : "";
+    find(".count").textContent = find(".count").title = answer.ok ? answer.count : "";
     tree.show(answer.ok ? answer : null, Boolean(standing()[0]));
     if (sent.tab === "railroad") main.graph.rules(state.steps[state.selected]?.rules || []);
     exportsOf(shown);
@@ -310,9 +310,11 @@ export function mountPicture({ element, server }, { createConstruction = /** @ty
       return;
     }
     foot.append(
-      ...(shown?.note ? [el("span", { class: "drawn" }, shown.note)] : []),
+      ...(shown?.note ? [el("span", { class: "drawn", title: shown.note }, shown.note)] : []),
       el("span", { class: "legend" }, ...(LEGEND[state.tab]?.() ?? [])),
     );
+    const legend = foot.querySelector(".legend");
+    legend.title = legend.textContent ?? "";
   }
   /** What may follow in a state, how a text comes there, and where that is written. */
   async function aboutState({ id, record, tab }) {
@@ -485,7 +487,7 @@ export function mountPicture({ element, server }, { createConstruction = /** @ty
   more.querySelector(".built").addEventListener("click", menuOfMore.close);
 
   on("compiling", () => {
-    main.stale(true);
+    main.stale(true, true);
   });
   const titles = {};
   on("compiled", (compiled) => {
@@ -496,8 +498,10 @@ export function mountPicture({ element, server }, { createConstruction = /** @ty
       const says = compiled.empty
         ? "Write a grammar on the left, or choose an example above."
         : "No picture yet: the grammar cannot be read. The problems are listed under it.";
-      if (!shown) main.say(says);
-      else main.stale(true);
+      if (!shown || compiled.unread) {
+        shown = null;
+        main.say(says);
+      } else main.stale(true);
       describe();
       return;
     }

@@ -1,8 +1,40 @@
-/* The prompt: a text, or the user's message of a chat, and the tokens that the model reads for it. */
+/* The prompt: a text, or the user's message of a chat, and the tokens that the model reads for it.
+
+   A prompt that was not edited belongs to the grammar it was opened with. When another text replaces the whole grammar,
+   or its title changes, the prompt is made from the title. A prompt that was edited stays. */
 
 import { debounce, el } from "./dom.js";
+import { notations } from "./notations.js";
 import { askServer, chatOf, on, state } from "./state.js";
 import { formatNumber, glyphs } from "./tokens.js";
+
+const LONGEST = 100; // characters of a description in a prompt
+
+/** What a schema calls its values.
+    @returns {string | null} null for a text that is no schema */
+function titleOf(text) {
+  let schema;
+  try {
+    schema = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  const words = [schema?.title, schema?.description].find((each) => typeof each === "string" && each.trim()) ?? "";
+  const [first] = words.trim().split(/[.\n]/);
+  return first.length <= LONGEST ? first : "";
+}
+
+/** The prompt for a grammar by what it says of itself; null while that cannot be read.
+    @param {{ text: string, notation: string, style: string }} grammar @returns {string | null} */
+export function promptFor({ text, notation, style }) {
+  if (notation === "json_schema") {
+    const title = titleOf(text);
+    return title === null ? (text.trim() ? null : "") : title ? `${title} in JSON: ` : "JSON: ";
+  }
+  if (notation !== "dataclass") return "";
+  const name = [...text.matchAll(/^class\s+(\w+)/gm)].pop()?.[1];
+  return name ? `${name} ${style === "json" ? "in JSON" : "as a Python dataclass"}: ` : "";
+}
 
 /** @param {HTMLElement} box @param {import("./wire").Servers["grammar"]} server */
 export function createPrompt(box, server) {
@@ -15,7 +47,17 @@ export function createPrompt(box, server) {
     read = find(".read"),
     list = find(".reads");
   let request = 0,
-    has = false; // whether the chosen model has a chat template
+    has = false, // whether the chosen model has a chat template
+    edited = false,
+    replaced = false, // whether another grammar took the place of the opened one
+    opened = /** @type {any} */ (null);
+
+  const MADE = "Made from the grammar's title; edit it, and it stays";
+  function write(text) {
+    if (text === state.prompt) return;
+    state.prompt = prompt.value = text;
+    later();
+  }
 
   /** A chat that a link holds stays visible with a model that cannot read it, so that it can be turned off. */
   function show() {
@@ -58,6 +100,8 @@ export function createPrompt(box, server) {
   const later = debounce(300, tell);
 
   prompt.addEventListener("input", () => {
+    edited = true;
+    prompt.title = "";
     state.prompt = prompt.value;
     later();
   });
@@ -77,12 +121,39 @@ export function createPrompt(box, server) {
   });
 
   return {
-    /** Show the prompt of an example, with the system message of a chat or null. */
-    open({ prompt: text, system: before = null }) {
+    /** Show the prompt of an example, with the system message of a chat or null. That of a draft or a link is a
+        person's own, unless it was made here. */
+    open(example) {
+      const { prompt: text, system: before = null, notation, from } = example;
       Object.assign(state, { prompt: text, system: before });
+      opened = example;
+      replaced = false;
+      const made = ["", promptFor(example), notations[notation].begin.prompt];
+      edited = example.edited ?? (["draft", "link"].includes(from) && !made.includes(text));
       prompt.value = text;
+      prompt.title = "";
       system.value = before ?? "";
       show();
     },
+    /** The grammar has another text, or another notation; ``all`` if it replaced the whole text. Whether another
+        grammar than the opened one is there. */
+    follow(all = false) {
+      if (!opened) return false;
+      const same = state.notation === opened.notation && state.text.trimEnd() === opened.text.trimEnd();
+      replaced = !same && (replaced || all);
+      if (!edited) this.make();
+      return replaced;
+    },
+    /** The prompt for the grammar, from its title. */
+    make() {
+      const made = promptFor(state),
+        before = promptFor(opened);
+      if (made === null) return;
+      const follows = replaced || (before !== null && made !== before);
+      prompt.title = follows && made ? MADE : "";
+      write(follows ? made : opened.prompt);
+    },
+    /** What is kept of it while another notation is open. */
+    kept: () => ({ prompt: state.prompt, system: state.system, edited }),
   };
 }

@@ -7,22 +7,24 @@ import { notations } from "./notations.js";
 import { createPainter, piecesOf } from "./paint.js";
 import { mountPicture } from "./picture.js";
 import { mountRun } from "./run.js";
-import { emit, grammarOf, on, state } from "./state.js";
+import { cards, emit, grammarOf, on, state } from "./state.js";
 
-const { about, steps, end, pictures, reasons } = JSON.parse(String(document.getElementById("recording")?.textContent));
+const { about, steps, end, pictures, reasons, narrows } = JSON.parse(
+  String(document.getElementById("recording")?.textContent),
+);
 const find = (selector) => document.querySelector(selector);
 /** @returns {Promise<any>} */
 const nothing = async () => ({ ok: false, why: "a replay has no server to ask" });
 
 /** The picture of a machine: that of the step, the one that shows a state, else its first. */
-function drawn({ tab, centre, so_far }) {
+function drawn({ tab, centre, so_far, masked }) {
   const made = pictures[tab] || (tab === "tokens" && pictures.together) || [],
     [first] = made;
   if (!first) return { ok: false, why: "this machine is not in the file" };
   if (!first.of) return made.find((picture) => !centre || picture.where[centre]) ?? first;
   const unset = !centre && so_far === undefined;
   return (
-    made.find(({ of }) => unset || of.includes(so_far ?? centre)) ?? {
+    made.find(({ of }) => unset || of.includes(masked?.step ?? so_far ?? centre)) ?? {
       ok: false,
       why: `This step has no picture: the file holds ${made.length} pictures.`,
     }
@@ -124,6 +126,8 @@ mountRun(
   { element: find("#wb-run"), trigger() {}, props: { value: "" }, watch() {}, server },
   { makeInspector: inspectOnly, bindKeys: bindReplayKeys },
 );
+// a picture of the run's own tokens belongs to one step, and not to all steps in a state
+if (narrows) cards.run.masked = (count) => ({ masked: { step: `after ${count}` } });
 for (const card of document.querySelectorAll(".wb")) card.style.visibility = "";
 state.example = { name: "recording", title: about.title, accepts: [], rejects: [], tab };
 emit("example", state.example);

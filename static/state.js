@@ -126,7 +126,8 @@ export async function askServer(question, sent) {
   return answer ?? { fault: "a fault of the workbench itself; the server's log says more" };
 }
 
-const KERNELS = "The engine's kernels are being compiled, once per installation. Until then answers take longer.";
+const KERNELS =
+  "First start: the engine is being compiled, once per installation, for a minute or two. Until then answers take longer.";
 let words = "";
 /** Whether the server compiles its kernels; answers take longer until then. Panes that wait for one hear "kernels" with
     the words to show, at every look at the server while it compiles, and with "" at the end. */

@@ -3,7 +3,7 @@
 
 import { el } from "./dom.js";
 import { shades } from "./measures.js";
-import { on, state } from "./state.js";
+import { cards, on, state } from "./state.js";
 import { formatNumber, formatPercent, glyphs, hexOf, readOf, spelledText, tokenNodes } from "./tokens.js";
 
 /** The most characters of a run in the bar of a phone; the pixels that it and the links below it cover. */
@@ -192,7 +192,9 @@ function required({ allowed, may, token }) {
 function sentence(step) {
   const [best] = step.wanted,
     [rule, require, allow] =
-      step.free === undefined ? ["grammar", "requires ", "allows "] : ["markers", "require ", "allow "];
+      step.free === undefined
+        ? [cards.run?.masked(0).masked ? "mask" : "grammar", "requires ", "allows "]
+        : ["markers", "require ", "allow "];
   if (step.cut && best)
     return ["the model preferred ", code(best), `; the ${rule} `, required(step) ? require : allow, code(step.token)];
   if (step.forced) return [`the ${rule} ${allow}`, code(step.token), " only"];

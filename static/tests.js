@@ -30,12 +30,14 @@ const hexOf = (text) => [...new TextEncoder().encode(text)].map((byte) => byte.t
     @param {HTMLElement} box @param {Servers["grammar"]} server @param {(counts: any) => void} counted */
 export function createTestList(box, server, counted) {
   const list = box.querySelector(".tests"),
+    line = box.querySelector(".brought"),
     form = box.querySelector(".addtest"),
     input = form.querySelector("input"),
     wanted = form.querySelector(".expect");
   let checking = 0,
     results = new Map(),
     asked = /** @type {any} */ (null), // the test whose why is shown
+    came = /** @type {{ title: string, tests: string } | null} */ (null), // the example of the tests
     marked = /** @type {any} */ (null); // the selected node of the parse tree of a test
 
   const passes = (test) => {
@@ -360,8 +362,32 @@ export function createTestList(box, server, counted) {
       forget();
       show();
     },
+    /** The example that the tests came with, for when its grammar is opened again. */
+    came: () => came,
+    /** Offer to remove an example's tests where another grammar took its place. */
+    brought(other) {
+      line.hidden = !(other && came && state.tests.length && JSON.stringify(state.tests) === came.tests);
+      if (line.hidden) return;
+      const act = (text, what) => el("button", { type: "button", class: "link", onclick: what }, text);
+      const removed = () => {
+        const tests = state.tests.splice(0);
+        const back = () => {
+          line.hidden = true;
+          put(tests);
+          input.focus();
+        };
+        line.replaceChildren(`${tests.length} tests removed. `, act("Put them back", back));
+        forget();
+        show();
+        touched();
+        line.querySelector("button")?.focus();
+      };
+      line.replaceChildren(`These tests came with “${came?.title}”. `, act("Remove them", removed));
+    },
     open(example) {
+      line.hidden = true;
       state.tests = testsOf(example);
+      came = example.name ? { title: example.title, tests: JSON.stringify(state.tests) } : (example.came ?? null);
       results = new Map();
       asked = null;
       show();

@@ -400,12 +400,15 @@ export interface Place {
   rule: string;
 }
 
-/** How far a token came after a text, and what could have read on there. */
+/** How far a token came after a text, and what could have read on there.
+
+    ``before``: the text before the path, in hexadecimal digits. */
 export interface Why {
   ok: true;
   so_far: string;
   token: string | null;
   cells: Cell[];
+  before: string;
   read: string;
   failing: string;
   allowed: boolean;
@@ -1343,9 +1346,12 @@ export interface File {
   base64: string;
 }
 
-/** What a replay would request: pictures by tab, and for each token its reasons. */
+/** What a replay would request: pictures by tab, and for each token its reasons.
+
+    ``narrows``: whether the run may allow fewer tokens than the grammar. */
 export interface ReplayDrawing {
   pictures: Record<string, (Record<string, any>)[]>;
+  narrows: boolean;
   reasons: any[];
 }
 

@@ -134,3 +134,87 @@ def test_a_branch_has_a_name(visit: Any) -> None:
         field.fill("")
         field.press("Enter")
         assert chips.first.inner_text() in ("1", "1 recorded")
+
+
+#: A schema with a title, one with a description, one without; a class.
+INVOICE = '{"title": "An invoice", "type": "object", "properties": {"number": {"type": "integer"}}}'
+ORDER = '{"description": "An order of a shop. Amounts are in cents.", "type": "integer"}'
+BARE = '{"type": "boolean"}'
+
+
+def test_a_prompt_that_was_not_edited_follows_the_grammar(visit: Any) -> None:
+    with visit("?example=weather") as v:
+        asked = v.page.locator("#wb-grammar textarea.prompt")
+        kept = asked.input_value()
+        text = v.page.input_value("#wb-grammar textarea.text")
+        v.page.locator("#wb-grammar textarea.text").press("End")
+        v.page.keyboard.type(" ")
+        assert asked.input_value() == kept, "an edit keeps it"
+        for schema, made in ((INVOICE, "An invoice in JSON: "), (BARE, "JSON: ")):
+            v.type_grammar(schema)
+            assert asked.input_value() == made
+        v.type_grammar(ORDER)
+        assert asked.input_value() == "An order of a shop in JSON: "
+        v.type_grammar("{")
+        assert asked.input_value() == "An order of a shop in JSON: ", "until it can be read"
+        v.type_grammar(text)
+        assert asked.input_value() == kept, "the example has its own again"
+        v.type_grammar(INVOICE)
+        v.page.click("#wb-grammar [data-notation=dataclass]")
+        v.page.wait_for_function("wb.state.notation === 'dataclass'")
+        v.type_grammar("@dataclass\nclass Line:\n    cents: int\n")
+        assert asked.input_value() == "Line as a Python dataclass: "
+        v.page.select_option("#wb-grammar .styles select", "json")
+        assert asked.input_value() == "Line in JSON: "
+        v.page.click("#wb-grammar [data-notation=kbnf]")
+        v.page.wait_for_function("wb.state.notation === 'kbnf'")
+        v.type_grammar("start ::= 'a';")
+        assert asked.input_value() == ""
+
+
+def test_a_prompt_that_was_edited_stays(visit: Any) -> None:
+    with visit("?example=weather") as v:
+        asked = v.page.locator("#wb-grammar textarea.prompt")
+        asked.fill("Mine: ")
+        v.type_grammar(INVOICE)
+        assert asked.input_value() == "Mine: "
+        v.page.click("#wb-grammar [data-notation=kbnf]")
+        v.page.wait_for_function("wb.state.notation === 'kbnf'")
+        v.page.click("#wb-grammar [data-notation=json_schema]")
+        v.page.wait_for_function("wb.state.notation === 'json_schema'")
+        v.type_grammar(ORDER)
+        assert asked.input_value() == "Mine: ", "also after a look at another notation"
+        v.page.wait_for_function("wb.state.compiled?.text === wb.state.text")
+        v.page.wait_for_function("Object.keys(localStorage).some((key) => /draft/.test(key))")
+        v.page.goto(v.page.url.partition("?")[0])
+        v.page.wait_for_function("window.wb?.ready && wb.state.compiled?.ok")
+        assert asked.input_value() == "Mine: "
+        v.type_grammar(BARE)
+        assert asked.input_value() == "Mine: ", "and in a draft"
+
+
+def test_another_grammar_without_what_belongs_to_the_first(visit: Any) -> None:
+    with visit("?example=person") as v:
+        v.wait_drawn()
+        line = v.page.locator("#wb-sec-tests .brought")
+        count = v.page.evaluate("wb.state.tests.length")
+        v.page.locator("#wb-grammar textarea.text").press("End")
+        v.page.keyboard.type(" ")
+        assert line.is_hidden(), "an edit keeps the tests"
+        v.type_grammar("start ::= ")
+        v.page.wait_for_selector("#wb-picture .say:has-text('No picture yet')")
+        assert v.page.locator("#wb-picture .pic.main svg .node").count() == 0
+        v.page.wait_for_function("!document.querySelector('[data-section=rules] .n').textContent")
+        v.type_grammar("start ::= 'a';")
+        v.wait_drawn()
+        v.page.click("#wb-grammar [data-section=tests]")
+        assert "came with “Person, as JSON”" in line.inner_text()
+        line.get_by_role("button").click()
+        assert v.page.evaluate("wb.state.tests.length") == 0
+        line.get_by_role("button", name="Put them back").click()
+        assert v.page.evaluate("wb.state.tests.length") == count
+        assert line.is_hidden()
+        v.page.locator("#wb-grammar textarea.text").press("End")
+        v.page.keyboard.type("(")
+        v.page.wait_for_selector("#wb-picture .foot:has-text('last version')")
+        assert v.page.locator("#wb-picture .pic.main svg .node").count(), "of the same grammar"

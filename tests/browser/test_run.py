@@ -341,3 +341,28 @@ def test_numbers_and_waiting_are_said_in_words(visit: Any) -> None:
         assert "once per installation" in v.page.inner_text("#wb-run .wait")
         v.page.evaluate("wb.compiling(false)")
         assert v.page.inner_text("#wb-run .wait") == ""
+
+
+#: Types a blank into the grammar; what the picture says when it begins to wait for the answer.
+AWAITED = """() => new Promise((done) => {
+  const pic = document.querySelector("#wb-picture .pic.main"), area = document.querySelector("#wb-grammar textarea.text");
+  const look = () => pic.classList.contains("stale") &&
+    done([pic.querySelector(".howmuch").textContent, getComputedStyle(pic.querySelector(".canvas")).opacity]);
+  new MutationObserver(look).observe(pic, { attributes: true, attributeFilter: ["class"] });
+  area.value += " ";
+  area.dispatchEvent(new Event("input"));
+})"""
+
+
+def test_a_picture_stays_usable_while_the_engine_is_compiled(visit: Any) -> None:
+    with visit("?example=time") as v:
+        v.wait_run()
+        v.wait_drawn()
+        assert v.page.evaluate(AWAITED) == ["", "0.35"], "it is dimmed"
+        v.wait_drawn()
+        v.page.evaluate("wb.compiling(true)")
+        said, dimmed = v.page.evaluate(AWAITED)
+        assert said.startswith("First start: the engine is being compiled")
+        assert dimmed == "1"
+        v.wait_drawn()
+        v.page.wait_for_function("!document.querySelector('#wb-picture .howmuch').textContent")

@@ -407,6 +407,25 @@ def test_a_replay_has_the_picture_of_each_step(
         assert len(set(seen)) == len(seen) > 10
 
 
+def test_a_replay_of_a_stricter_run_has_its_own_tokens(
+    visit: Visitor, browser: Browser, tmp_path: Path
+) -> None:
+    with visit("?example=person&tab=together") as v:
+        settled(v)
+        v.wait_drawn()
+        v.page.check("#wb-run .smalltokens")
+        path = replay_of(v, tmp_path)
+    with from_disk(browser, path) as page:
+        page.locator("#wb-run .tokens .tok").first.click()
+        for index in range(12):
+            page.wait_for_function("i => wb.state.selected === i", arg=index)
+            page.wait_for_function(LIT)
+            allowed = page.evaluate(f"wb.state.steps[{index}].allowed")
+            said = page.inner_text("#wb-picture .count")
+            assert re.match(rf"(this run allows )?{allowed} (of the|token)", said), said
+            page.keyboard.press("ArrowRight")
+
+
 def test_a_step_without_a_picture_in_the_replay_says_so(
     visit: Visitor, browser: Browser, tmp_path: Path
 ) -> None:

@@ -67,6 +67,11 @@ def test_from_a_struck_token_to_the_place_in_the_grammar(visit: Any) -> None:
         assert signs[0] in panel.locator(".reason").inner_text()
         assert panel.locator(".cell.fails .sign").inner_text() == "✗"
         assert v.page.locator(PLACES).count() >= 1
+        # the picture is of the text before the token, not of the token alone
+        v.page.wait_for_function(
+            "wb.state.drawn.so_far === wb.state.steps.slice(0, wb.state.selected)"
+            ".map((step) => wb.hexOf(step.token)).join('')"
+        )
         v.shot("why")
         link = panel.locator(".places button").first
         written = link.locator("mark").inner_text()

@@ -46,6 +46,13 @@ def test_run_with_its_grammar(tmp_path: Path) -> None:
     assert '"words":"done"' in page
 
 
+@pytest.mark.parametrize("method", ["automaton", "domino"])
+def test_run_with_a_stricter_method_has_its_own_tokens(method: str) -> None:
+    result = run("-", given=lines({**HEAD, "constraint": method, "lookahead": 0}, STEP))
+    assert result.exit_code == 0, result.stderr
+    assert ('"after 1"' in result.stdout) == (method == "domino")
+
+
 @pytest.mark.parametrize("mark", ["\u2028", "\u2029", "\x85", "\v", "\f", "\x1c", "\x1e"])
 def test_a_text_may_contain_what_other_programs_take_for_line_ends(mark: str) -> None:
     head = {**HEAD, "text": f"ab?|{mark}"}

@@ -91,7 +91,7 @@ def test_of_a_machine_with_very_many_states_a_part_is_drawn() -> None:
     part = drawn.parts.around("0", 20)
     assert drawn.parts.states == len(grammar.dfa) > 10_000
     assert 0 < len(part.nodes) <= 20
-    assert part.note == "too many states to draw them all: this is the part around one"
+    assert part.note == "too many states to draw them all: this is the part around one of them"
     with pytest.raises(LimitError, match="too many states to draw them all"):
         drawn.parts.whole()
     over_tokens = draw_tokens(grammar, drawn, toy(["1", "12", "2 ", " "]), LIMITS)

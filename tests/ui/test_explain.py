@@ -46,6 +46,29 @@ def test_small_tokens_forbid_what_the_grammar_allows(handlers: Handlers) -> None
     assert not reported["allowed"]
 
 
+@pytest.mark.parametrize(
+    ("so_far", "token", "before"),
+    [(b"[1,", b"x", b"[1,"), (b"[1,", b"2 ", b"[1,"), (b"[", None, b"["), (b"", b"[ 1", b"")],
+)
+def test_path_of_a_reason_begins_where_its_picture_is(
+    handlers: Handlers, so_far: bytes, token: bytes | None, before: bytes
+) -> None:
+    """The picture of the tokens is requested for the text before the path."""
+    sent = {"text": NESTED, "notation": "kbnf"}
+    asked = {"so_far": so_far.hex(), "token": None if token is None else token.hex()}
+    found = why(handlers, {**sent, **asked})
+    assert found["before"] == before.hex()
+    here = found["path"]["rules"][0][0]
+    drawn = handlers.draw({**sent, "tab": "together", "centre": here, "so_far": found["before"]})
+    assert drawn["names"].get(here, here) == drawn["current"]
+
+
+def test_path_of_a_long_text_is_its_end(handlers: Handlers) -> None:
+    text = b"[" + b"1," * 100
+    found = why(handlers, {"text": NESTED, "notation": "kbnf", "token": (text + b"x").hex()})
+    assert bytes.fromhex(found["before"]) == text[:-64]
+
+
 def test_failing_character_is_shown_whole() -> None:
     grammar = Grammar.from_regex("ä+")
     assert reasons(grammar, b"", ["äö".encode()]) == ["needs `ä` or the end after ä"]

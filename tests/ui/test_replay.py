@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.ui.test_token_pictures import BORDERS
 from tests.ui.toy import toy_room
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.replay import MARK, MAX_PICTURES, drawn, replay, replay_shell, taken, taken_in
@@ -80,6 +81,52 @@ def test_each_step_has_the_picture_of_its_text(handlers: Handlers, run: list[Any
         assert picture["current"] == step["path"]["rules"][0][0]
         so_far += token or b""
     assert any(so_far.hex() in one["of"] for one in made), "the end of the run"
+
+
+@pytest.mark.parametrize("grammar", BORDERS)
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"constraint": "domino", "lookahead": 0},
+        {"constraint": "template"},
+        {"small_tokens": True},
+        {"finish": True, "max_tokens": 16},
+    ],
+    ids=str,
+)
+def test_a_stricter_run_shows_its_own_tokens(
+    handlers: Handlers, grammar: str, settings: dict[str, Any]
+) -> None:
+    """Each step's picture has as many tokens as the step allowed; of all methods."""
+    sent = {
+        "text": BORDERS[grammar],
+        "notation": "kbnf",
+        "prompt": "",
+        "max_tokens": 16,
+        **settings,
+    }
+    records = list(run_records(handlers, {**sent, "run": "r", "seed": 5}))
+    steps = [record for record in records if record["k"] == "step"]
+    read = [None if token is None else token.hex() for token, _ in taken(steps)]
+    asked = {**sent, "ids": [step["id"] for step in steps], "taken": [[one, []] for one in read]}
+    made = take_replay(handlers, asked)["drawn"]
+    assert made["narrows"]
+    allowed = [
+        counted(made["pictures"]["together"], f"after {count}") for count in range(len(steps))
+    ]
+    assert allowed == [step["allowed"] for step in steps]
+    usual = {"constraint": "automaton", "small_tokens": False, "finish": False}
+    exact = take_replay(handlers, {**asked, **usual})["drawn"]
+    assert not exact["narrows"]
+    assert exact["pictures"]["together"] != made["pictures"]["together"]
+
+
+def counted(pictures: list[dict[str, Any]], of: str) -> int:
+    """The tokens in the picture of a step; the end of the text is not one of a picture's."""
+    (picture,) = [one for one in pictures if of in one["of"]]
+    edges: int = sum(picture["edges"][int(edge)]["count"] for edge in picture["parts"])
+    state = next(one for one in picture["states"] if one["id"] == picture["current"])
+    return edges + ("final" in state["kinds"])
 
 
 def test_steps_share_a_picture_where_they_look_the_same_and_few_have_one(

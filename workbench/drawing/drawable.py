@@ -94,6 +94,9 @@ _MAX_WHOLE_STATES = 10_000
 #: The most states that are searched of a machine that is drawn in part.
 _MAX_SEARCHED = 400
 
+#: Notations whose texts are JSON, in which characters of strings have several spellings.
+_JSON = frozenset({Notation.JSON_SCHEMA, Notation.DATACLASS, Notation.STRUCTURAL_TAG})
+
 #: The most columns of a state's name, and the note where merged states have theirs.
 _MAX_NAME = 16
 _MERGED = "≡: states that the minimal machine merges"
@@ -231,17 +234,20 @@ def draw(
             raise WorkbenchError("expected a vocabulary for a machine over tokens")
         return _over_tokens(grammar, machine, vocabulary, limits)
     grammar = encode_labels(grammar)
+    is_json = grammar.notation in _JSON
     if machine in (Machine.RULES, Machine.STACK):
         network, leaves = grammar.rules, grammar.leaf_rules
         drawn = draw_network(network, leaves=leaves, written=written_classes(grammar))
-        graph = numbered(drawn, stack=machine is Machine.STACK)
+        graph = numbered(replace(drawn, is_json=is_json), stack=machine is Machine.STACK)
         states = leaf_states(network, leaves)
         return Drawn(Whole(graph), PicturedMachine.RULES, states, _numbers(graph))
     characters = characters_of(grammar)
     assert characters is not None, "missing() excludes the others"
     if isinstance(characters, LazyDfa) or len(characters) > _MAX_WHOLE_STATES:
-        return Drawn(LazyParts(characters, limits), PicturedMachine.CHARACTERS)
-    graph = numbered(draw_dfa(characters, written=written_classes(grammar)))
+        parts = LazyParts(characters, limits, is_json=is_json)
+        return Drawn(parts, PicturedMachine.CHARACTERS)
+    drawn = draw_dfa(characters, written=written_classes(grammar))
+    graph = numbered(replace(drawn, is_json=is_json))
     if grammar.is_written_in(Notation.MACHINE):
         graph = _with_drawn_names(graph, grammar, characters, limits)
     return Drawn(Whole(graph), PicturedMachine.CHARACTERS, numbers=_numbers(graph))

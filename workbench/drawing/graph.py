@@ -1,4 +1,4 @@
-"""The data of a picture: nodes and edges, as layout, DOT and the tests use them.
+r"""The data of a picture: nodes and edges, as layout, DOT and the tests use them.
 
 Independent of machines, Graphviz and colours: ``kinds`` become class names in the SVG, and the
 style sheet defines their look. ``reductions`` makes a graph smaller.
@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+
+from workbench.syntax.ranges import Ranges
 
 #: The characters of an id: it becomes an XML id, a DOT name and part of a CSS selector.
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
@@ -85,6 +87,8 @@ class Edge:
     #: The popped and pushed symbols, as dotted rules, the top of the stack last.
     pops: tuple[str, ...] = ()
     pushes: tuple[str, ...] = ()
+    #: The characters it reads, if they are whole characters.
+    reads: Ranges = ()
 
     def __post_init__(self) -> None:
         _check_names(self.source, self.target, *self.kinds)
@@ -111,6 +115,8 @@ class Graph:
     edges: tuple[Edge, ...]
     #: A sentence about what is shown or left out.
     note: str = ""
+    #: Whether it reads JSON, in which ``\u0041`` is another spelling of ``A``.
+    is_json: bool = False
 
     def __post_init__(self) -> None:
         known = {node.id for node in self.nodes}

@@ -91,6 +91,7 @@ def reading_edges(
             ("class",) if _many(ranges) else (),
             detail=_code_points(ranges),
             between=tuple(map(str, read.between.get((source, target), ()))),
+            reads=ranges,
         )
         for (source, target), ranges in read.characters.items()
     ]

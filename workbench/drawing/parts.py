@@ -298,7 +298,10 @@ def _marked(node: Node, missing: int) -> Node:
     return replace(node, kinds=(*node.kinds, "more"), title=f"{node.title} · {note}")
 
 
-_NOTE = "too many states to {} them all: this is the part around one"
+_NOTE = "too many states to {} them all: this is the part around one of them"
+
+#: States of a machine that reads JSON for each state in its picture.
+_STATES_OF_JSON = 6
 
 #: The most visited states that are searched for predecessors of a part.
 _MAX_REMEMBERED = 4_096
@@ -307,8 +310,11 @@ _MAX_REMEMBERED = 4_096
 class LazyParts:
     """The character automaton of a regex that would explode, or another very large one."""
 
-    def __init__(self, machine: LazyDfa | Dfa, limits: Limits = LIMITS) -> None:
+    def __init__(
+        self, machine: LazyDfa | Dfa, limits: Limits = LIMITS, *, is_json: bool = False
+    ) -> None:
         self.machine = machine
+        self._is_json = is_json
         #: The seconds that one picture may take.
         self.seconds = limits.seconds
         #: 0: the number of states is unknown, since they are computed on demand.
@@ -331,7 +337,8 @@ class LazyParts:
             return self._around(centre, count)
 
     def _around(self, centre: str, count: int) -> Graph:
-        kept = self.near(centre, count)
+        # most states that read JSON are inside escapes, which pictures fold
+        kept = self.near(centre, count * _STATES_OF_JSON if self._is_json else count)
         characters: dict[tuple[int, int], list[tuple[int, int]]] = {}
         for source in kept:
             for ranges, target in self.onward(source):
@@ -355,7 +362,8 @@ class LazyParts:
         nodes = tuple(state_node(s, machine.initial, machine.is_final(s)) for s in ends)
         links = {str(s): [str(t) for t in self._targets(s)] for s in kept}
         note = _NOTE.format(self._done)
-        return cut(Graph(name, nodes, edges, note), {str(s) for s in kept}, Links(links))
+        graph = Graph(name, nodes, edges, note, self._is_json)
+        return cut(graph, {str(s) for s in kept}, Links(links))
 
     def near(self, centre: str, count: int) -> list[State]:
         """The states nearest to one, along edges in both directions, as far as visited."""

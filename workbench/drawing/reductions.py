@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 from string import ascii_lowercase
 
+from workbench.drawing.edge_labels import fold_escapes
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.token_edges import MAX_EXAMPLES, MAX_WRITTEN_OUT, fitting
 
@@ -268,7 +269,7 @@ def reduce(
 
 def calm(graph: Graph) -> Graph:
     """Merges parallel edges, and folds chains of graphs with more than ``MAX_UNFOLDED`` nodes."""
-    merged = merge_parallel(graph)
+    merged = merge_parallel(fold_escapes(graph))
     return collapse_chains(merged) if len(graph.nodes) > MAX_UNFOLDED else merged
 
 

@@ -18,6 +18,7 @@ from workbench.base.errors import LimitError
 from workbench.base.visible_text import columns, count_of
 from workbench.drawing.connectors import BOX, CHAR
 from workbench.drawing.dot import Direction
+from workbench.drawing.edge_labels import fold_escapes
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.lane_svg import svg as lanes_svg
 from workbench.drawing.lanes import STREET, LaneLayout, lay_out, most_lanes
@@ -151,8 +152,8 @@ def _variants(parts: Parts, centre: str, folded: bool | None, size: int) -> Iter
     most = size or _SIZES[0]
     part = parts.around(centre, max(_PART_STATES, 2 * most))
     keep = {centre} if centre else set()
-    plain = merge_parallel(part)
-    small = collapse_chains(fold_counts(part), keep=keep)
+    plain = merge_parallel(part if folded is False else fold_escapes(part, keep))
+    small = collapse_chains(fold_counts(fold_escapes(part, keep)), keep=keep)
     if folded is not True and len(plain.nodes) <= most:
         yield plain
     if folded is not False and small.nodes != plain.nodes and len(small.nodes) <= most:
@@ -408,7 +409,8 @@ def _nearest_rules(graph: Graph, centre: str) -> list[str]:
 
 def lanes_of(graph: Graph, centre: str = "") -> Graph:
     """The rules as drawn in lanes: counted repetitions and words folded, except at one state."""
-    return collapse_chains(fold_counts(graph), _MAX_SHARED, keep={centre})
+    plain = fold_escapes(graph, {centre})
+    return collapse_chains(fold_counts(plain), _MAX_SHARED, keep={centre})
 
 
 def _leaves(graph: Graph, centre: str) -> set[str]:

@@ -320,6 +320,13 @@ def replay(
         write_file(out, page.encode(), "choose another --out")
 
 
+#: What a run's pictures and explanations depend on, besides its grammar.
+_RUN = (
+    *("prompt", "chat", "hole", "constraint", "lookahead", "small_tokens"),
+    *("monitor", "reasoning", "finish", "max_tokens"),
+)
+
+
 def replay_page(text: str, example: Example | None = None) -> str:
     """The page of a run, from its lines; ``example`` for one that does not name its grammar.
 
@@ -327,7 +334,7 @@ def replay_page(text: str, example: Example | None = None) -> str:
     """
     from workbench.app.ui.handlers import Handlers
     from workbench.app.ui.model_registry import BUILTIN, ModelRoom
-    from workbench.app.ui.replay import drawn, taken
+    from workbench.app.ui.replay import drawn, run_masks, taken
     from workbench.app.ui.replay import replay as written
     from workbench.app.ui.requests import MAX_NAME, text_in
 
@@ -338,8 +345,9 @@ def replay_page(text: str, example: Example | None = None) -> str:
     end = next((record for record in records if record["k"] == "stop"), None)
     handlers = Handlers(ModelRoom(text_in(about, "model", MAX_NAME) or BUILTIN))
     sent = {key: about.get(key, "") for key in ("text", "notation", "start", "style", "example")}
-    sent |= {name: about.get(name) for name in ("small_tokens", "finish", "hole")}
-    return written(about, steps, end, drawn(handlers, sent, taken(steps)))
+    run = {**sent, **{name: about[name] for name in _RUN if about.get(name) is not None}}
+    masks = run_masks(handlers, run, [step.get("id", -1) for step in steps])
+    return written(about, steps, end, drawn(handlers, run, taken(steps), masks))
 
 
 def _records(text: str) -> list[_Record]:

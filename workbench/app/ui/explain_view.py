@@ -129,7 +129,8 @@ def why(handlers: Handlers, sent: Record) -> Record:
     so_far = bytes_in(sent.get("so_far", ""))
     token = None if sent.get("token") is None else bytes_in(sent["token"])
     found = explain(grammar, so_far, token, monitor_in(sent) or None)
-    path = _path(compiled, so_far + found.read, len(found.read))
+    text, shown = so_far + found.read, len(so_far) + max(0, len(found.read) - _MAX_FOLLOWED)
+    path = _path(compiled, text, shown)
     answer = _explanation(found, grammar.source)
     if found.allowed and labels_of(grammar):
         answer["reason"] = str(_LabelReasons(handlers, grammar, so_far).reason(token) or "")
@@ -139,7 +140,7 @@ def why(handlers: Handlers, sent: Record) -> Record:
     if found.allowed and not answer["reason"] and token and switch_in(sent, "finish"):
         answer["allowed"] = False
         answer["reason"] = f"the grammar allows it, but {_TOO_LATE}"
-    return {"ok": True, "path": path, **answer}
+    return {"ok": True, "path": path, "before": text[:shown].hex(), **answer}
 
 
 class _LabelReasons:
@@ -165,10 +166,9 @@ class _LabelReasons:
         return label_reason(self._grammar, self._vocabulary, self._taken, token_id)
 
 
-def _path(compiled: Compiled, text: bytes, read: int) -> Record:
-    """The path of the last ``read`` bytes of a text in the pictures, at most the last 64 bytes."""
+def _path(compiled: Compiled, text: bytes, shown: int) -> Record:
+    """The path of a text in the pictures, from the byte ``shown`` on."""
     follower = compiled.follower()
-    shown = len(text) - min(read, _MAX_FOLLOWED)
     # in parts: the follower lists the paths of each part, which is slow for a long part
     for begin in range(0, shown, _MAX_FOLLOWED):
         follower.take(text[begin : min(begin + _MAX_FOLLOWED, shown)])

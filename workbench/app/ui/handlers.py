@@ -211,14 +211,18 @@ class Handlers:
     # -- pictures --------------------------------------------------------------------------
 
     @or_refusal
-    def draw(self, sent: Record) -> Record:
-        """A machine as SVG with the data of its parts, or the reason why there is no picture."""
+    def draw(self, sent: Record, mask: TokenMask | None = None) -> Record:
+        """A machine as SVG with the data of its parts, or the reason why there is no picture.
+
+        ``mask`` is that of a run; by default it is computed from its settings in the request.
+        """
         try:
             machine, drawn, own = self.drawn(sent)
             view = View.of(sent)
             if text_in(sent, "tab", 40) == TABLE:
                 return table(drawn, view.centre)
-            under, mask = self._under(sent, machine, drawn), self.run_mask(sent)
+            under = self._under(sent, machine, drawn)
+            mask = self.run_mask(sent) if mask is None else mask
             return picture(drawn, under, machine, view, own=own, mask=mask)
         except LimitError as error:
             grammar = self.compiled(TextRequest.of(sent)).grammar
@@ -246,7 +250,9 @@ class Handlers:
             constraint = request.constraint(compiled, self.room.vocabulary())
             if request.finish:
                 constraint = request.within_budget(constraint, compiled, self.room.model())
-            return constraint.mask(after(constraint, request.prefix))
+            ends = constraint.vocabulary.ends
+            taken = [token for token in request.prefix if token not in ends]
+            return constraint.mask(after(constraint, taken))
         except WorkbenchError:
             return None
 

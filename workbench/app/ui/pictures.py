@@ -15,9 +15,15 @@ from workbench.base.visible_text import count_of
 from workbench.constraint.protocol import TokenMask
 from workbench.drawing.connectors import relabelled
 from workbench.drawing.drawable import OVER_TOKENS, Drawn, Leaving, Machine, RuleTokens
+from workbench.drawing.edge_labels import fold_escapes
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.parts import LazyTokenParts, TokenFsaParts
-from workbench.drawing.reductions import collapse_chains, fold_counts, merge_parallel, nearest
+from workbench.drawing.reductions import (
+    collapse_chains,
+    fold_counts,
+    merge_parallel,
+    nearest,
+)
 from workbench.drawing.render import renderer
 from workbench.drawing.token_map import CONTROLS, fan, over_lanes
 from workbench.drawing.views import (
@@ -272,7 +278,7 @@ def _base(under: Drawn, state: str, landings: set[str]) -> Iterator[Graph]:
             if all(end in part.where for end in landings):
                 yield part
         return
-    part = under.parts.around(state, _MAX_SHOWN_STATES)
+    part = fold_escapes(under.parts.around(state, _MAX_SHOWN_STATES), {state})
     plain = merge_parallel(part)
     keep = {state, *landings}
     if len(plain.nodes) <= 2 * _MAX_WHOLE_STATES:

@@ -16,7 +16,7 @@ import hashlib
 import json
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
@@ -30,17 +30,20 @@ from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import ModelRoom
 from workbench.app.ui.page_files import SHEETS, join_modules
 from workbench.app.ui.pictures import TOGETHER
-from workbench.app.ui.requests import TextRequest, bytes_in, monitor_in, switch_in
+from workbench.app.ui.requests import RunRequest, TextRequest, bytes_in, monitor_in, switch_in
 from workbench.app.ui.runs import record_of, run_records
 from workbench.app.ui.streams import Record, line, stop_record
 from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.resources import GRAMMARS, STATIC
-from workbench.constraint.protocol import Constraint
+from workbench.constraint.engine.automaton import AutomatonConstraint
+from workbench.constraint.protocol import Constraint, TokenMask
+from workbench.decoding.generate import after
 from workbench.decoding.trace import Trace
 from workbench.drawing.drawable import Machine
 from workbench.grammar.gallery import Gallery
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
+from workbench.vocabulary.vocabulary import TokenId
 
 #: Replaced by the recording in the page.
 MARK = "@@recording@@"
@@ -141,7 +144,22 @@ def replay_of(
         "tab": TOGETHER,
         "version": __version__,
     }
-    return replay(about, steps, dict(end) if end else None, drawn(handlers, sent, taken(steps)))
+    ids = [token for token in trace.token_ids if token not in constraint.vocabulary.ends]
+    exact = isinstance(constraint, AutomatonConstraint)
+    masks = None if exact else lambda count: constraint.mask(after(constraint, ids[:count]))
+    pictures = drawn(handlers, sent, taken(steps), masks)
+    return replay(about, steps, dict(end) if end else None, pictures)
+
+
+#: The mask of a run after a number of its tokens; None if they are refused.
+Masks = Callable[[int], TokenMask | None]
+
+
+def run_masks(handlers: Handlers, run: Record, ids: Sequence[TokenId]) -> Masks | None:
+    """The masks of a run with these settings and tokens; None if they are the grammar's."""
+    if not RunRequest.of(run).narrows:
+        return None
+    return lambda count: handlers.run_mask({**run, "masked": {**run, "prefix": ids[:count]}})
 
 
 #: A taken token (None for the end), and the forbidden tokens the model preferred.
@@ -156,12 +174,16 @@ class _Moment:
     states: Mapping[str, str]
 
 
-def drawn(handlers: Handlers, sent: Record, taken: Sequence[Taken]) -> Record:
+def drawn(
+    handlers: Handlers, sent: Record, taken: Sequence[Taken], masks: Masks | None = None
+) -> Record:
     """The answers that a page would request while a reader views a run.
 
     ``pictures``: the pictures of each tab. Those of the tokens at a step have ``of``: the texts
-    before their steps in hexadecimal digits, or the states if the grammar needs no stack.
-    ``reasons``: for each token, why the tokens the model preferred there are forbidden.
+    before their steps in hexadecimal digits, or the states if the grammar needs no stack; where
+    the run has its own ``masks``, the numbers of tokens before their steps, as ``after 3``.
+    ``narrows``: whether it has. ``reasons``: for each token, why the tokens the model preferred
+    there are forbidden.
 
     Raises: WorkbenchError where the grammar cannot be read.
     """
@@ -170,12 +192,13 @@ def drawn(handlers: Handlers, sent: Record, taken: Sequence[Taken]) -> Record:
         raise WorkbenchError("the grammar of the run cannot be read", "was it changed since?")
     moments = _moments(compiled, (token for token, _ in taken))
     until = time.monotonic() + _PICTURE_SECONDS
-    pictures = {TOGETHER: _of_steps(handlers, {**sent, "tab": TOGETHER}, moments, until)}
+    pictures = {TOGETHER: _of_steps(handlers, {**sent, "tab": TOGETHER}, moments, until, masks)}
     for machine in _MACHINES:
         request = {**sent, "tab": str(machine), "centre": ""}
         pictures[str(machine)] = _parts(handlers, request, moments, until)
     return {
         "pictures": {tab: found for tab, found in pictures.items() if found},
+        "narrows": masks is not None,
         "reasons": list(_reasons(compiled.grammar, taken, sent)),
     }
 
@@ -210,24 +233,31 @@ def _reasons(grammar: Grammar, taken: Iterable[Taken], sent: Record) -> Iterator
 
 
 def _of_steps(
-    handlers: Handlers, request: Record, moments: Sequence[_Moment], until: float
+    handlers: Handlers,
+    request: Record,
+    moments: Sequence[_Moment],
+    until: float,
+    masks: Masks | None,
 ) -> list[Record]:
     """The tokens that may follow at each step; one picture for steps that look equal."""
     pictures: dict[str, Record] = {}
+    seen: set[str] = set()
     nests = bool(handlers.compiled(TextRequest.of(request)).missing(Machine.CHARACTERS))
-    for moment in (*moments[-1:], *moments):  # a replay opens at the end of its run
+    order = [*enumerate(moments)]
+    for count, moment in (*order[-1:], *order):  # a replay opens at the end of its run
         so_far = moment.so_far.hex()
         state = moment.states.get(PicturedMachine.RULES if nests else PicturedMachine.CHARACTERS)
-        if state is None or any(
-            (so_far if nests else state) in one["of"] for one in pictures.values()
-        ):
+        key = f"after {count}" if masks else so_far if nests else state
+        if state is None or key is None or key in seen:
             continue
         if len(pictures) == MAX_PICTURES or time.monotonic() > until:
             break
-        picture = _draw(handlers, {**request, "centre": state, "so_far": so_far})
+        mask = None if masks is None else masks(count)
+        picture = _draw(handlers, {**request, "centre": state, "so_far": so_far}, mask)
         if picture is not None:
-            key = so_far if nests else picture["current"]
+            key = key if masks or nests else picture["current"]
             pictures.setdefault(json.dumps(picture), {**picture, "of": []})["of"].append(key)
+            seen.add(key)
     return list(pictures.values())
 
 
@@ -250,9 +280,9 @@ def _parts(
     return parts
 
 
-def _draw(handlers: Handlers, request: Record) -> Record | None:
+def _draw(handlers: Handlers, request: Record, mask: TokenMask | None = None) -> Record | None:
     """A picture without its opening view, which depends on the size of the window."""
-    picture = handlers.draw(request)
+    picture = handlers.draw(request, mask)
     if not picture.get("ok"):
         return None
     return {key: value for key, value in picture.items() if key != "opening"}

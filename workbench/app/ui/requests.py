@@ -284,6 +284,10 @@ def monitor_in(sent: _Sent) -> str:
     return "" if method_in(sent) == "unconstrained" else monitor
 
 
+#: The methods whose pictures show all tokens that the grammar allows; ``branches.js`` has the same.
+_EXACT = frozenset({"automaton", "composed", "unconstrained"})
+
+
 @dataclass(frozen=True, slots=True)
 class RunRequest:
     """A requested generation."""
@@ -365,6 +369,17 @@ class RunRequest:
         if part is None:
             return answer
         return compiled.after_free_text(answer, part.opening, part.closing, part.budget)
+
+    @property
+    def narrows(self) -> bool:
+        """Whether the run may allow fewer tokens than the grammar, or others."""
+        return (
+            self.method not in _EXACT
+            or self.small_tokens
+            or bool(self.monitor)
+            or self.reasoning is not None
+            or self.finish
+        )
 
     def within_budget(
         self, constraint: Constraint, compiled: Compiled, model: LanguageModel

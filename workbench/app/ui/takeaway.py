@@ -19,7 +19,7 @@ from workbench import __version__
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import BUILTIN, TOY
 from workbench.app.ui.pictures import sentence
-from workbench.app.ui.replay import MARK, drawn, replay_shell, taken_in
+from workbench.app.ui.replay import MARK, drawn, replay_shell, run_masks, taken_in
 from workbench.app.ui.requests import RunRequest, TextRequest, text_in
 from workbench.app.ui.streams import Record
 from workbench.base.dfa import Dfa
@@ -545,7 +545,10 @@ def _left_out(wanted: Wanted) -> str:
 def take_replay(handlers: Handlers, sent: Record) -> Record:
     """A page that replays a run, in which the browser replaces ``mark`` by its recording.
 
+    The request has the settings of the run; ``ids`` are its tokens, ``taken`` their bytes.
+
     Raises: WorkbenchError where the grammar cannot be read.
     """
-    pictures = drawn(handlers, sent, taken_in(sent.get("taken", [])))
+    masks = run_masks(handlers, sent, sent.get("ids", []))
+    pictures = drawn(handlers, sent, taken_in(sent.get("taken", [])), masks)
     return {"html": replay_shell(), "mark": MARK, "drawn": pictures, "version": __version__}

@@ -357,12 +357,16 @@ class Place(Span):
 
 
 class Why(TypedDict):
-    """How far a token came after a text, and what could have read on there."""
+    """How far a token came after a text, and what could have read on there.
+
+    ``before``: the text before the path, in hexadecimal digits.
+    """
 
     ok: Literal[True]
     so_far: str
     token: str | None
     cells: list[Cell]
+    before: str
     read: str
     failing: str
     allowed: bool

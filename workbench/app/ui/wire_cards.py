@@ -180,9 +180,13 @@ class File(TypedDict):
 
 
 class ReplayDrawing(TypedDict):
-    """What a replay would request: pictures by tab, and for each token its reasons."""
+    """What a replay would request: pictures by tab, and for each token its reasons.
+
+    ``narrows``: whether the run may allow fewer tokens than the grammar.
+    """
 
     pictures: dict[str, list[dict[str, Any]]]
+    narrows: bool
     reasons: list[Any]
 
 
