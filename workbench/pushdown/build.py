@@ -455,8 +455,7 @@ def separate_machine(cfg: Cfg, limits: Limits = LIMITS) -> Dfa | Network:
     automata = without_left_recursion(found, limits) if visited.is_left_recursive else found
     if not called(automata[0]):
         return without_calls(automata[0])
-    made = linked([program.names[rule] for rule in roots], automata, limits)
-    return replace(made, together=False)
+    return linked([program.names[rule] for rule in roots], automata, limits, together=False)
 
 
 def _separate_automata(

@@ -240,10 +240,12 @@ def _without(machine: Dfa, symbol: int, states: list[State]) -> Dfa:
     return Dfa(classes, table, machine.finals, machine.initial)
 
 
-def linked(names: Sequence[str], rules: Mapping[int, Dfa], limits: Limits) -> Network:
+def linked(
+    names: Sequence[str], rules: Mapping[int, Dfa], limits: Limits, *, together: bool = True
+) -> Network:
     """The network of all automata; the rules that are still called are renumbered in order.
 
-    Automata that call nothing may have the symbols of bytes only.
+    ``together`` as in ``Network``. Automata that call nothing may have the symbols of bytes only.
 
     Raises: LimitError if the table needs more than ``limits.megabytes``.
     """
@@ -257,7 +259,8 @@ def linked(names: Sequence[str], rules: Mapping[int, Dfa], limits: Limits) -> Ne
         np.array(order, np.int32), numbers, np.concatenate([one.classes for one in machines]), edges
     )
     if not reached.all():
-        return linked(names, {order[k]: rules[order[k]] for k in reached.nonzero()[0]}, limits)
+        rest = {order[k]: rules[order[k]] for k in reached.nonzero()[0]}
+        return linked(names, rest, limits, together=together)
     limits.check("megabytes", 4 * offsets[-1] * width / 2**20)
     table = np.full((offsets[-1], width), DEAD, np.int32)
     _write_rules(table, numbers, classes, own, edges, used, np.empty((width, 2), np.int32))
@@ -269,6 +272,7 @@ def linked(names: Sequence[str], rules: Mapping[int, Dfa], limits: Limits) -> Ne
         table=table,
         finals=np.concatenate([machine.finals for machine in machines]),
         owner=np.repeat(np.arange(len(order), dtype=np.int32), sizes),
+        together=together,
     )
 
 

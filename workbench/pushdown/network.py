@@ -112,9 +112,9 @@ class Network:
     def entries(self) -> Entries:
         """The calls and the facts about states, as a running network reads them."""
         # arrays of one type only: those of other methods may be transposed or read-only
-        table = np.require(self.table, requirements=["C", "W"])
-        classes = np.require(self.classes, requirements=["C", "W"])
-        finals = np.require(self.finals, requirements=["C", "W"])
+        table = self.table if self.table.flags.carray else self.table.copy()
+        classes = self.classes if self.classes.flags.carray else self.classes.copy()
+        finals = self.finals if self.finals.flags.carray else self.finals.copy()
         initials = np.array(self.initials, np.int32)
         return Entries(*_entries(table, classes, finals, initials, self.all_wait))
 

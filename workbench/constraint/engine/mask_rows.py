@@ -544,7 +544,8 @@ class MaskRows:
 
     def __init__(self, machine: Machine, vocabulary: Vocabulary, limits: Limits) -> None:
         self._machine = machine
-        self._limits = replace(limits, began=None)  # the time limit applies to each row
+        # the time limit applies to each row
+        self._limits = limits if limits.began is None else replace(limits, began=None)
         self._trie = vocabulary.trie
         self._words = (len(vocabulary) + 31) // 32
         classes, columns = np.ascontiguousarray(machine.classes), machine.growth.rules.columns
