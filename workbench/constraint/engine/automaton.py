@@ -254,7 +254,8 @@ class DfaConstraint(AutomatonConstraint):
     @cached_property
     def _to_end(self) -> list[int]:
         before = minimize.predecessors(self.dfa)
-        return (minimize.distances_to_end(self.dfa, before) - 1).tolist()
+        found: list[int] = (minimize.distances_to_end(self.dfa, before) - 1).tolist()
+        return found
 
     def is_coaccessible(self, state: State) -> bool:
         trimmed = self._trimmed

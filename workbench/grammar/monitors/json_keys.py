@@ -31,6 +31,8 @@ class Place(Enum):
     IN_STRING = auto()
 
 
+#: The bytes outside of strings that change the state.
+_STRUCTURE = frozenset(b'{}[],"')
 #: The bytes that continue a key and begin no escape.
 _LETTERS = frozenset(range(256)) - frozenset(b'"\\')
 #: The rest of a key, and its quote.
@@ -64,14 +66,14 @@ class KeyMonitor:
 
     def step(self, state: Keys, byte: int) -> Keys | None:
         """The state after a byte; None after the quote that ends a repeated key."""
-        match state.place:
-            case Place.IN_STRING:
-                return _in_string(state, byte)
-            case Place.IN_KEY if byte == ord('"') and not _is_open(state.begun):
-                return _after_key(state)
-            case Place.IN_KEY:
-                return state._replace(begun=state.begun + bytes((byte,)))
-        return _outside(state, byte)
+        levels, place, begun = state
+        if place is Place.IN_STRING:
+            return _in_string(state, byte)
+        if place is not Place.IN_KEY:
+            return _outside(state, byte) if byte in _STRUCTURE else state
+        if byte == ord('"') and not _is_open(begun):
+            return _after_key(state)
+        return Keys(levels, place, begun + bytes((byte,)))
 
     def is_final(self, state: Keys) -> bool:
         """Whether nothing is open."""
@@ -94,13 +96,15 @@ class KeyMonitor:
         found = _END_OF_KEY.match(end)
         if found is None or (b"\\" in state.begun and found[1].startswith(b"\\")):
             return None
-        names, at = set(state.levels[-1] or ()), Keys(state.levels)
+        names, at, level = set(state.levels[-1] or ()), Keys(state.levels), len(state.levels)
         for byte in end[found.end() :]:
             after = self.step(at, byte)
             if after is None:
                 return None
             if at.place is Place.IN_KEY and after.place is Place.OUTSIDE:
-                names.add(_name(at.begun))
+                names.update({_name(at.begun)} if len(after.levels) == level else ())
+            if len(after.levels) < level:  # the end of the object
+                level = 0
             at = after
         if not self.is_final(at):
             return None
@@ -136,10 +140,10 @@ def _repeated(name: bytes) -> str:
 
 def _in_string(state: Keys, byte: int) -> Keys:
     if state.begun:
-        return state._replace(begun=b"")
+        return Keys(state.levels, state.place)
     if byte == ord("\\"):
-        return state._replace(begun=b"\\")
-    return state._replace(place=Place.OUTSIDE) if byte == ord('"') else state
+        return Keys(state.levels, state.place, b"\\")
+    return Keys(state.levels) if byte == ord('"') else state
 
 
 def _after_key(state: Keys) -> Keys | None:

@@ -24,7 +24,8 @@ class Monitor(Protocol):
     may end one name and begin another.
 
     A state is an immutable, hashable value; equal states allow the same continuations. To rewind,
-    keep an earlier state.
+    keep an earlier state. A mask is fast if the tokens lead to few states, and for names with
+    ``ReadsNames``.
     """
 
     @property
@@ -56,10 +57,9 @@ class Monitor(Protocol):
 class ReadsNames(Protocol):
     """What a monitor may have besides, for speed: it says where a name is read.
 
-    Every text that continues a name leads to another state, so a mask has as many states of the
-    monitor as the vocabulary has words. If a name is only compared with others, all names have
-    the same ends, except those that are equal to another one. So one end decides thousands of
-    tokens.
+    In a name every token leads to another state. If names are only compared with each other, a text
+    that completes one of them completes all others too, except those that are equal to a name
+    before or in that text. So one text decides thousands of tokens.
     """
 
     def letters(self, state: Any) -> frozenset[int]:  # noqa: ANN401
