@@ -182,6 +182,18 @@ def test_a_torn_journal_loses_only_its_last_line(tmp_path: Path) -> None:
     assert not ResultsFile(path, some, SETTINGS).outcomes
 
 
+def test_a_journal_that_is_removed_meanwhile_begins_again(tmp_path: Path) -> None:
+    path, some = tmp_path / "runs.parquet", tasks(5)
+    results = ResultsFile(path, some, SETTINGS)
+    for number in range(3):
+        if number == 2:
+            (tmp_path / "runs.parquet.journal").unlink()
+        results.keep(Outcome(key=some[number].key, status="done", record={"number": number}))
+    assert list(ResultsFile(path, some, SETTINGS).outcomes) == ["task 2"]
+    results.write()
+    assert [row["number"] for row in read_results(path)[1]] == [0, 1, 2]
+
+
 @pytest.mark.slow
 def test_a_run_that_is_killed_at_random_moments_is_resumed(tmp_path: Path) -> None:
     some = tasks(40, folder=str(tmp_path), act="sleep", seconds=0.01)

@@ -6,6 +6,7 @@ import base64
 import csv
 import io
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from workbench.app.ui.admission import READING
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.page import _SHARES, QUESTIONS
 from workbench.app.ui.results_view import ResultsStore
+from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS
 from workbench.tasks.results import measured_path
 
@@ -134,6 +136,18 @@ def test_a_dropped_file_is_lost_and_can_be_sent_again(handlers: Handlers, file: 
     assert one == two, "its name is that of its bytes"
 
 
+def test_a_file_that_the_system_removed_is_lost_too(tmp_path: Path) -> None:
+    store = ResultsStore()
+    name, rows = store.open([results(tmp_path / "runs.parquet", 5)], LIMITS)
+    shutil.rmtree(store._folder)
+    with pytest.raises(WorkbenchError, match="the results were closed"):
+        rows.numbers("", "", down=False)
+    assert store.rows(name) is None
+    assert store.add(UPLOAD, 0, 0, b"again", LIMITS) == 5
+    assert store.open([tmp_path / "runs.parquet"], LIMITS)[0] == name
+    assert store.rows(name) is not None
+
+
 def test_parts_that_do_not_follow_are_not_written(tmp_path: Path) -> None:
     store = ResultsStore()
     assert store.add(UPLOAD, 0, 5, b"later", LIMITS) == 0
@@ -199,6 +213,12 @@ def test_the_served_file_is_opened_without_an_upload(file: Path) -> None:
     handlers.served_results = file
     assert handlers.page()["results"] == "runs.parquet"
     assert ask(handlers, "open_results", served=True)["rows"] == 60
+
+
+def test_error_for_a_served_file_that_is_no_longer_there(tmp_path: Path) -> None:
+    handlers = Handlers(toy_room())
+    handlers.served_results = tmp_path / "runs.parquet"
+    assert "cannot be read: No such file" in ask(handlers, "open_results", served=True)["why"]
 
 
 def test_reading_a_file_takes_no_turn_of_other_questions() -> None:

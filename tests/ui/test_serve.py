@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gc
 import socket
+import sys
 import weakref
 from pathlib import Path
 
@@ -28,6 +29,13 @@ def test_error_a_port_that_is_taken() -> None:
         taken.listen()
         with pytest.raises(WorkbenchError, match="port 0 takes any free one"):
             _port(ServeSettings(port=taken.getsockname()[1]))
+
+
+def test_error_tools_that_gradio_cannot_serve(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serve, "find_spec", lambda _: object())
+    monkeypatch.setitem(sys.modules, "mcp", None)  # a version that it cannot import
+    with pytest.raises(WorkbenchError, match="cannot serve tools for assistants: .*mcp"):
+        start(ServeSettings(port=0, mcp=True, quiet=True), toy_room())
 
 
 @pytest.mark.parametrize(

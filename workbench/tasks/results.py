@@ -63,8 +63,7 @@ class ResultsFile:
                 self._journal.write_bytes(whole)  # the process may have ended within a line
                 if whole:
                     self._add_all(*_journaled(self._journal))
-            if not self._journal.exists() or not self._journal.stat().st_size:
-                self._append({"settings": self._settings})
+            self._append()
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise _not_kept(path, error) from error
 
@@ -97,9 +96,13 @@ class ResultsFile:
         except OSError as error:
             raise _not_kept(self.path, error) from error
 
-    def _append(self, line: Record) -> None:
+    def _append(self, *lines: Record) -> None:
+        """Append lines to the journal, which begins with the settings."""
         with self._journal.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line, allow_nan=False) + "\n")
+            if not file.tell():  # also if it was removed meanwhile
+                lines = {"settings": self._settings}, *lines
+            for line in lines:
+                file.write(json.dumps(line, allow_nan=False) + "\n")
             file.flush()
             if time.monotonic() > self._synced + _SYNC_SECONDS:
                 os.fsync(file.fileno())

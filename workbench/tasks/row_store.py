@@ -394,14 +394,19 @@ class StoredRows:
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[_Reader]:
-        """Queries, which end at the deadline of a ``time_budget``. Raises: LimitError."""
-        with contextlib.closing(self._opened()) as database:
-            database.set_progress_handler(_over_budget, 20_000)
-            try:
+        """Queries, which end at the deadline of a ``time_budget``.
+
+        Raises: LimitError; WorkbenchError if the file was removed.
+        """
+        try:
+            with contextlib.closing(self._opened()) as database:
+                database.set_progress_handler(_over_budget, 20_000)
                 yield _Reader(database, self.about["columns"])
-            except sqlite3.OperationalError:
-                check_time_budget("filter for less, or use workbench results")
-                raise
+        except sqlite3.OperationalError:
+            check_time_budget("filter for less, or use workbench results")
+            if not self.path.exists():
+                raise WorkbenchError("the results were closed", "open the file again") from None
+            raise
 
     def numbers(self, wanted: str, sort: str, *, down: bool) -> list[int]:
         """The numbers of the rows of a condition, sorted by a column; missing values are last.

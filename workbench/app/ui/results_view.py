@@ -77,6 +77,7 @@ class ResultsStore:
 
     def _new(self, suffix: str) -> Path:
         self._count += 1
+        self._folder.mkdir(mode=0o700, exist_ok=True)  # what is old may be removed from there
         return self._folder / f"{self._count}{suffix}"
 
     def add(self, upload: str, number: int, offset: int, data: bytes, limits: Limits) -> int:
@@ -118,12 +119,16 @@ class ResultsStore:
     def open(self, files: Sequence[Path], limits: Limits) -> tuple[str, StoredRows]:
         """Read files; returns their name in requests, which only who has the files can know.
 
-        Raises: WorkbenchError for files without results, and above the limits.
+        Raises: WorkbenchError for files without results, or that are not there, and above the
+                limits.
         """
         digest = hashlib.sha256()
-        for path in files:
-            with path.open("rb") as file:
-                digest.update(hashlib.file_digest(file, "sha256").digest())
+        try:
+            for path in files:
+                with path.open("rb") as file:
+                    digest.update(hashlib.file_digest(file, "sha256").digest())
+        except OSError as error:
+            raise WorkbenchError(f"the file cannot be read: {error.strerror}") from None
         name = digest.hexdigest()
         found = self.rows(name)
         if found is None:
@@ -150,8 +155,9 @@ class ResultsStore:
         """The rows of open files; None if they are no longer there."""
         with self._mutex:
             found = self._open.get(name)
-            if found is not None:
-                self._open.move_to_end(name)
+            if found is None or not found.path.exists():
+                return None
+            self._open.move_to_end(name)
             return found
 
 
@@ -219,7 +225,7 @@ def open_results(handlers: Handlers, sent: Record) -> Record:
     if switch_in(sent, "served"):
         if served is None:
             raise WorkbenchError("the page is served without results")
-        return _about(*store.open(files_of(served), LOCAL_LIMITS))
+        return _about(*store.open(files_of(served) or [served], LOCAL_LIMITS))
     upload = _upload_in(sent)
     files = store.uploaded(upload)
     if not files:

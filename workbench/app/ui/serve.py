@@ -109,10 +109,15 @@ def start(settings: ServeSettings, room: ModelRoom | None = None) -> gr.Blocks:
     The first model is loaded in the background after the page answers, and torch with it.
     ``room`` replaces the models of the settings.
 
-    Raises: WorkbenchError where the address or the port is not available; ModelError for an unknown
-            device or dtype, or a revision of several models.
+    Raises: WorkbenchError where the address or the port is not available, or tools for assistants
+            cannot be served; ModelError for an unknown device or dtype, or a revision of several
+            models.
     """
     return _started(settings, room, set())[0]
+
+
+#: How the package for ``ServeSettings.mcp`` is installed, in the version that Gradio needs.
+_NEEDS_MCP = "pip install 'grammar-workbench[mcp]', or '.[mcp]' in a checkout"
 
 
 def _started(
@@ -129,6 +134,9 @@ def _started(
     tools = _tools(settings)
     with _quick_start():
         page, handlers = _launched(settings, room, open_requests, mcp=tools)
+    if tools and page.mcp_error:  # Gradio serves the page without them
+        page.close()
+        raise WorkbenchError(f"cannot serve tools for assistants: {page.mcp_error}", _NEEDS_MCP)
     address = str(page.local_url) + (f"?token={settings.token}" if settings.token else "")
     if not settings.quiet:
         print(f"The grammar workbench is open at {address} — Ctrl+C closes it", flush=True)
@@ -273,10 +281,7 @@ def _tools(settings: ServeSettings) -> bool:
     Raises: WorkbenchError where the package for it is not installed.
     """
     if settings.mcp and find_spec("mcp") is None:
-        raise WorkbenchError(
-            "serving tools for assistants needs the package mcp",
-            "pip install 'grammar-workbench[mcp]', or '.[mcp]' in a checkout",
-        )
+        raise WorkbenchError("serving tools for assistants needs the package mcp", _NEEDS_MCP)
     return settings.mcp
 
 
