@@ -325,7 +325,7 @@ def test_it_fits(visit: Any, width: int, height: int) -> None:
         assert v.page.evaluate(wide) <= width
         v.page.locator("#wb-run .tok").nth(2).click()
         for look in ("light", "dark"):
-            v.page.emulate_media(color_scheme=look)
+            v.page.evaluate("(look) => { document.documentElement.dataset.theme = look; }", look)
             v.shot(f"run_{width}_{look}")
             assert v.page.evaluate(wide) <= width
 
