@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from workbench.drawing.drawable import draw
-from workbench.drawing.edge_labels import ESCAPES_NOTE, fold_escapes
+from workbench.drawing.edge_labels import fold_escapes, shows_escapes
 from workbench.drawing.graph import Graph
 from workbench.grammar.grammar import Grammar
 from workbench.syntax.ranges import contains
@@ -68,7 +68,8 @@ def plain(strings: dict[str, object]) -> Graph:
 def test_an_edge_reads_all_spellings_of_its_characters(strings: dict[str, object]) -> None:
     graph = plain(strings)
     folded = fold_escapes(graph)
-    assert ESCAPES_NOTE in folded.note
+    assert shows_escapes(folded)
+    assert not shows_escapes(graph)
     assert not any(edge.labels == ("\\",) for edge in folded.edges), "every escape is folded"
     assert set(folded.where) >= {node.id for node in graph.nodes}
     for node in folded.nodes:
