@@ -52,7 +52,7 @@ export function createPrompt(box, server) {
     replaced = false, // whether another grammar took the place of the opened one
     opened = /** @type {any} */ (null);
 
-  const MADE = "Made from the grammar's title; edit it, and it stays";
+  const MADE = "Made from the grammar; edit it, and it stays";
   function write(text) {
     if (text === state.prompt) return;
     state.prompt = prompt.value = text;

@@ -10,6 +10,7 @@ import pytest
 from workbench.drawing.drawable import draw
 from workbench.drawing.edge_labels import fold_escapes, shows_escapes
 from workbench.drawing.graph import Graph
+from workbench.drawing.parts import LazyParts
 from workbench.grammar.grammar import Grammar
 from workbench.syntax.ranges import contains
 
@@ -99,3 +100,13 @@ def test_an_escape_with_the_current_state_is_drawn() -> None:
 def test_only_json_has_escapes() -> None:
     graph = draw(Grammar.from_regex(r"a|\\u0061|b"), "characters").graph
     assert fold_escapes(graph) is graph
+
+
+def test_part_of_a_large_machine_has_whole_escapes() -> None:
+    schema = json.dumps({"type": "string", "pattern": "^INV-[0-9]{4}$"})
+    dfa = Grammar.from_json_schema(schema).dfa
+    assert dfa is not None
+    part = fold_escapes(LazyParts(dfa, is_json=True).around("", 8))
+    assert shows_escapes(part)
+    labels = [edge.labels for edge in part.edges]
+    assert labels.count(("I",)) == labels.count(("N",)) == 1
