@@ -20,7 +20,7 @@ function titleOf(text) {
     return null;
   }
   const words = [schema?.title, schema?.description].find((each) => typeof each === "string" && each.trim()) ?? "";
-  const [first] = words.trim().split(/[.\n]/);
+  const [first] = words.trim().split(/\.(?=\s|$)|\n/);
   return first.length <= LONGEST ? first : "";
 }
 

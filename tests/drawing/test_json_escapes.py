@@ -1,4 +1,4 @@
-r"""Escapes of JSON strings in pictures: an edge of a character stands for its escapes too."""
+r"""Escapes of JSON strings in pictures: an edge of a character also reads its escapes."""
 
 from __future__ import annotations
 

@@ -336,9 +336,9 @@ _MAX_WRITTEN_ESCAPES = 2
 def fold_escapes(graph: Graph, keep: Container[str] = ()) -> Graph:
     r"""The graph of a machine that reads JSON, without the states inside escapes of strings.
 
-    An edge that reads ``A`` stands for ``\u0041`` too; characters that only have escapes get a
+    An edge that reads ``A`` also reads ``\u0041`` then; characters that only have escapes get a
     label such as ``\n``. States inside escapes are found in the edges (``Graph.where``). An escape
-    with a state in ``keep`` is drawn as it is.
+    with a state in ``keep`` is not folded.
 
     Cost: a walk through the states inside escapes.
     """
@@ -370,7 +370,7 @@ def fold_escapes(graph: Graph, keep: Container[str] = ()) -> Graph:
 
 
 def shows_escapes(graph: Graph) -> bool:
-    """Whether an edge of the picture stands for JSON escapes too."""
+    """Whether an edge of the picture includes JSON escapes."""
     steps = (step for edge in graph.edges for chain in edge.chains for step in chain)
     return any(_INCLUDED in edge.title for edge in (*graph.edges, *steps))
 
