@@ -18,7 +18,8 @@ const LARGEST = 1.35,
   BROAD = 440,
   TALL = 430, // pixels a picture may be high, by how many there are; on phones
   SHALLOW = 130; // where the room is limited
-const MOST = 0.55; // of the height of the window: a higher deck is not kept in view
+const MOST = 0.45; // of the height of the window: a higher deck is not kept in view
+const AROUND = 40; // pixels over and under a figure that is seen whole
 
 /** @param {(sent: object) => Promise<FilmAnswer | Refusal>} ask @param {string} caption
     @param {{ framed?: (frame: FilmFrame, spans?: Span[]) => void, why?: ((sent: object) => Promise<any>) | null,
@@ -42,8 +43,12 @@ export function createFilm(ask, caption, { framed = () => {}, why = null, room: 
     moved = [];
   const narrow = () => innerWidth < 560;
 
-  // the deck is kept in view below the picture; one that fills most of a small window would only cover the picture
-  new ResizeObserver(() => deck.classList.toggle("tall", deck.offsetHeight > MOST * innerHeight)).observe(deck);
+  /** The deck is kept in view, over the lower part of the pictures, only where both do not fit into the window. */
+  const sized = () => {
+    const fits = screens.offsetHeight + deck.offsetHeight + AROUND <= innerHeight;
+    deck.classList.toggle("tall", fits || deck.offsetHeight > MOST * innerHeight);
+  };
+  for (const each of [deck, screens]) new ResizeObserver(sized).observe(each);
 
   // the page scrolls over a figure; with Ctrl the wheel zooms it
   screens.addEventListener(

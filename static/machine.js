@@ -97,7 +97,7 @@ export function createMachine(
     current = /** @type {[any, boolean]} */ ([null, false]),
     last = 0,
     soon = 0,
-    kernels = ""; // what is said while the engine is being compiled
+    kernels = ""; // the message while the engine is being compiled, else empty
 
   const blank = (text, waiting) => {
     say.hidden = !text;

@@ -20,7 +20,7 @@ function titleOf(text) {
     return null;
   }
   const words = [schema?.title, schema?.description].find((each) => typeof each === "string" && each.trim()) ?? "";
-  const [first] = words.trim().split(/[.\n]/);
+  const [first] = words.trim().split(/\.(?=\s|$)|\n/);
   return first.length <= LONGEST ? first : "";
 }
 
@@ -52,7 +52,7 @@ export function createPrompt(box, server) {
     replaced = false, // whether another grammar took the place of the opened one
     opened = /** @type {any} */ (null);
 
-  const MADE = "Made from the grammar's title; edit it, and it stays";
+  const MADE = "Made from the grammar; edit it, and it stays";
   function write(text) {
     if (text === state.prompt) return;
     state.prompt = prompt.value = text;

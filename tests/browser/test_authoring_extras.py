@@ -138,7 +138,7 @@ def test_a_branch_has_a_name(visit: Any) -> None:
 
 #: A schema with a title, one with a description, one without; a class.
 INVOICE = '{"title": "An invoice", "type": "object", "properties": {"number": {"type": "integer"}}}'
-ORDER = '{"description": "An order of a shop. Amounts are in cents.", "type": "integer"}'
+ORDER = '{"description": "An order of version 1.2. Amounts are in cents.", "type": "integer"}'
 BARE = '{"type": "boolean"}'
 
 
@@ -154,9 +154,9 @@ def test_a_prompt_that_was_not_edited_follows_the_grammar(visit: Any) -> None:
             v.type_grammar(schema)
             assert asked.input_value() == made
         v.type_grammar(ORDER)
-        assert asked.input_value() == "An order of a shop in JSON: "
+        assert asked.input_value() == "An order of version 1.2 in JSON: "
         v.type_grammar("{")
-        assert asked.input_value() == "An order of a shop in JSON: ", "until it can be read"
+        assert asked.input_value() == "An order of version 1.2 in JSON: ", "until it can be read"
         v.type_grammar(text)
         assert asked.input_value() == kept, "the example has its own again"
         v.type_grammar(INVOICE)

@@ -205,3 +205,20 @@ def test_unknown_lesson_opens_the_first(visit: Any) -> None:
     with visit("?learn=nothing&step=99", motion=True) as v:
         _shown(v)
         assert v.page.locator(f"{LEARN} .shelf [aria-current]").count() == 1
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (390, 844)])
+def test_a_figure_that_fits_is_not_covered_by_its_player(
+    visit: Any, width: int, height: int
+) -> None:
+    with visit("?learn=dataclasses&step=3", width=width, height=height) as v:
+        v.page.wait_for_selector("#wb-learn .film svg .node")
+        cover = """() => {
+          const deck = document.querySelector('#wb-learn .film .deck').getBoundingClientRect();
+          const pictures = document.querySelector('#wb-learn .film .screens').getBoundingClientRect();
+          return [pictures.bottom - deck.top, pictures.height + deck.height];
+        }"""
+        over, both = v.page.evaluate(cover)
+        assert over <= 1 or both > height - 40
+        v.page.locator("#wb-learn .film .deck").scroll_into_view_if_needed()
+        assert v.page.evaluate(cover)[0] <= 1

@@ -1,4 +1,4 @@
-r"""Escapes of JSON strings in pictures: an edge of a character stands for its escapes too."""
+r"""Escapes of JSON strings in pictures: an edge of a character also reads its escapes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from workbench.drawing.drawable import draw
-from workbench.drawing.edge_labels import ESCAPES_NOTE, fold_escapes
+from workbench.drawing.edge_labels import fold_escapes, shows_escapes
 from workbench.drawing.graph import Graph
+from workbench.drawing.parts import LazyParts
 from workbench.grammar.grammar import Grammar
 from workbench.syntax.ranges import contains
 
@@ -68,7 +69,8 @@ def plain(strings: dict[str, object]) -> Graph:
 def test_an_edge_reads_all_spellings_of_its_characters(strings: dict[str, object]) -> None:
     graph = plain(strings)
     folded = fold_escapes(graph)
-    assert ESCAPES_NOTE in folded.note
+    assert shows_escapes(folded)
+    assert not shows_escapes(graph)
     assert not any(edge.labels == ("\\",) for edge in folded.edges), "every escape is folded"
     assert set(folded.where) >= {node.id for node in graph.nodes}
     for node in folded.nodes:
@@ -98,3 +100,13 @@ def test_an_escape_with_the_current_state_is_drawn() -> None:
 def test_only_json_has_escapes() -> None:
     graph = draw(Grammar.from_regex(r"a|\\u0061|b"), "characters").graph
     assert fold_escapes(graph) is graph
+
+
+def test_part_of_a_large_machine_has_whole_escapes() -> None:
+    schema = json.dumps({"type": "string", "pattern": "^INV-[0-9]{4}$"})
+    dfa = Grammar.from_json_schema(schema).dfa
+    assert dfa is not None
+    part = fold_escapes(LazyParts(dfa, is_json=True).around("", 8))
+    assert shows_escapes(part)
+    labels = [edge.labels for edge in part.edges]
+    assert labels.count(("I",)) == labels.count(("N",)) == 1

@@ -319,8 +319,9 @@ def _decode(data: Sequence[int]) -> int:
 # The escapes of JSON strings, as other spellings of the characters of an edge.
 
 
-#: The note on a picture in which escapes are folded.
-ESCAPES_NOTE = "characters of JSON strings may also be written as escapes, such as \\u0041 for A"
+#: The note on a picture in which escapes are folded, and the beginning of the titles of its edges.
+ESCAPES_NOTE = "JSON escapes, such as \\u0041 for A, are folded"
+_INCLUDED = "JSON escapes such as"
 
 _BACKSLASH: Ranges = ((0x5C, 0x5C),)
 _SURROGATES: Ranges = ((0xD800, 0xDFFF),)
@@ -335,9 +336,9 @@ _MAX_WRITTEN_ESCAPES = 2
 def fold_escapes(graph: Graph, keep: Container[str] = ()) -> Graph:
     r"""The graph of a machine that reads JSON, without the states inside escapes of strings.
 
-    An edge that reads ``A`` stands for ``\u0041`` too; characters that only have escapes get a
+    An edge that reads ``A`` also reads ``\u0041`` then; characters that only have escapes get a
     label such as ``\n``. States inside escapes are found in the edges (``Graph.where``). An escape
-    with a state in ``keep`` is drawn as it is.
+    with a state in ``keep`` is not folded.
 
     Cost: a walk through the states inside escapes.
     """
@@ -365,8 +366,13 @@ def fold_escapes(graph: Graph, keep: Container[str] = ()) -> Graph:
         graph,
         nodes=tuple(node for node in graph.nodes if node.id not in gone),
         edges=tuple(edges),
-        note=" · ".join(filter(None, (graph.note, ESCAPES_NOTE))),
     )
+
+
+def shows_escapes(graph: Graph) -> bool:
+    """Whether an edge of the picture includes JSON escapes."""
+    steps = (step for edge in graph.edges for chain in edge.chains for step in chain)
+    return any(_INCLUDED in edge.title for edge in (*graph.edges, *steps))
 
 
 def _with_escapes(edge: Edge, escaped: Ranges, passed: tuple[str, ...]) -> Edge:
@@ -383,7 +389,7 @@ def _with_escapes(edge: Edge, escaped: Ranges, passed: tuple[str, ...]) -> Edge:
         edge,
         labels=labels,
         kinds=kinds,
-        title=f"{'  '.join(labels)} · JSON escapes such as {example} included",
+        title=f"{'  '.join(labels)} · {_INCLUDED} {example} included",
         between=(*edge.between, *passed),
         reads=union(edge.reads, escaped),
     )

@@ -225,7 +225,7 @@ def _texts(svg: str) -> list[tuple[float, float, float, float]]:
         if len(place) < 2:
             continue
         text = _TAG.sub("", content).replace("&lt;", "<").replace("&gt;", ">")
-        wide = columns(text.replace("&amp;", "&").strip()) * CHAR
+        wide = columns(text.replace("&amp;", "&").replace("&#160;", " ")) * CHAR
         x, y = float(place["x"]), float(place["y"])
         if 'text-anchor="middle"' in attributes:
             x -= wide / 2

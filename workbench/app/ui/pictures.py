@@ -15,7 +15,7 @@ from workbench.base.visible_text import count_of
 from workbench.constraint.protocol import TokenMask
 from workbench.drawing.connectors import relabelled
 from workbench.drawing.drawable import OVER_TOKENS, Drawn, Leaving, Machine, RuleTokens
-from workbench.drawing.edge_labels import fold_escapes
+from workbench.drawing.edge_labels import ESCAPES_NOTE, fold_escapes, shows_escapes
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.parts import LazyTokenParts, TokenFsaParts
 from workbench.drawing.reductions import (
@@ -148,7 +148,8 @@ def picture(
     if machine in (Machine.RULES, Machine.STACK) and view.level is Level.CALLS:
         shown, rules = len(graph.nodes), len(drawn.graph.clusters)
         count = count_of(rules, "rule") if shown == rules else f"{shown:,} of {rules:,} rules"
-    note = " · ".join(filter(None, (drawing.note, graph.note)))
+    escapes = ESCAPES_NOTE if shows_escapes(graph) else ""
+    note = " · ".join(filter(None, (drawing.note, graph.note, escapes)))
     where = {**graph.where, **drawing.where}
     return {
         "ok": True,
