@@ -2,8 +2,11 @@
 
 Two implementations, both by partition refinement:
 
-* ``find_blocks``: numba kernel (Valmari & Lehtinen 2008) for machines that are trimmed already.
-* ``minimize``: numpy rounds (Moore 1956) and a worklist, for any machine; it checks the clock.
+* ``normal_form``: numba kernel (Valmari & Lehtinen 2008) over the edges of a trimmed machine.
+  ``find_blocks`` numbers equivalent states, ``_find_columns`` merges equal symbol classes,
+  ``_write_normal`` numbers the blocks breadth first. ``smallest_of`` trims a table before.
+* ``minimize_in_rounds``: numpy rounds (Moore 1956) and a worklist, which check the clock, for large
+  machines.
 
 A partition of the numbers 0 … n − 1 is an int32 array of 8 rows::
 
