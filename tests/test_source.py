@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
+import pickle
 import time
+from dataclasses import FrozenInstanceError, dataclass, replace
 
 import pytest
 
@@ -12,7 +15,7 @@ from tests.own_time import day_time
 from workbench.base import kernels
 from workbench.base.errors import BuildError, LimitError, WorkbenchError, finite
 from workbench.base.limits import Limits
-from workbench.base.source import Source, Span
+from workbench.base.source import Source, Span, quick_init, replaced
 
 #   text          offset  line, column   because
 PLACES = [
@@ -93,3 +96,38 @@ def test_finite_replaces_nan_and_infinity_at_every_depth() -> None:
     safe = finite(record)
     assert safe == {"a": None, "b": [0.5, [None, {"c": None}]], "d": "nan", "e": True}
     assert json.loads(json.dumps(safe, allow_nan=False)) == safe
+
+
+@quick_init
+@dataclass(frozen=True, slots=True)
+class Pair:
+    left: int
+    right: tuple[int, ...] = ()
+
+
+def test_a_quick_class_is_a_frozen_dataclass() -> None:
+    one = Pair(1)
+    assert one == Pair(left=1, right=())
+    assert hash(one) == hash(Pair(1))
+    assert type(one) is Pair
+    assert repr(one) == "Pair(left=1, right=())"
+    for name in ("left", "other"):
+        with pytest.raises((FrozenInstanceError, TypeError)):
+            setattr(one, name, 2)
+    with pytest.raises(TypeError, match="left"):
+        Pair()  # type: ignore[call-arg]
+
+
+def test_a_quick_object_is_copied() -> None:
+    one = Pair(1, (2,))
+    assert pickle.loads(pickle.dumps(one)) == copy.deepcopy(one) == copy.copy(one) == one
+    assert replaced(one, left=3) == replace(one, left=3) == Pair(3, (2,))
+    assert replaced(one, right=()) == Pair(1)
+    with pytest.raises(TypeError, match="middle"):
+        replaced(one, middle=3)
+
+
+def test_limits_are_compared_without_their_start() -> None:
+    assert Limits().begun() == Limits()
+    assert hash(Limits().begun()) == hash(Limits())
+    assert Limits().begun() != Limits(states=1)

@@ -308,7 +308,7 @@ def canonical(value: Json) -> object:
 
 def all_but(names: Iterable[str]) -> StringSet:
     """All names except these."""
-    return ~StringSet.of(names)
+    return StringSet.all_but(names)
 
 
 def non_empty(parts: Iterable[tuple[StringSet, LazySet]]) -> NamedSets:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 from urllib.parse import unquote, urljoin
 
@@ -203,6 +202,8 @@ class References:
         self._given = {other.address: other for other in others}
         #: The dialect of the document.
         self.dialect = dialect_of(document.root, self._given)
+        #: Whether all subschemas surely have one dialect and no reference is dynamic.
+        self.is_simple = self._is_simple()
         self._names: dict[Document, dict[str, Node]] = {}
         self._resources: dict[Node, Node] = {}
         #: The targets of references, by the resource in which they are and their address.
@@ -210,9 +211,7 @@ class References:
         self._contexts: dict[Node, tuple[Dialect, Anchors]] = {}
         self._anchors: dict[Document, dict[Node, dict[str, Node]]] = {}
 
-    @cached_property
-    def is_simple(self) -> bool:
-        """Whether all subschemas surely have one dialect and no reference is dynamic."""
+    def _is_simple(self) -> bool:
         text = self.document.source.text
         if len(self.documents) > 1 or _ESCAPED.search(text):
             return False

@@ -49,9 +49,12 @@ class StringSet:
     @staticmethod
     def of(words: Iterable[str]) -> StringSet:
         """Exactly these strings, except those with a lone surrogate."""
-        return StringSet(
-            words=frozenset(w for w in words if w.isascii() or not SURROGATE.search(w))
-        )
+        return StringSet(words=_strings(words))
+
+    @staticmethod
+    def all_but(words: Iterable[str]) -> StringSet:
+        """Every string except these."""
+        return _bounded(StringSet(without=_strings(words)))
 
     @staticmethod
     def lengths(low: int = 0, high: int | None = None) -> StringSet:
@@ -195,6 +198,11 @@ _EVERYTHING = StringSet()
 _NOTHING = StringSet(words=frozenset())
 
 
+def _strings(words: Iterable[str]) -> frozenset[str]:
+    """The words without a lone surrogate."""
+    return frozenset(word for word in words if word.isascii() or not SURROGATE.search(word))
+
+
 def _bounded(texts: StringSet) -> StringSet:
     """The same set in its simplest representation."""
     if texts.high is not None and (texts.high < texts.low or texts.high < 0):
@@ -213,7 +221,7 @@ def _bounded(texts: StringSet) -> StringSet:
 @lru_cache(maxsize=2048)
 def _complement(texts: StringSet) -> StringSet:
     if texts.words is not None:
-        return _bounded(StringSet(without=texts.words))
+        return StringSet.all_but(texts.words)
     if texts.is_complement:
         return StringSet.of(texts.without)
     if not texts.without and texts.content is None and (texts.low == 0 or texts.high is None):

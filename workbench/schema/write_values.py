@@ -22,7 +22,7 @@ from workbench.automata import graphs
 from workbench.base.dfa import Dfa
 from workbench.base.errors import LimitError
 from workbench.base.limits import Limits
-from workbench.base.source import Span, replaced
+from workbench.base.source import Span
 from workbench.pushdown.cfg import derives, least
 from workbench.schema.algebra.subschemas import LEAVES_OF, Algebra
 from workbench.schema.counting import (
@@ -411,7 +411,8 @@ def _at(leaf: Expression, span: Span) -> Expression:
     """A leaf in another place."""
     if isinstance(leaf, Automaton):
         return Automaton(leaf.machine, leaf.label, span)
-    return replaced(leaf, span=span)
+    assert isinstance(leaf, Literal), "the values of a type are automata and literals"
+    return Literal(leaf.value, span)
 
 
 def optional(item: Expression, span: Span) -> Expression:

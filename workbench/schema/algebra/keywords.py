@@ -177,9 +177,8 @@ def objects_of(
     declared = len(properties)
     extras, evaluated = _extras(subschemas, members, list(properties), patterns, tracked)
     required = _required(members.get("required"))
-    if required:
-        _note_misspelt(subschemas.algebra, members.get("properties"), members.get("required"))
     if not required <= properties.keys():
+        _note_misspelt(subschemas.algebra, members.get("properties"), members["required"])
         extras = _with_required(subschemas, properties, extras, members["required"])
     undeclared = frozenset(list(properties)[declared:])
     undecided = StringSet.nothing()
@@ -285,10 +284,10 @@ def _required(keyword: Node | None) -> frozenset[str]:
     return frozenset(_name(item) for item in keyword.items)
 
 
-def _note_misspelt(algebra: SetAlgebra, properties: Node | None, required: Node | None) -> None:
+def _note_misspelt(algebra: SetAlgebra, properties: Node | None, required: Node) -> None:
     """Add a note for each required name that is like a property, and is none."""
     known = (properties and properties.members) or {}
-    for item in (required and required.items) or ():
+    for item in required.items or ():
         if isinstance(item.value, str) and item.value not in known:
             meant = suggestion(item.value, known, similar=VERY_SIMILAR)
             if meant[1] is not None:

@@ -270,6 +270,8 @@ _MAX_UNTESTED = 2
 _MAX_SHAPES = 1_000
 #: The most candidate shapes that are examined for one set.
 _MAX_CANDIDATES = 4_000
+#: The shapes that are made between two checks of the time: most sets have one.
+_SHAPES_PER_CHECK = 8
 
 
 class TooManyCases(UncomputableSet):
@@ -290,7 +292,8 @@ def non_empty_shapes(algebra: SetAlgebra, shapes: Iterable[Shape | None]) -> tup
     untested: list[Shape] = []
     kept: _Kept[Shape] | None = None
     for tried, shape in enumerate(shapes):
-        algebra.clock.check()
+        if tried % _SHAPES_PER_CHECK == 1:
+            algebra.clock.check()
         if tried > _MAX_CANDIDATES:
             raise TooManyCases
         if shape is None or shape in (untested if kept is None else kept.shapes):
