@@ -489,6 +489,8 @@ class _Walk:
         #: For each state of the monitor the letters of a name, and the texts before the name.
         self._letters: dict[State, frozenset[int]] = {}
         self._before: dict[State, list[bytes]] = {}
+        #: For a state of the monitor in a name and an end, the tokens that it may not complete.
+        self._clashing: dict[tuple[State, bytes], set[TokenId] | None] = {}
         #: The pair after each pair and byte, or a negative number.
         self._table = np.full(256 * 16, _UNKNOWN, np.int32)
 
@@ -614,24 +616,29 @@ class _Walk:
         """
         tried: set[bytes] = set()
         for at, token_id in enumerate(map(int, ids)):
-            clashes = self._clashes(pair, tried)
-            if clashes is None:
+            exceptions = self._exceptions(pair, tried)
+            if exceptions is None:
                 allowed[token_id] = self._is_allowed(token_id)
                 continue
             allowed[ids[at:]] = True
-            for alike in self._tokens(pair[1], clashes):
-                if allowed[alike]:
-                    allowed[alike] = self._is_allowed(alike)
+            for one in exceptions:
+                if allowed[one]:
+                    allowed[one] = self._is_allowed(one)
             return
 
-    def _clashes(self, pair: PairState, tried: set[bytes]) -> Collection[bytes] | None:
-        """The rests of names that a known end may not complete; None without such an end."""
-        assert self.names is not None, "the pair has letters"
+    def _exceptions(self, pair: PairState, tried: set[bytes]) -> set[TokenId] | None:
+        """The tokens after which a known end may not complete a name; None without such an end."""
         for end in self.joined._known_ends(pair):
-            if end not in tried:
-                tried.add(end)
-                if (found := self.names.clashes(pair[1], end)) is not None:
-                    return found
+            if end in tried:
+                continue
+            tried.add(end)
+            key = pair[1], end
+            if key not in self._clashing:
+                assert self.names is not None, "the pair has letters"
+                rests = self.names.clashes(*key)
+                self._clashing[key] = None if rests is None else self._tokens(pair[1], rests)
+            if (found := self._clashing[key]) is not None:
+                return found
         return None
 
     def _tokens(self, state: State, rests: Collection[bytes]) -> set[TokenId]:
