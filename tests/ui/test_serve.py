@@ -34,7 +34,7 @@ def test_error_a_port_that_is_taken() -> None:
 def test_error_tools_that_gradio_cannot_serve(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serve, "find_spec", lambda _: object())
     monkeypatch.setitem(sys.modules, "mcp", None)  # a version that it cannot import
-    with pytest.raises(WorkbenchError, match="cannot serve tools for assistants: .*mcp"):
+    with pytest.raises(WorkbenchError, match=r"cannot serve tools for assistants: .*mcp"):
         start(ServeSettings(port=0, mcp=True, quiet=True), toy_room())
 
 

@@ -5,9 +5,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from itertools import product
+from random import Random
 
 import pytest
-from tokenizers import AddedToken, Tokenizer, normalizers
+from tokenizers import (
+    AddedToken,
+    Regex,
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+)
 
 from tests.vocabulary.tokenization.test_added_tokens import byte_level, late, raw, sentencepiece
 from workbench.base.errors import VocabularyError
@@ -178,3 +188,51 @@ def test_added_tokens_may_be_flagged() -> None:
     tokenizer = byte_level([AddedToken("<x>", lstrip=True, rstrip=True)])
     vocabulary, encode = vocabulary_and_encoder(tokenizer)
     assert check_masks(vocabulary, encode, ["a <x>", "a<x> b", "a<x>b", "<x>\u3000", "<x><x>"]) == 2
+
+
+#: Characters of the random texts: what the patterns of tokenizers treat differently.
+ALPHABETS = ("ab \n", "aA '", "12 a", "a/\n ", "a\u00a0 \u3000", "\u65e5a ", "as' ")
+PATTERNS = (
+    r"\p{L}+|\s+|.",
+    r"'s|'t| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+)
+
+
+def random_tokenizer(rng: Random) -> tuple[Tokenizer, str]:
+    """Byte-level merges, in any order, with words, a pattern, added tokens; its alphabet."""
+    letters = rng.choice(ALPHABETS)
+    level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    read = dict(level.pre_tokenize_str(letters))
+    symbols = [*"".join(read)]
+    pieces, rules = symbols.copy(), []
+    for _ in range(rng.choice([3, 8, 16])):
+        rule = rng.choice(pieces), rng.choice(pieces)
+        if rule not in rules and len("".join(rule)) < 6:
+            rules.append(rule)
+            pieces.append("".join(rule))
+    rng.shuffle(rules) if rng.random() < 0.3 else None
+    words = ["".join(rng.choices(symbols, k=3)) for _ in range(2)]
+    known = dict.fromkeys([*sorted(pre_tokenizers.ByteLevel.alphabet()), *pieces, *words])
+    numbered = {piece: i for i, piece in enumerate(known)}
+    tokenizer = Tokenizer(models.BPE(numbered, rules, ignore_merges=rng.random() < 0.4))
+    split = [pre_tokenizers.Split(Regex(rng.choice(PATTERNS)), "isolated")] * rng.choice([0, 1, 1])
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([*split, level])
+    tokenizer.decoder = decoders.ByteLevel()
+    for _ in range(rng.choice([0, 0, 1, 2])):
+        flags = {flag: rng.random() < 0.2 for flag in ("lstrip", "rstrip", "normalized")}
+        tokenizer.add_tokens([AddedToken("".join(rng.choices(letters, k=2)), **flags)])
+    return tokenizer, letters
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(24))
+def test_masks_of_random_tokenizers(seed: int) -> None:
+    rng = Random(seed)
+    tokenizer, letters = random_tokenizer(rng)
+    vocabulary, encode = vocabulary_and_encoder(tokenizer)
+    every = ["".join(text) for size in range(4) for text in product(letters, repeat=size)]
+    texts = [*rng.sample(every, len(every) // rng.choice([1, 2, 8])), letters]
+    check_masks(vocabulary, encode, texts)
+    prompt = encode("".join(rng.choices(letters, k=3)))
+    check_masks(vocabulary, encode, texts, prompt)
