@@ -19,8 +19,7 @@ from workbench.grammar.notations import Notation
 
 pytestmark = pytest.mark.slow
 
-#: A page that answers a program, the README's, and two at once; in a separate process, because Gradio's
-#: warnings must not fail the tests.
+#: A page that answers a program; in a separate process: Gradio's warnings must not fail the tests.
 ASKING = """
 import json
 from gradio_client import Client
