@@ -9,12 +9,12 @@ import {
   createProblemList,
   createSampleList,
 } from "./author.js";
-import { debounce, el, markChosen, roving, scrollIntoRow } from "./dom.js";
+import { debounce, el, markChosen, roving, scrollIntoRow, showNotice } from "./dom.js";
 import { createEditor } from "./editor.js";
+import { late } from "./late.js";
 import { createMachineTab } from "./machine-tab.js";
 import { notations } from "./notations.js";
 import { createPrompt } from "./prompt.js";
-import { createSearch } from "./search.js";
 import { askServer, emit, grammarKey, grammarOf, on, state, wholeOf } from "./state.js";
 import { saved } from "./storage.js";
 import { createTestList } from "./tests.js";
@@ -180,7 +180,18 @@ export function mountGrammar({ element, server }) {
       failing ? "no" : judged ? "good" : "quiet",
     );
   });
-  const search = createSearch(find("#wb-sec-find"), server, (count) => mark("find", count, "quiet"));
+  let searching = /** @type {any} */ (null);
+  const search = {
+    async ask() {
+      try {
+        const { createSearch } = await late("search.js");
+        searching ??= createSearch(find("#wb-sec-find"), server, (count) => mark("find", count, "quiet"));
+        searching.ask();
+      } catch {
+        showNotice("The search in a text could not be loaded. Open Find again to retry.");
+      }
+    },
+  };
   const outline = createOutline(find(".outline"), (count) => mark("rules", count ? String(count) : "", "quiet"));
   const words = createWordList(find("#wb-sec-words"), server, editor);
   const samples = createSampleList(find("#wb-sec-samples"), server, (added) => tests.put(added));

@@ -127,7 +127,8 @@ export async function askServer(question, sent) {
 }
 
 const KERNELS =
-  "First start: the engine is being compiled, once per installation, for a minute or two. Until then answers take longer.";
+  "First start: the engine is being compiled, once per installation, for a minute or two. " +
+  "Until then answers take longer.";
 let words = "";
 /** Whether the server compiles its kernels; answers take longer until then. Panes that wait for one hear "kernels" with
     the words to show, at every look at the server while it compiles, and with "" at the end. */

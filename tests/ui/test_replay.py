@@ -188,6 +188,15 @@ def test_tokens_as_a_browser_sends_them() -> None:
             taken_in(wrong)
 
 
+def test_error_for_tokens_of_another_form(handlers: Handlers) -> None:
+    sent = {"text": "ab", "notation": "regex", "small_tokens": True}
+    for wrong in ("61", {"a": 1}, 7):
+        with pytest.raises(WorkbenchError, match="tokens of a run"):
+            take_replay(handlers, {**sent, "ids": wrong})
+    made = take_replay(handlers, {**sent, "ids": ["x", None], "taken": [["61", []], ["62", []]]})
+    assert made["drawn"]["pictures"]["together"], "without the masks of such tokens"
+
+
 def test_half_a_character_in_a_token_is_no_fault() -> None:
     (token, _), *others = taken([{"token": {"id": 1, "text": "\ud800"}, "wanted": []}])
     assert token == b"?"

@@ -151,7 +151,7 @@ SCRIPT = "page.js"
 
 
 #: The entries of late scripts.
-LATE = ("drawing.js", "compare-results.js", "exercise-maker.js")
+LATE = ("drawing.js", "compare-results.js", "exercise-maker.js", "search.js")
 
 
 def sheet() -> str:

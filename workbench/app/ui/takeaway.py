@@ -547,8 +547,11 @@ def take_replay(handlers: Handlers, sent: Record) -> Record:
 
     The request has the settings of the run; ``ids`` are its tokens, ``taken`` their bytes.
 
-    Raises: WorkbenchError where the grammar cannot be read.
+    Raises: WorkbenchError where the grammar cannot be read, or a field has another form.
     """
-    masks = run_masks(handlers, sent, sent.get("ids", []))
+    ids = sent.get("ids", [])
+    if not isinstance(ids, list):
+        raise WorkbenchError("expected the tokens of a run")
+    masks = run_masks(handlers, sent, ids)
     pictures = drawn(handlers, sent, taken_in(sent.get("taken", [])), masks)
     return {"html": replay_shell(), "mark": MARK, "drawn": pictures, "version": __version__}
