@@ -285,27 +285,27 @@ def _smallest_of(
     co-accessible are left out.
     """
     states, width = table.shape
-    numbers, columns, made = np.full(width, -1, np.int32), np.empty(width, np.int32), 0
+    renamed, columns, made = np.full(width, -1, np.int32), np.empty(width, np.int32), 0
     for symbol in range(len(classes)):
         its_class = classes[symbol]
-        if numbers[its_class] < 0:
-            numbers[its_class], columns[made] = made, its_class
+        if renamed[its_class] < 0:
+            renamed[its_class], columns[made] = made, its_class
             made += 1
-        classes[symbol] = numbers[its_class]
+        classes[symbol] = renamed[its_class]
     alive = np.zeros(states, np.bool_)
     _find_coaccessible(table, ends, alive)
-    number, order, edges = np.full(states, -1, np.int32), np.empty(states, np.int32), 0
+    numbers, order, edges = np.full(states, -1, np.int32), np.empty(states, np.int32), 0
     found, row = 0, 0
     if alive[initial]:
-        number[initial], order[0], found = 0, initial, 1
+        numbers[initial], order[0], found = 0, initial, 1
     while row < found:
         for k in range(made):
             target = table[order[row], columns[k]]
             if target < 0 or not alive[target]:
                 continue
             edges += 1
-            if number[target] < 0:
-                number[target], order[found] = found, target
+            if numbers[target] < 0:
+                numbers[target], order[found] = found, target
                 found += 1
         row += 1
     first, labels = np.empty(found + 1, np.int32), np.empty(edges, np.int32)
@@ -315,7 +315,7 @@ def _smallest_of(
         for k in range(made):
             target = table[order[row], columns[k]]
             if target >= 0 and alive[target]:
-                labels[edges], targets[edges] = k, number[target]
+                labels[edges], targets[edges] = k, numbers[target]
                 edges += 1
     first[found] = edges
     if found == 0:
