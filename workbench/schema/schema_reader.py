@@ -143,6 +143,11 @@ class Node:
         return Span(start - 1, end + 1)
 
     @property
+    def name_start(self) -> int:
+        """Where its name starts, or itself if it has no name."""
+        return self.name_span.start
+
+    @property
     def shown_span(self) -> Span:
         """Its span in the grammar's own text: for other documents, that of the reference."""
         return self.document.referred_from or self.span
