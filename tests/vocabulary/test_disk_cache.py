@@ -289,8 +289,6 @@ def test_a_damaged_directory_that_another_process_replaces_too(
     again.mkdir(parents=True)
     (again / "a").write_text("damaged")
     monkeypatch.setattr(shutil, "rmtree", remove)
-    found = disk_cache.cached_directory(
-        "key", lambda part: (part / "a").write_text("made") and None
-    )
+    found = disk_cache.cached_directory("key", make)
     assert (found / "a").read_text() == "made"
     assert [path.name for path in cache_folder().iterdir()] == ["key"]
