@@ -161,11 +161,14 @@ export function createIntro(box) {
   const brokenText = () => broken.text.replace(broken.breaks[0], () => broken.breaks[1]);
   /** Whether a finished run of this grammar is shown. */
   const ran = () => state.steps.length > 0 && !state.running && state.ran === grammarKey(state);
-  const show = () => {
+  const show = (opening = false) => {
     const { example } = state;
-    breaks.hidden = !broken && !example?.breaks;
+    // both replace the whole text: they are not offered for one that was edited
+    const untouched =
+      opening || (state.notation === example?.notation && state.text.trimEnd() === example?.text?.trimEnd());
+    breaks.hidden = !broken && !(example?.breaks && untouched);
     breaks.textContent = broken ? "Undo the break" : "Break it";
-    own.hidden = !example?.name && (example?.from ?? "own") === "own"; // it replaces the text
+    own.hidden = !(untouched || broken) || (!example?.name && (example?.from ?? "own") === "own");
     const said = broken ? broken.breaks[2] : (FROM[example?.from] ?? (example?.name ? WHAT : FROM.own)) + NEXT[ran()];
     if (line.textContent !== said) line.textContent = said;
   };
@@ -193,13 +196,13 @@ export function createIntro(box) {
 
   on("example", () => {
     broken = null;
-    show();
+    show(true);
   });
   on("compiled", (compiled) => {
     if (broken && compiled.text.trimEnd() !== brokenText().trimEnd()) broken = null;
     show();
   });
-  for (const event of ["step", "finished", "typed"]) on(event, show);
+  for (const event of ["step", "finished", "typed"]) on(event, () => show());
   box.hidden = saved.get("intro") === "away";
   show();
 }

@@ -147,6 +147,15 @@ def test_ones_own_text_is_not_offered_to_be_replaced(visit: Any) -> None:
         v.page.click("#wb-grammar [role=radio]:has-text('JSON Schema')")
         v.page.wait_for_function("wb.state.compiled?.notation === 'json_schema'")
         assert not v.page.is_visible(".intro .own")
+    with visit("?example=person") as v:
+        text = v.page.input_value("#wb-grammar textarea.text")
+        for changed in (text + " (* mine *)", "start ::= 'a';"):
+            v.type_grammar(changed)
+            assert not v.page.is_visible(".intro .own")
+            assert not v.page.is_visible(".intro .break")
+        v.type_grammar(text)
+        assert v.page.is_visible(".intro .break")
+        assert v.page.is_visible(".intro .own")
 
 
 def test_numbers_of_a_thousand_lines_stay_in_their_margin(visit: Any) -> None:
