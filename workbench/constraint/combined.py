@@ -352,14 +352,11 @@ class Monitored(Intersection):
 
     def _known_end(self, state: PairState) -> bytes | None:
         """A text known to complete the text read, without a search."""
-        grammar_state, monitor_state = state
-        end = self.monitor.finish(monitor_state)
-        if end is not None and self._accepts(grammar_state, end):
-            return end
-        if (end := self._ends.get(grammar_state)) is None:
-            return None
-        target = self._read(monitor_state, end)
-        return end if target is not None and self.monitor.is_final(target) else None
+        for end in self._known_ends(state):
+            target = self._read(state[1], end)
+            if target is not None and self.monitor.is_final(target):
+                return end
+        return None
 
     def _known_ends(self, state: PairState) -> Iterator[bytes]:
         """Texts that the grammar accepts after a state, and the monitor perhaps."""

@@ -152,13 +152,14 @@ def _variants(parts: Parts, centre: str, folded: bool | None, size: int) -> Iter
     most = size or _SIZES[0]
     part = parts.around(centre, max(_PART_STATES, 2 * most))
     keep = {centre} if centre else set()
-    plain = merge_parallel(part if folded is False else fold_escapes(part, keep))
-    small = collapse_chains(fold_counts(fold_escapes(part, keep)), keep=keep)
+    if folded is not False:
+        part = fold_escapes(part, keep)
+    plain = merge_parallel(part)
+    chosen = plain if folded is False else collapse_chains(fold_counts(part), keep=keep)
     if folded is not True and len(plain.nodes) <= most:
         yield plain
-    if folded is not False and small.nodes != plain.nodes and len(small.nodes) <= most:
-        yield small
-    chosen = plain if folded is False else small
+    if chosen.nodes != plain.nodes and len(chosen.nodes) <= most:
+        yield chosen
     for count in [most] if size else _SIZES:
         if count < len(chosen.nodes):
             yield nearest(chosen, shown_at(chosen, centre), count)

@@ -18,8 +18,6 @@ from workbench.schema.json_literals import all_but_words_machine, literals_machi
 from workbench.schema.string_machines import Content, search
 from workbench.syntax.regex.unicode_sets import POSIX
 
-#: A lone surrogate: Python strings may contain one, UTF-8 cannot encode it.
-
 
 @quick_init
 @dataclass(frozen=True, slots=True)

@@ -18,12 +18,7 @@ from workbench.drawing.drawable import OVER_TOKENS, Drawn, Leaving, Machine, Rul
 from workbench.drawing.edge_labels import ESCAPES_NOTE, fold_escapes, shows_escapes
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.parts import LazyTokenParts, TokenFsaParts
-from workbench.drawing.reductions import (
-    collapse_chains,
-    fold_counts,
-    merge_parallel,
-    nearest,
-)
+from workbench.drawing.reductions import collapse_chains, fold_counts, merge_parallel, nearest
 from workbench.drawing.render import renderer
 from workbench.drawing.token_map import CONTROLS, fan, over_lanes
 from workbench.drawing.views import (

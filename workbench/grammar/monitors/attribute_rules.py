@@ -195,15 +195,18 @@ class NewName(_Interned):
 
     def longer(self, byte: int) -> NewName | None:
         """The name with a byte more; None if the byte is not part of a name."""
-        refused, then, first, others, read = self.given
+        _, _, first, others, read = self.given
         if byte not in (others if read else first):  # type: ignore[operator]
             return None
-        return NewName(refused, then, first, others, f"{read}{chr(byte)}")  # type: ignore[arg-type]
+        return self._reading(f"{read}{chr(byte)}")
 
     def unknown(self) -> NewName:
         """A name that no text has, in the place of this one."""
+        return self._reading(_ANY_NAME)
+
+    def _reading(self, read: str) -> NewName:
         refused, then, first, others, _ = self.given
-        return NewName(refused, then, first, others, _ANY_NAME)  # type: ignore[arg-type]
+        return NewName(refused, then, first, others, read)  # type: ignore[arg-type]
 
     def ended(self) -> Symbols | None:
         """What follows the name; None if it cannot end here."""
