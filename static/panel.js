@@ -267,7 +267,8 @@ function monitors(find) {
   return { chosen: () => menu.value, choose };
 }
 
-const BROKEN = "Run needs a grammar that can be read: see Problems",
+const READING = "Run waits for the grammar, which is being read",
+  BROKEN = "Run needs a grammar that can be read: see Problems",
   EMPTY = "Run needs a grammar: write one, or choose an example above";
 
 /** Knobs, numbers and alarms. */
@@ -316,7 +317,7 @@ export function createRunPanel(find, server) {
 
   /** Which buttons can be pressed: `ready` is the grammar, `open` the branch that is shown. */
   function busy({ running, taking, open, ready }) {
-    const lacking = state.text.trim() ? BROKEN : EMPTY;
+    const lacking = !state.text.trim() ? EMPTY : state.pending ? READING : BROKEN;
     for (const go of starts) {
       go.disabled = running || !ready;
       go.title = running || ready ? "" : lacking;
