@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from workbench.app.pipeline import Pipeline, _Slot, compile_text, held_bytes
-from workbench.base.errors import LimitError, Problem, SourceError, WorkbenchError
-from workbench.base.limits import Limits
+from workbench.base.errors import EndedError, LimitError, Problem, SourceError, WorkbenchError
+from workbench.base.limits import Limits, time_budget
 from workbench.base.source import Source, Span
 from workbench.base.visible_text import count_of
 from workbench.drawing.drawable import Machine, draw
@@ -354,3 +354,19 @@ def test_many_ask_at_once() -> None:
         thread.join()
     assert len(made) == 12
     assert set(made) == {("regular", f"{n} states") for n in (2, 3, 4)}
+
+
+def test_a_text_whose_request_was_ended_is_compiled_for_the_next_one() -> None:
+    """A visitor who leaves must not leave an error for all who send the same text."""
+    pipeline, text = Pipeline(), "start ::= '(' start ')' | #'[a-z]{1,30}';"
+    with time_budget(60) as deadline:
+        deadline.end()
+        with pytest.raises(EndedError):
+            pipeline.compile(text, Notation.KBNF)
+    compiled = pipeline.compile(text, Notation.KBNF)
+    assert not compiled.problems
+    with time_budget(60) as deadline:
+        deadline.end()
+        with pytest.raises(EndedError):
+            _ = compiled.facts
+    assert compiled.facts == ("1 rule", "context-free", "33 states")

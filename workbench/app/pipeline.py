@@ -29,7 +29,14 @@ from workbench.automata.code_points import fold
 from workbench.automata.drawn_machine import facts_of, is_complete
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.base.dfa import Dfa
-from workbench.base.errors import AdvisedBuildError, BuildError, LimitError, Problem, WorkbenchError
+from workbench.base.errors import (
+    AdvisedBuildError,
+    BuildError,
+    EndedError,
+    LimitError,
+    Problem,
+    WorkbenchError,
+)
 from workbench.base.kernels import Kernel
 from workbench.base.limits import LIMITS, Limits, Phase, timed
 from workbench.base.visible_text import count_of
@@ -294,10 +301,10 @@ class Compiled:
                 stored = frozenset() if self.grammar is None else self.grammar.stored()
                 try:
                     slot.result = make()
-                except LimitError as error:
+                except (LimitError, EndedError) as error:
                     if self.grammar is not None:
                         self.grammar.forget(stored)
-                    if error.budget == "seconds":
+                    if isinstance(error, EndedError) or error.budget == "seconds":
                         raise
                     # not the error itself, whose traceback holds the variables of all its frames
                     slot.result = error.copy()

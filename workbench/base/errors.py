@@ -108,6 +108,13 @@ class LimitError(WorkbenchError):
         return LimitError(self.message, self.budget, self.hint)
 
 
+class EndedError(Exception):
+    """The work was ended from outside: its result is no longer needed.
+
+    No ``WorkbenchError``: it says nothing about a grammar, so no result that is kept may hold it.
+    """
+
+
 class VocabularyError(WorkbenchError):
     """A vocabulary cannot be mapped to bytes exactly, or cannot encode the language."""
 

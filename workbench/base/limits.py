@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 
 from workbench.base import kernels
-from workbench.base.errors import LimitError
+from workbench.base.errors import EndedError, LimitError
 
 
 @dataclass(slots=True)
@@ -28,7 +28,7 @@ class Deadline:
     cpu: float
 
     def end(self) -> None:
-        """Let the next check in the block raise; may be called from another thread."""
+        """Let the next check in the block raise EndedError; may be called from another thread."""
         self.seconds, self.cpu = -math.inf, -math.inf
 
 
@@ -91,12 +91,12 @@ def _check_deadline(now: float, hint: str) -> None:
         or _cpu_seconds() <= deadline.cpu
     ):
         return
+    if deadline.seconds < 0:
+        raise EndedError
     if kernels.interpreting():
         kernels.wait_until_compiled()
     began = kernels.counted_from(deadline.began)
     if began == deadline.began:
-        if deadline.seconds < 0:
-            raise LimitError("was ended before it was done", "seconds", hint)
         raise LimitError(f"needs more than {deadline.seconds:,} seconds", "seconds", hint)
     # the CPU time at the switch is known only if this thread waited for it: counted from here
     deadline.began, deadline.cpu = began, _cpu_seconds() + deadline.seconds

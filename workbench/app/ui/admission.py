@@ -16,14 +16,14 @@ import asyncio
 import ipaddress
 from collections import Counter, OrderedDict, deque
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import anyio
 import anyio.to_thread
 
-from workbench.base.errors import WorkbenchError
+from workbench.base.errors import EndedError, WorkbenchError
 from workbench.base.limits import Deadline, time_budget
 
 if TYPE_CHECKING:
@@ -208,10 +208,11 @@ class Admission:
         client = self.client(request, sent.get("session_hash"))
         deadlines: list[Deadline] = []
 
-        def in_thread() -> T:
-            with time_budget(seconds) as deadline:
+        def in_thread() -> T | None:
+            with suppress(EndedError), time_budget(seconds) as deadline:
                 deadlines.append(deadline)
                 return work()
+            return None
 
         async def watch() -> None:
             while (await request.receive())["type"] != "http.disconnect":
